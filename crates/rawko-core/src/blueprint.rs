@@ -1,0 +1,206 @@
+//! `Blueprint`: a chart with every name resolved but nothing laid out yet. This is what a reader (YAML, JSON, a test)
+//! hands to [`Chart::compile`](crate::Chart::compile); it knows nothing of source text or spans.
+
+use std::sync::Arc;
+
+use crate::expr::Expr;
+use crate::ids::{NodeId, Slot};
+use crate::value::Value;
+
+/// Everything about a chart. `nodes` is in document order (preorder), the root first.
+#[derive(Clone, Debug)]
+pub struct Blueprint {
+    pub id: String,
+    pub version: String,
+    /// A hash of the chart's content: snapshots carry it, so that one is never restored onto another chart.
+    pub hash: [u8; 16],
+    pub description: Option<String>,
+    pub nodes: Vec<NodeSpec>,
+    /// All context keys in order: the declared ones with their initial values, then those that only an assign names.
+    pub context: Vec<ContextKey>,
+    pub unhandled: Unhandled,
+    /// Microsteps allowed in one macrostep.
+    pub microsteps_max: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct ContextKey {
+    pub name: Arc<str>,
+    pub initial: Value,
+    /// Whether `context:` (or its schema) names it. Keys that are only assigned start as null.
+    pub declared: bool,
+}
+
+/// What happens to an event that no transition takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unhandled {
+    #[default]
+    Ignore,
+    Error,
+    Defer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    Atomic,
+    Compound,
+    Parallel,
+    Final,
+    History(HistoryVariant),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistoryVariant {
+    Shallow,
+    Deep,
+}
+
+#[derive(Clone, Debug)]
+pub struct NodeSpec {
+    /// The key under which the author wrote it (a region's `id`); empty for the root.
+    pub key: String,
+    /// The name in `done.state.<name>`: the explicit `id:`, else the key if it is unique in the chart, else the path.
+    pub name: String,
+    pub kind: NodeKind,
+    pub parent: Option<NodeId>,
+    /// Compound: where entering it leads (required). History: its default, if it has one. The root has one too.
+    pub initial: Option<InitialSpec>,
+    pub entry: Vec<Action>,
+    pub exit: Vec<Action>,
+    /// In document order, whatever block they were written in.
+    pub transitions: Vec<TransitionSpec>,
+    /// The timers that start on entry; `Trigger::After` points into this list.
+    pub timers: Vec<Delay>,
+    pub invokes: Vec<InvokeSpec>,
+    /// Final states: the data of the parent's done event, or the instance's output.
+    pub output: Option<Template>,
+    pub docs: Docs,
+    /// `tools`, `budget` and `loop` as written, already narrowed by every enclosing state; null when nobody said.
+    pub policy: Value,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct InitialSpec {
+    pub targets: Vec<NodeId>,
+    pub actions: Vec<Action>,
+}
+
+/// What a drawing or a page shows of a state or a transition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Docs {
+    pub description: Option<String>,
+    pub tags: Vec<String>,
+    pub label: Option<String>,
+    pub color: Option<String>,
+    pub position: Option<(f64, f64)>,
+    /// The whole `meta` as written, unknown keys included.
+    pub meta: Value,
+}
+
+#[derive(Clone, Debug)]
+pub struct TransitionSpec {
+    pub trigger: Trigger,
+    pub guard: Option<Guard>,
+    /// `None`: a targetless transition.
+    pub targets: Option<Vec<NodeId>>,
+    pub reenter: bool,
+    pub actions: Vec<Action>,
+    pub docs: Docs,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trigger {
+    /// An event descriptor: `NAME`, `foo.*` or `*`. `onDone` and friends arrive here as `done.state.<name>`,
+    /// `done.invoke.<id>`, `error.invoke.<id>`, `timeout.invoke.<id>`.
+    Event(String),
+    Always,
+    /// The timer of the same node with this index.
+    After(usize),
+}
+
+#[derive(Clone, Debug)]
+pub struct Guard {
+    pub expr: Expr,
+    /// As the author wrote it: an expression, or the name of an entry in `guards:`.
+    pub text: Arc<str>,
+}
+
+/// Milliseconds, or an expression that gives milliseconds or a duration string.
+#[derive(Clone, Debug)]
+pub enum Delay {
+    Millis(u64),
+    /// A context expression, with its text for labels.
+    Expr(Expr, Arc<str>),
+}
+
+/// Data with expressions at its leaves.
+#[derive(Clone, Debug)]
+pub enum Template {
+    Literal(Value),
+    Expr(Expr),
+    List(Vec<Template>),
+    Map(Vec<(Arc<str>, Template)>),
+}
+
+/// An action and the label a drawing gives it (the author's name for it, or its type).
+#[derive(Clone, Debug)]
+pub struct Action {
+    pub label: Arc<str>,
+    pub kind: ActionKind,
+}
+
+#[derive(Clone, Debug)]
+pub enum ActionKind {
+    /// The right-hand sides all see the context as it was before.
+    Assign(Vec<(Slot, Expr)>),
+    Raise { event: Template, data: Template },
+    Emit { event: Template, data: Template },
+    Send { target: Template, event: Template, data: Template, delay: Option<Delay>, id: Option<Template> },
+    Cancel { id: Template },
+    /// An action of type `invoke`: a handler call whose result nobody waits for.
+    Call { handler: Arc<str>, params: Template },
+    Log { message: Template },
+    Choose { branches: Vec<(Option<Guard>, Vec<Action>)> },
+    Foreach(Box<Foreach>),
+}
+
+/// `item` and `index` are locals (numbered by nesting); where the context declares the same key it is written as well.
+#[derive(Clone, Debug)]
+pub struct Foreach {
+    pub array: Expr,
+    /// Number of the local that holds the item; the index is the next one.
+    pub local: usize,
+    pub item_slot: Option<Slot>,
+    pub index_slot: Option<Slot>,
+    pub actions: Vec<Action>,
+}
+
+#[derive(Clone, Debug)]
+pub struct InvokeSpec {
+    /// The author's id, or the node's path (with `.1`, `.2` … for the second and later invoke of a state).
+    pub id: Arc<str>,
+    /// `statechart:…`, `agent:…`, or a service's name.
+    pub src: Template,
+    pub input: Template,
+    /// Per attempt.
+    pub timeout: Option<Delay>,
+    /// Whether the author wrote `onTimeout`; without it a timeout is an `error.invoke.<id>`.
+    pub on_timeout: bool,
+    pub retry: Option<Retry>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Retry {
+    /// The first attempt counts.
+    pub max_attempts: u32,
+    pub backoff: Backoff,
+    pub initial_delay_ms: u64,
+    pub max_delay_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backoff {
+    Fixed,
+    Linear,
+    Exponential,
+}

@@ -1,0 +1,100 @@
+//! `Chart`: the compiled, immutable definition. Two halves: the tables a step runs on (`tables`), and what a person
+//! or a drawing wants to know (`NodeInfo`, `TransitionInfo`), which a step only touches when it is traced.
+
+use std::sync::Arc;
+
+use crate::blueprint::{Docs, NodeKind, Trigger, Unhandled};
+use crate::ids::{NodeId, TransitionId};
+use crate::value::Value;
+
+/// What there is to know of a state node.
+#[derive(Clone, Debug)]
+pub struct NodeInfo {
+    /// The last part of the path; empty for the root.
+    pub key: Arc<str>,
+    /// The name in `done.state.<name>`.
+    pub name: Arc<str>,
+    /// The dotted path from the root; empty for the root.
+    pub path: Arc<str>,
+    pub kind: NodeKind,
+    pub parent: Option<NodeId>,
+    /// In document order, history nodes included.
+    pub children: Vec<NodeId>,
+    /// Compound: where it starts. History: its default, possibly empty.
+    pub initial: Vec<NodeId>,
+    pub initial_actions: Vec<Arc<str>>,
+    /// Labels of entry and exit actions.
+    pub entry: Vec<Arc<str>>,
+    pub exit: Vec<Arc<str>>,
+    /// `(id, src)` of each invoke.
+    pub invokes: Vec<(Arc<str>, Arc<str>)>,
+    pub docs: Docs,
+    pub policy: Value,
+}
+
+/// What there is to know of a transition.
+#[derive(Clone, Debug)]
+pub struct TransitionInfo {
+    pub source: NodeId,
+    pub trigger: Trigger,
+    /// `EVENT`, `always`, `after 24h`, `onDone`, `onError agent_task` … as a label says it.
+    pub label: Arc<str>,
+    pub guard: Option<Arc<str>>,
+    pub targets: Option<Vec<NodeId>>,
+    pub reenter: bool,
+    pub actions: Vec<Arc<str>>,
+    pub docs: Docs,
+}
+
+/// A compiled chart.
+#[derive(Debug)]
+pub struct Chart {
+    pub(crate) id: Arc<str>,
+    pub(crate) version: Arc<str>,
+    pub(crate) hash: [u8; 16],
+    pub(crate) description: Option<String>,
+    pub(crate) unhandled: Unhandled,
+    pub(crate) microsteps_max: u32,
+    pub(crate) nodes: Vec<NodeInfo>,
+    pub(crate) transitions: Vec<TransitionInfo>,
+    pub(crate) context_names: Vec<Arc<str>>,
+    pub(crate) context_initial: Vec<Value>,
+}
+
+impl Chart {
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+    pub fn hash(&self) -> [u8; 16] {
+        self.hash
+    }
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+    pub fn unhandled(&self) -> Unhandled {
+        self.unhandled
+    }
+    /// All state nodes in document order; the first is the root.
+    pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+    pub fn node(&self, id: NodeId) -> &NodeInfo {
+        &self.nodes[id.index()]
+    }
+    pub fn transition_ids(&self) -> impl Iterator<Item = TransitionId> + use<> {
+        (0..self.transitions.len() as u32).map(TransitionId)
+    }
+    pub fn transition(&self, id: TransitionId) -> &TransitionInfo {
+        &self.transitions[id.index()]
+    }
+    /// The state node with this dotted path.
+    pub fn find(&self, path: &str) -> Option<NodeId> {
+        self.node_ids().find(|id| &*self.node(*id).path == path)
+    }
+    pub fn context_names(&self) -> &[Arc<str>] {
+        &self.context_names
+    }
+}

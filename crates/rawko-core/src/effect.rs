@@ -1,0 +1,73 @@
+//! `Effect`: what a step asks of the host, as data. A closed set; every host has one arm for each.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::value::Value;
+
+/// A request to the host. Its id is `instance/step/index`, the index being its place in the step's list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Deliver [`Event::TimerFired`](crate::Event::TimerFired) at `due_ms`. The snapshot holds it as pending too.
+    SetTimer { timer: u64, due_ms: i64 },
+    CancelTimer { timer: u64 },
+    /// Start a service, a child chart or an agent; answer with `InvokeDone` or `InvokeFailed` for `invocation`.
+    Invoke(Invoke),
+    /// The state that invoked it was left, it timed out, or the instance ended.
+    StopInvoke { invocation: u64, id: Arc<str> },
+    /// Deliver an event somewhere else, or to this instance's own external queue.
+    Send(Send),
+    /// Tell the parent and external listeners.
+    Emit {
+        #[serde(rename = "type")]
+        event: Arc<str>,
+        data: Value,
+    },
+    /// Call a handler; nobody waits for its result.
+    Call { handler: Arc<str>, params: Value },
+    Log { message: Arc<str> },
+    /// The instance reached a top-level final state.
+    Complete { output: Value },
+    /// The instance ended because somebody asked for it.
+    Cancelled { reason: Value },
+    /// An invoke failed and nothing handles it: the instance is in status `error` and waits for somebody.
+    Stall { id: Arc<str>, error: Value },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Invoke {
+    pub invocation: u64,
+    pub id: Arc<str>,
+    pub src: Arc<str>,
+    pub input: Value,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+    /// What the invoking state allows, narrowed by its ancestors; null when nothing was said.
+    pub policy: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Send {
+    pub target: SendTarget,
+    #[serde(rename = "type")]
+    pub event: Arc<str>,
+    pub data: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_id: Option<Arc<str>>,
+}
+
+/// Where a send goes. What is not one of the known forms is for the host to look up among instances and endpoints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "to", content = "name", rename_all = "snake_case")]
+pub enum SendTarget {
+    Itself,
+    Parent,
+    /// A running invocation of this instance, by its invoke id.
+    Invocation(Arc<str>),
+    Channel(Arc<str>),
+    Agent(Arc<str>),
+    /// An instance id or a configured endpoint.
+    Other(Arc<str>),
+}

@@ -1,0 +1,54 @@
+//! `Event`: a fact that reaches an instance from outside. What the world can tell a chart is a closed set; an
+//! author's event is one variant, with a name and data.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::value::Value;
+
+/// One delivery to an instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Event {
+    /// An event by name: from an author, a person, another instance or a service.
+    Named(NamedEvent),
+    /// A pending timer of the snapshot is due. A timer that is no longer pending is a step that does nothing.
+    TimerFired { timer: u64 },
+    /// A running invocation returned. An invocation that is no longer running is a step that does nothing.
+    InvokeDone { invocation: u64, data: Value },
+    /// A running invocation failed.
+    InvokeFailed { invocation: u64, error: Value },
+    /// A person or a supervisor starts the failed invocation of an instance in status `error` once more.
+    RetryRequested,
+    /// A person, a parent or a supervisor ends the instance: exit actions run, timers and invocations stop.
+    CancelRequested { reason: Value },
+}
+
+/// An event as expressions see it: `event.type`, `event.data`, `event.origin`, `event.sendid`, `event.invokeid`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NamedEvent {
+    #[serde(rename = "type")]
+    pub name: Arc<str>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub data: Value,
+    /// Who sent it, in the form a `send` can answer to; null for the outside world.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub origin: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_id: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invoke_id: Option<Arc<str>>,
+}
+
+impl NamedEvent {
+    pub fn new(name: impl Into<Arc<str>>, data: Value) -> Self {
+        Self { name: name.into(), data, origin: Value::Null, send_id: None, invoke_id: None }
+    }
+}
+
+impl Event {
+    pub fn named(name: impl Into<Arc<str>>, data: Value) -> Self {
+        Event::Named(NamedEvent::new(name, data))
+    }
+}

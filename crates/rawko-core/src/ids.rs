@@ -1,0 +1,45 @@
+//! The small numbers that compiled charts are made of. Newtypes, so that a slot is never taken for a state node.
+
+use serde::{Deserialize, Serialize};
+
+/// A state node: its place in document order (preorder). The root is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    pub const ROOT: NodeId = NodeId(0);
+
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A key of the context: its place in the context's slot table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A transition: its place in the chart's transition table (document order).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransitionId(pub u32);
+
+impl TransitionId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An invoke: its place in the chart's invoke table (document order).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InvokeId(pub u32);
+
+impl InvokeId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}

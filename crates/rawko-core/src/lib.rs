@@ -1,0 +1,24 @@
+//! The pure middle of rawko: compiled charts, expressions, snapshots, and the one function that takes a step.
+//! No IO, no clock, no async: time, settings and agents come in with the event, effects go out as data.
+
+mod blueprint;
+mod chart;
+mod configuration;
+mod effect;
+mod event;
+pub mod expr;
+mod ids;
+mod value;
+mod world;
+
+pub use blueprint::{
+    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Foreach, Guard, HistoryVariant, InitialSpec,
+    InvokeSpec, NodeKind, NodeSpec, Retry, Template, TransitionSpec, Trigger, Unhandled,
+};
+pub use chart::{Chart, NodeInfo, TransitionInfo};
+pub use configuration::Configuration;
+pub use effect::{Effect, Invoke, Send, SendTarget};
+pub use event::{Event, NamedEvent};
+pub use ids::{InvokeId, NodeId, Slot, TransitionId};
+pub use value::{Map, Value};
+pub use world::{AgentEntry, Now, World};
