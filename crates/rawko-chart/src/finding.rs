@@ -1,0 +1,62 @@
+//! `Finding`: one thing to tell a chart's author, with a stable code, a place and what to do about it.
+
+use crate::source::Span;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing; `check` passes unless `--strict`.
+    Warning,
+    /// Fails `check`, but the chart can run: `run` and `simulate` only warn.
+    Error,
+    /// There is no chart to run.
+    Fatal,
+}
+
+/// One finding. `code` is `rawko::chart::<snake_case>` and has a page `docs/errors/<snake_case>.md`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    pub code: &'static str,
+    pub severity: Severity,
+    /// Lower case, no full stop, names the thing in backticks.
+    pub message: String,
+    pub span: Span,
+    /// What stands under the underlined place; may be empty.
+    pub label: String,
+    /// Further places that explain it.
+    pub related: Vec<(Span, String)>,
+    /// What to do: "did you mean `x`?", "add …".
+    pub help: Option<String>,
+}
+
+impl Finding {
+    pub fn new(code: &'static str, severity: Severity, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity,
+            message: message.into(),
+            span,
+            label: String::new(),
+            related: Vec::new(),
+            help: None,
+        }
+    }
+
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    #[must_use]
+    pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.related.push((span, label.into()));
+        self
+    }
+
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
