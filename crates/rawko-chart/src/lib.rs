@@ -1,5 +1,6 @@
 //! Turns text (YAML, JSON, SCXML, XState) into a checked chart with a span for every complaint, and draws it.
 
+pub mod draw;
 mod finding;
 mod lowered;
 mod source;
