@@ -74,8 +74,9 @@ impl<'a> Writer<'a> {
 
     fn regions(&mut self, node: &'a Node, depth: usize) {
         let picture = self.picture;
+        let apart = separable(picture, node);
         for (i, region) in picture.regions(node.id).enumerate() {
-            if i > 0 {
+            if i > 0 && apart {
                 self.line(depth, "--");
             }
             self.node(region, depth);
@@ -88,8 +89,15 @@ impl<'a> Writer<'a> {
     }
 
     fn head(&self, node: &Node) -> String {
-        let color = node.color.as_ref().map_or_else(String::new, |c| format!(" {c}"));
-        format!("state \"{}\" as {}{color}", escape(&node.title), self.names[node.id.index()])
+        let mut head = format!("state \"{}\" as {}", escape(&node.title), self.names[node.id.index()]);
+        if let Some(color) = &node.color {
+            head.push_str(&format!(" {color}"));
+        }
+        let parent = node.parent.map(|p| self.picture.node(p));
+        if parent.is_some_and(|p| p.kind == NodeKind::Parallel && !separable(self.picture, p)) {
+            head.push_str(" ##[dashed]");
+        }
+        head
     }
 
     fn lines(&mut self, node: &Node, depth: usize) {
@@ -107,8 +115,13 @@ impl<'a> Writer<'a> {
         self.line(depth, &format!("[*] --> {target}{label}"));
     }
 
-    /// A history node has no name of its own in PlantUML; a mention inside its parent makes it appear.
+    /// `[H]` has no name of its own: a mention inside its parent makes it appear.
     fn history(&mut self, node: &Node, depth: usize) {
+        if let (Some(mark), false) = (node.history_mark(), self.built_in(node)) {
+            let variant = mark.replace('H', "history");
+            let line = format!("state \"{mark}\" as {} <<{variant}>>", self.names[node.id.index()]);
+            self.line(depth, &line);
+        }
         let mark = self.reference(node.id, node.parent);
         for target in &node.initial {
             let target = self.reference(*target, node.parent);
@@ -131,16 +144,28 @@ impl<'a> Writer<'a> {
         self.line(0, &format!("{from} {color} {to} : {}", escape(&edge.label.shown())));
     }
 
+    /// Whether `[H]` can stand for it: PlantUML has one in each composite state, and Debian's no `[H*]`.
+    fn built_in(&self, node: &Node) -> bool {
+        let Some(parent) = node.parent.map(|p| self.picture.node(p)) else { return false };
+        let first = parent.children.iter().find(|c| self.picture.node(**c).history_mark() == Some("H"));
+        parent.kind != NodeKind::Parallel && first == Some(&node.id)
+    }
+
     /// How a state node is named from inside `scope` (`None`: from the top).
     fn reference(&self, id: NodeId, scope: Option<NodeId>) -> String {
         let node = self.picture.node(id);
-        match (node.history_mark(), node.parent) {
-            (None, _) | (_, None) => self.names[id.index()].clone(),
-            (Some(mark), parent) if parent == scope => format!("[{mark}]"),
-            (Some(mark), Some(NodeId::ROOT)) if !self.picture.root_is_drawn() => format!("[{mark}]"),
-            (Some(mark), Some(parent)) => format!("{}[{mark}]", self.names[parent.index()]),
-        }
+        let Some(parent) = node.parent.filter(|_| self.built_in(node)) else { return self.names[id.index()].clone() };
+        let top = parent == NodeId::ROOT && !self.picture.root_is_drawn();
+        if scope == Some(parent) || top { "[H]".to_owned() } else { format!("{}[H]", self.names[parent.index()]) }
     }
+}
+
+/// PlantUML refuses transitions that cross the border of a `--` region; such regions are drawn as dashed states instead.
+fn separable(picture: &Picture, parallel: &Node) -> bool {
+    let region_of = |id: NodeId| picture.regions(parallel.id).find(|r| picture.contains(r.id, id)).map(|r| r.id);
+    let transitions = picture.edges.iter().flat_map(|e| e.targets.iter().map(move |t| (e.source, *t)));
+    let defaults = picture.nodes.iter().filter(|s| s.is_history()).flat_map(|s| s.initial.iter().map(move |t| (s.id, *t)));
+    transitions.chain(defaults).all(|(a, b)| region_of(a) == region_of(b))
 }
 
 /// Characters that PlantUML reads as markup, escapes, comments or preprocessor calls become their code point.

@@ -11,6 +11,8 @@ pub(crate) const LINE: f64 = 15.0;
 pub(crate) const PAD: f64 = 12.0;
 pub(crate) const HISTORY: f64 = 28.0;
 pub(crate) const DOT: f64 = 12.0;
+/// How far a final state's second border is from its box.
+pub(crate) const RING: f64 = 3.5;
 /// Room a parallel state leaves between two regions; the dashed line runs in the middle.
 pub(crate) const REGION_GAP: f64 = 28.0;
 
@@ -75,11 +77,12 @@ fn boxed(picture: &Picture, node: &Node) -> Writing {
     let bar = title.len().max(1) as f64 * TITLE_LINE + if flat { 11.0 } else { 19.0 };
     let body = if rows == 0 { 0.0 } else { rows as f64 * LINE + 10.0 };
     let least = if picture.is_region(node.id) { 60.0 } else { 84.0 };
+    let ring = if node.kind == NodeKind::Final { 2.0 * RING } else { 0.0 };
     Writing {
         title,
         lines,
-        width: (widest_title.max(widest_line) + 2.0 * PAD).max(least).ceil(),
-        height: bar + body,
+        width: (widest_title.max(widest_line) + 2.0 * PAD).max(least).ceil() + ring,
+        height: bar + body + ring,
         bar,
     }
 }

@@ -45,6 +45,10 @@ impl Graph<'_> {
         options.insert("elk.hierarchyHandling".into(), json!("INCLUDE_CHILDREN"));
         options.insert("org.eclipse.elk.json.edgeCoords".into(), json!("ROOT"));
         options.insert("org.eclipse.elk.json.shapeCoords".into(), json!("ROOT"));
+        if let Ok(more) = std::env::var("MORE") {
+            let more: Map<String, Value> = serde_json::from_str(&more).unwrap();
+            options.extend(more);
+        }
         let arrows = self.plan.arrows.iter().enumerate().filter(|(_, a)| self.sees(a));
         let edges: Vec<Value> = arrows.map(|(i, a)| edge(i, a)).collect();
         json!({ "id": "top", "layoutOptions": options, "children": children, "edges": edges })
@@ -81,11 +85,19 @@ impl Graph<'_> {
         if !node.is_composite() {
             return value;
         }
+        let region = self.plan.picture.is_region(node.id);
         let side = if self.plan.picture.is_region(node.id) { 10.0 } else { 18.0 };
         let mut options = options(node);
         options.insert("elk.padding".into(), json!(format!("[top={},left={side},bottom={side},right={side}]", writing.height + 14.0)));
         options.insert("elk.nodeSize.constraints".into(), json!("MINIMUM_SIZE"));
         options.insert("elk.nodeSize.minimum".into(), json!(format!("({},{})", writing.width, writing.height + 30.0)));
+        if region {
+            options.insert("elk.alignment".into(), json!(std::env::var("ALIGN").unwrap_or("TOP".into())));
+        }
+        if let Ok(more) = std::env::var("MORE") {
+            let more: Map<String, Value> = serde_json::from_str(&more).unwrap();
+            options.extend(more);
+        }
         value["layoutOptions"] = Value::Object(options);
         value["children"] = Value::Array(self.children(node));
         value

@@ -23,6 +23,10 @@ impl Rect {
     pub(crate) fn bottom(&self) -> f64 {
         self.y + self.h
     }
+    /// Whether `other` is inside (or the same).
+    pub(crate) fn holds(&self, other: Rect) -> bool {
+        self.x <= other.x && self.y <= other.y && self.right() >= other.right() && self.bottom() >= other.bottom()
+    }
     pub(crate) fn center(&self) -> Point {
         (self.x + self.w / 2.0, self.y + self.h / 2.0)
     }

@@ -19,14 +19,16 @@ pub(crate) fn paint(plan: &Plan<'_>, layout: &Layout, options: &SvgOptions<'_>) 
     let names = names(plan.picture);
     let states = States { plan, layout, options, names: &names };
     states.groups(&mut out);
-    states.leaves(&mut out);
     let _ = writeln!(out, "<g class=\"arrows\">");
     for (arrow, route) in plan.arrows.iter().zip(&layout.routes) {
         arrow_lines(&mut out, plan, arrow, route, options);
     }
-    let _ = writeln!(out, "</g>\n<g class=\"labels\">");
+    out.push_str("</g>\n");
+    states.leaves(&mut out);
+    states.headers(&mut out);
+    let _ = writeln!(out, "<g class=\"labels\">");
     for (arrow, route) in plan.arrows.iter().zip(&layout.routes) {
-        arrow_label(&mut out, plan, arrow, route, options);
+        arrow_label(&mut out, (plan, layout), arrow, route, options);
     }
     out.push_str("</g>\n</svg>\n");
     out
@@ -89,14 +91,16 @@ fn color<'p>(plan: &'p Plan<'_>, arrow: &Arrow) -> Option<&'p str> {
     }
 }
 
-fn arrow_label(out: &mut String, plan: &Plan<'_>, arrow: &Arrow, route: &Route, options: &SvgOptions<'_>) {
+fn arrow_label(out: &mut String, (plan, layout): (&Plan<'_>, &Layout), arrow: &Arrow, route: &Route, options: &SvgOptions<'_>) {
     let (Some(label), Some(rect)) = (&arrow.label, &route.label) else { return };
-    let _ = write!(out, "<g {}>", attributes(plan, arrow, options));
+    let inside = layout.rects.iter().flatten().any(|r| r.holds(*rect));
+    let class = if inside { "text inside" } else { "text" };
+    let _ = write!(out, "<g {}><g class=\"{class}\">", attributes(plan, arrow, options));
     let _ = write!(out, "<title>{}</title>", escape(&tooltip(plan, arrow, label)));
     let (x, y, w, h) = (n(rect.x), n(rect.y), n(rect.w), n(rect.h));
     let _ = write!(out, "<rect class=\"pill\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"4\"/>");
     label_rows(out, label, rect);
-    out.push_str("</g>\n");
+    out.push_str("</g></g>\n");
 }
 
 fn tooltip(plan: &Plan<'_>, arrow: &Arrow, label: &LabelBox) -> String {

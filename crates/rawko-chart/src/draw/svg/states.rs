@@ -6,7 +6,7 @@ use std::fmt::Write;
 use rawko_core::{NodeId, NodeKind};
 
 use super::SvgOptions;
-use super::boxes::{LINE, PAD, TITLE_LINE, Written};
+use super::boxes::{LINE, PAD, RING, TITLE_LINE, Written};
 use super::geometry::n;
 use super::layout::{Layout, Plan, Rect};
 use super::paint::named;
@@ -34,6 +34,16 @@ impl States<'_> {
         }
     }
 
+    /// What is written on composite states goes over the arrows that pass their title bars.
+    pub(crate) fn headers(&self, out: &mut String) {
+        for node in self.plan.picture.nodes.iter().filter(|s| s.is_composite()) {
+            let Some(rect) = self.layout.rects[node.id.index()] else { continue };
+            let _ = write!(out, "<g class=\"header\" data-node=\"{}\">", escape(&node.path));
+            self.words(out, node, rect);
+            out.push_str("</g>\n");
+        }
+    }
+
     pub(crate) fn leaves(&self, out: &mut String) {
         for node in self.plan.picture.nodes.iter().filter(|s| !s.is_composite()) {
             let Some(rect) = self.layout.rects[node.id.index()] else { continue };
@@ -52,7 +62,6 @@ impl States<'_> {
             frame(out, rect, 9.0, node.color.as_deref().map(|c| format!("stroke:{c}")));
             self.bar(out, node, rect, true);
         }
-        self.words(out, node, rect);
         out.push_str("</g>\n");
         if node.kind == NodeKind::Parallel {
             self.gaps(out, node, rect);
@@ -84,18 +93,17 @@ impl States<'_> {
         }
     }
 
+    /// A final state has a second border around the box.
     fn leaf(&self, out: &mut String, node: &Node, rect: Rect) {
         self.begin(out, node, if node.kind == NodeKind::Final { "final" } else { "leaf" });
-        let round = 8.0;
-        let filled = node.color.as_deref().filter(|_| node.lines.is_empty());
-        frame(out, rect, round, node.color.as_deref().map(|c| match filled {
-            Some(c) => format!("fill:{c};stroke:{c}"),
-            None => format!("stroke:{c}"),
-        }));
+        let mut rect = rect;
         if node.kind == NodeKind::Final {
-            let inner = Rect { x: rect.x + 3.5, y: rect.y + 3.5, w: rect.w - 7.0, h: rect.h - 7.0 };
-            let _ = write!(out, "<rect class=\"ring\" {} rx=\"5\"/>", place(inner));
+            let style = node.color.as_ref().map_or_else(String::new, |c| format!(" style=\"stroke:{c}\""));
+            let _ = write!(out, "<rect class=\"ring\" {} rx=\"9\"{style}/>", place(rect));
+            rect = Rect { x: rect.x + RING, y: rect.y + RING, w: rect.w - 2.0 * RING, h: rect.h - 2.0 * RING };
         }
+        let paint = |c: &str| if node.lines.is_empty() { format!("fill:{c};stroke:{c}") } else { format!("stroke:{c}") };
+        frame(out, rect, 7.0, node.color.as_deref().map(paint));
         if !node.lines.is_empty() {
             self.bar(out, node, rect, false);
         }
@@ -129,7 +137,7 @@ impl States<'_> {
     /// The title's bar, and a rule under it.
     fn bar(&self, out: &mut String, node: &Node, rect: Rect, group: bool) {
         let high = self.plan.writings[node.id.index()].bar;
-        let (x, y, r) = (rect.x + 0.6, rect.y + 0.6, if group { 8.4 } else { 7.4 });
+        let (x, y, r) = (rect.x + 0.6, rect.y + 0.6, if group { 8.4 } else { 6.4 });
         let (right, bottom) = (rect.right() - 0.6, rect.y + high);
         let style = node.color.as_ref().map_or_else(String::new, |c| format!(" style=\"fill:{c}\""));
         let _ = write!(
@@ -142,16 +150,18 @@ impl States<'_> {
 
     fn words(&self, out: &mut String, node: &Node, rect: Rect) {
         let writing = &self.plan.writings[node.id.index()];
-        let x = n(rect.center().0);
+        let left = node.is_composite();
+        let x = n(if left { rect.x + PAD } else { rect.center().0 });
         let tall = writing.title.len() as f64 * TITLE_LINE;
         let mut y = rect.y + (writing.bar - tall) / 2.0 + 13.0;
         let barred = node.is_composite() || !node.lines.is_empty() || node.color.is_some();
         let style = match node.color.as_deref().filter(|_| barred && !self.plan.picture.is_region(node.id)) {
+            Some(color) if left => format!(" style=\"fill:{};stroke:{color}\"", readable_on(color)),
             Some(color) => format!(" style=\"fill:{}\"", readable_on(color)),
             None => String::new(),
         };
         for row in &writing.title {
-            let _ = write!(out, "<text class=\"title\" x=\"{x}\" y=\"{}\"{style}>{}</text>", n(y), escape(row));
+            let _ = write!(out, "<text class=\"{}\" x=\"{x}\" y=\"{}\"{style}>{}</text>", if left { "title left" } else { "title" }, n(y), escape(row));
             y += TITLE_LINE;
         }
         let mut y = rect.y + writing.bar + 16.0;

@@ -41,7 +41,7 @@ fn ends(layout: &Layout, arrow: &Arrow) -> Option<(Rect, Rect)> {
 /// The straight line between the two borders, if it is free and its label too.
 fn direct(plan: &Plan<'_>, layout: &Layout, at: usize, from: Rect, to: Rect) -> Option<Route> {
     let arrow = &plan.arrows[at];
-    if from == to || holds(from, to) || holds(to, from) {
+    if from == to || from.holds(to) || to.holds(from) {
         return None;
     }
     let side = if opposite(plan, at) { offset(from.center(), to.center(), 9.0) } else { (0.0, 0.0) };
@@ -85,10 +85,6 @@ fn leaves<'a>(plan: &'a Plan<'_>, layout: &'a Layout) -> impl Iterator<Item = Re
 
 fn labels(layout: &Layout) -> impl Iterator<Item = Rect> + '_ {
     layout.routes.iter().filter_map(|r| r.label)
-}
-
-fn holds(outer: Rect, inner: Rect) -> bool {
-    outer.x <= inner.x && outer.y <= inner.y && outer.right() >= inner.right() && outer.bottom() >= inner.bottom()
 }
 
 pub(crate) fn overlap(a: Rect, b: Rect) -> bool {

@@ -45,6 +45,9 @@ const RULES: &[(&str, &str, &str, &str)] = &[
     (".route", "stroke", "edge", "fill:none;stroke-width:1.3"),
     (".head", "fill", "edge", ""),
     (".pill", "fill", "label", ""),
+    (".header .title", "stroke", "bar", "stroke-width:5px;stroke-linejoin:round;paint-order:stroke"),
+    (".header .detail", "stroke", "group", "stroke-width:4px;stroke-linejoin:round;paint-order:stroke"),
+    (".inside>.pill", "fill", "group", ""),
     (".detail", "fill", "muted", "font-size:11px"),
     (".guard,.actions", "fill", "muted", ""),
     (".event", "fill", "event", "font-weight:600"),
@@ -61,6 +64,7 @@ const RULES: &[(&str, &str, &str, &str)] = &[
 const FIXED: &str = ".rawko-chart{font-family:Inter,\"Segoe UI\",\"Helvetica Neue\",Arial,\"Liberation Sans\",sans-serif;font-size:13px}\
 .rawko-chart text{dominant-baseline:auto}\
 .rawko-chart .title{font-weight:600;text-anchor:middle}\
+.rawko-chart .left{text-anchor:start}\
 .rawko-chart .label{font-size:11px;text-anchor:middle}\
 .rawko-chart .mark{font-size:12px;font-weight:600;text-anchor:middle}";
 
