@@ -90,6 +90,8 @@ fn dump() {
         std::fs::write(out.join(format!("{stem}.mmd")), super::mermaid::write(&p)).unwrap();
         std::fs::write(out.join(format!("{stem}.puml")), super::plantuml::write(&p)).unwrap();
         std::fs::write(out.join(format!("{stem}.dot")), super::dot::write(&p)).unwrap();
+        let o = super::SvgOptions { active: &[NodeId(0), NodeId(2), NodeId(4), NodeId(6)], uncovered: &[TransitionId(1), TransitionId(4), TransitionId(5)], uncovered_nodes: &[NodeId(7), NodeId(9)], ..Default::default() };
+        std::fs::write(out.join(format!("{stem}-lit.svg")), super::svg::write(&p, &o)).unwrap();
         for (n, t) in [("", super::Theme::Auto), ("-dark", super::Theme::Dark)] {
             let at = std::time::Instant::now();
             let o = super::SvgOptions { theme: t, ..Default::default() };

@@ -16,8 +16,16 @@ use crate::draw::picture::Node;
 pub(crate) fn layout(plan: &Plan<'_>, scope: NodeId, block: impl Fn(NodeId) -> Option<Layout>) -> Option<Layout> {
     let mut graph = Graph { plan, scope, blocks: BTreeMap::new() };
     graph.find_blocks(scope, &block);
-    let laid = layout_value(graph.json(), "").ok()?;
-    graph.read(&laid)
+    let tries = PLACEMENTS.iter().filter_map(|placement| graph.lay_out(placement));
+    tries.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+}
+
+/// Neither way of aligning nodes is always better: both are tried.
+const PLACEMENTS: &[&str] = &["NETWORK_SIMPLEX", "BRANDES_KOEPF"];
+
+/// Pages scroll down, not sideways: width counts twice.
+fn cost(layout: &Layout) -> f64 {
+    layout.width * layout.width * layout.height
 }
 
 struct Graph<'a> {
@@ -36,6 +44,11 @@ impl Graph<'_> {
         }
     }
 
+    fn lay_out(&self, placement: &str) -> Option<Layout> {
+        let defaults = json!({ "elk.layered.nodePlacement.strategy": placement }).to_string();
+        self.read(&layout_value(self.json(), &defaults).ok()?)
+    }
+
     fn json(&self) -> Value {
         let top = self.plan.picture.node(self.scope);
         let boxed = self.scope != NodeId::ROOT || self.plan.framed;
@@ -45,10 +58,6 @@ impl Graph<'_> {
         options.insert("elk.hierarchyHandling".into(), json!("INCLUDE_CHILDREN"));
         options.insert("org.eclipse.elk.json.edgeCoords".into(), json!("ROOT"));
         options.insert("org.eclipse.elk.json.shapeCoords".into(), json!("ROOT"));
-        if let Ok(more) = std::env::var("MORE") {
-            let more: Map<String, Value> = serde_json::from_str(&more).unwrap();
-            options.extend(more);
-        }
         let arrows = self.plan.arrows.iter().enumerate().filter(|(_, a)| self.sees(a));
         let edges: Vec<Value> = arrows.map(|(i, a)| edge(i, a)).collect();
         json!({ "id": "top", "layoutOptions": options, "children": children, "edges": edges })
@@ -83,20 +92,18 @@ impl Graph<'_> {
         }
         let mut value = json!({ "id": node_id(node.id), "width": writing.width, "height": writing.height });
         if !node.is_composite() {
+            // Several loops on one state: not all on the same side.
+            value["layoutOptions"] = json!({ "elk.layered.edgeRouting.selfLoopDistribution": "EQUALLY" });
             return value;
         }
         let region = self.plan.picture.is_region(node.id);
-        let side = if self.plan.picture.is_region(node.id) { 10.0 } else { 18.0 };
+        let side = if region { 10.0 } else { 18.0 };
         let mut options = options(node);
         options.insert("elk.padding".into(), json!(format!("[top={},left={side},bottom={side},right={side}]", writing.height + 14.0)));
         options.insert("elk.nodeSize.constraints".into(), json!("MINIMUM_SIZE"));
         options.insert("elk.nodeSize.minimum".into(), json!(format!("({},{})", writing.width, writing.height + 30.0)));
         if region {
-            options.insert("elk.alignment".into(), json!(std::env::var("ALIGN").unwrap_or("TOP".into())));
-        }
-        if let Ok(more) = std::env::var("MORE") {
-            let more: Map<String, Value> = serde_json::from_str(&more).unwrap();
-            options.extend(more);
+            options.insert("elk.alignment".into(), json!("TOP"));
         }
         value["layoutOptions"] = Value::Object(options);
         value["children"] = Value::Array(self.children(node));
@@ -131,15 +138,14 @@ fn options(node: &Node) -> Map<String, Value> {
         ("elk.edgeRouting", json!("ORTHOGONAL")),
         ("elk.layered.cycleBreaking.strategy", json!("DEPTH_FIRST")),
         ("elk.layered.considerModelOrder.strategy", json!("NODES_AND_EDGES")),
-        ("elk.layered.nodePlacement.strategy", json!("NETWORK_SIMPLEX")),
         ("elk.layered.nodePlacement.favorStraightEdges", json!(true)),
         ("elk.spacing.nodeNode", json!(apart)),
         ("elk.spacing.edgeNode", json!(18)),
         ("elk.spacing.edgeEdge", json!(14)),
         ("elk.spacing.edgeLabel", json!(4)),
         ("elk.spacing.nodeSelfLoop", json!(16)),
-        ("elk.layered.spacing.nodeNodeBetweenLayers", json!(26)),
-        ("elk.layered.spacing.edgeNodeBetweenLayers", json!(14)),
+        ("elk.layered.spacing.nodeNodeBetweenLayers", json!(20)),
+        ("elk.layered.spacing.edgeNodeBetweenLayers", json!(12)),
         ("elk.layered.spacing.edgeEdgeBetweenLayers", json!(12)),
     ];
     pairs.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()

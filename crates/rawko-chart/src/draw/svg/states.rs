@@ -10,7 +10,8 @@ use super::boxes::{LINE, PAD, RING, TITLE_LINE, Written};
 use super::geometry::n;
 use super::layout::{Layout, Plan, Rect};
 use super::paint::named;
-use super::text::escape;
+use super::straight::crosses;
+use super::text::{TITLE, escape, width};
 use crate::draw::color::readable_on;
 use crate::draw::picture::{LineKind, Node};
 
@@ -38,7 +39,8 @@ impl States<'_> {
     pub(crate) fn headers(&self, out: &mut String) {
         for node in self.plan.picture.nodes.iter().filter(|s| s.is_composite()) {
             let Some(rect) = self.layout.rects[node.id.index()] else { continue };
-            let _ = write!(out, "<g class=\"header\" data-node=\"{}\">", escape(&node.path));
+            let class = if self.plan.picture.is_region(node.id) { "header region" } else { "header" };
+            let _ = write!(out, "<g class=\"{class}\" data-node=\"{}\">", escape(&node.path));
             self.words(out, node, rect);
             out.push_str("</g>\n");
         }
@@ -150,24 +152,44 @@ impl States<'_> {
 
     fn words(&self, out: &mut String, node: &Node, rect: Rect) {
         let writing = &self.plan.writings[node.id.index()];
-        let left = node.is_composite();
-        let x = n(if left { rect.x + PAD } else { rect.center().0 });
+        let side = self.title_side(node, rect);
+        let x = n(side.x(rect));
         let tall = writing.title.len() as f64 * TITLE_LINE;
         let mut y = rect.y + (writing.bar - tall) / 2.0 + 13.0;
         let barred = node.is_composite() || !node.lines.is_empty() || node.color.is_some();
         let style = match node.color.as_deref().filter(|_| barred && !self.plan.picture.is_region(node.id)) {
-            Some(color) if left => format!(" style=\"fill:{};stroke:{color}\"", readable_on(color)),
+            Some(color) if node.is_composite() => format!(" style=\"fill:{};stroke:{color}\"", readable_on(color)),
             Some(color) => format!(" style=\"fill:{}\"", readable_on(color)),
             None => String::new(),
         };
         for row in &writing.title {
-            let _ = write!(out, "<text class=\"{}\" x=\"{x}\" y=\"{}\"{style}>{}</text>", if left { "title left" } else { "title" }, n(y), escape(row));
+            let _ = write!(out, "<text class=\"{}\" x=\"{x}\" y=\"{}\"{style}>{}</text>", side.class(), n(y), escape(row));
             y += TITLE_LINE;
         }
         let mut y = rect.y + writing.bar + 16.0;
         for line in &writing.lines {
             self.detail(out, line, rect, &mut y);
         }
+    }
+
+    /// A composite's title stands where no arrow passes, at the left if it can choose.
+    fn title_side(&self, node: &Node, rect: Rect) -> Side {
+        if !node.is_composite() {
+            return Side::Middle;
+        }
+        let writing = &self.plan.writings[node.id.index()];
+        let wide = writing.title.iter().map(|t| width(t, TITLE)).fold(0.0, f64::max);
+        let free = |side: &Side| {
+            let x = match side {
+                Side::Left => rect.x + PAD,
+                Side::Middle => rect.center().0 - wide / 2.0,
+                Side::Right => rect.right() - PAD - wide,
+            };
+            let area = Rect { x: x - 3.0, y: rect.y + 2.0, w: wide + 6.0, h: writing.bar - 2.0 };
+            let segments = self.layout.routes.iter().flat_map(|r| r.points.windows(2));
+            segments.into_iter().all(|s| !crosses(s[0], s[1], area))
+        };
+        [Side::Left, Side::Middle, Side::Right].into_iter().find(free).unwrap_or(Side::Left)
     }
 
     fn detail(&self, out: &mut String, line: &Written, rect: Rect, y: &mut f64) {
@@ -191,6 +213,32 @@ impl States<'_> {
             *y += LINE;
         }
         out.push_str("</g>");
+    }
+}
+
+/// Where in its bar a title stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Left,
+    Middle,
+    Right,
+}
+
+impl Side {
+    fn x(self, rect: Rect) -> f64 {
+        match self {
+            Side::Left => rect.x + PAD,
+            Side::Middle => rect.center().0,
+            Side::Right => rect.right() - PAD,
+        }
+    }
+
+    fn class(self) -> &'static str {
+        match self {
+            Side::Left => "title left",
+            Side::Middle => "title",
+            Side::Right => "title right",
+        }
     }
 }
 

@@ -104,7 +104,7 @@ fn border(rect: Rect, inside: Point, outside: Point) -> Option<Point> {
 }
 
 /// Whether the segment touches the rectangle (Liang and Barsky's test).
-fn crosses(a: Point, b: Point, rect: Rect) -> bool {
+pub(crate) fn crosses(a: Point, b: Point, rect: Rect) -> bool {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     for (p, q) in [(-dx, a.0 - rect.x), (dx, rect.right() - a.0), (-dy, a.1 - rect.y), (dy, rect.bottom() - a.1)] {

@@ -46,6 +46,7 @@ const RULES: &[(&str, &str, &str, &str)] = &[
     (".head", "fill", "edge", ""),
     (".pill", "fill", "label", ""),
     (".header .title", "stroke", "bar", "stroke-width:5px;stroke-linejoin:round;paint-order:stroke"),
+    (".header.region .title", "stroke", "group", ""),
     (".header .detail", "stroke", "group", "stroke-width:4px;stroke-linejoin:round;paint-order:stroke"),
     (".inside>.pill", "fill", "group", ""),
     (".detail", "fill", "muted", "font-size:11px"),
@@ -65,6 +66,7 @@ const FIXED: &str = ".rawko-chart{font-family:Inter,\"Segoe UI\",\"Helvetica Neu
 .rawko-chart text{dominant-baseline:auto}\
 .rawko-chart .title{font-weight:600;text-anchor:middle}\
 .rawko-chart .left{text-anchor:start}\
+.rawko-chart .right{text-anchor:end}\
 .rawko-chart .label{font-size:11px;text-anchor:middle}\
 .rawko-chart .mark{font-size:12px;font-weight:600;text-anchor:middle}";
 
