@@ -16,7 +16,7 @@ pub use blueprint::{
     InvokeSpec, NodeKind, NodeSpec, Retry, Template, TransitionSpec, Trigger, Unhandled,
 };
 pub use chart::{Chart, NodeInfo, TransitionInfo};
-pub use configuration::Configuration;
+pub use configuration::{Active, Configuration};
 pub use effect::{Effect, Invoke, Send, SendTarget};
 pub use event::{Event, NamedEvent};
 pub use ids::{InvokeId, NodeId, Slot, TransitionId};
