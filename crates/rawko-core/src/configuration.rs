@@ -69,7 +69,10 @@ impl Configuration {
 
     /// The members in document order.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.words().iter().enumerate().flat_map(|(index, word)| Bits { word: *word, base: index as u32 * 64 })
+        self.words()
+            .iter()
+            .enumerate()
+            .flat_map(|(index, word)| Bits { word: *word, base: index as u32 * 64 })
     }
 
     /// The members from `first` to `last` inclusive, last first: the order in which states are exited.

@@ -4,6 +4,7 @@
 mod blueprint;
 mod chart;
 mod configuration;
+pub mod duration;
 mod effect;
 mod event;
 pub mod expr;
@@ -12,8 +13,8 @@ mod value;
 mod world;
 
 pub use blueprint::{
-    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Foreach, Guard, HistoryVariant, InitialSpec,
-    InvokeSpec, NodeKind, NodeSpec, Retry, Template, TransitionSpec, Trigger, Unhandled,
+    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Foreach, Guard, HistoryVariant,
+    InitialSpec, InvokeSpec, NodeKind, NodeSpec, Retry, Template, TransitionSpec, Trigger, Unhandled,
 };
 pub use chart::{Chart, NodeInfo, TransitionInfo};
 pub use configuration::Configuration;
