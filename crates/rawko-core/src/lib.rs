@@ -19,8 +19,8 @@ mod value;
 mod world;
 
 pub use blueprint::{
-    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Foreach, Guard, HistoryVariant, InitialSpec,
-    InvokeSpec, NodeKind, NodeSpec, Retry, Template, TransitionSpec, Trigger, Unhandled,
+    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Foreach, Guard, HistoryVariant,
+    InitialSpec, InvokeSpec, NodeKind, NodeSpec, Retry, Template, TransitionSpec, Trigger, Unhandled,
 };
 pub use chart::{Chart, NodeInfo, TransitionInfo};
 pub use compile::{CompileError, NODES_MAX};
@@ -29,6 +29,8 @@ pub use effect::{Effect, Invoke, Send, SendTarget};
 pub use event::{Event, NamedEvent};
 pub use ids::{InvokeId, NodeId, Slot, TransitionId};
 pub use snapshot::{Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose};
-pub use step::{Outcome, Refusal, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced};
+pub use step::{
+    Outcome, Refusal, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,
+};
 pub use value::{Map, Value};
 pub use world::{AgentEntry, Now, World};
