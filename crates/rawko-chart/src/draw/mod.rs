@@ -4,8 +4,6 @@
 mod color;
 mod dot;
 mod mermaid;
-#[cfg(test)]
-mod mini;
 mod names;
 mod picture;
 mod plantuml;

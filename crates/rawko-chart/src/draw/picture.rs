@@ -263,7 +263,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// A colour every format understands: `#rgb`, `#rrggbb` or a plain name; anything else is not drawn.
-pub(crate) fn color(text: &str) -> Option<String> {
+fn color(text: &str) -> Option<String> {
     let text = text.trim();
     if let Some(hex) = text.strip_prefix('#') {
         let full = match hex.len() {
