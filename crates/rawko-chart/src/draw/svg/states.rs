@@ -57,8 +57,9 @@ impl States<'_> {
     }
 
     fn group(&self, out: &mut String, node: &Node, rect: Rect) {
-        self.begin(out, node, "group");
-        if self.plan.picture.is_region(node.id) {
+        let region = self.plan.picture.is_region(node.id);
+        self.begin(out, node, if region { "group region" } else { "group" });
+        if region {
             self.region(out, node, rect);
         } else {
             frame(out, rect, 9.0, node.color.as_deref().map(|c| format!("stroke:{c}")));
@@ -73,9 +74,8 @@ impl States<'_> {
     /// A region is set off by the dashed lines beside it; where an arrow ends at it, it gets a border to end at.
     fn region(&self, out: &mut String, node: &Node, rect: Rect) {
         let touched = self.plan.picture.edges.iter().any(|e| e.source == node.id || e.targets.contains(&node.id));
-        if touched || self.columns(node.parent).is_none() {
-            let _ = write!(out, "<rect class=\"gap\" {} rx=\"7\"/>", place(rect));
-        }
+        let class = if touched || self.columns(node.parent).is_none() { "gap" } else { "area" };
+        let _ = write!(out, "<rect class=\"{class}\" {} rx=\"7\"/>", place(rect));
     }
 
     /// The regions' rectangles from left to right, if they stand side by side.
@@ -131,9 +131,7 @@ impl States<'_> {
         }
         let (name, path) = (&self.names[node.id.index()], escape(&node.path));
         let _ = write!(out, "<g id=\"state-{name}\" class=\"{classes}\" data-node=\"{path}\">");
-        let about = node.description.as_ref().map_or_else(String::new, |d| format!(": {d}"));
-        let shown = if node.path.is_empty() { &node.title } else { &node.path };
-        let _ = write!(out, "<title>{}</title>", escape(&format!("{shown}{about}")));
+        let _ = write!(out, "<title>{}</title>", escape(&tooltip(node)));
     }
 
     /// The title's bar, and a rule under it.
@@ -214,6 +212,17 @@ impl States<'_> {
         }
         out.push_str("</g>");
     }
+}
+
+fn tooltip(node: &Node) -> String {
+    let mut text = if node.path.is_empty() { node.title.clone() } else { node.path.clone() };
+    if let Some(about) = &node.description {
+        text.push_str(&format!(": {about}"));
+    }
+    if !node.tags.is_empty() {
+        text.push_str(&format!(" [{}]", node.tags.join(", ")));
+    }
+    text
 }
 
 /// Where in its bar a title stands.

@@ -65,6 +65,7 @@ const RULES: &[(&str, &str, &str, &str)] = &[
 const FIXED: &str = ".rawko-chart{font-family:Inter,\"Segoe UI\",\"Helvetica Neue\",Arial,\"Liberation Sans\",sans-serif;font-size:13px}\
 .rawko-chart text{dominant-baseline:auto}\
 .rawko-chart .title{font-weight:600;text-anchor:middle}\
+.rawko-chart .area{fill:none}\
 .rawko-chart .left{text-anchor:start}\
 .rawko-chart .right{text-anchor:end}\
 .rawko-chart .label{font-size:11px;text-anchor:middle}\
