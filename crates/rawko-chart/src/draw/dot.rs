@@ -79,6 +79,9 @@ impl<'a> Writer<'a> {
         if self.anchor(node.id) == format!("{name}.anchor") {
             self.line(depth + 1, &format!("\"{name}.anchor\" [shape=point, style=invis];"));
         }
+        if self.picture.edges.iter().any(|e| e.source == node.id && e.targets.iter().any(|t| self.picture.contains(node.id, *t))) {
+            self.line(depth + 1, &format!("\"{name}.self\" [shape=point, width=0.06];"));
+        }
         self.line(depth, "}");
     }
 
@@ -128,11 +131,28 @@ impl<'a> Writer<'a> {
         if picture.node(target).is_composite() && !picture.contains(target, source) {
             attributes.push_str(&format!(", lhead=\"cluster_{}\"", self.name(target)));
         }
-        let (from, to) = (self.anchor(source), self.anchor(target));
+        // The way back: drawn, but it does not pull its target below.
+        if target < source && !picture.contains(target, source) {
+            attributes.push_str(", constraint=false");
+        }
+        // From a cluster to something inside there is no border to leave: the arrow starts at a point of its own.
+        let inward = picture.node(source).is_composite() && picture.contains(source, target);
+        let from = if inward { format!("{}.self", self.name(source)) } else { self.tail(source) };
+        let to = if inward && source == target { from.clone() } else { self.anchor(target) };
         self.line(depth, &format!("\"{from}\" -> \"{to}\" [{attributes}];"));
     }
 
-    /// The node that stands for a state: itself, or a cluster's initial dot, or its first region's.
+    /// Where an arrow leaves a cluster: from what is likely at its bottom, so that what follows comes below.
+    fn tail(&self, id: NodeId) -> String {
+        let inside: Vec<NodeId> = self.picture.states(id).map(|s| s.id).collect();
+        let last = match self.picture.node(id).kind {
+            NodeKind::Parallel => inside.get(inside.len() / 2),
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => inside.last(),
+        };
+        last.map_or_else(|| self.anchor(id), |last| self.tail(*last))
+    }
+
+    /// Where an arrow enters: the state itself, or a cluster's initial dot, or its first region's.
     fn anchor(&self, id: NodeId) -> String {
         let node = self.picture.node(id);
         if !node.is_composite() {
@@ -141,7 +161,7 @@ impl<'a> Writer<'a> {
         if !node.initial.is_empty() {
             return format!("{}.initial", self.name(id));
         }
-        match self.picture.regions(id).next() {
+        match self.picture.states(id).next() {
             Some(region) => self.anchor(region.id),
             None => format!("{}.anchor", self.name(id)),
         }

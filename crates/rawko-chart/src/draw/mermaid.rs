@@ -76,7 +76,7 @@ impl<'a> Writer<'a> {
 
     fn regions(&mut self, node: &'a Node, depth: usize) {
         let picture = self.picture;
-        for (i, region) in picture.regions(node.id).enumerate() {
+        for (i, region) in picture.states(node.id).enumerate() {
             if i > 0 {
                 self.line(depth, "--");
             }
@@ -227,6 +227,7 @@ fn escape(text: &str) -> String {
             ':' | ';' | '#' | '%' | '\\' | '{' | '}' | '`' => out.push_str(&format!("#{};", c as u32)),
             // Markdown and math in labels.
             '*' | '$' | '~' => out.push_str(&format!("#{};", c as u32)),
+            '_' if !inside_word(text, at) => out.push_str("#95;"),
             '"' => out.push_str("#quot;"),
             '<' => out.push_str("#lt;"),
             '>' => out.push_str("#gt;"),
@@ -237,6 +238,13 @@ fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// Whether the underscore at `at` stands between letters or digits: elsewhere it is emphasis.
+fn inside_word(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().next_back();
+    let after = text[at + 1..].chars().next();
+    before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric)
 }
 
 /// `direction LR` is an instruction wherever it stands in a line, and `end note` ends a note.

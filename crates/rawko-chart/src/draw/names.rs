@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use super::picture::Picture;
 
-/// Words that mean something to one of the tools when they open a line.
+/// Words that mean something to one of the tools when they open a line, and what every JavaScript object answers to:
+/// Mermaid's layout keeps its nodes in plain objects.
 const RESERVED: &[&str] = &[
-    "accdescr", "acctitle", "allowmixing", "as", "choice", "class", "classdef", "click", "default", "digraph",
+    "__proto__", "constructor", "hasownproperty", "isprototypeof", "propertyisenumerable", "tolocalestring", "tostring",
+    "valueof", "accdescr", "acctitle", "allowmixing", "as", "choice", "class", "classdef", "click", "default", "digraph",
     "direction", "edge", "else", "end", "endif", "endpoint", "entrypoint", "exitpoint", "exit", "fork", "footer", "graph",
     "header", "hide", "history", "href", "if", "include", "join", "left", "legend", "newpage", "node", "note", "over",
     "right", "rotate", "scale", "show", "skin", "skinparam", "start", "state", "statediagram", "strict", "style",

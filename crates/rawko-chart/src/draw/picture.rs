@@ -156,8 +156,8 @@ impl Picture {
         !node.is_history() && node.parent.is_some_and(|p| self.node(p).kind == NodeKind::Parallel)
     }
 
-    /// The regions of a parallel state (its history nodes left out).
-    pub(crate) fn regions(&self, id: NodeId) -> impl Iterator<Item = &Node> {
+    /// The children that are states: history nodes left out.
+    pub(crate) fn states(&self, id: NodeId) -> impl Iterator<Item = &Node> {
         self.node(id).children.iter().map(|c| self.node(*c)).filter(|n| !n.is_history())
     }
 }

@@ -75,7 +75,7 @@ impl<'a> Writer<'a> {
     fn regions(&mut self, node: &'a Node, depth: usize) {
         let picture = self.picture;
         let apart = separable(picture, node);
-        for (i, region) in picture.regions(node.id).enumerate() {
+        for (i, region) in picture.states(node.id).enumerate() {
             if i > 0 && apart {
                 self.line(depth, "--");
             }
@@ -162,7 +162,7 @@ impl<'a> Writer<'a> {
 
 /// PlantUML refuses transitions that cross the border of a `--` region; such regions are drawn as dashed states instead.
 fn separable(picture: &Picture, parallel: &Node) -> bool {
-    let region_of = |id: NodeId| picture.regions(parallel.id).find(|r| picture.contains(r.id, id)).map(|r| r.id);
+    let region_of = |id: NodeId| picture.states(parallel.id).find(|r| picture.contains(r.id, id)).map(|r| r.id);
     let transitions = picture.edges.iter().flat_map(|e| e.targets.iter().map(move |t| (e.source, *t)));
     let defaults = picture.nodes.iter().filter(|s| s.is_history()).flat_map(|s| s.initial.iter().map(move |t| (s.id, *t)));
     transitions.chain(defaults).all(|(a, b)| region_of(a) == region_of(b))
@@ -178,6 +178,10 @@ fn escape(text: &str) -> String {
             }
             // Doubled, these are markup: bold, italics, underline, strike, headings, links.
             '*' | '/' | '_' | '-' | '=' | '[' | ']' | '.' | ':' | ';' if out.ends_with(c) => {
+                out.push_str(&format!("<U+{:04X}>", c as u32));
+            }
+            // At the start, these are lists, headings and rules.
+            '*' | '-' | '=' | '.' | '_' | ';' | ':' if out.is_empty() => {
                 out.push_str(&format!("<U+{:04X}>", c as u32));
             }
             _ => out.push(c),

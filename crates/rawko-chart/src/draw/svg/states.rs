@@ -80,7 +80,7 @@ impl States<'_> {
 
     /// The regions' rectangles from left to right, if they stand side by side.
     fn columns(&self, parent: Option<NodeId>) -> Option<Vec<Rect>> {
-        let regions = self.plan.picture.regions(parent?);
+        let regions = self.plan.picture.states(parent?);
         let mut rects: Vec<Rect> = regions.filter_map(|r| self.layout.rects[r.id.index()]).collect();
         rects.sort_by(|a, b| a.x.total_cmp(&b.x));
         rects.windows(2).all(|w| w[0].right() <= w[1].x).then_some(rects)
