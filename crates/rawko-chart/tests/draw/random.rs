@@ -94,9 +94,15 @@ fn body(at: usize, states: &[Flat]) -> Value {
         }
         return out;
     }
-    let inside: Map<String, Value> = state.children.iter().map(|c| (format!("s{c}"), body(*c, states))).collect();
+    let inside: Map<String, Value> =
+        state.children.iter().map(|c| (format!("s{c}"), body(*c, states))).collect();
     out["states"] = Value::Object(inside);
-    let real: Vec<usize> = state.children.iter().copied().filter(|c| states[*c].kind != 7 || !states[*c].children.is_empty()).collect();
+    let real: Vec<usize> = state
+        .children
+        .iter()
+        .copied()
+        .filter(|c| states[*c].kind != 7 || !states[*c].children.is_empty())
+        .collect();
     if state.kind % 2 == 0 && real.len() >= 2 {
         out["type"] = json!("parallel");
     } else {

@@ -10,7 +10,8 @@ use crate::draw::picture::{Edge, Line, LineKind, Picture};
 const LOOPS_MAX: usize = 3;
 
 pub(crate) fn listed(picture: &Picture) -> Cow<'_, Picture> {
-    let crowded = |id: NodeId| picture.edges.iter().filter(|e| is_loop(e) && e.source == id).count() > LOOPS_MAX;
+    let crowded =
+        |id: NodeId| picture.edges.iter().filter(|e| is_loop(e) && e.source == id).count() > LOOPS_MAX;
     if !picture.nodes.iter().any(|s| crowded(s.id)) {
         return Cow::Borrowed(picture);
     }
