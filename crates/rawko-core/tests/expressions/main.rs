@@ -1,7 +1,13 @@
 //! The expression language as tables: an expression and what it gives, one row each. The guide's tables are checked
 //! against these and against the implementation.
 
+mod bounds;
+mod durations;
+mod functions;
 mod operators;
+mod problems;
+mod properties;
+mod types;
 
 use std::sync::Arc;
 
