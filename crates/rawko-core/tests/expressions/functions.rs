@@ -391,7 +391,7 @@ static LISTS: &[Rows] = &[
             ("range(1, context.missing)", "error: `range` takes a number as to, not null"),
         ],
         &[
-            ("range('3')", "error: `range` takes a number as from, not a string"),
+            ("range('3')", "error: `range` takes a number as n, not a string"),
             ("range(100001)", "error: more than 100000 elements in a list or map"),
             ("range(-9223372036854775808, 9223372036854775807)", "error: more than 100000 elements"),
         ],

@@ -4,6 +4,7 @@
 mod bounds;
 mod durations;
 mod functions;
+mod guide;
 mod operators;
 mod problems;
 mod properties;
