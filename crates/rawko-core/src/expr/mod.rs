@@ -119,7 +119,7 @@ impl Expr {
         infer::infer(&self.inner.root, context_types)
     }
 
-    /// Operations that fail whatever the data, and comparisons that can never be true.
+    /// Operations that fail whatever the data (unless it is missing, where null is allowed), and comparisons that can never be true.
     pub fn type_problems(&self, context_types: &dyn Fn(Slot) -> Type) -> Vec<ExprProblem> {
         infer::problems(&self.inner.text, &self.inner.root, context_types)
     }

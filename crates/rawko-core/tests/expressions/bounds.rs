@@ -8,7 +8,7 @@ use super::{Fixture, check, evaluated, load, loaded};
 
 #[track_caller]
 fn refused(text: &str, wanted: &str) {
-    let problems = load(text).expect_err("refused");
+    let problems = load(text).unwrap_err();
     assert!(problems[0].message.contains(wanted), "{problems:?}");
 }
 
