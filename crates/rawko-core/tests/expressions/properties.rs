@@ -106,6 +106,27 @@ proptest! {
         exercise(&text);
     }
 
+    /// The context's values written into the text, so that all is worked out at load, give the same.
+    #[test]
+    fn working_out_at_load_changes_nothing(text in sense(all_functions())) {
+        let fixture = Fixture::new();
+        let mut written = text.clone();
+        for (name, value) in fixture.names.iter().zip(&fixture.context) {
+            written = written.replace(&format!("context.{name}"), &format!("({})", serde_json::to_string(value).unwrap()));
+        }
+        if let (Ok(read), Ok(written)) = (load(&text), load(&written)) {
+            prop_assert_eq!(read.eval(&fixture.scope()).ok(), written.eval(&fixture.scope()).ok());
+        }
+    }
+
+    #[test]
+    fn formats_of_time_end(format in "(%[-_0^#]{0,2}[0-9]{0,4}:{0,3}[.a-zA-Z%]|.){0,4}", ms in any::<i64>()) {
+        let format = serde_json::to_string(&format).unwrap();
+        exercise(&format!("format_time({ms}, {format})"));
+        exercise(&format!("format_time(now(), {format})"));
+        exercise(&format!("parse_time({format})"));
+    }
+
     /// What types foretell really happens, where nothing is skipped and no function gives null instead of its type.
     #[test]
     fn foretold_mismatches_happen(text in sense(vec!["type", "json", "string", "is_null", "append", "length"])) {
