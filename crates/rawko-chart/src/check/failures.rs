@@ -69,7 +69,7 @@ fn verdict(output: Option<&Template>) -> Verdict {
 fn constant(template: &Template) -> Option<Value> {
     match template {
         Template::Literal(value) => Some(value.clone()),
-        Template::Expr(expr) => guards::constant(expr),
+        Template::Expr(expr) => expr.constant(),
         Template::List(_) | Template::Map(_) => None,
     }
 }

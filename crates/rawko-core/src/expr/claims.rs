@@ -130,7 +130,9 @@ impl Claims {
     fn compare(&mut self, [left, right]: &[Node; 2], relation: Relation, truth: bool) {
         let relation = if truth { relation } else { relation.negated() };
         let claim = match (subject(left), subject(right)) {
-            (Some(subject), Some(other)) => Some(Claim { subject, relation, operand: Operand::Subject(other) }),
+            (Some(subject), Some(other)) => {
+                Some(Claim { subject, relation, operand: Operand::Subject(other) })
+            }
             (Some(subject), None) => claim(subject, relation, right),
             (None, Some(subject)) => claim(subject, relation.flipped(), left),
             (None, None) => None,
