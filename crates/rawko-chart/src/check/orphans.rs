@@ -10,16 +10,21 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     let first = findings.len();
     let mut id = NodeId::ROOT;
     while id.index() < index.nodes.len() {
-        if index.reached[id.index()] {
-            id = NodeId(id.0 + 1);
-        } else {
+        if is_orphan(index, id) {
             findings.push(finding(index, id));
             id = NodeId(index.last(id).0 + 1);
+        } else {
+            id = NodeId(id.0 + 1);
         }
     }
     if findings.len() > first {
         point_at_dead_transitions(index, &mut findings[first..]);
     }
+}
+
+/// States inside a final state are reported there.
+fn is_orphan(index: &Index<'_>, id: NodeId) -> bool {
+    !index.reached[id.index()] && index.parent(id).is_none_or(|parent| index.kind(parent) != NodeKind::Final)
 }
 
 fn finding(index: &Index<'_>, id: NodeId) -> Finding {
@@ -44,7 +49,7 @@ fn point_at_dead_transitions(index: &Index<'_>, findings: &mut [Finding]) {
     let mut id = 0;
     while id < index.nodes.len() {
         let end = index.last(NodeId(id as u32)).index();
-        if index.reached[id] {
+        if !is_orphan(index, NodeId(id as u32)) {
             id += 1;
             continue;
         }

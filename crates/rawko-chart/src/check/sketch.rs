@@ -4,14 +4,36 @@
 //! p (parallel): STOP -> off; invoke job
 //!   r1 = b                      a compound state whose initial is `b` (default: the first child)
 //!     a: GO -> b; always -> a; after -> b; raise X; EVENT => a (re-enters); EVENT - (targetless)
+//!     b: GO [context.x > 1] -> a; set x (an entry action assigns it); output {"status": "ok"}
 //! ```
 
+use rawko_core::expr::{self, Expr, Names};
 use rawko_core::{
-    Action, ActionKind, Blueprint, Delay, Docs, HistoryVariant, InitialSpec, InvokeSpec, NodeId, NodeKind,
-    NodeSpec, Template, TransitionSpec, Trigger, Unhandled, Value,
+    Action, ActionKind, Blueprint, ContextKey, Delay, Docs, Guard, HistoryVariant, InitialSpec, InvokeSpec,
+    NodeId, NodeKind, NodeSpec, Slot, Template, TransitionSpec, Trigger, Unhandled, Value,
 };
 
 use crate::lowered::{InvokePlaces, Lowered, NodePlaces, Places};
+
+/// The context of every drawing.
+const KEYS: [&str; 5] = ["x", "y", "ready", "tries", "max_tries"];
+
+struct Keys;
+
+impl Names for Keys {
+    fn context_key(&self, key: &str) -> Option<Slot> {
+        KEYS.iter().position(|name| *name == key).map(|slot| Slot(slot as u32))
+    }
+    fn context_keys(&self) -> Vec<String> {
+        Vec::new()
+    }
+    fn local(&self, _: &str) -> Option<usize> {
+        None
+    }
+    fn state(&self, _: &str) -> Option<NodeId> {
+        Some(NodeId::ROOT)
+    }
+}
 
 struct Line<'t> {
     indent: usize,
@@ -62,7 +84,10 @@ pub(crate) fn lowered(text: &str) -> Lowered {
         hash: [0; 16],
         description: None,
         nodes,
-        context: Vec::new(),
+        context: KEYS
+            .iter()
+            .map(|name| ContextKey { name: (*name).into(), initial: Value::Null, declared: true })
+            .collect(),
         unhandled: Unhandled::Ignore,
         microsteps_max: 1000,
     };
@@ -135,6 +160,13 @@ fn add(nodes: &mut [NodeSpec], number: usize, item: &str) {
         let event = Template::Literal(Value::str(event));
         let kind = ActionKind::Raise { event, data: Template::Literal(Value::Null) };
         nodes[number].entry.push(Action { label: "raise".into(), kind });
+    } else if let Some(key) = item.strip_prefix("set ") {
+        let slot = Keys.context_key(key).unwrap_or_else(|| panic!("no key `{key}`"));
+        let kind = ActionKind::Assign(vec![(slot, Expr::literal(Value::Null))]);
+        nodes[number].entry.push(Action { label: "set".into(), kind });
+    } else if let Some(output) = item.strip_prefix("output ") {
+        let output: serde_json::Value = serde_json::from_str(output).expect("output is JSON");
+        nodes[number].output = Some(Template::Literal(Value::from_json(output)));
     } else {
         add_transition(nodes, number, item);
     }
@@ -146,6 +178,14 @@ fn add_transition(nodes: &mut [NodeSpec], number: usize, item: &str) {
         (None, Some((trigger, targets))) => (trigger, "=>", targets),
         (None, None) => (item.trim_end_matches(" -"), "-", ""),
     };
+    let (trigger, guard) = match trigger.split_once(" [") {
+        Some((trigger, guard)) => (trigger, Some(guard.trim_end_matches(']'))),
+        None => (trigger, None),
+    };
+    let guard = guard.map(|text| {
+        let expr = expr::parse(text).and_then(|ast| ast.resolve(&Keys)).expect("the guard parses");
+        Guard { expr, text: text.into() }
+    });
     let targets: Vec<NodeId> =
         targets.split(',').map(str::trim).filter(|key| !key.is_empty()).map(|key| find(nodes, key)).collect();
     let trigger = match trigger {
@@ -158,7 +198,7 @@ fn add_transition(nodes: &mut [NodeSpec], number: usize, item: &str) {
     };
     nodes[number].transitions.push(TransitionSpec {
         trigger,
-        guard: None,
+        guard,
         targets: (arrow != "-").then_some(targets),
         reenter: arrow == "=>",
         actions: Vec::new(),

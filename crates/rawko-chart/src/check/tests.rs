@@ -322,6 +322,116 @@ mod eventless {
     }
 }
 
+mod guarded_cycles {
+    use super::check;
+
+    const FOUND: &str =
+        "guarded_eventless_cycle: once the guard holds, eventless transitions go round for ever: ";
+
+    #[test]
+    fn a_guard_that_nothing_changes_does_not_stop_a_cycle() {
+        check("a: always [context.x > 1] -> b\nb: always -> a", &[&format!("{FOUND}`a` → `b` → `a`")]);
+        check("a: always [context.x > 1] -", &[&format!("{FOUND}`a` → `a`")]);
+        check(
+            "a: always [context.x > 1] -> b\nb: always [context.x < 9] -> a",
+            &[&format!("{FOUND}`a` → `b` → `a`")],
+        );
+    }
+
+    #[test]
+    fn a_guard_that_something_changes_may() {
+        check("a: always [context.x > 1] -> b; set x\nb: always -> a", &[]);
+        check("a: always [context.x > 1] -> b\nb: set y; always -> a", &[&format!("{FOUND}`a` → `b` → `a`")]);
+    }
+
+    #[test]
+    fn guards_that_exclude_each_other_do() {
+        check("a: always [context.x > 1] -> b\nb: always [context.x <= 1] -> a", &[]);
+        check("a: always [context.ready] -> b\nb: always [not context.ready] -> a", &[]);
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_left_to_the_bound_at_run_time() {
+        check("a: always [context.x > 1 or context.y] -> b\nb: always -> a", &[]);
+        check("a: always [stateIn('a')] -> b\nb: always -> a", &[]);
+        check("a: always [context.x > 1] -> c; always -> b\nb: always -> a\nc", &[]);
+    }
+}
+
+mod guards {
+    use super::check;
+
+    #[track_caller]
+    fn never_holds(guard: &str) {
+        let found = format!("guard_always_false: guard `{guard}` of `GO` in `a` can never hold");
+        check(&format!("a: GO [{guard}] -> b\nb"), &[&found]);
+    }
+
+    #[track_caller]
+    fn may_hold(guard: &str) {
+        check(&format!("a: GO [{guard}] -> b\nb"), &[]);
+    }
+
+    #[test]
+    fn parts_that_exclude_each_other_never_hold() {
+        never_holds("false");
+        never_holds("1 > 2");
+        never_holds("context.x == 1 and context.x == 2");
+        never_holds("context.x == 'a' and context.y and context.x != 'a'");
+        never_holds("context.x > 5 and context.x < 3");
+        never_holds("context.x > 5 and context.x <= 5");
+        never_holds("context.x >= 5 and not (context.x >= 5)");
+        never_holds("context.x == 7 and 5 > context.x");
+        never_holds("context.ready and not context.ready");
+        never_holds("context.x < context.y and context.y < context.x");
+        never_holds("context.x > context.x");
+        never_holds("event.data.kind == 'a' and event.data.kind == 'b'");
+    }
+
+    #[test]
+    fn parts_that_leave_room_may_hold() {
+        may_hold("context.x == 1 or context.x == 2");
+        may_hold("context.x == 1 and context.y == 2");
+        may_hold("context.x >= 5 and context.x <= 5");
+        may_hold("context.x > 3 and context.x < 5 and context.x != 4");
+        may_hold("context.x == 1 and context.x == 1.0");
+        may_hold("context.x.a == 1 and context.x.b == 2");
+        may_hold("context.x <= context.y and context.y <= context.x");
+        may_hold("context.x != null and context.x != 'a'");
+    }
+
+    #[test]
+    fn a_guard_that_always_holds_is_like_none() {
+        check(
+            "a: GO [1 < 2] -> b; GO -> c\nb\nc",
+            &["unreachable_transition: this `GO` transition of `a` can never be chosen"],
+        );
+        check("a: GO [context.ready] -> b; GO -> c\nb\nc", &[]);
+    }
+}
+
+mod shared_keys {
+    use super::check;
+
+    #[test]
+    fn two_regions_that_assign_one_key_are_named_once() {
+        check(
+            "
+            p (parallel): STOP -> off
+              r1
+                a: set x; set y; N -> b
+                b: set x
+              r2
+                c: set x
+              r3
+                d: set x
+            off: set x; ON -> p
+            ",
+            &["regions_assign_same_key: regions `r1` and `r2` both assign `context.x`"],
+        );
+    }
+}
+
 mod events {
     use super::check;
 
@@ -443,7 +553,6 @@ mod transitions {
             &[
                 "final_with_transitions: final state `f` has a transition",
                 "final_with_transitions: final state `g` has states of its own",
-                "unreachable_state: state `g.x` can never be reached",
             ],
         );
     }
@@ -543,5 +652,54 @@ mod failures {
             ",
             &[],
         );
+    }
+
+    #[test]
+    fn a_limit_beside_success_looks_like_one() {
+        check(
+            "
+            a: always [context.tries >= context.max_tries] -> complete; OK -> complete; AGAIN -> a
+            complete (final)
+            ",
+            &[
+                "failure_reports_success: the limit `context.tries >= context.max_tries` in `a` ends in `complete`, like a success",
+            ],
+        );
+        check(
+            "
+            a: always [context.tries >= context.max_tries] -> done; AGAIN -> a
+            done (final)
+            ",
+            &[],
+        );
+        check(
+            "
+            a: OK [context.tries < context.max_tries] -> done; STOP -> done
+            done (final)
+            ",
+            &[],
+        );
+    }
+
+    #[test]
+    fn an_output_says_what_the_way_and_the_name_say() {
+        let chart = |name: &str, output: &str| {
+            format!(
+                "a: invoke job; done.invoke.job -> end; error.invoke.job -> {name}\nend (final)\n{name} (final): output {output}"
+            )
+        };
+        check(
+            &chart("failed", r#"{"status": "success"}"#),
+            &["failure_reports_success: final state `failed` reports success"],
+        );
+        check(
+            &chart("closed", r#"{"success": true}"#),
+            &[
+                "failure_reports_success: final state `closed` is only reached by failures, but reports success",
+            ],
+        );
+        check(&chart("failed", r#"{"status": "error"}"#), &[]);
+        check(&chart("closed", r#"{"success": false}"#), &[]);
+        check(&chart("failed", r#"{"reason": "ok"}"#), &[]);
     }
 }
