@@ -51,7 +51,8 @@ pub fn lower_source(source: &Source, registry: &Registry) -> (Option<Lowered>, V
     let mut findings = Vec::new();
     let lowered = read(source, registry, &mut findings);
     if let Some(lowered) = &lowered {
-        findings.extend(check::analyse(lowered));
+        let further = check::analyse_beside(lowered, &source.text, &findings);
+        findings.extend(further);
     }
     tidy(&mut findings);
     (lowered, findings)

@@ -25,6 +25,10 @@ pub(crate) fn always_true(guard: &Guard) -> bool {
 }
 
 fn why_never(guard: &Guard) -> Option<&'static str> {
+    // Null stands for a guard that could not be read, which is reported already.
+    if guard.expr.constant().is_some_and(|value| value.is_null()) {
+        return None;
+    }
     let claims = guard.expr.claims();
     if claims.never {
         Some("always false")

@@ -3,6 +3,7 @@
 
 use rawko_core::{Delay, InvokeSpec, NodeId, NodeKind, NodeSpec, TransitionSpec, Trigger};
 
+use super::strays::Strays;
 use super::{guards, reach};
 use crate::lowered::{InvokePlaces, Lowered, NodePlaces, TransitionPlaces};
 use crate::source::Span;
@@ -40,6 +41,11 @@ impl Edge<'_> {
         self.spec.targets.as_deref().unwrap_or_default()
     }
 
+    /// Its targets were written, but none was found: it may lead anywhere.
+    pub(crate) fn is_stray(&self) -> bool {
+        self.spec.targets.as_ref().is_some_and(Vec::is_empty)
+    }
+
     pub(crate) fn is_always(&self) -> bool {
         matches!(self.spec.trigger, Trigger::Always)
     }
@@ -54,7 +60,7 @@ impl Edge<'_> {
 }
 
 impl<'a> Index<'a> {
-    pub(crate) fn new(lowered: &'a Lowered) -> Self {
+    pub(crate) fn new(lowered: &'a Lowered, strays: &Strays<'_>) -> Self {
         let nodes = &lowered.blueprint.nodes[..];
         let mut index = Index {
             lowered,
@@ -67,7 +73,7 @@ impl<'a> Index<'a> {
             completes: Vec::new(),
         };
         index.list_edges();
-        index.reached = reach::reached(&index);
+        index.reached = reach::reached(&index, strays);
         index.completes = reach::completes(&index);
         index
     }

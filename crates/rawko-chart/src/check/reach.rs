@@ -5,9 +5,11 @@ use rawko_core::{HistoryVariant, NodeId, NodeKind};
 
 use super::entry::{self, Entered};
 use super::index::Index;
+use super::strays::Strays;
 
 /// For every node whether it can be active; for a history node whether a reachable transition leads to it.
-pub(crate) fn reached(index: &Index<'_>) -> Vec<bool> {
+/// States that a mistake elsewhere may have cut off count as reachable.
+pub(crate) fn reached(index: &Index<'_>, strays: &Strays<'_>) -> Vec<bool> {
     let size = index.nodes.len();
     let mut search = Search {
         index,
@@ -16,6 +18,7 @@ pub(crate) fn reached(index: &Index<'_>) -> Vec<bool> {
         restarts_children: vec![false; size],
         tasks: vec![Entered::Default(NodeId::ROOT)],
     };
+    search.enter(&strays.meant(index), NodeId::ROOT);
     while let Some(task) = search.tasks.pop() {
         match task {
             Entered::Passed(node) => search.activate(node),
@@ -56,10 +59,18 @@ impl Search<'_, '_> {
         }
         self.activate(node);
         match self.index.kind(node) {
+            NodeKind::Compound if self.lacks_initial(node) => {
+                self.tasks.extend(self.index.regions(node).map(Entered::Default));
+            }
             NodeKind::Compound => self.enter_initial(node, node),
             NodeKind::Parallel => self.tasks.extend(self.index.regions(node).map(Entered::Default)),
             NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => {}
         }
+    }
+
+    /// A mistake that is reported already: any child may have been meant.
+    fn lacks_initial(&self, node: NodeId) -> bool {
+        self.index.node(node).initial.as_ref().is_none_or(|initial| initial.targets.is_empty())
     }
 
     fn restore(&mut self, history: NodeId) {

@@ -25,9 +25,10 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
 /// Whether some transition leaves the parallel state by an event, a delay or a condition.
 pub(crate) fn is_left(index: &Index<'_>, parallel: NodeId) -> bool {
     let leaves = |edge: &Edge<'_>| {
-        edge.domain.is_some_and(|domain| domain < parallel && index.within(parallel, domain))
-            && !edge.targets().iter().any(|target| index.within(*target, parallel))
-            && can_occur(index, edge)
+        edge.is_stray()
+            || edge.domain.is_some_and(|domain| domain < parallel && index.within(parallel, domain))
+                && !edge.targets().iter().any(|target| index.within(*target, parallel))
+                && can_occur(index, edge)
     };
     index.edges_within(parallel).iter().any(leaves)
         || index.ancestors(parallel).any(|above| index.edges_of(above).iter().any(leaves))
