@@ -10,7 +10,7 @@
 
 use rawko_core::{NodeId, NodeKind};
 
-use super::actions::Doings;
+use super::actions::{Assigned, Doings};
 use super::cycles::{Successors, components, cycle_through};
 use super::entry::{self, Entered};
 use super::guards;
@@ -189,10 +189,14 @@ impl Eventless<'_, '_> {
         else {
             return false;
         };
-        !doings
-            .assigned
-            .iter()
-            .any(|assigned| self.index.within(assigned.node, top) && reads.contains(&assigned.slot))
+        let on_the_way = |assigned: &&Assigned| match assigned.transition {
+            Some(number) => cycle
+                .iter()
+                .map(|taken| self.always[*taken])
+                .any(|edge| (edge.source, edge.number) == (assigned.node, number)),
+            None => self.index.within(assigned.node, top),
+        };
+        !doings.assigned.iter().filter(on_the_way).any(|assigned| reads.contains(&assigned.slot))
     }
 
     fn route(&self, cycle: &[usize]) -> String {

@@ -10,6 +10,7 @@ mod events;
 mod failures;
 mod finals;
 mod guards;
+mod histories;
 mod index;
 mod invokes;
 mod orphans;
@@ -44,6 +45,7 @@ pub(crate) fn analyse_beside(lowered: &Lowered, text: &str, earlier: &[Finding])
     let mut findings = Vec::new();
     orphans::analyse(&index, &mut findings);
     regions::analyse(&index, &mut findings);
+    histories::analyse(&index, &mut findings);
     eventless::analyse(&index, &doings, &mut findings);
     finals::analyse(&index, &mut findings);
     invokes::analyse(&index, &mut findings);

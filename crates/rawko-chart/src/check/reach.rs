@@ -73,11 +73,19 @@ impl Search<'_, '_> {
         self.index.node(node).initial.as_ref().is_none_or(|initial| initial.targets.is_empty())
     }
 
+    fn starts_in(&self, node: NodeId, history: NodeId) -> bool {
+        self.index.node(node).initial.as_ref().is_some_and(|initial| initial.targets.contains(&history))
+    }
+
     fn restore(&mut self, history: NodeId) {
         let seen = std::mem::replace(&mut self.active[history.index()], true);
         let Some(parent) = self.index.parent(history).filter(|_| !seen) else { return };
         match &self.index.node(history).initial {
             Some(_) => self.enter_initial(history, parent),
+            // It leads back to itself, which is reported: any child may have been meant.
+            None if self.starts_in(parent, history) => {
+                self.tasks.extend(self.index.regions(parent).map(Entered::Default));
+            }
             None => self.tasks.push(Entered::Default(parent)),
         }
         if self.index.kind(history) == NodeKind::History(HistoryVariant::Shallow) {

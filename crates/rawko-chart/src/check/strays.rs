@@ -8,6 +8,8 @@ use crate::finding::Finding;
 
 /// More than this is a file that is no chart.
 const STRAYS_MAX: usize = 64;
+/// Comparing takes the product of two lengths.
+const NAME_MAX: usize = 64;
 
 /// Words of the text that nothing was made of.
 #[derive(Debug, Default)]
@@ -68,6 +70,9 @@ fn block(text: &str, start: usize) -> &str {
 }
 
 fn similar(word: &str, key: &str) -> bool {
+    if word.len() > NAME_MAX || key.len() > NAME_MAX {
+        return false;
+    }
     let (word, key) = (word.to_lowercase(), key.to_lowercase());
     let shorter = word.len().min(key.len());
     strsim::damerau_levenshtein(&word, &key) <= 2.max(shorter / 3)
