@@ -119,7 +119,7 @@ impl<'a> Lowering<'a> {
                 ))
             }
             (Use::Value, ExprProblemKind::UnknownName | ExprProblemKind::Syntax)
-                if problem.help.is_none() || bare_word =>
+                if !reads_bindings(text) && (problem.help.is_none() || bare_word) =>
             {
                 if self.context.slot(text).is_some() {
                     return Some(format!("for the context's value write `context.{text}`"));
@@ -168,6 +168,11 @@ impl Names for ChartNames<'_, '_> {
     fn state(&self, path: &str) -> Option<NodeId> {
         self.lowering.index.state_in(path)
     }
+}
+
+/// Whether somebody who writes this surely means an expression.
+fn reads_bindings(text: &str) -> bool {
+    ["context.", "event.", "input.", "env.", "agents."].iter().any(|root| text.contains(root))
 }
 
 pub(crate) fn is_bare_word(text: &str) -> bool {

@@ -20,7 +20,7 @@ use rawko_core::{Blueprint, Unhandled};
 use rustc_hash::FxHashMap;
 
 use crate::def::ChartDef;
-use crate::finding::{Finding, Severity};
+use crate::finding::{FINDINGS_MAX, Finding, Severity};
 use crate::lowered::{Lowered, Places};
 use crate::registry::Registry;
 use crate::source::Span;
@@ -170,7 +170,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn report(&mut self, finding: Finding) {
-        self.findings.push(finding);
+        if self.findings.len() < FINDINGS_MAX {
+            self.findings.push(finding);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Compares a tree with the description of the format: unknown keys, wrong kinds of values, missing keys.
 
 use crate::def::{Record, Shape, Tagged};
-use crate::finding::{Finding, Severity};
+use crate::finding::{FINDINGS_MAX, Finding, Severity};
 use crate::source::Span;
 use crate::suggest::nearest;
 use crate::tree::{Data, View};
@@ -15,6 +15,9 @@ const UNKNOWN_ACTION: &str = "rawko::chart::unknown_action";
 /// Reports everything below `view` that does not fit `shape`. `at` is where to point when the value itself has no
 /// place to show, such as a key with nothing behind it.
 pub(crate) fn check_shape(view: View<'_>, shape: &Shape, at: Span, findings: &mut Vec<Finding>) {
+    if findings.len() >= FINDINGS_MAX {
+        return;
+    }
     match shape {
         Shape::Any => {}
         Shape::Null | Shape::Text | Shape::Bool | Shape::Number => {
