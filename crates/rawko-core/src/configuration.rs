@@ -22,7 +22,8 @@ impl Configuration {
         &self.frontier
     }
 
-    pub(crate) fn from_frontier(frontier: impl IntoIterator<Item = NodeId>) -> Self {
+    /// The configuration with these innermost active nodes.
+    pub fn from_frontier(frontier: impl IntoIterator<Item = NodeId>) -> Self {
         let mut frontier: SmallVec<[NodeId; 4]> = frontier.into_iter().collect();
         frontier.sort_unstable();
         Self { frontier }
@@ -33,7 +34,10 @@ impl Configuration {
     pub(crate) fn within(&self, first: NodeId, last: NodeId) -> &[NodeId] {
         // Nearly every configuration has a handful of members: a scan beats a search.
         let start = self.frontier.iter().position(|node| *node >= first).unwrap_or(self.frontier.len());
-        let len = self.frontier[start..].iter().position(|node| *node > last).unwrap_or(self.frontier.len() - start);
+        let len = self.frontier[start..]
+            .iter()
+            .position(|node| *node > last)
+            .unwrap_or(self.frontier.len() - start);
         &self.frontier[start..start + len]
     }
 
