@@ -17,9 +17,9 @@ use crate::source::Span;
 use crate::suggest::nearest;
 use crate::tree::View;
 
-const UNKNOWN_ACTION: &str = "rawko::chart::unknown_action";
-const RECURSIVE_ACTION: &str = "rawko::chart::recursive_action";
-const TOO_LARGE: &str = "rawko::chart::too_large";
+const UNKNOWN_ACTION: &str = crate::codes::UNKNOWN_ACTION.name;
+const RECURSIVE_ACTION: &str = crate::codes::RECURSIVE_ACTION.name;
+const TOO_LARGE: &str = crate::codes::TOO_LARGE.name;
 /// Actions of a chart, named ones counted at every use.
 const ACTIONS_MAX: usize = 200_000;
 

@@ -13,9 +13,9 @@ use crate::source::Span;
 use crate::suggest::nearest;
 use crate::tree::{View, to_value};
 
-pub(crate) const UNDECLARED: &str = "rawko::chart::undeclared_context_key";
-pub(crate) const UNKNOWN: &str = "rawko::chart::unknown_context_key";
-pub(crate) const TYPE_MISMATCH: &str = "rawko::chart::context_type_mismatch";
+pub(crate) const UNDECLARED: &str = crate::codes::UNDECLARED_CONTEXT_KEY.name;
+pub(crate) const UNKNOWN: &str = crate::codes::UNKNOWN_CONTEXT_KEY.name;
+pub(crate) const TYPE_MISMATCH: &str = crate::codes::CONTEXT_TYPE_MISMATCH.name;
 
 /// Slots are handed out while expressions are resolved, behind a shared reference: hence the cell.
 #[derive(Default)]

@@ -11,14 +11,14 @@ use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::locate;
 
-const EXPRESSION_SYNTAX: &str = "rawko::chart::expression_syntax";
-const GUARD_SYNTAX: &str = "rawko::chart::guard_syntax";
-const UNKNOWN_NAME: &str = "rawko::chart::unknown_name";
-const UNKNOWN_GUARD: &str = "rawko::chart::unknown_guard";
-const UNKNOWN_STATE: &str = "rawko::chart::unknown_state";
-const WRONG_ARGUMENTS: &str = "rawko::chart::wrong_arguments";
-const TYPE_MISMATCH: &str = "rawko::chart::type_mismatch";
-const NEVER_EQUAL: &str = "rawko::chart::never_equal";
+const EXPRESSION_SYNTAX: &str = crate::codes::EXPRESSION_SYNTAX.name;
+const GUARD_SYNTAX: &str = crate::codes::GUARD_SYNTAX.name;
+const UNKNOWN_NAME: &str = crate::codes::UNKNOWN_NAME.name;
+const UNKNOWN_GUARD: &str = crate::codes::UNKNOWN_GUARD.name;
+const UNKNOWN_STATE: &str = crate::codes::UNKNOWN_STATE.name;
+const WRONG_ARGUMENTS: &str = crate::codes::WRONG_ARGUMENTS.name;
+const TYPE_MISMATCH: &str = crate::codes::TYPE_MISMATCH.name;
+const NEVER_EQUAL: &str = crate::codes::NEVER_EQUAL.name;
 
 /// What an expression is for: decides codes and help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::{Data, View, locate, to_value};
 
-const LOOKS_LIKE_EXPRESSION: &str = "rawko::chart::looks_like_expression";
-const LOOKS_LIKE_LITERAL: &str = "rawko::chart::looks_like_literal";
-const WRONG_TYPE: &str = "rawko::chart::wrong_type";
+const LOOKS_LIKE_EXPRESSION: &str = crate::codes::LOOKS_LIKE_EXPRESSION.name;
+const LOOKS_LIKE_LITERAL: &str = crate::codes::LOOKS_LIKE_LITERAL.name;
+const WRONG_TYPE: &str = crate::codes::WRONG_TYPE.name;
 const ROOTS: &[&str] = &["context", "event", "input", "env", "agents"];
 
 /// How text is taken.

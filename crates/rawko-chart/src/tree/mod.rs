@@ -160,10 +160,10 @@ impl<'a> View<'a> {
     }
 }
 
-pub(crate) const JSON_SYNTAX: &str = "rawko::chart::json_syntax";
-pub(crate) const YAML_SYNTAX: &str = "rawko::chart::yaml_syntax";
-pub(crate) const DUPLICATE_KEY: &str = "rawko::chart::duplicate_key";
-const TOO_LARGE: &str = "rawko::chart::too_large";
+pub(crate) const JSON_SYNTAX: &str = crate::codes::JSON_SYNTAX.name;
+pub(crate) const YAML_SYNTAX: &str = crate::codes::YAML_SYNTAX.name;
+pub(crate) const DUPLICATE_KEY: &str = crate::codes::DUPLICATE_KEY.name;
+const TOO_LARGE: &str = crate::codes::TOO_LARGE.name;
 
 fn starts_like_json(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
