@@ -77,7 +77,7 @@ fn large_junk_within_the_limit_is_refused() {
     assert_eq!(code(&"{".repeat(half)), "json_syntax");
     assert_eq!(code(&"\"".repeat(half)), "yaml_syntax");
     let keys: String = (0..50_000).map(|number| format!("key{number}: {{}}\n")).collect();
-    assert_eq!(code(&format!("statechart:\n  states: {{}}\n{keys}")), "unknown_key");
+    assert_eq!(code(&format!("{keys}statechart:\n  states: {{}}\n")), "unknown_key");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn what_is_no_chart_says_so() {
         ("{\"a\": 1, \"a\": 2}", "duplicate_key"),
         ("a: 1\n---\nb: 2\n", "yaml_syntax"),
         ("a: b: c", "yaml_syntax"),
-        ("\ta: b", "yaml_syntax"),
+        ("a:\n\tb: c", "yaml_syntax"),
         ("? [a, b]\n: c", "yaml_syntax"),
         ("\u{feff}{\"a\": }", "json_syntax"),
     ] {

@@ -98,6 +98,20 @@ impl Context {
         slot
     }
 
+    /// The number of slots so far.
+    pub(crate) fn len(&self) -> usize {
+        self.table.borrow().keys.len()
+    }
+
+    /// Takes back the slots from this number on.
+    pub(crate) fn forget_from(&self, len: usize) {
+        let table = &mut *self.table.borrow_mut();
+        for key in table.keys.drain(len..) {
+            table.slots.remove(&key.name);
+        }
+        table.facts.truncate(len);
+    }
+
     pub(crate) fn slot(&self, name: &str) -> Option<Slot> {
         self.table.borrow().slots.get(name).copied()
     }

@@ -54,6 +54,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(crate) fn resolve(&mut self, ast: &Ast, text: &str, span: Span, purpose: Use) -> Expr {
+        let keys = self.context.len();
         let names = ChartNames { lowering: self, text, span, reads: RefCell::default() };
         match language::resolve(ast, &names) {
             Ok(expr) => {
@@ -62,6 +63,8 @@ impl<'a> Lowering<'a> {
                 expr
             }
             Err(problems) => {
+                // Names were tried out as context keys on the way to a suggestion.
+                self.context.forget_from(keys);
                 self.report_problems(&problems, text, span, purpose);
                 language::null()
             }
