@@ -74,7 +74,7 @@ fn large_junk_within_the_limit_is_refused() {
     assert_eq!(code(&"[1,".repeat(half)), "too_large");
     assert_eq!(code(&format!("[{}1]", "1,".repeat(half))), "too_large");
     assert_eq!(code(&"x".repeat(half)), "not_a_chart");
-    assert_eq!(code(&"{".repeat(half)), "json_syntax");
+    assert_eq!(code(&"{".repeat(half)), "too_large");
     assert_eq!(code(&"\"".repeat(half)), "yaml_syntax");
     let keys: String = (0..50_000).map(|number| format!("key{number}: {{}}\n")).collect();
     assert_eq!(code(&format!("{keys}statechart:\n  states: {{}}\n")), "unknown_key");
@@ -105,6 +105,8 @@ fn what_is_no_chart_says_so() {
         ("states: {}", "no_states"),
         ("{\"statechart\": {\"id\": \"x\" \"y\"}}", "json_syntax"),
         ("{\"a\": \"\\x\"}", "json_syntax"),
+        ("{\"a\": 1,}", "json_syntax"),
+        ("{\"a\": 01}", "json_syntax"),
         ("{\"a\": 1, \"a\": 2}", "duplicate_key"),
         ("a: 1\n---\nb: 2\n", "yaml_syntax"),
         ("a: b: c", "yaml_syntax"),
