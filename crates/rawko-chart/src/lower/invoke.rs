@@ -45,7 +45,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The author's id, or the node's path with a number from the second on.
-    fn invoke_id(&mut self, node: u32, invoke: &InvokeDef<'a>, earlier: &[InvokeSpec]) -> Arc<str> {
+    fn invoke_id(&self, node: u32, invoke: &InvokeDef<'a>, earlier: &[InvokeSpec]) -> Arc<str> {
         let Some((id, _)) = invoke.id else {
             let path = self.index.path(node);
             let path = if path.is_empty() { self.chart.id.unwrap_or("chart").to_owned() } else { path };
