@@ -1,6 +1,7 @@
 //! Turns text (YAML, JSON, SCXML, XState) into a checked chart with a span for every complaint, and draws it.
 
 mod finding;
+pub mod import;
 mod lowered;
 mod source;
 
