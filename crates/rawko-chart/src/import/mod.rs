@@ -8,6 +8,7 @@ mod yaml;
 
 pub use scxml::scxml;
 pub use xstate::xstate;
+use yaml::Yaml;
 
 /// What an import gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,4 +155,27 @@ fn heading(language: &str, notes: &[Note]) -> String {
     }
     heading.push('\n');
     heading
+}
+
+/// A value as data that reads back as that value.
+fn literal_data(json: &serde_json::Value) -> Yaml {
+    match json {
+        serde_json::Value::String(text) if reads_as_expression(text) => {
+            Yaml::map([("literal", Yaml::text(text))])
+        }
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_) => Yaml::from_json(json),
+        serde_json::Value::Array(items) => Yaml::List(items.iter().map(literal_data).collect()),
+        serde_json::Value::Object(entries) => {
+            Yaml::Map(entries.iter().map(|(key, value)| (key.clone(), literal_data(value))).collect())
+        }
+    }
+}
+
+/// Whether a string in data would be taken for an expression: it starts with a binding.
+fn reads_as_expression(text: &str) -> bool {
+    let word: String = text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    matches!(word.as_str(), "context" | "event" | "input" | "env" | "agents") || text.starts_with("now(")
 }

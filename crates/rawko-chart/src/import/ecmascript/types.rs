@@ -22,17 +22,6 @@ impl JsType {
     pub(crate) fn join(self, other: JsType) -> JsType {
         if self == other { self } else { JsType::Unknown }
     }
-
-    pub(crate) fn of_json(json: &serde_json::Value) -> JsType {
-        match json {
-            serde_json::Value::Null => JsType::Null,
-            serde_json::Value::Bool(_) => JsType::Bool,
-            serde_json::Value::Number(_) => JsType::Number,
-            serde_json::Value::String(_) => JsType::Text,
-            serde_json::Value::Array(_) => JsType::List,
-            serde_json::Value::Object(_) => JsType::Map,
-        }
-    }
 }
 
 /// The names an expression can mean.

@@ -4,9 +4,9 @@ use roxmltree::Node;
 
 use super::Importer;
 use super::datamodel::is_variable_name;
-use super::expressions::literal_data;
 use super::xml::{elements, has_elements, is, line, named, text, words};
 use crate::import::ecmascript::{literal, text_literal};
+use crate::import::literal_data;
 use crate::import::yaml::Yaml;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
@@ -203,7 +203,7 @@ pub(super) fn expr_data(text: String) -> Yaml {
 fn branch(guard: Option<String>, actions: Vec<Yaml>) -> Yaml {
     let mut branch = Yaml::Map(Vec::new());
     if let Some(guard) = guard {
-        branch.push("guard", Yaml::Text(guard));
+        branch.push("guard", guard_text(guard));
     }
     branch.push("actions", Yaml::List(actions));
     branch
@@ -227,4 +227,9 @@ fn nested(object: &str, path: &[&str], value: &str) -> String {
             format!("merge({object}, {{{}: {inner}}})", text_literal(field))
         }
     }
+}
+
+/// A guard that is never true is written as such, not as the text of an expression.
+pub(super) fn guard_text(guard: String) -> Yaml {
+    if guard == "false" { Yaml::Bool(false) } else { Yaml::Text(guard) }
 }

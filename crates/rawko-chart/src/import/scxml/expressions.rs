@@ -10,6 +10,7 @@ use crate::import::ecmascript::{
     Translated, Untranslatable, literal, parse_expression, text_literal, translate, translate_guard,
 };
 use crate::import::yaml::Yaml;
+use crate::import::{literal_data, reads_as_expression};
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     /// An attribute's expression as text of ours.
@@ -84,24 +85,6 @@ fn constant_value(constant: &Json) -> Yaml {
     }
 }
 
-/// A value as data that reads back as that value.
-pub(super) fn literal_data(json: &Json) -> Yaml {
-    match json {
-        Json::String(text) if reads_as_expression(text) => Yaml::map([("literal", Yaml::text(text))]),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => Yaml::from_json(json),
-        Json::Array(items) => Yaml::List(items.iter().map(literal_data).collect()),
-        Json::Object(entries) => {
-            Yaml::Map(entries.iter().map(|(key, value)| (key.clone(), literal_data(value))).collect())
-        }
-    }
-}
-
 fn expression_data(text: String) -> Yaml {
     if reads_as_expression(&text) { Yaml::Text(text) } else { Yaml::map([("expr", Yaml::Text(text))]) }
-}
-
-/// Whether a string in data would be taken for an expression: it starts with a binding.
-fn reads_as_expression(text: &str) -> bool {
-    let word: String = text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-    matches!(word.as_str(), "context" | "event" | "input" | "env" | "agents") || text.starts_with("now(")
 }

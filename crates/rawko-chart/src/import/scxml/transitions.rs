@@ -4,6 +4,7 @@
 use roxmltree::Node;
 
 use super::Importer;
+use super::actions::guard_text;
 use super::xml::{line, named, words};
 use crate::import::yaml::Yaml;
 
@@ -49,7 +50,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             body.push("target", targets);
         }
         if let Some(guard) = xml.attribute("cond").and_then(|cond| self.guard(xml, cond)) {
-            body.push("guard", Yaml::Text(guard));
+            body.push("guard", guard_text(guard));
         }
         if self.leaves_its_source(xml, source) {
             body.push("reenter", Yaml::Bool(true));
