@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 /// How long a mapping or list on one line may become, its indentation included.
 const LINE_MAX: usize = 110;
 
+/// What always gets lines of its own, however short.
+const ROOMY: [&str; 8] = ["statechart", "states", "on", "context", "actions", "guards", "after", "initial"];
+
 /// YAML to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Yaml {
@@ -50,7 +53,7 @@ impl Yaml {
     pub(crate) fn write(&self) -> String {
         let mut out = String::new();
         match self {
-            Yaml::Map(entries) if !entries.is_empty() => write_entries(&mut out, entries, 0),
+            Yaml::Map(entries) if !entries.is_empty() => write_entries(&mut out, "", entries, 0),
             other => {
                 out.push_str(&other.inline());
                 out.push('\n');
@@ -98,7 +101,8 @@ impl Yaml {
     }
 }
 
-fn write_entries(out: &mut String, entries: &[(String, Yaml)], indent: usize) {
+/// Writes a mapping that stands under the key `within`.
+fn write_entries(out: &mut String, within: &str, entries: &[(String, Yaml)], indent: usize) {
     for (index, (key, value)) in entries.iter().enumerate() {
         // The first entry of a mapping in a list stands behind the dash, where the indentation is already written.
         if index > 0 || out.is_empty() || out.ends_with('\n') {
@@ -106,21 +110,21 @@ fn write_entries(out: &mut String, entries: &[(String, Yaml)], indent: usize) {
         }
         out.push_str(&quoted(key));
         out.push(':');
-        write_value(out, key, value, indent);
+        write_value(out, within, key, value, indent);
     }
 }
 
-/// Writes what follows `key:`. States and their parts always get lines of their own, however short.
-fn write_value(out: &mut String, key: &str, value: &Yaml, indent: usize) {
+/// Writes what follows `key:`.
+fn write_value(out: &mut String, within: &str, key: &str, value: &Yaml, indent: usize) {
     if value.is_scalar() {
         let _ = writeln!(out, " {}", value.inline());
         return;
     }
-    let roomy = matches!(
-        key,
-        "statechart" | "states" | "on" | "context" | "actions" | "guards" | "after" | "entry" | "exit"
-    );
-    let fits = value.is_shallow() && (!roomy || matches!(value, Yaml::List(_)));
+    let roomy = match within {
+        "states" => !value.is_flat_map(),
+        _ => !matches!(value, Yaml::List(_)) && ROOMY.contains(&key),
+    };
+    let fits = value.is_shallow() && !roomy;
     let line = value.inline();
     if fits && indent + key.len() + 2 + line.len() <= LINE_MAX {
         let _ = writeln!(out, " {line}");
@@ -128,7 +132,7 @@ fn write_value(out: &mut String, key: &str, value: &Yaml, indent: usize) {
     }
     out.push('\n');
     match value {
-        Yaml::Map(entries) => write_entries(out, entries, indent + 2),
+        Yaml::Map(entries) => write_entries(out, key, entries, indent + 2),
         Yaml::List(items) => write_items(out, items, indent + 2),
         Yaml::Null | Yaml::Bool(_) | Yaml::Number(_) | Yaml::Text(_) => {}
     }
@@ -142,7 +146,7 @@ fn write_items(out: &mut String, items: &[Yaml], indent: usize) {
             _ if item.is_scalar() || (item.is_shallow() && indent + 2 + line.len() <= LINE_MAX) => {
                 let _ = writeln!(out, "{line}");
             }
-            Yaml::Map(entries) => write_entries(out, entries, indent + 2),
+            Yaml::Map(entries) => write_entries(out, "", entries, indent + 2),
             Yaml::List(_) | Yaml::Null | Yaml::Bool(_) | Yaml::Number(_) | Yaml::Text(_) => {
                 let _ = writeln!(out, "{line}");
             }
@@ -239,7 +243,7 @@ mod tests {
                       on:
                         GO: busy
                         '*':
-                          actions: [x, y]
+                          actions: [x, 'y']
             "#]],
         );
     }

@@ -16,8 +16,7 @@ use super::{ImportError, ImportOptions, Imported, Notes};
 /// Imports an XState configuration.
 pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportError> {
     let text = text.trim_start_matches('\u{feff}');
-    let json: Json = serde_json::from_str(text)
-        .map_err(|error| ImportError::Malformed { line: error.line() as u32, message: error.to_string() })?;
+    let json: Json = serde_json::from_str(text).map_err(|error| malformed(&error))?;
     let Json::Object(root) = json else { return Err(ImportError::UnknownLanguage) };
     if !root.contains_key("states") {
         return Err(ImportError::UnknownLanguage);
@@ -37,6 +36,13 @@ pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<Imported, Import
     let notes = importer.notes.finish();
     let yaml = super::heading("XState", &notes) + &chart.write();
     Ok(Imported { id, yaml, charts: Vec::new(), notes })
+}
+
+/// The parser's words without its place, which is said in front.
+fn malformed(error: &serde_json::Error) -> ImportError {
+    let text = error.to_string();
+    let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
+    ImportError::Malformed { line: error.line() as u32, message }
 }
 
 /// The import of one configuration.
