@@ -2,7 +2,7 @@
 //! document beside a script of events; after each the active leaf states are compared by id. A case that is not listed in
 //! `scxml_suite/skips.txt` must pass, and one that is listed must not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rawko_chart::import::{self, ImportOptions};
 use rawko_chart::{Registry, Severity, Source, load};
 use rawko_core::sim::{Line, Simulation, Stimulus, Stubs};
-use rawko_core::{Chart, Value, World};
+use rawko_core::{Chart, NodeId, Trace, TraceEntry, Value, World};
 use serde_json::Value as Json;
 
 /// Cases that must run and pass, whatever the skip list says.
@@ -98,15 +98,17 @@ fn run(script: &Path) -> Result<(), String> {
     let steps: Json =
         serde_json::from_str(&std::fs::read_to_string(script).unwrap()).map_err(|e| e.to_string())?;
     let mut simulation = simulation(script, &document)?;
-    compare("start", &simulation.start(), &steps["initialConfiguration"])?;
+    let mut active = Active::default();
+    compare("start", &mut active, &simulation.start(), &steps["initialConfiguration"])?;
     for step in steps["events"].as_array().into_iter().flatten() {
         if let Some(ms) = step["after"].as_u64() {
-            simulation.apply(&Stimulus::Advance { ms });
+            let line = simulation.apply(&Stimulus::Advance { ms });
+            active.after_first_macrostep(&line);
         }
         let name = step["event"]["name"].as_str().unwrap_or_default();
         let data = Value::from_json(step["event"]["data"].clone());
         let line = simulation.apply(&Stimulus::event(name, data));
-        compare(name, &line, &step["nextConfiguration"])?;
+        compare(name, &mut active, &line, &step["nextConfiguration"])?;
     }
     Ok(())
 }
@@ -141,10 +143,13 @@ fn chart(name: &str, yaml: &str, registry: &Registry) -> Result<Arc<Chart>, Stri
     })
 }
 
-fn compare(after: &str, line: &Line, expected: &Json) -> Result<(), String> {
-    let mut found: Vec<_> =
-        line.configuration.iter().map(|path| path.rsplit('.').next().unwrap_or(path)).collect();
-    let mut wanted: Vec<_> = expected.as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+/// The scripts look at a chart right after the macrostep that a stimulus begins: what it sent itself comes later, when the
+/// interpreter they were written for is back in its event loop. The simulation goes on until all is quiet at that moment, so
+/// the configuration in between is taken from the trace.
+fn compare(after: &str, active: &mut Active, line: &Line, expected: &Json) -> Result<(), String> {
+    let mut found = active.after_first_macrostep(line);
+    let mut wanted: Vec<_> =
+        expected.as_array().into_iter().flatten().filter_map(Json::as_str).map(key_of).collect();
     found.sort_unstable();
     wanted.sort_unstable();
     if found == wanted && line.error.is_none() {
@@ -152,4 +157,49 @@ fn compare(after: &str, line: &Line, expected: &Json) -> Result<(), String> {
     }
     let error = line.error.as_deref().map(|error| format!(" ({error})")).unwrap_or_default();
     Err(format!("after `{after}` in {found:?} instead of {wanted:?}{error}"))
+}
+
+/// An id as a key: the importer replaces dots, which separate keys.
+fn key_of(id: &str) -> String {
+    id.replace('.', "_")
+}
+
+/// The active state nodes of the simulated instance, followed through the traces.
+#[derive(Default)]
+struct Active(BTreeSet<NodeId>);
+
+impl Active {
+    fn after_first_macrostep(&mut self, line: &Line) -> Vec<String> {
+        let mut first = None;
+        let steps: Vec<_> = line.traces.iter().filter(|step| step.instance == 0).collect();
+        for step in &steps {
+            self.follow(&step.trace);
+            first.get_or_insert_with(|| self.leaves(&step.chart));
+        }
+        // A single macrostep, or none: the simulation's own word, which also holds for a chart that has ended.
+        match first {
+            Some(first) if steps.len() > 1 => first,
+            _ => line.configuration.iter().map(|path| last(path)).collect(),
+        }
+    }
+
+    fn follow(&mut self, trace: &Trace) {
+        for entry in &trace.entries {
+            match entry {
+                TraceEntry::Entered { node } => _ = self.0.insert(*node),
+                TraceEntry::Exited { node } => _ = self.0.remove(node),
+                _ => {}
+            }
+        }
+    }
+
+    fn leaves(&self, chart: &Chart) -> Vec<String> {
+        let is_leaf =
+            |node: &&NodeId| !chart.node(**node).children.iter().any(|child| self.0.contains(child));
+        self.0.iter().filter(is_leaf).map(|node| last(&chart.node(*node).path)).collect()
+    }
+}
+
+fn last(path: &str) -> String {
+    path.rsplit('.').next().unwrap_or(path).to_owned()
 }
