@@ -24,7 +24,6 @@ fn every_case_passes_or_is_skipped_for_a_reason() {
     let mut cases = Vec::new();
     find_scripts(&suite.join("test"), &mut cases);
     cases.sort();
-    assert!(cases.len() >= 316, "the suite has {} scripts where 316 were expected", cases.len());
     let only = std::env::var("RAWKO_SCXML_CASE").ok();
     let mut report = String::new();
     let mut passed = 0;
@@ -45,6 +44,7 @@ fn every_case_passes_or_is_skipped_for_a_reason() {
     }
     assert!(report.is_empty(), "\n{report}{passed} of {} passed", known.len());
     if only.is_none() {
+        assert!(cases.len() >= 316, "the suite has {} scripts where 316 were expected", cases.len());
         let unknown: Vec<_> = skips.keys().filter(|skip| !known.iter().any(|name| name == *skip)).collect();
         assert!(unknown.is_empty(), "skips of cases that do not exist: {unknown:?}");
         assert!(passed >= PASSES_MIN, "only {passed} cases passed");
@@ -119,7 +119,7 @@ fn simulation(script: &Path, document: &str) -> Result<Simulation, String> {
     let options = ImportOptions { id: Some("case"), file: Some(&read), ..ImportOptions::default() };
     let imported = import::scxml(document, options).map_err(|error| format!("import: {error}"))?;
     if std::env::var_os("RAWKO_SCXML_CASE").is_some() {
-        println!("{}", imported.yaml);
+        println!("{}\n{}", script.display(), imported.yaml);
         imported.charts.iter().for_each(|chart| println!("---\n{}", chart.yaml));
     }
     let mut registry = Registry::default();
@@ -176,9 +176,9 @@ impl Active {
             self.follow(&step.trace);
             first.get_or_insert_with(|| self.leaves(&step.chart));
         }
-        // A single macrostep, or none: the simulation's own word, which also holds for a chart that has ended.
+        // A single macrostep, or none, or the chart ended in the first: the simulation's own word.
         match first {
-            Some(first) if steps.len() > 1 => first,
+            Some(first) if steps.len() > 1 && !first.is_empty() => first,
             _ => line.configuration.iter().map(|path| last(path)).collect(),
         }
     }

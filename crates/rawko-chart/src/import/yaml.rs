@@ -190,8 +190,10 @@ fn double_quoted(text: &str) -> String {
 /// Words and dotted names need no quotes; whatever YAML could take for something else does.
 fn is_plain(text: &str) -> bool {
     let Some(first) = text.chars().next() else { return false };
-    let starts_well =
-        first.is_alphabetic() || matches!(first, '_' | '/' | '$') || (first == '.' && text.len() > 1);
+    let starts_well = first.is_alphabetic()
+        || matches!(first, '_' | '/' | '$')
+        || (first == '.' && text.len() > 1)
+        || is_counted(text);
     let inside = |c: char| {
         c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '*' | '/' | '$' | ' ' | '+' | ';' | '(' | ')')
     };
@@ -206,6 +208,13 @@ fn is_plain(text: &str) -> bool {
         && !looks_like_something_else(text)
 }
 
+/// Starts with a digit and is no number in any reading: `1.0.0`, `30s`.
+fn is_counted(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && !text.contains(['_', ':'])
+        && !text[1..].starts_with(['x', 'o', 'b', 'X', 'O', 'B'])
+}
+
 fn looks_like_something_else(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     matches!(
@@ -213,11 +222,7 @@ fn looks_like_something_else(text: &str) -> bool {
         "null" | "true" | "false" | "yes" | "no" | "y" | "n" | "off" | "~" | ".nan" | ".inf"
     ) || (text != "on" && lower == "on")
         || text.parse::<f64>().is_ok()
-        || (first_is(text, '.') && text[1..].starts_with(|c: char| c.is_ascii_digit()))
-}
-
-fn first_is(text: &str, first: char) -> bool {
-    text.starts_with(first)
+        || text.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 #[cfg(test)]

@@ -266,12 +266,21 @@ impl Translator<'_> {
         if !joined {
             return self.infix("+", Binding::Add, left, right);
         }
-        let (left, right) = (self.value(left)?, self.value(right)?);
+        let (left, right) = (self.joinable(left)?, self.joinable(right)?);
         if let (Some(a), Some(b)) = (&left.constant, &right.constant) {
             return Ok(Translated::constant(format!("{}{}", plain(a), plain(b)).into()));
         }
         let head = if left.binding == Binding::Join { left.text } else { left.within(Binding::Unary) };
         Ok(Translated::loose(format!("{head} ~ {}", right.within(Binding::Unary)), Binding::Join))
+    }
+
+    /// One side of a joined text: `~` takes no lists or maps.
+    fn joinable(self, js: &Js) -> Result<Translated, Untranslatable> {
+        let value = self.value(js)?;
+        Ok(match type_of(js, self.variables) {
+            JsType::List | JsType::Map => Translated::tight(format!("json({})", value.text)),
+            JsType::Unknown | JsType::Null | JsType::Bool | JsType::Number | JsType::Text => value,
+        })
     }
 
     /// `a || b` as a value: one of the two, not true or false.

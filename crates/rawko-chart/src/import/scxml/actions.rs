@@ -36,7 +36,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
 
     fn cancel(&mut self, xml: Node<'a, 'i>) -> Yaml {
         let id = match xml.attribute("sendidexpr") {
-            Some(expr) => self.template(xml, expr),
+            Some(expr) => self.name(xml, expr),
             None => Yaml::text(xml.attribute("sendid").unwrap_or_default()),
         };
         action("cancel", [("id", id)])
@@ -54,7 +54,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let message = match self.translated(xml, expr) {
             Ok(value) => match value.constant {
                 Some(serde_json::Value::String(text)) => literal_data(&format!("{label}: {text}").into()),
-                _ => expr_data(format!("{} ~ ({})", text_literal(&format!("{label}: ")), value.text)),
+                _ => expr_data(format!("{} ~ string({})", text_literal(&format!("{label}: ")), value.text)),
             },
             Err(failing) => expr_data(failing),
         };

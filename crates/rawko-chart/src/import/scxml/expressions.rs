@@ -30,6 +30,14 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
     }
 
+    /// A name that may be computed: of an event, a target, a send.
+    pub(super) fn name(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
+        match self.translated(xml, text) {
+            Ok(Translated { constant: Some(Json::String(name)), .. }) => Yaml::Text(name),
+            Ok(Translated { text, .. }) | Err(text) => Yaml::map([("expr", Yaml::Text(text))]),
+        }
+    }
+
     /// Where every string is an expression: assignments, input, output.
     pub(super) fn value(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
         match self.translated(xml, text) {

@@ -4,7 +4,7 @@ use roxmltree::Node;
 use serde_json::Value as Json;
 
 use super::Importer;
-use super::actions::{action, expr_data};
+use super::actions::action;
 use super::xml::line;
 use crate::import::ecmascript::text_literal;
 use crate::import::yaml::Yaml;
@@ -26,7 +26,10 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
         if let Some(target) = xml.attribute("target").map(str::trim).filter(|target| !is_address(target)) {
             self.notes.changed(line(xml), format!("sending fails, as in SCXML: `{target}` is no address"));
-            return vec![self.failing_action(&format!("{target} is no address"))];
+            let mut actions = Vec::new();
+            self.send_id(xml, &mut actions);
+            actions.push(self.failing_action(&format!("{target} is no address")));
+            return actions;
         }
         let mut actions = Vec::new();
         let mut send = action("send", [("target", self.target_of(xml)), ("event", event)]);
@@ -55,26 +58,14 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
 
     fn event_name(&mut self, xml: Node<'a, 'i>) -> Yaml {
         match xml.attribute("eventexpr") {
-            Some(expr) => match self.translated(xml, expr) {
-                Ok(name) => match name.constant {
-                    Some(Json::String(name)) => Yaml::Text(name),
-                    _ => expr_data(name.text),
-                },
-                Err(failing) => expr_data(failing),
-            },
+            Some(expr) => self.name(xml, expr),
             None => Yaml::text(xml.attribute("event").unwrap_or_default().trim()),
         }
     }
 
     fn target_of(&mut self, xml: Node<'a, 'i>) -> Yaml {
         if let Some(expr) = xml.attribute("targetexpr") {
-            return match self.translated(xml, expr) {
-                Ok(target) => match target.constant {
-                    Some(Json::String(target)) => Yaml::Text(target),
-                    _ => expr_data(target.text),
-                },
-                Err(failing) => expr_data(failing),
-            };
+            return self.name(xml, expr);
         }
         let target = xml.attribute("target").unwrap_or_default().trim();
         Yaml::text(match target {
