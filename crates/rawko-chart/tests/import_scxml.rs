@@ -2,16 +2,27 @@
 
 use expect_test::{Expect, expect};
 use rawko_chart::import::{self, ImportOptions};
+use rawko_chart::{Registry, Severity, Source, load};
 
 fn check(document: &str, expected: Expect) {
     let options = ImportOptions { id: Some("example"), ..ImportOptions::default() };
     let imported = import::scxml(document, options).unwrap();
+    assert_loads(&imported.yaml);
     let mut text = imported.yaml;
     for chart in &imported.charts {
+        assert_loads(&chart.yaml);
         text.push_str("---\n");
         text.push_str(&chart.yaml);
     }
     expected.assert_eq(&text);
+}
+
+/// What an import writes is a chart that our reader takes.
+fn assert_loads(yaml: &str) {
+    let loaded = load(&Source::new("imported.yaml", yaml), &Registry::default());
+    let fatal: Vec<_> =
+        loaded.findings.iter().filter(|finding| finding.severity == Severity::Fatal).collect();
+    assert!(loaded.chart.is_some(), "{yaml}\n{fatal:#?}");
 }
 
 #[test]
@@ -34,10 +45,10 @@ fn states_transitions_and_targets() {
             <transition event="peek" type="internal" target="review"/>
             <transition event="pause" target="paused"/>
           </state>
-          <state id="paused"><transition event="resume" target="back"/></state>
+          <state id="paused"><transition event="resume" target="back"/><transition event="check" target="lint test"/></state>
           <parallel id="checks">
             <state id="lint"/><state id="test"/>
-            <transition event="abort" target="work closed"/>
+            <transition event="abort" target="work"/>
           </parallel>
           <final id="closed"><donedata><param name="result" expr="'ok'"/></donedata></final>
         </scxml>"##,
@@ -46,7 +57,7 @@ fn states_transitions_and_targets() {
             #   line 7: changed: `submit.*` is never reached: line 6 takes the same events
             statechart:
               id: order
-              version: '1.0.0'
+              version: 1.0.0
               initial: work
               states:
                 work:
@@ -59,22 +70,30 @@ fn states_transitions_and_targets() {
                     pause.*: paused
                   states:
                     back: {type: history, variant: deep, target: draft}
-                    draft: {on: {submit.*: review, edit.done.*: review}}
+                    draft:
+                      on:
+                        submit.*: review
+                        edit.done.*: review
                     review:
                       on:
                         error.*: draft
                         done.state.checks: closed
                         '*': {target: review, reenter: true}
-                paused: {on: {resume.*: '#back'}}
+                paused:
+                  on:
+                    resume.*: '#back'
+                    check.*:
+                      target: ['#lint', '#test']
                 checks:
                   type: parallel
                   on:
-                    abort.*:
-                      target: [work, closed]
+                    abort.*: work
                   states:
                     lint: {}
                     test: {}
-                closed: {type: final, output: {result: "'ok'"}}
+                closed:
+                  type: final
+                  output: {result: "'ok'"}
         "##]],
     );
 }
@@ -111,7 +130,7 @@ fn data_conditions_and_actions() {
             # Imported from SCXML.
             statechart:
               id: example
-              version: '1.0.0'
+              version: 1.0.0
               initial:
                 target: s
                 actions:
@@ -133,7 +152,7 @@ fn data_conditions_and_actions() {
                             - {type: raise, event: enough}
                         - guard: "context.last not in [null, false, 0, '']"
                           actions:
-                            - {type: send, target: self, event: remind, data: {who: context.last}, delay: '1500ms', id: r}
+                            - {type: send, target: self, event: remind, data: {who: context.last}, delay: 1500ms, id: r}
                         - actions:
                             - {type: cancel, id: r}
                     - type: foreach
@@ -179,7 +198,7 @@ fn a_chart_inside_an_invoke_becomes_a_chart_of_its_own() {
             # Imported from SCXML.
             statechart:
               id: example
-              version: '1.0.0'
+              version: 1.0.0
               initial: paying
               context:
                 amount: 3
@@ -195,7 +214,7 @@ fn a_chart_inside_an_invoke_becomes_a_chart_of_its_own() {
             ---
             statechart:
               id: example_payment
-              version: '1.0.0'
+              version: 1.0.0
               initial: ask
               context:
                 sum: 0
@@ -243,7 +262,7 @@ fn what_has_no_counterpart_is_noted_and_fails_where_it_is_reached() {
             #   line 13: changed: `late.*` is never reached: line 12 takes the same events
             statechart:
               id: example
-              version: '1.0.0'
+              version: 1.0.0
               initial:
                 target: s
                 actions:
@@ -286,7 +305,7 @@ fn a_wider_event_that_stands_first_is_still_tried_first() {
             #   line 6: changed: `foo.bar.*` is never reached: line 5 takes the same events
             statechart:
               id: example
-              version: '1.0.0'
+              version: 1.0.0
               initial: s
               context:
                 x: 0
@@ -305,8 +324,51 @@ fn a_wider_event_that_stands_first_is_still_tried_first() {
 }
 
 #[test]
+fn events_can_be_taken_to_be_exact() {
+    let document = r#"<scxml><state id="a"><transition event="foo bar.*" target="a"/></state></scxml>"#;
+    let options = ImportOptions { exact_events: true, ..ImportOptions::default() };
+    let yaml = import::scxml(document, options).unwrap().yaml;
+    assert!(yaml.contains("foo: {") && yaml.contains("bar.*: {"), "{yaml}");
+}
+
+#[test]
+fn files_a_document_refers_to_come_from_the_caller() {
+    let files = |path: &str| match path {
+        "steps.js" => Some("x = x + 1; y = 'new'".to_owned()),
+        "start.json" => Some("[1, 2]".to_owned()),
+        "part.scxml" => Some("<scxml><final id='end'/></scxml>".to_owned()),
+        _ => None,
+    };
+    let document = r#"<scxml datamodel="ecmascript">
+      <datamodel><data id="x" expr="0"/><data id="y"/><data id="z" src="file:start.json"/></datamodel>
+      <state id="a"><onentry><script src="steps.js"/></onentry><invoke id="part" src="file:part.scxml"/></state>
+    </scxml>"#;
+    let imported =
+        import::scxml(document, ImportOptions { file: Some(&files), ..ImportOptions::default() }).unwrap();
+    assert_eq!(imported.notes, []);
+    expect![[r##"
+        # Imported from SCXML.
+        statechart:
+          id: imported
+          version: 1.0.0
+          initial: a
+          context:
+            x: 0
+            'y': null
+            z: [1, 2]
+          states:
+            a:
+              entry:
+                - {type: assign, context_updates: {x: context.x + 1}}
+                - {type: assign, context_updates: {'y': "'new'"}}
+              invoke: {id: part, src: statechart:part}
+    "##]].assert_eq(&imported.yaml);
+    assert_eq!(imported.charts.iter().map(|chart| &chart.id).collect::<Vec<_>>(), ["part"]);
+}
+
+#[test]
 fn malformed_documents_say_where() {
-    let deep = format!("{}{}", "<state>".repeat(5_000), "</state>".repeat(5_000));
+    let deep = format!("{}{}", "<state>".repeat(100_000), "</state>".repeat(100_000));
     for (document, expected) in [
         ("<scxml><state></scxml>", expect!["line 1: expected 'state' tag, not 'scxml' at 1:15"]),
         ("<html/>", expect!["line 1: the outermost element is not `<scxml>`"]),

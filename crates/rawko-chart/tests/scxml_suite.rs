@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rawko_chart::import::{self, ImportOptions};
+use rawko_chart::import::{self, ImportOptions, NoteKind};
 use rawko_chart::{Registry, Severity, Source, load};
 use rawko_core::sim::{Line, Simulation, Stimulus, Stubs};
 use rawko_core::{Chart, NodeId, Trace, TraceEntry, Value, World};
@@ -121,6 +121,10 @@ fn simulation(script: &Path, document: &str) -> Result<Simulation, String> {
     if std::env::var_os("RAWKO_SCXML_CASE").is_some() {
         println!("{}\n{}", script.display(), imported.yaml);
         imported.charts.iter().for_each(|chart| println!("---\n{}", chart.yaml));
+    }
+    // A pass would prove little if part of the document was left behind.
+    if let Some(lost) = imported.notes.iter().find(|note| note.kind == NoteKind::Lost) {
+        return Err(lost.to_string());
     }
     let mut registry = Registry::default();
     imported.charts.iter().for_each(|chart| registry.add_chart(&chart.id, "1.0.0"));

@@ -65,13 +65,16 @@ pub enum Language {
     Xstate,
 }
 
+/// Reads a file by the path a document gives. `None`: there is none.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// How to import.
 #[derive(Clone, Copy, Default)]
 pub struct ImportOptions<'a> {
     /// The id of a chart that names itself nowhere; usually the file's stem.
     pub id: Option<&'a str>,
-    /// Reads a file the document refers to (`src="file:part.scxml"`), by the path as written. `None`: there is none.
-    pub file: Option<&'a dyn Fn(&str) -> Option<String>>,
+    /// For what the document refers to, such as `src="file:part.scxml"`.
+    pub file: Option<ReadFile<'a>>,
     /// SCXML's `event="foo"` also takes `foo.bar`, so it is imported as `foo.*`. True: as plain `foo`.
     pub exact_events: bool,
 }

@@ -1,8 +1,10 @@
 //! ECMAScript's functions and methods that ours has a counterpart for.
 
 use super::Untranslatable;
+use super::literals::text_literal;
+use super::piece::{Binding, Translated};
 use super::syntax::Js;
-use super::translate::{Binding, Translated, Translator, text_literal};
+use super::translate::Translator;
 use super::types::{JsType, type_of};
 
 pub(super) fn call(

@@ -2,15 +2,21 @@
 //! our expression language. Nothing here runs anything; what has no counterpart is refused by name.
 
 mod calls;
+mod literals;
+mod piece;
 mod script;
 mod syntax;
+#[cfg(test)]
+mod tests;
 mod token;
 mod translate;
 mod types;
 
+pub(crate) use literals::{literal, text_literal};
+pub(crate) use piece::Translated;
 pub(crate) use script::{Statement, parse_script};
 pub(crate) use syntax::{Js, parse_expression};
-pub(crate) use translate::{Translated, literal, text_literal, translate, translate_guard};
+pub(crate) use translate::{translate, translate_guard};
 pub(crate) use types::{JsType, Variables, type_of};
 
 /// Why an expression or a script has no counterpart.

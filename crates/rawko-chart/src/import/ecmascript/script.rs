@@ -4,6 +4,9 @@ use super::Untranslatable;
 use super::syntax::{Js, Parser};
 use super::token::Token;
 
+/// Words that begin a statement which is more than an assignment.
+const STATEMENTS: [&str; 9] = ["if", "for", "while", "do", "switch", "try", "throw", "function", "class"];
+
 /// One statement of a plain script.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Statement {
@@ -51,13 +54,10 @@ fn assignment(parser: &mut Parser) -> Result<Statement, Untranslatable> {
             return Ok(Statement::Assign(place.clone(), step(operator, place)));
         }
     }
-    if let Some(Token::Word(word)) = parser.peek() {
-        if matches!(
-            word.as_str(),
-            "if" | "for" | "while" | "do" | "switch" | "try" | "throw" | "function" | "class"
-        ) {
-            return Err(Untranslatable::foreign(format!("`{word}`")));
-        }
+    if let Some(Token::Word(word)) = parser.peek()
+        && STATEMENTS.contains(&word.as_str())
+    {
+        return Err(Untranslatable::foreign(format!("`{word}`")));
     }
     let place = parser.expression()?;
     for (sign, operator) in [("++", "+"), ("--", "-")] {

@@ -5,69 +5,16 @@ use serde_json::{Value as Json, json};
 
 use super::Untranslatable;
 use super::calls::call;
+use super::literals::{context_key, is_identifier, is_true, literal, number_json, plain, text_literal};
+use super::piece::{Binding, Translated};
 use super::syntax::Js;
 use super::types::{JsType, Variables, type_of};
 
 /// How an SCXML document names the event processor between charts.
 const SCXML_PROCESSOR: &str = "http://www.w3.org/TR/scxml/#SCXMLEventProcessor";
 
-/// How tightly a piece of text holds together; a looser piece inside a tighter one gets parentheses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Binding {
-    Conditional,
-    Or,
-    And,
-    Not,
-    Compare,
-    Coalesce,
-    Join,
-    Add,
-    Multiply,
-    Unary,
-    Power,
-    Tight,
-}
-
-/// An expression of ours.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Translated {
-    pub(crate) text: String,
-    /// Its value, where it does not depend on anything.
-    pub(crate) constant: Option<Json>,
-    binding: Binding,
-}
-
-impl Translated {
-    pub(super) fn tight(text: impl Into<String>) -> Self {
-        Self { text: text.into(), constant: None, binding: Binding::Tight }
-    }
-
-    fn loose(text: String, binding: Binding) -> Self {
-        Self { text, constant: None, binding }
-    }
-
-    pub(crate) fn constant(value: Json) -> Self {
-        let binding = match &value {
-            Json::Number(number) if number.as_f64().is_some_and(|n| n < 0.0) => Binding::Unary,
-            _ => Binding::Tight,
-        };
-        Self { text: literal(&value), constant: Some(value), binding }
-    }
-
-    pub(super) fn power(base: &Translated, exponent: &Translated) -> Self {
-        let text = format!("{} ** {}", base.within(Binding::Tight), exponent.within(Binding::Tight));
-        Self::loose(text, Binding::Power)
-    }
-
-    pub(super) fn coalesce(value: &Translated, otherwise: &str) -> Self {
-        Self::loose(format!("{} ?? {otherwise}", value.within(Binding::Join)), Binding::Coalesce)
-    }
-
-    /// Its text as part of something that binds as `at_least`.
-    pub(super) fn within(&self, at_least: Binding) -> String {
-        if self.binding >= at_least { self.text.clone() } else { format!("({})", self.text) }
-    }
-}
+/// What `_event` has in SCXML.
+const EVENT_FIELDS: [&str; 7] = ["name", "type", "sendid", "origin", "origintype", "invokeid", "data"];
 
 pub(crate) fn translate(js: &Js, variables: &Variables) -> Result<Translated, Untranslatable> {
     Translator { variables }.value(js)
@@ -270,7 +217,7 @@ impl Translator<'_> {
         if let (Some(a), Some(b)) = (&left.constant, &right.constant) {
             return Ok(Translated::constant(format!("{}{}", plain(a), plain(b)).into()));
         }
-        let head = if left.binding == Binding::Join { left.text } else { left.within(Binding::Unary) };
+        let head = if left.is_join() { left.text } else { left.within(Binding::Unary) };
         Ok(Translated::loose(format!("{head} ~ {}", right.within(Binding::Unary)), Binding::Join))
     }
 
@@ -303,16 +250,14 @@ impl Translator<'_> {
     }
 
     fn contained(self, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
-        if let (Js::Text(field), Js::Name(root)) = (left, right) {
-            if root == "_event" {
-                let known = ["name", "type", "sendid", "origin", "origintype", "invokeid", "data"]
-                    .contains(&field.as_str());
-                return Ok(if known {
-                    Translated::loose("event != null".to_owned(), Binding::Compare)
-                } else {
-                    Translated::constant(false.into())
-                });
-            }
+        if let (Js::Text(field), Js::Name(root)) = (left, right)
+            && root == "_event"
+        {
+            return Ok(if EVENT_FIELDS.contains(&field.as_str()) {
+                Translated::loose("event != null".to_owned(), Binding::Compare)
+            } else {
+                Translated::constant(false.into())
+            });
         }
         self.infix("in", Binding::Compare, left, right)
     }
@@ -399,68 +344,4 @@ fn address(text: &str) -> &str {
         "#_internal" => "self",
         _ => text.strip_prefix("#_scxml_").or_else(|| text.strip_prefix("#_")).unwrap_or(text),
     }
-}
-
-fn is_true(json: &Json) -> bool {
-    match json {
-        Json::Null => false,
-        Json::Bool(value) => *value,
-        Json::Number(number) => number.as_f64() != Some(0.0),
-        Json::String(text) => !text.is_empty(),
-        Json::Array(_) | Json::Object(_) => true,
-    }
-}
-
-fn plain(json: &Json) -> String {
-    match json {
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-pub(super) fn number_json(number: f64) -> Json {
-    if number.fract() == 0.0 && number.abs() < 9e15 { Json::from(number as i64) } else { Json::from(number) }
-}
-
-fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-fn context_key(name: &str) -> String {
-    if is_identifier(name) { format!("context.{name}") } else { format!("context[{}]", text_literal(name)) }
-}
-
-/// A value as a literal of our expression language.
-pub(crate) fn literal(json: &Json) -> String {
-    match json {
-        Json::Null => "null".to_owned(),
-        Json::Bool(value) => value.to_string(),
-        Json::Number(number) => number.to_string(),
-        Json::String(text) => text_literal(text),
-        Json::Array(items) => format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(", ")),
-        Json::Object(entries) => {
-            let entries: Vec<_> = entries
-                .iter()
-                .map(|(key, value)| format!("{}: {}", text_literal(key), literal(value)))
-                .collect();
-            format!("{{{}}}", entries.join(", "))
-        }
-    }
-}
-
-pub(crate) fn text_literal(text: &str) -> String {
-    let mut out = String::from("'");
-    for c in text.chars() {
-        match c {
-            '\'' => out.push_str("\\'"),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
-    out
 }

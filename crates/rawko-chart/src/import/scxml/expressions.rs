@@ -59,7 +59,12 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
 
     pub(super) fn translated(&mut self, xml: Node<'a, 'i>, text: &str) -> Result<Translated, String> {
         let translated = parse_expression(text).and_then(|js| translate(&js, &self.variables));
-        translated.map_err(|why| self.failing(xml, text, &why))
+        let translated = translated.map_err(|why| self.failing(xml, text, &why))?;
+        let chart = match &translated.constant {
+            Some(Json::String(name)) => self.chart_named(xml, name),
+            _ => None,
+        };
+        Ok(chart.map_or(translated, |chart| Translated::constant(chart.into())))
     }
 
     /// Notes what is wrong and gives an expression that fails with the reason.

@@ -3,7 +3,7 @@
 use roxmltree::Node;
 
 use super::xml::{first, is, line, named, words};
-use super::{CHARTS_DEEP_MAX, Importer, chart, parse};
+use super::{CHARTS_DEEP_MAX, Importer, apart_from_states, chart, parse};
 use crate::import::ecmascript::text_literal;
 use crate::import::yaml::Yaml;
 
@@ -59,29 +59,41 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             return self.inner_chart(child, id);
         }
         if let Some(src) = xml.attribute("src") {
-            return Some(self.chart_file(xml, src));
+            return Some(Yaml::Text(self.chart_file(xml, src)));
         }
-        self.notes.lost(line(xml), "an `<invoke>` whose chart is computed while it runs");
-        let src = xml.attribute("srcexpr").unwrap_or("computed");
-        Some(Yaml::Text(format!("not_carried_over: {src}")))
+        if let Some(expr) = xml.attribute("srcexpr") {
+            self.notes.changed(
+                line(xml),
+                format!("`{expr}` has to give `statechart:<id>`; file names in strings became that"),
+            );
+            return Some(self.name(xml, expr));
+        }
+        self.notes.lost(line(xml), "an `<invoke>` whose chart is itself data");
+        Some(Yaml::text("not_carried_over"))
     }
 
     fn inner_chart(&mut self, child: Node<'a, 'i>, id: &str) -> Option<Yaml> {
         let wanted = match child.attribute("name") {
             Some(_) => super::chart_id(child, id),
-            None => format!("{}_{}", self.chart_id, id.replace('.', "_")),
+            None => apart_from_states(child, format!("{}_{}", self.chart_id, id.replace('.', "_"))),
         };
         let chart_id = self.untaken(wanted);
         self.add_chart(child, &chart_id);
         Some(Yaml::Text(format!("statechart:{chart_id}")))
     }
 
-    fn chart_file(&mut self, xml: Node<'a, 'i>, src: &str) -> Yaml {
+    /// A string that names a chart's file, as the chart it holds; any other string is `None`.
+    pub(super) fn chart_named(&mut self, xml: Node<'a, 'i>, text: &str) -> Option<String> {
+        let is_chart = text.starts_with("file:") && text.ends_with(".scxml");
+        is_chart.then(|| self.chart_file(xml, text))
+    }
+
+    fn chart_file(&mut self, xml: Node<'a, 'i>, src: &str) -> String {
         let path = src.strip_prefix("file:").unwrap_or(src);
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
         if self.family.taken.iter().any(|taken| taken == stem) {
-            return Yaml::Text(format!("statechart:{stem}"));
+            return format!("statechart:{stem}");
         }
         match self.file(src) {
             Some(text) => {
@@ -95,7 +107,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
                 .notes
                 .lost(line(xml), format!("the chart `{src}` could not be read: import it as `{stem}`")),
         }
-        Yaml::Text(format!("statechart:{stem}"))
+        format!("statechart:{stem}")
     }
 
     /// The notes of a file's chart would point at lines of another file; they say so.

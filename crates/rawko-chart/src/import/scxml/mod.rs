@@ -15,7 +15,7 @@ mod xml;
 use roxmltree::{Document, Node, NodeId};
 
 use self::outline::Outline;
-use self::xml::{is, line, named};
+use self::xml::{is, line, named, own_descendants};
 use super::ecmascript::Variables;
 use super::yaml::Yaml;
 use super::{ImportError, ImportOptions, Imported, ImportedChart, Notes};
@@ -53,7 +53,18 @@ fn parse(text: &str) -> Result<Document<'_>, ImportError> {
 
 fn chart_id(root: Node<'_, '_>, otherwise: &str) -> String {
     let name = root.attribute("name").map(str::trim).filter(|name| !name.is_empty()).unwrap_or(otherwise);
-    name.chars().map(|c| if c.is_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' }).collect()
+    let usable = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    apart_from_states(root, name.chars().map(|c| if usable(c) { c } else { '_' }).collect())
+}
+
+/// `#id` finds a chart before it finds a state, so a chart is not called like one of its states.
+fn apart_from_states(root: Node<'_, '_>, mut id: String) -> String {
+    let states: Vec<_> =
+        own_descendants(root).into_iter().filter_map(|state| state.attribute("id")).collect();
+    while states.contains(&id.as_str()) {
+        id.push_str("_chart");
+    }
+    id
 }
 
 /// What all charts of one document share.

@@ -28,6 +28,7 @@ pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<Imported, Import
         lines: Lines::of(text),
         chart_id: id.clone(),
         original_id: given.unwrap_or("(machine)").to_owned(),
+        keys: keys(&root),
         actions: Vec::new(),
         guards: Vec::new(),
         delays: Vec::new(),
@@ -52,6 +53,8 @@ struct Importer {
     chart_id: String,
     /// The id that targets such as `#machine.state` start with.
     original_id: String,
+    /// The keys of all states, as often as they occur.
+    keys: Vec<String>,
     /// Named actions and guards that the chart uses, in order of first use.
     actions: Vec<(String, Yaml)>,
     guards: Vec<(String, Yaml)>,
@@ -130,4 +133,13 @@ fn one_or_many(json: &Json) -> Vec<&Json> {
         Json::Array(items) => items.iter().collect(),
         one => vec![one],
     }
+}
+
+fn keys(state: &Map<String, Json>) -> Vec<String> {
+    let mut found = Vec::new();
+    for (key, child) in state.get("states").and_then(Json::as_object).into_iter().flatten() {
+        found.push(key.clone());
+        found.extend(child.as_object().map(keys).unwrap_or_default());
+    }
+    found
 }

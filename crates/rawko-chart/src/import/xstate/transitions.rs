@@ -36,8 +36,7 @@ impl Importer {
             ("error.platform.", "error.invoke."),
         ] {
             if let Some(id) = event.strip_prefix(theirs) {
-                let inside = format!("{}.", self.original_id);
-                let id = if ours == "done.state." { id.strip_prefix(&inside).unwrap_or(id) } else { id };
+                let id = if ours == "done.state." { self.done_name(id) } else { id.to_owned() };
                 return Some(format!("{ours}{id}"));
             }
         }
@@ -46,6 +45,15 @@ impl Importer {
             return None;
         }
         Some(event.to_owned())
+    }
+
+    /// XState names a state by its path from the chart's id; ours by its key, where only one state has it.
+    fn done_name(&self, id: &str) -> String {
+        let inside = id.strip_prefix(self.original_id.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        let Some(path) = inside else { return id.to_owned() };
+        let key = path.rsplit('.').next().unwrap_or(path);
+        let unique = self.keys.iter().filter(|known| *known == key).count() == 1 && key != self.chart_id;
+        if unique { key.to_owned() } else { path.to_owned() }
     }
 
     /// One transition or several of the same trigger.
