@@ -362,7 +362,8 @@ fn files_a_document_refers_to_come_from_the_caller() {
                 - {type: assign, context_updates: {x: context.x + 1}}
                 - {type: assign, context_updates: {'y': "'new'"}}
               invoke: {id: part, src: statechart:part}
-    "##]].assert_eq(&imported.yaml);
+    "##]]
+    .assert_eq(&imported.yaml);
     assert_eq!(imported.charts.iter().map(|chart| &chart.id).collect::<Vec<_>>(), ["part"]);
 }
 
@@ -376,6 +377,27 @@ fn malformed_documents_say_where() {
     ] {
         let error = import::scxml(document, ImportOptions::default()).unwrap_err();
         expected.assert_eq(&error.to_string());
+    }
+}
+
+/// Hostile documents take little time and never crash.
+#[test]
+fn long_chains_and_many_states() {
+    let chain = "x + ".repeat(100_000) + "1";
+    let nested = "(".repeat(100_000);
+    let states: String = (0..20_000)
+        .map(|n| format!("<state id='s{n}'><transition event='e{n}' target='s0'/></state>"))
+        .collect();
+    let events: String = (0..20_000).map(|n| format!("<transition event='e{n}' cond='x'/>")).collect();
+    let data: String = (1..5_000).map(|n| format!("<data id='d{n}' expr='d{}'/>", n - 1)).collect();
+    for body in [
+        format!("<state id='a'><transition cond='{chain}'/><transition cond='{nested}'/></state>"),
+        states,
+        format!("<state id='a'>{events}</state>"),
+        format!("<datamodel><data id='d0' expr='1'/>{data}</datamodel><state id='a'/>"),
+    ] {
+        let imported = import::scxml(&format!("<scxml>{body}</scxml>"), ImportOptions::default()).unwrap();
+        assert!(imported.yaml.contains("statechart:"));
     }
 }
 

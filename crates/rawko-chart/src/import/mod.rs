@@ -118,6 +118,9 @@ pub fn import(text: &str, options: ImportOptions<'_>) -> Result<Imported, Import
 /// How deep states may be nested: far beyond what a person writes, and safe for every stack.
 const DEPTH_MAX: usize = 100;
 
+/// How many notes one place may give at most.
+const SAME_PLACE: usize = 32;
+
 /// The notes of one import, collected on the way.
 #[derive(Debug, Default)]
 struct Notes {
@@ -135,7 +138,8 @@ impl Notes {
 
     fn add(&mut self, line: u32, kind: NoteKind, message: String) {
         let note = Note { line, kind, message };
-        if !self.list.contains(&note) {
+        // What is said twice is said of one place, so the last few are enough to look at.
+        if !self.list.iter().rev().take(SAME_PLACE).any(|known| *known == note) {
             self.list.push(note);
         }
     }

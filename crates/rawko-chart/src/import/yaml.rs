@@ -295,4 +295,78 @@ mod tests {
         expect![[r##"'off' 'null' '12' '1e3' 'a: b' a:b '#x' .child '.5' 'say "it''s"' '' ' a' "two\nlines" '-x' 'a, b'"##]]
             .assert_eq(&written.join(" "));
     }
+
+    /// Words, signs and numbers that YAML readers like to take for something else.
+    const TEXTS: [&str; 40] = [
+        "",
+        " ",
+        "a",
+        "a b",
+        " a",
+        "a ",
+        "- a",
+        "-",
+        "--- ",
+        "...",
+        "?",
+        ": ",
+        "a: b",
+        "a:",
+        ":a",
+        "#",
+        "a #b",
+        "a#b",
+        "&a",
+        "*a",
+        "!a",
+        "|",
+        ">",
+        "%",
+        "@",
+        "`",
+        "{",
+        "[a]",
+        "'",
+        "\"",
+        "a'b\"c\\",
+        "\n",
+        "a\tb",
+        "null",
+        "~",
+        "on",
+        "Yes",
+        "0o17",
+        "1_000",
+        "2026-01-01",
+    ];
+
+    fn any_json() -> impl proptest::strategy::Strategy<Value = serde_json::Value> {
+        use proptest::prelude::*;
+        let text =
+            prop_oneof![(0..TEXTS.len()).prop_map(|at| TEXTS[at].to_owned()), "[ -~\u{e9}\u{2028}\r]{0,12}"];
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            (-1e6..1e6f64).prop_map(Into::into),
+            text.clone().prop_map(Into::into),
+        ];
+        leaf.prop_recursive(4, 24, 4, move |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::Array),
+                proptest::collection::vec((text.clone(), inner), 0..4)
+                    .prop_map(|pairs| pairs.into_iter().collect()),
+            ]
+        })
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn our_reader_reads_what_is_written(json in any_json()) {
+            let yaml = Yaml::from_json(&serde_json::json!({"root": json})).write();
+            let tree = crate::tree::Tree::read(&yaml).map_err(|findings| format!("{yaml}\n{findings:?}")).unwrap();
+            let read = crate::tree::to_value(tree.root()).to_json();
+            proptest::prop_assert_eq!(&read["root"], &json, "{}", yaml);
+        }
+    }
 }

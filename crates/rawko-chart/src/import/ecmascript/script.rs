@@ -21,6 +21,7 @@ pub(crate) fn parse_script(text: &str) -> Result<Vec<Statement>, Untranslatable>
     let mut parser = Parser::new(text)?;
     let mut statements = Vec::new();
     while parser.peek().is_some() {
+        parser.begin_statement();
         if parser.accept(";") {
             continue;
         }

@@ -25,6 +25,9 @@ pub(crate) enum Js {
 /// Nesting beyond this is refused: a stranger's document must not exhaust the stack.
 const DEPTH_MAX: usize = 60;
 
+/// As many operators, fields and calls one expression may chain.
+const OPERATIONS_MAX: usize = 200;
+
 /// Operators with two sides, loosest first; all of them group to the left.
 const LEVELS: [&[&str]; 10] = [
     &["||", "??"],
@@ -61,11 +64,12 @@ pub(super) struct Parser {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
+    operations: usize,
 }
 
 impl Parser {
     pub(super) fn new(text: &str) -> Result<Self, Untranslatable> {
-        Ok(Self { tokens: tokens(text)?, at: 0, depth: 0 })
+        Ok(Self { tokens: tokens(text)?, at: 0, depth: 0, operations: 0 })
     }
 
     pub(super) fn peek(&self) -> Option<&Token> {
@@ -96,6 +100,11 @@ impl Parser {
         Err(Untranslatable::Illegal(format!("expected `{sign}`, found {found}")))
     }
 
+    /// The next statement of a script has its own bound.
+    pub(super) fn begin_statement(&mut self) {
+        self.operations = 0;
+    }
+
     pub(super) fn expression(&mut self) -> Result<Js, Untranslatable> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -119,10 +128,20 @@ impl Parser {
         let mut left = self.level(level + 1)?;
         while let Some(operator) = self.operator(operators) {
             self.at += 1;
+            self.count()?;
             let right = self.level(level + 1)?;
             left = Js::Binary(operator, Box::new(left), Box::new(right));
         }
         Ok(left)
+    }
+
+    /// Chains nest the tree without nesting the text; they too have a bound.
+    fn count(&mut self) -> Result<(), Untranslatable> {
+        self.operations += 1;
+        if self.operations > OPERATIONS_MAX {
+            return Err(Untranslatable::foreign("an expression this long"));
+        }
+        Ok(())
     }
 
     fn operator(&self, operators: &[&'static str]) -> Option<&'static str> {
@@ -189,6 +208,7 @@ impl Parser {
             } else {
                 return Ok(value);
             }
+            self.count()?;
         }
     }
 

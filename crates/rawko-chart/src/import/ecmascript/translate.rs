@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::Untranslatable;
 use super::calls::call;
-use super::literals::{context_key, is_identifier, is_true, literal, number_json, plain, text_literal};
+use super::literals::{context_key, is_identifier, is_true, number_json, plain, text_literal};
 use super::piece::{Binding, Translated};
 use super::syntax::Js;
 use super::types::{JsType, Variables, type_of};

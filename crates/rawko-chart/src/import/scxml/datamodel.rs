@@ -1,6 +1,9 @@
 //! `<datamodel>`: variables become context keys. A value that depends on nothing is written into `context:`; any other is
 //! assigned on the way in.
 
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
 use roxmltree::Node;
 use serde_json::Value as Json;
 
@@ -11,10 +14,13 @@ use crate::import::ecmascript::{
 };
 use crate::import::yaml::Yaml;
 
+/// How often types are handed on from variable to variable.
+const PASSES_MAX: usize = 50;
+
 /// The context of a chart and what has to be assigned at its start.
 #[derive(Debug, Default)]
 pub(super) struct Datamodel {
-    pub(super) context: Vec<(String, Json)>,
+    pub(super) context: IndexMap<String, Json>,
     /// Assignments of the start, in order.
     pub(super) initial: Vec<Yaml>,
 }
@@ -60,7 +66,8 @@ fn assignments(importer: &Importer<'_, '_, '_, '_>, root: Node<'_, '_>) -> Vec<(
     }
     found.retain(|(name, _)| is_variable_name(name));
     // Assigning does not declare: what nothing declares stays unknown, and using it fails.
-    assigned.retain(|(name, _)| found.iter().any(|(declared, _)| declared == name));
+    let declared: HashSet<String> = found.iter().map(|(name, _)| name.clone()).collect();
+    assigned.retain(|(name, _)| declared.contains(name));
     found.extend(assigned);
     found
 }
@@ -92,7 +99,7 @@ fn infer(variables: &mut Variables, assignments: &[(String, Option<Js>)]) {
         let known = value.as_ref().map_or(JsType::Unknown, |value| type_of(value, variables));
         variables.types.insert(name.clone(), known);
     }
-    for _ in 0..=assignments.len() {
+    for _ in 0..PASSES_MAX {
         let before = variables.types.clone();
         for (name, value) in assignments {
             let given = value.as_ref().map_or(JsType::Unknown, |value| type_of(value, variables));
@@ -104,6 +111,8 @@ fn infer(variables: &mut Variables, assignments: &[(String, Option<Js>)]) {
             return;
         }
     }
+    // Values handed on along a very long chain: better to know nothing than something wrong.
+    variables.types.values_mut().for_each(|known| *known = JsType::Unknown);
 }
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
@@ -112,7 +121,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let mut model = Datamodel::default();
         for xml in own_descendants(root).into_iter().filter(|xml| is(*xml, "data")) {
             let Some(id) = xml.attribute("id").map(str::trim) else { continue };
-            if !is_variable_name(id) || model.context.iter().any(|(known, _)| known == id) {
+            if !is_variable_name(id) || model.context.contains_key(id) {
                 self.notes
                     .lost(line(xml), format!("the data `{id}` has a name that is taken or not allowed"));
                 continue;
@@ -128,9 +137,9 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     fn datum(&mut self, model: &mut Datamodel, xml: Node<'a, 'i>, id: &str, late: bool) {
         let constant = self.constant_of(xml);
         match constant {
-            Some(value) if !late => model.context.push((id.to_owned(), value)),
+            Some(value) if !late => _ = model.context.insert(id.to_owned(), value),
             constant => {
-                model.context.push((id.to_owned(), Json::Null));
+                model.context.insert(id.to_owned(), Json::Null);
                 let value = match constant {
                     Some(value) => literal(&value),
                     None => self.expression(xml, xml.attribute("expr").unwrap_or_default()),
@@ -205,9 +214,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     /// Variables that a `foreach` or a script brings along.
     fn declare_the_rest(&self, model: &mut Datamodel) {
         for name in self.variables.types.keys() {
-            if !model.context.iter().any(|(known, _)| known == name) {
-                model.context.push((name.clone(), Json::Null));
-            }
+            model.context.entry(name.clone()).or_insert(Json::Null);
         }
     }
 }

@@ -158,10 +158,8 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     }
 
     /// `idlocation`: the id is known beforehand, so it is stored on the way in.
-    pub(super) fn invoke_ids(&mut self, xml: Node<'a, 'i>) -> Vec<Yaml> {
-        let Some(index) = self.outline.entries.iter().position(|entry| entry.xml == xml) else {
-            return Vec::new();
-        };
+    pub(super) fn invoke_ids(&mut self, index: usize) -> Vec<Yaml> {
+        let xml = self.outline.entries[index].xml;
         let key = self.outline.entries[index].key.clone();
         let mut actions = Vec::new();
         for (number, invoke) in named(xml, "invoke").enumerate() {

@@ -1,7 +1,7 @@
 //! The outline of an SCXML document: its states with their ids, keys and places in the tree. Built first, because a target
 //! may name any state of the document and how it is written depends on where both ends stand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use roxmltree::Node;
 
@@ -33,6 +33,7 @@ pub(super) struct Outline<'a, 'i> {
     /// The children of the document's root.
     pub(super) top: Vec<usize>,
     ids: BTreeMap<String, usize>,
+    keys: HashSet<String>,
 }
 
 impl<'a, 'i> Outline<'a, 'i> {
@@ -67,12 +68,14 @@ impl<'a, 'i> Outline<'a, 'i> {
         Ok(children)
     }
 
-    fn unique(&self, key: String) -> String {
-        let taken = |key: &str| self.entries.iter().any(|entry| entry.key == key);
-        if !taken(&key) {
-            return key;
-        }
-        (2..).map(|n| format!("{key}_{n}")).find(|key| !taken(key)).unwrap_or(key)
+    fn unique(&mut self, key: String) -> String {
+        let free = if self.keys.contains(&key) {
+            (2..).map(|n| format!("{key}_{n}")).find(|key| !self.keys.contains(key)).unwrap_or(key)
+        } else {
+            key
+        };
+        self.keys.insert(free.clone());
+        free
     }
 
     /// SCXML does not ask for ids; our format does.

@@ -59,7 +59,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     fn final_state(&mut self, index: usize) -> Yaml {
         let mut state = Yaml::map([("type", Yaml::text("final"))]);
         let xml = self.outline.entries[index].xml;
-        self.handlers(&mut state, xml);
+        self.handlers(&mut state, index);
         if let Some(output) = first(xml, "donedata").and_then(|data| self.payload(data, Self::value)) {
             state.push("output", output);
         }
@@ -86,17 +86,18 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     /// What every state may have: entry and exit, transitions, invokes.
     fn body(&mut self, state: &mut Yaml, index: usize) {
         let xml = self.outline.entries[index].xml;
-        self.handlers(state, xml);
+        self.handlers(state, index);
         self.invokes(state, xml, index);
         self.transitions(state, xml, index);
     }
 
-    fn handlers(&mut self, state: &mut Yaml, xml: Node<'a, 'i>) {
+    fn handlers(&mut self, state: &mut Yaml, index: usize) {
+        let xml = self.outline.entries[index].xml;
         let late =
             self.late_data.iter().filter(|(owner, _)| *owner == xml.id()).map(|(_, assign)| assign.clone());
         let mut entry: Vec<_> = late.collect();
         entry.extend(self.blocks(xml, "onentry"));
-        entry.extend(self.invoke_ids(xml));
+        entry.extend(self.invoke_ids(index));
         if !entry.is_empty() {
             state.push("entry", Yaml::List(entry));
         }

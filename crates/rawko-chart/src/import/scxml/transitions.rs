@@ -1,6 +1,7 @@
 //! Transitions. SCXML tries them in document order and lets `foo` take `foo.bar`; ours prefers the exact event, then the
 //! longest wildcard. Descriptors are widened and, where the orders would differ, transitions repeated.
 
+use indexmap::IndexMap;
 use roxmltree::Node;
 
 use super::Importer;
@@ -11,6 +12,8 @@ use crate::import::yaml::Yaml;
 /// A transition as it will be written, once for each of its events.
 #[derive(Clone, Debug)]
 struct Handler {
+    /// Its transition's place among those of the state.
+    number: usize,
     event: String,
     body: Yaml,
     guarded: bool,
@@ -21,7 +24,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     pub(super) fn transitions(&mut self, state: &mut Yaml, xml: Node<'a, 'i>, index: usize) {
         let mut always = Vec::new();
         let mut handlers = Vec::new();
-        for transition in named(xml, "transition") {
+        for (number, transition) in named(xml, "transition").enumerate() {
             let body = self.transition(transition, index);
             let guarded = body_has(&body, "guard");
             let events = words(transition, "event");
@@ -31,7 +34,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             }
             for event in events {
                 let event = self.descriptor(event);
-                handlers.push(Handler { event, body: body.clone(), guarded, line: line(transition) });
+                handlers.push(Handler { number, event, body: body.clone(), guarded, line: line(transition) });
             }
         }
         let handlers = self.in_document_order(handlers);
@@ -90,13 +93,16 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     }
 
     /// Puts a wider descriptor's transition also before later transitions of narrower ones, so that it is still tried first.
-    fn in_document_order(&mut self, handlers: Vec<Handler>) -> Vec<Handler> {
-        let mut ordered: Vec<Handler> = Vec::new();
-        for (at, handler) in handlers.iter().enumerate() {
-            let earlier = &handlers[..at];
-            if let Some(first) =
-                earlier.iter().find(|first| !first.guarded && covers(&first.event, &handler.event))
-            {
+    fn in_document_order(&mut self, handlers: Vec<Handler>) -> IndexMap<String, Vec<Handler>> {
+        let mut by_event: IndexMap<String, Vec<Handler>> = IndexMap::new();
+        for handler in handlers {
+            let mut earlier: Vec<Handler> = Vec::new();
+            for wide in wider(&handler.event) {
+                earlier.extend(by_event.get(&wide).into_iter().flatten().cloned());
+            }
+            earlier.sort_by_key(|handler| handler.number);
+            earlier.dedup_by_key(|handler| handler.number);
+            if let Some(first) = earlier.iter().find(|first| !first.guarded) {
                 let message = format!(
                     "`{}` is never reached: line {} takes the same events",
                     handler.event, first.line
@@ -104,42 +110,28 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
                 self.notes.changed(handler.line, message);
                 continue;
             }
-            for wider in earlier
-                .iter()
-                .filter(|wider| wider.event != handler.event && covers(&wider.event, &handler.event))
-            {
-                let there =
-                    ordered.iter().any(|known| known.event == handler.event && known.line == wider.line);
-                if !there {
-                    ordered.push(Handler { event: handler.event.clone(), ..wider.clone() });
-                }
-            }
-            ordered.push(handler.clone());
+            let own = by_event.entry(handler.event.clone()).or_default();
+            *own = earlier;
+            own.push(handler);
         }
-        ordered
+        by_event
     }
 }
 
-/// Whether `wide` takes every event that `narrow` takes.
-fn covers(wide: &str, narrow: &str) -> bool {
-    if wide == narrow || wide == "*" {
-        return true;
-    }
-    let Some(base) = wide.strip_suffix(".*") else { return false };
-    let narrow = narrow.strip_suffix(".*").unwrap_or(narrow);
-    narrow.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+/// The descriptors that take every event this one takes, itself included.
+fn wider(event: &str) -> Vec<String> {
+    let base = event.strip_suffix(".*").unwrap_or(event);
+    let mut found = vec!["*".to_owned(), base.to_owned(), format!("{base}.*")];
+    // A wildcard is not covered by the exact event it starts with.
+    found.retain(|wide| wide.ends_with('*') || wide == event);
+    found.extend(base.match_indices('.').map(|(dot, _)| format!("{}.*", &base[..dot])));
+    found
 }
 
 /// One entry for each event; several transitions of one event become a list.
-fn grouped(handlers: Vec<Handler>) -> Yaml {
-    let mut groups: Vec<(String, Vec<Yaml>)> = Vec::new();
-    for handler in handlers {
-        match groups.iter_mut().find(|(event, _)| *event == handler.event) {
-            Some((_, bodies)) => bodies.push(handler.body),
-            None => groups.push((handler.event, vec![handler.body])),
-        }
-    }
-    let entries = groups.into_iter().map(|(event, mut bodies)| {
+fn grouped(handlers: IndexMap<String, Vec<Handler>>) -> Yaml {
+    let entries = handlers.into_iter().map(|(event, handlers)| {
+        let mut bodies: Vec<_> = handlers.into_iter().map(|handler| handler.body).collect();
         let value = if bodies.len() == 1 { short(bodies.remove(0)) } else { Yaml::List(bodies) };
         (event, value)
     });
@@ -163,20 +155,14 @@ fn body_has(body: &Yaml, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::covers;
+    use super::wider;
 
     #[test]
-    fn a_wider_descriptor_covers_a_narrower_one() {
-        for (wide, narrow, expected) in [
-            ("*", "foo", true),
-            ("foo.*", "foo.bar.*", true),
-            ("foo.*", "foo", true),
-            ("foo.*", "foobar.*", false),
-            ("foo.bar.*", "foo.*", false),
-            ("foo", "foo.bar", false),
-            ("foo.*", "*", false),
-        ] {
-            assert_eq!(covers(wide, narrow), expected, "{wide} {narrow}");
+    fn wider_descriptors() {
+        for (event, expected) in
+            [("foo.bar.*", "foo.bar.* * foo.bar.* foo.*"), ("foo", "foo * foo.*"), ("*", "* *.*")]
+        {
+            assert_eq!(wider(event).join(" "), expected, "{event}");
         }
     }
 }
