@@ -4,6 +4,7 @@ mod check;
 pub mod codes;
 mod def;
 mod finding;
+pub mod import;
 mod load;
 mod lower;
 mod lowered;
