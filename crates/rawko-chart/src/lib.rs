@@ -3,6 +3,7 @@
 mod check;
 pub mod codes;
 mod def;
+pub mod draw;
 mod finding;
 pub mod import;
 mod load;
