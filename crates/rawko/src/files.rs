@@ -24,7 +24,7 @@ pub(crate) fn shown(path: &Path) -> String {
 /// The text of a file, or of standard input for `-`.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     let name = shown(path);
-    let bytes = read_bytes(path).map_err(|error| Failure::Usage(complaint(&name, path, &error)))?;
+    let bytes = read_bytes(path).map_err(|error| cannot_read(path, &error))?;
     if bytes.len() as u64 > BYTES_MAX {
         return Err(Failure::Usage(format!("`{name}` is larger than {} MB", BYTES_MAX / 1024 / 1024)));
     }
@@ -52,10 +52,12 @@ fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn complaint(name: &str, path: &Path, error: &io::Error) -> String {
-    match error.kind() {
+/// Why a file cannot be read, in words.
+pub(crate) fn cannot_read(path: &Path, error: &io::Error) -> Failure {
+    let name = shown(path);
+    Failure::Usage(match error.kind() {
         io::ErrorKind::NotFound => format!("there is no file `{name}`"),
         _ if path.is_dir() => format!("`{name}` is a directory; a file is needed here"),
         _ => format!("cannot read `{name}`: {error}"),
-    }
+    })
 }

@@ -1,8 +1,9 @@
 //! `rawko import`: charts written for other tools, in our format.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use clap::ValueEnum;
+use rawko_chart::import::{self, ImportOptions, Imported};
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
@@ -30,22 +31,70 @@ pub(crate) struct Args {
 
     /// What the file is; otherwise by its ending and its content
     #[arg(long, value_name = "FORMAT")]
-    from: Option<From>,
+    from: Option<Format>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum From {
+enum Format {
     Scxml,
     Xstate,
 }
 
-/// The format asked for, else the one the name or the first character gives away.
-fn format_of(asked: Option<From>, path: &Path, text: &str) -> From {
-    let by_name = || match path.extension().and_then(|ending| ending.to_str()) {
-        Some("scxml" | "xml") => From::Scxml,
-        Some("json") => From::Xstate,
-        _ if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') => From::Scxml,
-        _ => From::Xstate,
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let text = files::read_text(&args.file)?;
+    let stem = args.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let folder = args.file.parent().unwrap_or(Path::new("")).to_owned();
+    let beside = |path: &str| file_beside(&folder, path);
+    let options = ImportOptions {
+        id: stem.as_deref().filter(|_| !files::is_stdin(&args.file)),
+        file: Some(&beside),
+        exact_events: false,
     };
-    asked.unwrap_or_else(by_name)
+    let imported = match args.from {
+        None => import::import(&text, options),
+        Some(Format::Scxml) => import::scxml(&text, options),
+        Some(Format::Xstate) => import::xstate(&text, options),
+    };
+    let imported =
+        imported.map_err(|error| Failure::Invalid(format!("cannot import `{}`: {error}", files::shown(&args.file))))?;
+    for note in &imported.notes {
+        console.note(Style::Notice, "note", &format!("{}, {note}", files::shown(&args.file)));
+    }
+    match &args.output {
+        Some(output) => write_files(output, &imported, console),
+        None => write_stdout(&imported, console),
+    }?;
+    Ok(Verdict::Done)
+}
+
+/// A file that the imported document refers to. Only files beside it or below: the document may come from a stranger.
+fn file_beside(folder: &Path, path: &str) -> Option<String> {
+    let path = Path::new(path.strip_prefix("file:").unwrap_or(path));
+    let stays_below = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if stays_below { files::read_text(&folder.join(path)).ok() } else { None }
+}
+
+fn write_files(output: &Path, imported: &Imported, console: &mut Console) -> Result<(), Failure> {
+    files::write_text(output, &imported.yaml)?;
+    console.note(Style::Good, "wrote", &output.display().to_string());
+    for chart in &imported.charts {
+        let path = output.with_file_name(format!("{}.yaml", file_stem_for(&chart.id)));
+        files::write_text(&path, &chart.yaml)?;
+        console.note(Style::Good, "wrote", &path.display().to_string());
+    }
+    Ok(())
+}
+
+/// Without an output file there is nowhere to put the other charts; they are named, not lost in silence.
+fn write_stdout(imported: &Imported, console: &mut Console) -> Result<(), Failure> {
+    for chart in &imported.charts {
+        let text = format!("the chart `{}` inside it is not written; give -o FILE to have it beside that file", chart.id);
+        console.note(Style::Notice, "note", &text);
+    }
+    console.data(&imported.yaml)
+}
+
+/// An id as a file name: nothing in it may lead into another directory.
+fn file_stem_for(id: &str) -> String {
+    id.chars().map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' }).collect()
 }

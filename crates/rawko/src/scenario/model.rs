@@ -56,9 +56,12 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// `send APPROVE`, `advance 15m`, or `start` for a look without a stimulus.
+    /// `send APPROVE`, `advance 15m`, `start`, or `no stimulus` for a look.
     pub(crate) fn label(&self) -> String {
         let Some(stimulus) = &self.stimulus else { return "no stimulus".to_owned() };
+        if stimulus.is_null() {
+            return "start".to_owned();
+        }
         match (stimulus.get("type"), stimulus.get("advance")) {
             (Some(Json::String(name)), _) => format!("send {name}"),
             (_, Some(Json::String(duration))) => format!("advance {duration}"),
