@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// A chart, scenario file or settings that cannot be used.
     Invalid(String),
+    /// The same, with the findings that say why, ready to print.
+    Findings { rendered: String, message: String },
     /// The work itself failed.
     Failed(String),
     /// Ctrl-C at a prompt; elsewhere the signal ends the process by itself.
@@ -36,13 +38,17 @@ const INVALID: u8 = 52;
 const INTERRUPTED: u8 = 130;
 
 /// Tells the person, and gives the code for the shell.
-pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &Console) -> ExitCode {
+pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console) -> ExitCode {
     let (message, code) = match outcome {
         Ok(Verdict::Done) => (None, 0),
         Ok(Verdict::Failed) => (None, FAILED),
         Ok(Verdict::Invalid) => (None, INVALID),
         Err(Failure::Usage(message)) => (Some(message), USAGE),
         Err(Failure::Invalid(message)) => (Some(message), INVALID),
+        Err(Failure::Findings { rendered, message }) => {
+            console.aside(&rendered);
+            (Some(message), INVALID)
+        }
         Err(Failure::Failed(message)) => (Some(message), FAILED),
         Err(Failure::Interrupted) => (None, INTERRUPTED),
         // The reader went away (`rawko … | head`): nothing is wrong and nobody is there to tell.

@@ -3,8 +3,15 @@
 mod cli;
 mod commands;
 mod console;
+mod engine;
 mod failure;
 mod files;
+mod inputs;
+mod loading;
+mod project;
+mod scenario;
+mod simulation;
+mod walk;
 
 use std::process::ExitCode;
 
@@ -14,5 +21,6 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let mut console = console::Console::new(cli.color);
     let outcome = commands::run(cli.command, &mut console);
-    failure::exit_code(outcome.and_then(|verdict| console.flush().map(|()| verdict)), &console)
+    let outcome = outcome.and_then(|verdict| console.flush().map(|()| verdict));
+    failure::exit_code(outcome, &mut console)
 }

@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use rawko_chart::draw::{self, SvgOptions, Theme};
+use rawko_core::Chart;
 
 use crate::console::Console;
 use crate::failure::{Failure, Verdict};
+use crate::files;
+use crate::loading;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +51,39 @@ enum ThemeName {
     Auto,
     Light,
     Dark,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let loaded = loading::runnable(&args.chart)?;
+    loading::warn(&loaded, console);
+    let mut drawing = drawing(&loaded.chart, format_for(args.format, args.output.as_deref()), args.theme);
+    if !drawing.ends_with('\n') {
+        drawing.push('\n');
+    }
+    match args.output.as_deref().filter(|output| !files::is_stdin(output)) {
+        Some(output) => files::write_text(output, &drawing)?,
+        None => console.data(&drawing)?,
+    }
+    Ok(Verdict::Done)
+}
+
+fn drawing(chart: &Chart, format: Format, theme: ThemeName) -> String {
+    match format {
+        Format::Mermaid => draw::mermaid(chart),
+        Format::Plantuml => draw::plantuml(chart),
+        Format::Dot => draw::dot(chart),
+        Format::Svg => draw::svg(chart, &SvgOptions { theme: theme.into(), ..SvgOptions::default() }),
+    }
+}
+
+impl From<ThemeName> for Theme {
+    fn from(name: ThemeName) -> Theme {
+        match name {
+            ThemeName::Auto => Theme::Auto,
+            ThemeName::Light => Theme::Light,
+            ThemeName::Dark => Theme::Dark,
+        }
+    }
 }
 
 /// The format asked for, else the one a file's ending suggests, else Mermaid.

@@ -54,6 +54,18 @@ impl Project {
         Project::at(if root.as_os_str().is_empty() { Path::new(".") } else { &root }).map(Some)
     }
 
+    /// Charts that others may invoke: those of registries, then those in `.rawko/charts`.
+    pub(crate) fn invocable_charts(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = self.registry.iter().map(|entry| entry.path.clone()).collect();
+        let shipped = |path: &&PathBuf| path.parent().is_some_and(|parent| parent.ends_with(".rawko/charts"));
+        for path in self.charts.iter().filter(shipped) {
+            if !paths.contains(path) {
+                paths.push(path.clone());
+            }
+        }
+        paths
+    }
+
     fn take_file(&mut self, path: &Path) -> Result<(), Failure> {
         let is_scenario = path.file_name().is_some_and(|name| walk::is_scenario(&name.to_string_lossy()));
         if is_scenario {

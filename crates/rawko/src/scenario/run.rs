@@ -20,7 +20,8 @@ pub(crate) fn run(
     coverage: &mut Coverage,
 ) -> Result<ScenarioResult, String> {
     let setup = common.overridden_by(&scenario.setup);
-    let mut session = Session::new(charts.to_vec(), engine::setup(&setup)?)?;
+    let start = engine::start_of(&setup)?;
+    let mut session = Session::new(charts, start).ok_or("there is no chart to run")?;
     let mut report = session.start();
     let mut failures = Vec::new();
     note(&report, coverage);

@@ -1,64 +1,53 @@
-//! Which events would do something now: every event an active state listens to, tried out on a copy.
+//! The events that would do something now, as the prompt lists them.
 
-use rawko_core::{Chart, Event, Outcome, Refusal, Trace, TraceEntry, TransitionId, Trigger, Value};
+use rawko_core::sim::Choice;
+use rawko_core::{Chart, Outcome, Refusal, Trace, TraceEntry, TransitionId};
 
 use crate::engine::Session;
 
 use super::explain;
 
-/// An event a person may send, and what each transition for it would do.
+/// An event a person may send, and what each of its transitions would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
+pub(crate) struct Offer {
     pub(crate) event: String,
-    /// `→ charging`, or `[guard] → x: its guard is false`.
+    /// `→ charging`, or `[guard] → x (no: its guard is false)`.
     pub(crate) transitions: Vec<String>,
 }
 
-/// The events that active states listen to, innermost state first within a name's first mention in document order.
-pub(crate) fn of(session: &Session) -> Vec<Choice> {
-    let chart = session.chart();
-    let mut choices: Vec<Choice> = Vec::new();
-    for name in listened_to(session) {
-        // Without data: a guard that looks at `event.data` shows what it says about none.
-        let Some(trace) = session.probe(Event::named(name.as_str(), Value::Null)) else { continue };
-        let transitions = outcomes(chart, &trace, &name);
-        if !transitions.is_empty() {
-            choices.push(Choice { event: name, transitions });
-        }
-    }
-    choices
+/// What can be sent. Completions and errors that the engine itself raises are no offers.
+pub(crate) fn of(session: &Session) -> Vec<Offer> {
+    let choices = session.choices();
+    let offers = choices.iter().filter(|choice| is_for_people(&choice.event));
+    offers.map(|choice| offer(session.chart(), choice)).filter(|offer| !offer.transitions.is_empty()).collect()
 }
 
-/// Names of plain events; wildcards and what the engine itself sends are no choices.
-fn listened_to(session: &Session) -> Vec<String> {
-    let chart = session.chart();
-    let mut names = Vec::new();
-    for id in chart.transition_ids() {
-        let info = chart.transition(id);
-        let Trigger::Event(name) = &info.trigger else { continue };
-        let plain = !name.contains('*') && !name.starts_with("done.state.") && !name.starts_with("error.execution");
-        if plain && session.is_active(info.source) && !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
+fn is_for_people(event: &str) -> bool {
+    !event.starts_with("done.state.") && !event.starts_with("error.execution")
 }
 
-/// What became of each candidate for the first event of the step.
-fn outcomes(chart: &Chart, trace: &Trace, name: &str) -> Vec<String> {
+fn offer(chart: &Chart, choice: &Choice) -> Offer {
+    Offer { event: choice.event.to_string(), transitions: outcomes(chart, &choice.trace, &choice.event) }
+}
+
+/// What became of each candidate for the event itself; what follows from it is for when it is sent.
+fn outcomes(chart: &Chart, trace: &Trace, event: &str) -> Vec<String> {
     let mut words = Vec::new();
-    let mut ours = false;
+    let mut its_own = false;
     for entry in &trace.entries {
         match entry {
-            TraceEntry::Considered { event: Some(event) } => ours = &**event == name && words.is_empty(),
-            TraceEntry::Considered { event: None } => ours = false,
-            TraceEntry::Candidate { transition, outcome } if ours => words.push(outcome_words(chart, *transition, outcome)),
+            TraceEntry::Considered { event: Some(name) } => its_own = &**name == event && words.is_empty(),
+            TraceEntry::Considered { event: None } => its_own = false,
+            TraceEntry::Candidate { transition, outcome } if its_own => {
+                words.push(outcome_words(chart, *transition, outcome));
+            }
             _ => {}
         }
     }
     words
 }
 
+/// The event is tried without data, so a guard that fails may only be missing it.
 fn outcome_words(chart: &Chart, transition: TransitionId, outcome: &Outcome) -> String {
     let does = explain::effect_words(chart, transition);
     match outcome {

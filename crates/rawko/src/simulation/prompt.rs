@@ -15,7 +15,7 @@ use crate::console::{Console, Style};
 use crate::engine::{self, Session};
 use crate::failure::{Failure, Verdict};
 
-use super::choices::{self, Choice};
+use super::choices::{self, Offer};
 use super::command::{self, Command};
 use super::show::Show;
 
@@ -23,13 +23,13 @@ use super::show::Show;
 pub(crate) fn talk(session: &mut Session, show: &mut Show, console: &mut Console) -> Result<Verdict, Failure> {
     let mut editor = editor()?;
     let report = session.start();
-    show.report(session, &report, console)?;
+    show.report(&report, console)?;
     console.note(Style::Dim, "tip", "`:help` says what can be typed here, Ctrl-D leaves");
     loop {
-        let choices = choices::of(session);
-        list_choices(&choices, console)?;
+        let offers = choices::of(session);
+        list(&offers, console)?;
         console.flush()?;
-        editor.set_helper(Some(Names(choices.iter().map(|choice| choice.event.clone()).collect())));
+        editor.set_helper(Some(Names(offers.iter().map(|offer| offer.event.clone()).collect())));
         let line = match editor.readline("> ") {
             Ok(line) => line,
             Err(ReadlineError::Eof) => return Ok(Verdict::Done),
@@ -38,7 +38,7 @@ pub(crate) fn talk(session: &mut Session, show: &mut Show, console: &mut Console
         };
         // Forgetting a line is no reason to stop.
         let _ = editor.add_history_entry(&line);
-        match obey(&line, &choices, session, show, console)? {
+        match obey(&line, &offers, session, show, console)? {
             Next::GoOn => {}
             Next::Leave => return Ok(Verdict::Done),
         }
@@ -58,7 +58,7 @@ fn editor() -> Result<Editor<Names, MemHistory>, Failure> {
 
 fn obey(
     line: &str,
-    choices: &[Choice],
+    offers: &[Offer],
     session: &mut Session,
     show: &mut Show,
     console: &mut Console,
@@ -68,7 +68,7 @@ fn obey(
         Ok(Command::Quit) => return Ok(Next::Leave),
         Ok(Command::Help) => console.line(command::HELP)?,
         Ok(Command::States) => console.line(&session.active_paths().join("\n"))?,
-        Ok(Command::Context) => console.line(&session.context_text())?,
+        Ok(Command::Context) => console.line(&show.context_text())?,
         Ok(Command::Why) => {
             let words = if show.toggle_why() { "every step is explained from now on" } else { "no more explanations" };
             console.line(words)?;
@@ -78,8 +78,8 @@ fn obey(
             None => console.line("nothing is due: no timer runs and no stubbed service is at work")?,
         },
         Ok(Command::Stimulus(json)) => play(&json, session, show, console)?,
-        Ok(Command::Choice { number, data }) => match number.checked_sub(1).and_then(|index| choices.get(index)) {
-            Some(choice) => play(&command::stimulus(&choice.event, data), session, show, console)?,
+        Ok(Command::Choice { number, data }) => match number.checked_sub(1).and_then(|index| offers.get(index)) {
+            Some(offer) => play(&command::stimulus(&offer.event, data), session, show, console)?,
             None => console.line(&format!("there is no event number {number}"))?,
         },
         Err(problem) => console.line(&problem)?,
@@ -93,15 +93,15 @@ fn play(json: &Json, session: &mut Session, show: &mut Show, console: &mut Conso
         Err(problem) => return console.line(&problem),
     };
     let report = session.apply(&stimulus);
-    show.report(session, &report, console)
+    show.report(&report, console)
 }
 
-fn list_choices(choices: &[Choice], console: &mut Console) -> Result<(), Failure> {
-    let width = choices.iter().map(|choice| choice.event.chars().count()).max().unwrap_or(0);
-    for (index, choice) in choices.iter().enumerate() {
+fn list(offers: &[Offer], console: &mut Console) -> Result<(), Failure> {
+    let width = offers.iter().map(|offer| offer.event.chars().count()).max().unwrap_or(0);
+    for (index, offer) in offers.iter().enumerate() {
         let number = console.paint(Style::Dim, &format!("{:>3}", index + 1));
-        let event = console.paint(Style::Bold, &format!("{:<width$}", choice.event));
-        for (row, words) in choice.transitions.iter().enumerate() {
+        let event = console.paint(Style::Bold, &format!("{:<width$}", offer.event));
+        for (row, words) in offer.transitions.iter().enumerate() {
             let lead = if row == 0 { format!("{number}  {event}") } else { " ".repeat(5 + width) };
             console.line(&format!("{lead}  {words}"))?;
         }

@@ -1,7 +1,7 @@
 //! How a report reaches the person or program: JSON lines, or a transcript with explanations on demand.
 
 use crate::console::{Console, Style};
-use crate::engine::{Report, Session};
+use crate::engine::Report;
 use crate::failure::Failure;
 
 use super::explain;
@@ -26,22 +26,27 @@ impl Show {
         self.why
     }
 
+    /// The context after the last report, key by key.
+    pub(crate) fn context_text(&self) -> String {
+        self.transcript.context_text()
+    }
+
     /// One report, out at once: whoever sends the next stimulus may be waiting for it.
-    pub(crate) fn report(&mut self, session: &Session, report: &Report, console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn report(&mut self, report: &Report, console: &mut Console) -> Result<(), Failure> {
         if self.json {
-            console.line(&report.json_text)?;
+            console.line(&report.json.to_string())?;
         } else {
             self.transcript.print(&report.json, console)?;
         }
         if self.why {
-            self.explain(session, report, console)?;
+            self.explain(report, console)?;
         }
         console.flush()
     }
 
     /// Explanations are data of a transcript, but must not come between JSON lines.
-    fn explain(&self, session: &Session, report: &Report, console: &mut Console) -> Result<(), Failure> {
-        for line in report.story(session.chart()) {
+    fn explain(&self, report: &Report, console: &mut Console) -> Result<(), Failure> {
+        for line in report.story() {
             let line = format!("        {line}");
             if self.json {
                 console.aside(&format!("{line}\n"));

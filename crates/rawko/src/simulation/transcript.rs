@@ -1,5 +1,6 @@
 //! The report lines of a simulation as something to read: one line for the states, then only what changed.
 
+use rawko_core::duration;
 use serde_json::{Map, Value as Json};
 
 use crate::console::{Console, Style};
@@ -23,6 +24,11 @@ impl Transcript {
             console.line(&format!("    {title} {text}"))?;
         }
         Ok(())
+    }
+
+    /// The context after the last line printed.
+    pub(crate) fn context_text(&self) -> String {
+        self.context.iter().map(|(key, value)| format!("    {key}: {value}")).collect::<Vec<_>>().join("\n")
     }
 
     /// What is worth saying about a line beyond its states.
@@ -62,7 +68,7 @@ pub(crate) fn stimulus_words(stimulus: &Json) -> String {
         (Json::String(name), Json::Null, _) => format!("> {name}"),
         (Json::String(name), data, _) => format!("> {name} {data}"),
         (_, _, Json::String(duration)) => format!("> +{duration}"),
-        (_, _, Json::Number(ms)) => format!("> +{ms}ms"),
+        (_, _, Json::Number(ms)) => format!("> +{}", duration::format_ms(ms.as_u64().unwrap_or(u64::MAX))),
         _ => format!("> {stimulus}"),
     }
 }
