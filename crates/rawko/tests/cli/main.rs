@@ -1,0 +1,12 @@
+//! The real binary, run as a person or a program runs it: what it prints, and the exit code.
+
+mod check;
+mod examples;
+mod exit_codes;
+mod graph;
+mod help;
+mod import;
+mod prompt;
+mod scenarios;
+mod simulate;
+mod support;
