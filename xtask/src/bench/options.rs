@@ -1,0 +1,92 @@
+//! The arguments of `cargo xtask bench`.
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::peers::Peer;
+use super::run::WORKLOADS;
+
+pub(crate) const USAGE: &str = "\
+cargo xtask bench [--quick] [--only w1,st] [--peers xstate,scion] [--repetitions N] [--json]
+
+  --quick            a fifth of the events, three repetitions; for looking, not for quoting
+  --only LIST        these workloads: w1 w2 w3 w4 w4b w5 w6 w7 st
+  --peers LIST       beside rawko and its limits: xstate, scion (default), sismic, transitions, python-statemachine, none
+  --repetitions N    default 5; the repetitions of all peers are interleaved and the table shows medians
+  --json             everything that was measured, instead of the table
+";
+
+pub(crate) struct Options {
+    pub(crate) quick: bool,
+    pub(crate) only: Option<Vec<String>>,
+    /// In column order, rawko's own and the limits included.
+    pub(crate) peers: Vec<Peer>,
+    pub(crate) repetitions: usize,
+    pub(crate) json: bool,
+    /// As typed, for the page that quotes it.
+    pub(crate) command: String,
+}
+
+impl Options {
+    /// `None` when help was asked for.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Option<Self>> {
+        let mut options = Self {
+            quick: false,
+            only: None,
+            peers: vec![Peer::XState, Peer::Scion],
+            repetitions: 0,
+            json: false,
+            command: ["cargo xtask bench"]
+                .into_iter()
+                .chain(arguments.iter().map(String::as_str))
+                .collect::<Vec<_>>()
+                .join(" "),
+        };
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().with_context(|| format!("{word} needs a value"));
+            match word.as_str() {
+                "--quick" => options.quick = true,
+                "--json" => options.json = true,
+                "--only" => options.only = Some(workloads(value()?)?),
+                "--peers" => options.peers = peers(value()?)?,
+                "--repetitions" => {
+                    options.repetitions = value()?.parse().context("--repetitions needs a number")?
+                }
+                "--help" | "-h" => return Ok(None),
+                other => bail!("unknown argument {other}\n{USAGE}"),
+            }
+        }
+        if options.repetitions == 0 {
+            options.repetitions = if options.quick { 3 } else { 5 };
+        }
+        options.peers.splice(0..0, Peer::OURS);
+        Ok(Some(options))
+    }
+
+    pub(crate) fn wants(&self, workload: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == workload))
+    }
+
+    /// Whether this run is fit for the page: everything, often enough, beside the peers the targets name.
+    pub(crate) fn is_whole(&self) -> bool {
+        let has = |peer| self.peers.contains(&peer);
+        !self.quick && self.only.is_none() && self.repetitions >= 5 && has(Peer::XState) && has(Peer::Scion)
+    }
+}
+
+fn workloads(list: &str) -> Result<Vec<String>> {
+    let names: Vec<String> = list.split(',').map(str::to_lowercase).collect();
+    for name in &names {
+        ensure!(WORKLOADS.contains(&name.as_str()), "no workload {name}; there are: {}", WORKLOADS.join(" "));
+    }
+    Ok(names)
+}
+
+fn peers(list: &str) -> Result<Vec<Peer>> {
+    if list == "none" {
+        return Ok(Vec::new());
+    }
+    list.split(',')
+        .map(|name| Peer::guest(name).with_context(|| format!("no peer {name}\n{USAGE}")))
+        .collect()
+}

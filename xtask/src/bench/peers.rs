@@ -1,0 +1,137 @@
+//! Who is measured, which workloads each can do, and how its program is started.
+
+use std::process::Command;
+
+use super::tools::Tools;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Peer {
+    Rawko,
+    RawkoTrace,
+    Table,
+    Statig,
+    XState,
+    Scion,
+    Sismic,
+    Transitions,
+    PythonStatemachine,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Rust,
+    JavaScript,
+    Python,
+}
+
+impl Peer {
+    /// Always measured: rawko without and with its trace, and the limits that targets refer to.
+    pub(crate) const OURS: [Peer; 4] = [Peer::Rawko, Peer::RawkoTrace, Peer::Table, Peer::Statig];
+
+    pub(crate) const GUESTS: [Peer; 5] =
+        [Peer::XState, Peer::Scion, Peer::Sismic, Peer::Transitions, Peer::PythonStatemachine];
+
+    pub(crate) fn guest(name: &str) -> Option<Self> {
+        Self::GUESTS.into_iter().find(|peer| peer.name() == name)
+    }
+
+    /// The name in arguments and in the protocol.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Peer::Rawko => "rawko",
+            Peer::RawkoTrace => "rawko-trace",
+            Peer::Table => "table",
+            Peer::Statig => "statig",
+            Peer::XState => "xstate",
+            Peer::Scion => "scion",
+            Peer::Sismic => "sismic",
+            Peer::Transitions => "transitions",
+            Peer::PythonStatemachine => "python-statemachine",
+        }
+    }
+
+    /// The name in tables.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Peer::XState => "XState",
+            Peer::Scion => "SCION",
+            Peer::RawkoTrace => "rawko, traced",
+            Peer::Rawko
+            | Peer::Table
+            | Peer::Statig
+            | Peer::Sismic
+            | Peer::Transitions
+            | Peer::PythonStatemachine => self.name(),
+        }
+    }
+
+    pub(crate) fn language(self) -> Language {
+        match self {
+            Peer::Rawko | Peer::RawkoTrace | Peer::Table | Peer::Statig => Language::Rust,
+            Peer::XState | Peer::Scion => Language::JavaScript,
+            Peer::Sismic | Peer::Transitions | Peer::PythonStatemachine => Language::Python,
+        }
+    }
+
+    pub(crate) fn can(self, workload: &str) -> bool {
+        let workloads: &[&str] = match self {
+            Peer::Rawko | Peer::XState | Peer::Scion => {
+                &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "st"]
+            }
+            Peer::RawkoTrace => &["w1", "w2", "w3", "w4"],
+            Peer::Table => &["w1", "w2", "w5"],
+            Peer::Statig => &["w1", "w3", "w4", "w4b"],
+            // None of the three saves and restores an instance.
+            Peer::Sismic | Peer::Transitions | Peer::PythonStatemachine => {
+                &["w1", "w2", "w3", "w4", "w4b", "w5", "w7"]
+            }
+        };
+        workloads.contains(&workload)
+    }
+
+    /// The command that runs one workload once and prints the protocol's lines.
+    pub(crate) fn bench(self, tools: &Tools, workload: &str, n: u64) -> Command {
+        let mut command = match self.language() {
+            Language::Rust => {
+                let mut command = Command::new(&tools.rawko_bench);
+                command.args(["--peer", self.name()]);
+                command
+            }
+            Language::JavaScript => {
+                let mut command = tools.node("bench.js");
+                command.arg(self.name());
+                command
+            }
+            Language::Python => {
+                let mut command = tools.python("bench.py");
+                command.arg(self.name());
+                command
+            }
+        };
+        command.args([workload, &n.to_string()]);
+        command
+    }
+
+    /// The command that starts w1 as a user would, then takes one event a line on stdin.
+    pub(crate) fn first(self, tools: &Tools) -> Option<Command> {
+        match self {
+            Peer::Rawko => {
+                let mut command = Command::new(&tools.rawko);
+                command.arg("simulate").arg(tools.root.join("benches/charts/w1.json"));
+                command.args(["--json", "--events", "-"]);
+                Some(command)
+            }
+            Peer::XState | Peer::Scion => {
+                let mut command = tools.node("first.js");
+                command.arg(self.name());
+                Some(command)
+            }
+            Peer::RawkoTrace
+            | Peer::Table
+            | Peer::Statig
+            | Peer::Sismic
+            | Peer::Transitions
+            | Peer::PythonStatemachine => None,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The rows of the table and the targets, as data. A new workload is a row here and a program that speaks the protocol.
+
+use super::peers::Peer;
+use super::samples::Clock;
+
+pub(crate) struct Row {
+    pub(crate) workload: &'static str,
+    pub(crate) metric: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) clock: Clock,
+    /// Whose number has to meet the targets.
+    pub(crate) subject: Peer,
+    /// The limit that is shown beside it.
+    pub(crate) limit: Option<Peer>,
+    pub(crate) targets: &'static [Target],
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Target {
+    AtMost(f64),
+    /// At most one part in so many of what a peer needs.
+    Share {
+        of: Peer,
+        parts: f64,
+    },
+    /// At most so many times what a peer needs.
+    Times {
+        of: Peer,
+        factor: f64,
+    },
+    /// At most so many times what the same peer needs for another workload.
+    TimesWorkload {
+        workload: &'static str,
+        factor: f64,
+    },
+}
+
+use Target::{AtMost, Share, Times, TimesWorkload};
+
+/// "With the trace on, no more than twice the time."
+const TRACED: &[Target] = &[Times { of: Peer::Rawko, factor: 2.0 }];
+
+pub(crate) const ROWS: &[Row] = &[
+    events(
+        "w1",
+        "W1 toggle",
+        Some(Peer::Table),
+        &[Share { of: Peer::XState, parts: 80.0 }, Times { of: Peer::Table, factor: 12.0 }],
+    ),
+    traced("w1", "W1 traced"),
+    events("w2", "W2 counter", Some(Peer::Table), &[Share { of: Peer::XState, parts: 15.0 }]),
+    traced("w2", "W2 traced"),
+    events(
+        "w3",
+        "W3 four regions",
+        Some(Peer::Statig),
+        &[Share { of: Peer::XState, parts: 60.0 }, Times { of: Peer::Statig, factor: 8.0 }],
+    ),
+    traced("w3", "W3 traced"),
+    events(
+        "w4",
+        "W4 towers",
+        Some(Peer::Statig),
+        &[Share { of: Peer::XState, parts: 60.0 }, Times { of: Peer::Statig, factor: 8.0 }],
+    ),
+    traced("w4", "W4 traced"),
+    events("w4b", "W4B outermost", Some(Peer::Statig), &[Share { of: Peer::XState, parts: 60.0 }]),
+    cpu("w5", "load_ms", "W5 load, checked", "ms", Some(Peer::Table), &[AtMost(3.0)]),
+    cpu("w5", "load_warm_ms", "W5 load, again", "ms", Some(Peer::Table), &[]),
+    // That the cost does not grow with the chart leaves room for caches, not for a search.
+    events(
+        "w5",
+        "W5 1,000 states",
+        Some(Peer::Table),
+        &[AtMost(60.0), TimesWorkload { workload: "w1", factor: 1.5 }],
+    ),
+    cpu("w6", "save_us", "W6 save", "µs", None, &[AtMost(1.0)]),
+    cpu("w6", "restore_us", "W6 restore", "µs", None, &[AtMost(2.0)]),
+    wall("w7", "bytes_each", "W7 memory each", "B", &[AtMost(300.0)]),
+    wall("w7", "created_per_s", "W7 created", "1/s", &[]),
+    wall("st", "start_ms", "ST first transition", "ms", &[AtMost(5.0)]),
+    wall("st", "peak_mb", "ST peak memory", "MB", &[AtMost(12.0)]),
+];
+
+const fn events(
+    workload: &'static str,
+    title: &'static str,
+    limit: Option<Peer>,
+    targets: &'static [Target],
+) -> Row {
+    cpu(workload, "ns_per_event", title, "ns", limit, targets)
+}
+
+const fn traced(workload: &'static str, title: &'static str) -> Row {
+    Row { subject: Peer::RawkoTrace, ..events(workload, title, Some(Peer::Rawko), TRACED) }
+}
+
+const fn cpu(
+    workload: &'static str,
+    metric: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    limit: Option<Peer>,
+    targets: &'static [Target],
+) -> Row {
+    Row { workload, metric, title, unit, clock: Clock::Cpu, subject: Peer::Rawko, limit, targets }
+}
+
+const fn wall(
+    workload: &'static str,
+    metric: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    targets: &'static [Target],
+) -> Row {
+    Row { clock: Clock::Wall, ..cpu(workload, metric, title, unit, None, targets) }
+}

@@ -1,0 +1,63 @@
+//! Running everything: each repetition goes through all workloads and all peers before the next begins, so that a busy
+//! minute of a shared machine falls on everybody.
+
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+
+use super::options::Options;
+use super::peers::{Language, Peer};
+use super::samples::Samples;
+use super::tools::Tools;
+use super::{progress, startup};
+
+/// In the order of the table. W8 and W9 need the host and come with it.
+pub(crate) const WORKLOADS: [&str; 9] = ["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "st"];
+
+pub(crate) fn all(tools: &Tools, options: &Options) -> Result<Samples> {
+    let mut samples = Samples::default();
+    for repetition in 1..=options.repetitions {
+        for workload in WORKLOADS.into_iter().filter(|workload| options.wants(workload)) {
+            progress(&format!("repetition {repetition} of {}: {workload}", options.repetitions));
+            for peer in options.peers.iter().copied().filter(|peer| peer.can(workload)) {
+                once(tools, options, peer, workload, &mut samples)
+                    .with_context(|| format!("{} {workload}", peer.name()))?;
+            }
+        }
+    }
+    Ok(samples)
+}
+
+fn once(tools: &Tools, options: &Options, peer: Peer, workload: &str, samples: &mut Samples) -> Result<()> {
+    if workload == "st" {
+        return startup::measure(tools, peer, samples);
+    }
+    let n = events(peer, workload) / if options.quick { 5 } else { 1 };
+    let output = peer
+        .bench(tools, workload, n)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("its program could not be started")?;
+    ensure!(output.status.success(), "its program failed; what must hold afterwards did not, or it broke");
+    let lines = String::from_utf8(output.stdout)?;
+    lines.lines().try_for_each(|line| samples.add_line(peer, workload, line))
+}
+
+/// How many events (W6: rounds, W7: instances): enough for a second or so, and always divisible as the checks need.
+fn events(peer: Peer, workload: &str) -> u64 {
+    let (rust, javascript, python) = match workload {
+        "w1" | "w2" => (5_000_000, 1_000_000, 20_000),
+        "w3" => (1_000_000, 100_000, 2_000),
+        "w4" => (500_000, 50_000, 1_000),
+        "w4b" => (5_000_000, 500_000, 5_000),
+        "w5" => (5_000_000, 300_000, 10_000),
+        "w6" => (200_000, 20_000, 2_000),
+        _ => (100_000, 100_000, 20_000),
+    };
+    match peer.language() {
+        Language::Rust => rust,
+        Language::JavaScript => javascript,
+        Language::Python => python,
+    }
+}
