@@ -4,6 +4,7 @@ mod check;
 mod examples;
 mod exit_codes;
 mod graph;
+mod guides;
 mod help;
 mod import;
 mod prompt;
