@@ -21,16 +21,21 @@ pub(crate) fn shown(path: &Path) -> String {
     if is_stdin(path) { "<stdin>".to_owned() } else { path.display().to_string() }
 }
 
-/// The text of a file, or of standard input for `-`.
-pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
-    let name = shown(path);
+/// The bytes of a file, or of standard input for `-`.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = read_bytes(path).map_err(|error| cannot_read(path, &error))?;
     if bytes.len() as u64 > BYTES_MAX {
-        return Err(Failure::Usage(format!("`{name}` is larger than {} MB", BYTES_MAX / 1024 / 1024)));
+        let problem = format!("`{}` is larger than {} MB", shown(path), BYTES_MAX / 1024 / 1024);
+        return Err(Failure::Invalid(problem));
     }
-    String::from_utf8(bytes).map_err(|error| {
+    Ok(bytes)
+}
+
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(read(path)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::Invalid(format!("`{name}` is not UTF-8 text (byte {at} is the first that is not)"))
+        Failure::Invalid(format!("`{}` is not UTF-8 text (byte {at} is the first that is not)", shown(path)))
     })
 }
 

@@ -16,6 +16,7 @@ Examples:
 pub(crate) struct Args {}
 
 pub(crate) fn run(_args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    console.line(&schema_text()?)?;
+    let text = serde_json::to_string_pretty(&rawko_chart::schema()).unwrap_or_default();
+    console.line(&text)?;
     Ok(Verdict::Done)
 }

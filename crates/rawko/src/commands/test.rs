@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rawko_chart::render;
 use rawko_core::Chart;
 
 use crate::console::Console;
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let mut coverage = Coverage::default();
     let mut results = Results::default();
     for path in &paths {
-        results.files.push(run_file(path, &mut coverage, console)?);
+        results.files.push(run_file(path, &mut coverage)?);
     }
     if !args.no_coverage {
         results.coverage = coverage.results();
@@ -98,23 +99,23 @@ fn scenario_files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Runs all scenarios of a file. What keeps them from being run is part of the result, so that other files still run.
-fn run_file(path: &Path, coverage: &mut Coverage, console: &mut Console) -> Result<FileResult, Failure> {
+fn run_file(path: &Path, coverage: &mut Coverage) -> Result<FileResult, Failure> {
     let source = files::read_source(path)?;
     let mut result =
         FileResult { file: files::shown(path), chart: None, problem: None, scenarios: Vec::new() };
     let file = match read::read(path, &source) {
         Ok(file) => file,
         Err(findings) => {
-            result.problem = Some(loading::rendered(&source, &findings, false));
+            result.problem = Some(render::report(&findings, &source, render::Style::default()));
             return Ok(result);
         }
     };
     match charts_of(&file) {
         Ok(charts) => run_scenarios(&file, &charts, coverage, &mut result),
         Err(Failure::Invalid(problem) | Failure::Usage(problem)) => result.problem = Some(problem),
+        Err(Failure::Findings { rendered, .. }) => result.problem = Some(rendered),
         Err(other) => return Err(other),
     }
-    let _ = console;
     Ok(result)
 }
 

@@ -6,10 +6,10 @@ mod registry;
 
 use std::path::{Path, PathBuf};
 
-use rawko_chart::{Document, Finding, Source};
+use rawko_chart::{Document, Finding, Registry, Source};
 use rawko_core::AgentEntry;
 
-pub(crate) use registry::RegistryEntry;
+use registry::Registered;
 
 use crate::failure::Failure;
 use crate::files;
@@ -20,7 +20,7 @@ use crate::walk;
 pub(crate) struct Project {
     /// Chart files, sorted.
     pub(crate) charts: Vec<PathBuf>,
-    pub(crate) registry: Vec<RegistryEntry>,
+    pub(crate) registry: Vec<Registered>,
     pub(crate) agents: Vec<AgentEntry>,
     /// `None` when the project has no list of services, so that nothing can be said about a name.
     pub(crate) services: Option<Vec<String>>,
@@ -54,6 +54,25 @@ impl Project {
         Project::at(if root.as_os_str().is_empty() { Path::new(".") } else { &root }).map(Some)
     }
 
+    /// What charts of this project may refer to.
+    pub(crate) fn known(&self) -> Registry {
+        let mut known = Registry::default();
+        for entry in &self.registry {
+            known.add_chart(&entry.id, &entry.version);
+        }
+        for (id, version) in self.charts.iter().filter_map(|path| identity(&files::read(path).ok()?)) {
+            known.add_chart(id, version);
+        }
+        for agent in &self.agents {
+            known.add_agent(&agent.id);
+        }
+        for service in self.services.iter().flatten() {
+            known.add_service(service);
+        }
+        // Only a project that lists its services can say that a name is not among them.
+        if self.services.is_some() { known.complete() } else { known }
+    }
+
     /// Charts that others may invoke: those of registries, then those in `.rawko/charts`.
     pub(crate) fn invocable_charts(&self) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = self.registry.iter().map(|entry| entry.path.clone()).collect();
@@ -78,7 +97,7 @@ impl Project {
         if looks_like(&text, "machine_registry") {
             self.take_registry(path, &text);
         }
-        if looks_like(&text, "statechart") {
+        if is_chart(&text) {
             self.charts.push(path.to_owned());
         }
         Ok(())
@@ -86,16 +105,13 @@ impl Project {
 
     fn take_registry(&mut self, path: &Path, text: &str) {
         let source = Source::new(files::shown(path), text);
-        match Document::read(text) {
-            Ok(document) => {
-                let (entries, findings) = registry::read(path, &document);
-                self.registry.extend(entries);
-                self.complain(source, findings);
-            }
-            // A chart in the same file reports the same thing when it is checked.
-            Err(_) if looks_like(text, "statechart") => {}
-            Err(findings) => self.complain(source, findings),
+        let (entries, mut findings) = registry::read(path, &source);
+        if looks_like(text, "statechart") {
+            // The chart in the same file reports the structure of the whole document when it is checked.
+            findings.retain(|finding| finding.code == registry::MISSING_FILE);
         }
+        self.registry.extend(entries);
+        self.complain(source, findings);
     }
 
     fn take_surroundings(&mut self, folder: &Path) {
@@ -130,6 +146,25 @@ impl Project {
     }
 }
 
+/// The id and version of the chart in a text, as far as they can be read.
+pub(crate) fn identity(bytes: &[u8]) -> Option<(String, String)> {
+    let document = Document::read(std::str::from_utf8(bytes).ok()?).ok()?;
+    let chart = document.get("statechart").unwrap_or(&document);
+    let plain = |json: serde_json::Value| json.as_str().map_or_else(|| json.to_string(), str::to_owned);
+    let version = chart.get("version").map(|version| plain(version.to_json())).unwrap_or_default();
+    Some((chart.get("id")?.text()?.to_owned(), version))
+}
+
+/// Whether a text is meant to be a chart: wrapped in `statechart:`, or bare. A bare one in JSON is more likely XState's.
+fn is_chart(text: &str) -> bool {
+    looks_like(text, "statechart")
+        || (!is_json(text) && looks_like(text, "states") && looks_like(text, "initial") && looks_like(text, "id"))
+}
+
+fn is_json(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
+}
+
 /// Whether a text has a top-level key, judged by its lines: a chart with a syntax error is still meant to be a chart.
 fn looks_like(text: &str, key: &str) -> bool {
     let yaml = |line: &str| {
@@ -138,7 +173,7 @@ fn looks_like(text: &str, key: &str) -> bool {
         line.strip_prefix(key).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
     };
     let trimmed = text.trim_start_matches('\u{feff}').trim_start();
-    if !trimmed.starts_with('{') {
+    if !is_json(text) {
         return text.lines().any(yaml);
     }
     // JSON has the key somewhere near its opening brace; strings that merely mention it are not followed by a colon.
