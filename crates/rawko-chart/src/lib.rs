@@ -2,7 +2,9 @@
 
 mod check;
 mod def;
+mod document;
 mod finding;
+pub mod import;
 mod load;
 mod lower;
 mod lowered;
@@ -15,6 +17,7 @@ mod suggest;
 mod tree;
 mod version;
 
+pub use document::{Document, DocumentData, DocumentEntry};
 pub use finding::{Finding, Severity};
 pub use load::{Loaded, load, load_bytes, source_from_bytes};
 pub use lowered::{ActionPlaces, InvokePlaces, Lowered, NodePlaces, Places, TransitionPlaces};
