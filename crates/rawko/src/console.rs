@@ -38,7 +38,11 @@ impl Style {
     }
 
     fn paint(self, text: &str, colour: bool) -> String {
-        if colour && self != Style::Plain { format!("\x1b[{}m{text}\x1b[0m", self.code()) } else { text.to_owned() }
+        if colour && self != Style::Plain {
+            format!("\x1b[{}m{text}\x1b[0m", self.code())
+        } else {
+            text.to_owned()
+        }
     }
 }
 

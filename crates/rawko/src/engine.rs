@@ -113,7 +113,9 @@ impl Report {
         let mut lines = Vec::new();
         for step in &self.line.traces {
             let child = (step.instance > 0).then(|| format!("{}: ", step.chart.id())).unwrap_or_default();
-            lines.extend(explain::story(&step.chart, &step.trace).into_iter().map(|line| format!("{child}{line}")));
+            lines.extend(
+                explain::story(&step.chart, &step.trace).into_iter().map(|line| format!("{child}{line}")),
+            );
         }
         lines
     }

@@ -44,7 +44,8 @@ pub(crate) fn read_source(path: &Path) -> Result<Source, Failure> {
 }
 
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))
+    fs::write(path, text)
+        .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))
 }
 
 fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {

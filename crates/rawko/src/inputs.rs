@@ -30,7 +30,8 @@ fn value_from(text: &str) -> Json {
 }
 
 fn json_object(option: &str, text: &str) -> Result<Map<String, Json>, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure::Usage(format!("{option} is not a JSON object: {error}")))
+    serde_json::from_str(text)
+        .map_err(|error| Failure::Usage(format!("{option} is not a JSON object: {error}")))
 }
 
 fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
@@ -96,7 +97,10 @@ mod tests {
     #[test]
     fn input_is_json_or_pairs() {
         assert_eq!(object(&[]), Ok(json!({})));
-        assert_eq!(object(&["a=1", "b=x=y", "c=", "d=true", "e=\"7\""]), Ok(json!({"a":1,"b":"x=y","c":"","d":true,"e":"7"})));
+        assert_eq!(
+            object(&["a=1", "b=x=y", "c=", "d=true", "e=\"7\""]),
+            Ok(json!({"a":1,"b":"x=y","c":"","d":true,"e":"7"}))
+        );
         assert_eq!(object(&[r#"{"a": [1], "b": 2}"#, "b=3"]), Ok(json!({"a":[1],"b":3})));
         assert_eq!(object(&["nonsense"]), Err("Usage(\"--input needs KEY=VALUE, not `nonsense`\")".into()));
         assert_eq!(
@@ -107,12 +111,17 @@ mod tests {
 
     #[test]
     fn agents_are_listed_or_mapped() {
-        let ids = |json: Json| agents_from(&json).map(|all| all.into_iter().map(|a| (a.id, a.roles)).collect::<Vec<_>>());
+        let ids = |json: Json| {
+            agents_from(&json).map(|all| all.into_iter().map(|a| (a.id, a.roles)).collect::<Vec<_>>())
+        };
         let ada = || ("ada".to_owned(), vec!["reviewer".to_owned()]);
         assert_eq!(ids(json!([{"id": "ada", "roles": ["reviewer"]}])), Ok(vec![ada()]));
         assert_eq!(ids(json!({"ada": {"role": "reviewer"}})), Ok(vec![ada()]));
         assert_eq!(ids(json!(["bo"])), Ok(vec![("bo".into(), vec![])]));
         assert_eq!(ids(json!([{"roles": []}])), Err("an agent needs an `id`: {\"roles\":[]}".into()));
-        assert_eq!(ids(json!([{"id": "x", "roles": 3}])), Err("`roles` of the agent `x` must be a list of strings".into()));
+        assert_eq!(
+            ids(json!([{"id": "x", "roles": 3}])),
+            Err("`roles` of the agent `x` must be a list of strings".into())
+        );
     }
 }

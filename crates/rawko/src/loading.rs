@@ -21,7 +21,8 @@ pub(crate) struct Runnable {
 
 /// Loads a chart to run or draw it. What it refers to is looked up when it is reached, so nothing is said about that here.
 pub(crate) fn runnable(path: &Path) -> Result<Runnable, Failure> {
-    let (source, loaded) = rawko_chart::load_bytes(&files::shown(path), &files::read(path)?, &Registry::default());
+    let (source, loaded) =
+        rawko_chart::load_bytes(&files::shown(path), &files::read(path)?, &Registry::default());
     let wrong = |finding: &Finding| finding.severity >= Severity::Error;
     match loaded.chart {
         Some(chart) => {

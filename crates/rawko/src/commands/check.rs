@@ -60,7 +60,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         return Err(Failure::Usage(format!("there are no charts in `{}`", places.join("`, `"))));
     }
     let failed = report.errors() > 0 || (args.strict && report.warnings() > 0);
-    if args.json { report.print_json(failed, console)? } else { report.print_text(console)? }
+    if args.json {
+        report.print_json(failed, console)?
+    } else {
+        report.print_text(console)?
+    }
     Ok(if failed { Verdict::Invalid } else { Verdict::Done })
 }
 
@@ -84,7 +88,9 @@ fn check_file(path: &Path, args: &Args, report: &mut Report) -> Result<(), Failu
 /// What charts may refer to: what the project has, and every other chart named on the command line.
 fn known(project: Option<&Project>, args: &Args) -> Result<Registry, Failure> {
     let mut known = project.map(Project::known).unwrap_or_default();
-    for path in args.with.iter().chain(args.paths.iter().filter(|path| !path.is_dir() && !files::is_stdin(path))) {
+    for path in
+        args.with.iter().chain(args.paths.iter().filter(|path| !path.is_dir() && !files::is_stdin(path)))
+    {
         if let Some((id, version)) = project::identity(&files::read(path)?) {
             known.add_chart(id, version);
         }
@@ -112,7 +118,11 @@ impl Report {
     }
 
     fn count(&self, counts: impl Fn(Severity) -> bool) -> usize {
-        self.files.iter().flat_map(|(_, findings)| findings).filter(|finding| counts(finding.severity)).count()
+        self.files
+            .iter()
+            .flat_map(|(_, findings)| findings)
+            .filter(|finding| counts(finding.severity))
+            .count()
     }
 
     fn errors(&self) -> usize {

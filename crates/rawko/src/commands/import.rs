@@ -55,8 +55,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         Some(Format::Scxml) => import::scxml(&text, options),
         Some(Format::Xstate) => import::xstate(&text, options),
     };
-    let imported =
-        imported.map_err(|error| Failure::Invalid(format!("cannot import `{}`: {error}", files::shown(&args.file))))?;
+    let imported = imported.map_err(|error| {
+        Failure::Invalid(format!("cannot import `{}`: {error}", files::shown(&args.file)))
+    })?;
     for note in &imported.notes {
         console.note(Style::Notice, "note", &format!("{}, {note}", files::shown(&args.file)));
     }
@@ -88,7 +89,10 @@ fn write_files(output: &Path, imported: &Imported, console: &mut Console) -> Res
 /// Without an output file there is nowhere to put the other charts; they are named, not lost in silence.
 fn write_stdout(imported: &Imported, console: &mut Console) -> Result<(), Failure> {
     for chart in &imported.charts {
-        let text = format!("the chart `{}` inside it is not written; give -o FILE to have it beside that file", chart.id);
+        let text = format!(
+            "the chart `{}` inside it is not written; give -o FILE to have it beside that file",
+            chart.id
+        );
         console.note(Style::Notice, "note", &text);
     }
     console.data(&imported.yaml)

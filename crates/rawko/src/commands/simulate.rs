@@ -84,8 +84,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let project = Project::around(&args.chart)?;
     let charts = charts(args, project.as_ref(), console)?;
     let start = start(args, project.as_ref())?;
-    let mut session =
-        Session::new(&charts, start).ok_or_else(|| Failure::Usage("there is no chart to simulate".to_owned()))?;
+    let mut session = Session::new(&charts, start)
+        .ok_or_else(|| Failure::Usage("there is no chart to simulate".to_owned()))?;
     let mut show = Show::new(args.json, args.verbose);
     if args.events.is_none() && !args.json && io::stdin().is_terminal() {
         return prompt::talk(&mut session, &mut show, console);
@@ -94,7 +94,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 /// One report for the start and one for each stimulus. A malformed one ends it, after those before it were played.
-fn play(args: &Args, session: &mut Session, show: &mut Show, console: &mut Console) -> Result<Verdict, Failure> {
+fn play(
+    args: &Args,
+    session: &mut Session,
+    show: &mut Show,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
     let mut stimuli = Stimuli::open(args.events.as_deref().unwrap_or(Path::new("-")))?;
     let mut verdict = Verdict::Done;
     let mut report = session.start();
@@ -122,7 +127,8 @@ fn charts(args: &Args, project: Option<&Project>, console: &mut Console) -> Resu
     for path in project.map(Project::invocable_charts).unwrap_or_default() {
         // A registered chart that cannot be used matters only to whoever invokes it, and `check` says what is wrong.
         let Ok(loaded) = loading::runnable(&path) else { continue };
-        let known = |chart: &Arc<Chart>| chart.id() == loaded.chart.id() && chart.version() == loaded.chart.version();
+        let known =
+            |chart: &Arc<Chart>| chart.id() == loaded.chart.id() && chart.version() == loaded.chart.version();
         if !charts.iter().any(known) {
             charts.push(loaded.chart);
         }
@@ -135,7 +141,12 @@ fn start(args: &Args, project: Option<&Project>) -> Result<Start, Failure> {
         Some(path) => match json_of(path)? {
             Json::Object(services) => services,
             Json::Null => serde_json::Map::new(),
-            _ => return Err(Failure::Usage(format!("`{}` must be a map from service to answer", files::shown(path)))),
+            _ => {
+                return Err(Failure::Usage(format!(
+                    "`{}` must be a map from service to answer",
+                    files::shown(path)
+                )));
+            }
         },
         None => serde_json::Map::new(),
     };
@@ -153,7 +164,8 @@ fn agents(args: &Args, project: Option<&Project>) -> Result<Vec<AgentEntry>, Fai
         Some(path) => {
             let json = json_of(path)?;
             let list = json.get("agents").unwrap_or(&json);
-            inputs::agents_from(list).map_err(|problem| Failure::Usage(format!("`{}`: {problem}", files::shown(path))))
+            inputs::agents_from(list)
+                .map_err(|problem| Failure::Usage(format!("`{}`: {problem}", files::shown(path))))
         }
         None => Ok(project.map(|project| project.agents.clone()).unwrap_or_default()),
     }

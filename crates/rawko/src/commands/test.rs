@@ -69,7 +69,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     if let Some(file) = &args.junit {
         files::write_text(file, &junit::to_xml(&results))?;
     }
-    if args.json { report::print_json(&results, console)? } else { report::print_text(&results, console)? }
+    if args.json {
+        report::print_json(&results, console)?
+    } else {
+        report::print_text(&results, console)?
+    }
     Ok(if results.unusable() > 0 {
         Verdict::Invalid
     } else if results.failed() > 0 {
@@ -93,7 +97,10 @@ fn scenario_files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if found.is_empty() {
         let place = if path.is_dir() { "below" } else { "beside" };
         let help = "a scenario file is called NAME.scenario.yaml and lies beside NAME.yaml";
-        return Err(Failure::Usage(format!("there are no scenario files {place} `{}` ({help})", path.display())));
+        return Err(Failure::Usage(format!(
+            "there are no scenario files {place} `{}` ({help})",
+            path.display()
+        )));
     }
     Ok(found)
 }
@@ -119,7 +126,12 @@ fn run_file(path: &Path, coverage: &mut Coverage) -> Result<FileResult, Failure>
     Ok(result)
 }
 
-fn run_scenarios(file: &ScenarioFile, charts: &[(String, Arc<Chart>)], coverage: &mut Coverage, result: &mut FileResult) {
+fn run_scenarios(
+    file: &ScenarioFile,
+    charts: &[(String, Arc<Chart>)],
+    coverage: &mut Coverage,
+    result: &mut FileResult,
+) {
     result.chart = charts.first().map(|(name, _)| name.clone());
     for (name, chart) in charts {
         coverage.expect(name, chart);

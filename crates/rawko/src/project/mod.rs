@@ -45,7 +45,9 @@ impl Project {
             return Ok(None);
         }
         let Ok(full) = file.canonicalize() else { return Ok(None) };
-        let Some(root) = full.ancestors().skip(1).find(|dir| dir.join(".rawko").is_dir()) else { return Ok(None) };
+        let Some(root) = full.ancestors().skip(1).find(|dir| dir.join(".rawko").is_dir()) else {
+            return Ok(None);
+        };
         // Findings and reports name files as the person did, so the root is made relative where that is possible.
         let root = std::env::current_dir()
             .ok()
@@ -158,7 +160,10 @@ pub(crate) fn identity(bytes: &[u8]) -> Option<(String, String)> {
 /// Whether a text is meant to be a chart: wrapped in `statechart:`, or bare. A bare one in JSON is more likely XState's.
 fn is_chart(text: &str) -> bool {
     looks_like(text, "statechart")
-        || (!is_json(text) && looks_like(text, "states") && looks_like(text, "initial") && looks_like(text, "id"))
+        || (!is_json(text)
+            && looks_like(text, "states")
+            && looks_like(text, "initial")
+            && looks_like(text, "id"))
 }
 
 fn is_json(text: &str) -> bool {
@@ -170,7 +175,8 @@ fn looks_like(text: &str, key: &str) -> bool {
     let yaml = |line: &str| {
         let line = line.trim_start_matches('\u{feff}');
         let line = line.strip_prefix(['"', '\'']).unwrap_or(line);
-        line.strip_prefix(key).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
+        line.strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
     };
     let trimmed = text.trim_start_matches('\u{feff}').trim_start();
     if !is_json(text) {

@@ -45,7 +45,9 @@ fn like(at: String, wanted: &Json, actual: &Json, found: &mut Vec<Difference>) {
             }
         }
         (wanted, actual) if same(wanted, actual) => {}
-        (wanted, actual) => found.push(Difference { at, expected: wanted.to_string(), actual: actual.to_string() }),
+        (wanted, actual) => {
+            found.push(Difference { at, expected: wanted.to_string(), actual: actual.to_string() })
+        }
     }
 }
 
@@ -54,7 +56,8 @@ fn same(a: &Json, b: &Json) -> bool {
         (Json::Number(a), Json::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Json::Object(a), Json::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
+            a.len() == b.len()
+                && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
         }
         (a, b) => a == b,
     }
@@ -62,7 +65,8 @@ fn same(a: &Json, b: &Json) -> bool {
 
 fn exactly(field: Field, wanted: &[Json], actual: &[Json], found: &mut Vec<Difference>) {
     let same_length = wanted.len() == actual.len();
-    let all_match = same_length && wanted.iter().zip(actual).all(|(wanted, actual)| item_matches(wanted, actual));
+    let all_match =
+        same_length && wanted.iter().zip(actual).all(|(wanted, actual)| item_matches(wanted, actual));
     if all_match {
         return;
     }
@@ -140,7 +144,8 @@ mod tests {
             "emitted": [{"type": "AUDIT", "data": {"by": "bo"}}, {"type": "DONE", "data": null}],
             "output": null,
         });
-        let active = ["work", "work.build", "work.build.compiling", "work.lint", "work.lint.done"].map(String::from);
+        let active =
+            ["work", "work.build", "work.build.compiling", "work.lint", "work.lint.done"].map(String::from);
         let expectation = Expectation { line: 1, field, wanted };
         let found = differences(&expectation, &Seen { line: &line, active: &active });
         let shown: Vec<_> =
@@ -172,7 +177,11 @@ mod tests {
     #[test]
     fn a_missing_key_is_null() {
         check(Field::Context, Wanted::Like(json!({"nothing": null})), expect![""]);
-        check(Field::Status, Wanted::Like(json!("done")), expect![[r#"status: expected "done", actual "active""#]]);
+        check(
+            Field::Status,
+            Wanted::Like(json!("done")),
+            expect![[r#"status: expected "done", actual "active""#]],
+        );
     }
 
     #[test]
@@ -182,7 +191,9 @@ mod tests {
         check(
             Field::Configuration,
             exactly(json!(["work.build.compiling"])),
-            expect!["configuration: expected [work.build.compiling], actual [work.build.compiling, work.lint.done]"],
+            expect![
+                "configuration: expected [work.build.compiling], actual [work.build.compiling, work.lint.done]"
+            ],
         );
     }
 

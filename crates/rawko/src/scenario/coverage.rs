@@ -54,7 +54,9 @@ impl Coverage {
     }
 
     fn visits_of(&mut self, chart: &Chart) -> Option<&mut Visits> {
-        self.charts.iter_mut().find(|visits| visits.chart.hash() == chart.hash() && visits.chart.id() == chart.id())
+        self.charts
+            .iter_mut()
+            .find(|visits| visits.chart.hash() == chart.hash() && visits.chart.id() == chart.id())
     }
 }
 
@@ -62,9 +64,8 @@ impl Visits {
     fn result(&self) -> ChartCoverage {
         let chart = &self.chart;
         // The root is always entered and a history node never is: neither says anything about a scenario.
-        let counts = |node: &NodeId| {
-            *node != NodeId::ROOT && !matches!(chart.node(*node).kind, NodeKind::History(_))
-        };
+        let counts =
+            |node: &NodeId| *node != NodeId::ROOT && !matches!(chart.node(*node).kind, NodeKind::History(_));
         let states: Vec<_> = chart.node_ids().filter(counts).collect();
         let transitions: Vec<_> = chart.transition_ids().collect();
         let states = covered(&states, &self.entered, |node| explain::node_words(chart, *node));

@@ -16,7 +16,8 @@ const WRONG_TYPE: &str = "rawko::scenario::wrong_type";
 const MISSING: &str = "rawko::scenario::missing";
 const BAD_VALUE: &str = "rawko::scenario::bad_value";
 
-const FILE_KEYS: &[&str] = &["description", "chart", "with", "services", "agents", "env", "input", "scenarios"];
+const FILE_KEYS: &[&str] =
+    &["description", "chart", "with", "services", "agents", "env", "input", "scenarios"];
 const SCENARIO_KEYS: &[&str] = &["name", "description", "services", "agents", "env", "input", "steps"];
 const STEP_KEYS: &[&str] = &["send", "data", "advance", "expect", "description"];
 const AMONG_KEYS: &[&str] = &["contains", "excludes"];
@@ -40,9 +41,8 @@ impl Reader<'_> {
         let scenarios = match document.get("scenarios") {
             Some(list) => self.list(list, "`scenarios`"),
             None => {
-                self.complain(MISSING, document.span, "there are no `scenarios`").help = Some(
-                    "add `scenarios:`, a list of `{name, steps}`".to_owned(),
-                );
+                self.complain(MISSING, document.span, "there are no `scenarios`").help =
+                    Some("add `scenarios:`, a list of `{name, steps}`".to_owned());
                 Vec::new()
             }
         };
@@ -134,7 +134,11 @@ impl Reader<'_> {
             .iter()
             .filter_map(|entry| {
                 let field = Field::ALL.into_iter().find(|field| field.name() == entry.key)?;
-                let wanted = if field.is_list() { self.wanted_list(entry)? } else { Wanted::Like(entry.value.to_json()) };
+                let wanted = if field.is_list() {
+                    self.wanted_list(entry)?
+                } else {
+                    Wanted::Like(entry.value.to_json())
+                };
                 Some(Expectation { line: self.line(entry.key_span), field, wanted })
             })
             .collect()
@@ -142,7 +146,8 @@ impl Reader<'_> {
 
     /// A list, one item instead of a list of one, or `{contains, excludes}`. A map with other keys is an item.
     fn wanted_list(&mut self, entry: &DocumentEntry) -> Option<Wanted> {
-        let among = |entries: &[DocumentEntry]| entries.iter().any(|entry| AMONG_KEYS.contains(&entry.key.as_str()));
+        let among =
+            |entries: &[DocumentEntry]| entries.iter().any(|entry| AMONG_KEYS.contains(&entry.key.as_str()));
         if let Some(items) = entry.value.items() {
             return Some(Wanted::Exactly(items.iter().map(Document::to_json).collect()));
         }
@@ -150,7 +155,7 @@ impl Reader<'_> {
             return Some(Wanted::Exactly(vec![entry.value.to_json()]));
         }
         self.only_keys(&entry.value, AMONG_KEYS, &format!("`{}`", entry.key));
-        let mut items = |key: &str| match entry.value.get(key) {
+        let items = |key: &str| match entry.value.get(key) {
             Some(Document { data: rawko_chart::DocumentData::List(items), .. }) => {
                 items.iter().map(Document::to_json).collect()
             }

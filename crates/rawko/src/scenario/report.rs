@@ -46,11 +46,15 @@ fn print_file(file: &FileResult, console: &mut Console) -> Result<(), Failure> {
 }
 
 fn print_scenario(scenario: &ScenarioResult, console: &mut Console) -> Result<(), Failure> {
-    let verdict =
-        if scenario.passed { console.paint(Style::Good, "ok    ") } else { console.paint(Style::Bad, "FAILED") };
+    let verdict = if scenario.passed {
+        console.paint(Style::Good, "ok    ")
+    } else {
+        console.paint(Style::Bad, "FAILED")
+    };
     console.line(&format!("  {verdict}  {}", scenario.name))?;
     for failure in &scenario.failures {
-        console.line(&format!("          line {}, after {}: {}", failure.line, failure.stimulus, failure.at))?;
+        console
+            .line(&format!("          line {}, after {}: {}", failure.line, failure.stimulus, failure.at))?;
         console.line(&format!("            expected  {}", failure.expected))?;
         console.line(&format!("            actual    {}", failure.actual))?;
     }

@@ -35,7 +35,12 @@ pub(crate) fn run(
         }
         check(&session, &report, step, number, &mut failures);
     }
-    Ok(ScenarioResult { name: scenario.name.clone(), line: scenario.line, passed: failures.is_empty(), failures })
+    Ok(ScenarioResult {
+        name: scenario.name.clone(),
+        line: scenario.line,
+        passed: failures.is_empty(),
+        failures,
+    })
 }
 
 fn note(report: &Report, coverage: &mut Coverage) {

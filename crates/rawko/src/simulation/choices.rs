@@ -19,7 +19,10 @@ pub(crate) struct Offer {
 pub(crate) fn of(session: &Session) -> Vec<Offer> {
     let choices = session.choices();
     let offers = choices.iter().filter(|choice| is_for_people(&choice.event));
-    offers.map(|choice| offer(session.chart(), choice)).filter(|offer| !offer.transitions.is_empty()).collect()
+    offers
+        .map(|choice| offer(session.chart(), choice))
+        .filter(|offer| !offer.transitions.is_empty())
+        .collect()
 }
 
 fn is_for_people(event: &str) -> bool {

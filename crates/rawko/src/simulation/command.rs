@@ -9,7 +9,10 @@ pub(crate) enum Command {
     /// A stimulus in the form of the stimuli file.
     Stimulus(Json),
     /// The event with this number in the list, with data.
-    Choice { number: usize, data: Json },
+    Choice {
+        number: usize,
+        data: Json,
+    },
     /// Advance to whatever is due next.
     Wait,
     Events,
@@ -53,14 +56,18 @@ pub(crate) fn parse(line: &str) -> Result<Command, String> {
         Some(':') => named(line[1..].trim()),
         Some('?') => Ok(Command::Help),
         Some('+') => Ok(wait(line[1..].trim())),
-        Some('{') => serde_json::from_str(line).map(Command::Stimulus).map_err(|error| format!("not JSON: {error}")),
+        Some('{') => {
+            serde_json::from_str(line).map(Command::Stimulus).map_err(|error| format!("not JSON: {error}"))
+        }
         Some(_) => event(line),
     }
 }
 
 fn named(word: &str) -> Result<Command, String> {
     let found = NAMED.iter().find(|(name, _)| !word.is_empty() && name.starts_with(word));
-    found.map(|(_, command)| command.clone()).ok_or_else(|| format!("there is no command `:{word}`; `:help` lists them"))
+    found
+        .map(|(_, command)| command.clone())
+        .ok_or_else(|| format!("there is no command `:{word}`; `:help` lists them"))
 }
 
 fn wait(duration: &str) -> Command {
@@ -75,7 +82,8 @@ fn event(line: &str) -> Result<Command, String> {
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let data = match rest.trim() {
         "" => Json::Null,
-        text => serde_json::from_str(text).map_err(|error| format!("the data of `{name}` is not JSON: {error}"))?,
+        text => serde_json::from_str(text)
+            .map_err(|error| format!("the data of `{name}` is not JSON: {error}"))?,
     };
     Ok(match name.parse() {
         Ok(number) => Command::Choice { number, data },
@@ -109,7 +117,10 @@ mod tests {
             ("?", Ok(Command::Help)),
             (":nope", Err("there is no command `:nope`; `:help` lists them".to_owned())),
             (":", Err("there is no command `:`; `:help` lists them".to_owned())),
-            ("GO {", Err("the data of `GO` is not JSON: EOF while parsing an object at line 1 column 1".to_owned())),
+            (
+                "GO {",
+                Err("the data of `GO` is not JSON: EOF while parsing an object at line 1 column 1".to_owned()),
+            ),
         ];
         for (line, expected) in table {
             assert_eq!(parse(line), expected, "{line}");

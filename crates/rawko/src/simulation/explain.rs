@@ -13,7 +13,9 @@ fn told(chart: &Chart, entry: &TraceEntry) -> String {
         TraceEntry::Considered { event: None } => "eventless transitions".to_owned(),
         TraceEntry::Candidate { transition, outcome } => candidate(chart, *transition, outcome),
         TraceEntry::Unhandled { event, deferred: false } => format!("  nothing takes {event}; it is ignored"),
-        TraceEntry::Unhandled { event, deferred: true } => format!("  nothing takes {event} yet; it is kept for later"),
+        TraceEntry::Unhandled { event, deferred: true } => {
+            format!("  nothing takes {event} yet; it is kept for later")
+        }
         TraceEntry::Exited { node } => format!("  left      {}", node_words(chart, *node)),
         TraceEntry::Entered { node } => format!("  entered   {}", node_words(chart, *node)),
         TraceEntry::Acted { label } => format!("  ran       {label}"),

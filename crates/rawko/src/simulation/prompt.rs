@@ -20,7 +20,11 @@ use super::command::{self, Command};
 use super::show::Show;
 
 /// Talks with a person until they leave.
-pub(crate) fn talk(session: &mut Session, show: &mut Show, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn talk(
+    session: &mut Session,
+    show: &mut Show,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
     let mut editor = editor()?;
     let report = session.start();
     show.report(&report, console)?;
@@ -70,7 +74,11 @@ fn obey(
         Ok(Command::States) => console.line(&session.active_paths().join("\n"))?,
         Ok(Command::Context) => console.line(&show.context_text())?,
         Ok(Command::Why) => {
-            let words = if show.toggle_why() { "every step is explained from now on" } else { "no more explanations" };
+            let words = if show.toggle_why() {
+                "every step is explained from now on"
+            } else {
+                "no more explanations"
+            };
             console.line(words)?;
         }
         Ok(Command::Wait) => match session.next_due_in_ms() {
@@ -78,10 +86,12 @@ fn obey(
             None => console.line("nothing is due: no timer runs and no stubbed service is at work")?,
         },
         Ok(Command::Stimulus(json)) => play(&json, session, show, console)?,
-        Ok(Command::Choice { number, data }) => match number.checked_sub(1).and_then(|index| offers.get(index)) {
-            Some(offer) => play(&command::stimulus(&offer.event, data), session, show, console)?,
-            None => console.line(&format!("there is no event number {number}"))?,
-        },
+        Ok(Command::Choice { number, data }) => {
+            match number.checked_sub(1).and_then(|index| offers.get(index)) {
+                Some(offer) => play(&command::stimulus(&offer.event, data), session, show, console)?,
+                None => console.line(&format!("there is no event number {number}"))?,
+            }
+        }
         Err(problem) => console.line(&problem)?,
     }
     Ok(Next::GoOn)

@@ -4,7 +4,6 @@ use crate::console::{Console, Style};
 use crate::engine::Report;
 use crate::failure::Failure;
 
-use super::explain;
 use super::transcript::Transcript;
 
 /// The chosen way of showing.

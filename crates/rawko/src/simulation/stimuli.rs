@@ -49,7 +49,8 @@ impl Stimuli {
     fn next_line(&mut self) -> Result<Option<String>, Failure> {
         let mut bytes = Vec::new();
         let mut limited = (&mut self.reader).take(LINE_BYTES_MAX);
-        let count = limited.read_until(b'\n', &mut bytes).map_err(|error| self.complaint(&error.to_string()))?;
+        let count =
+            limited.read_until(b'\n', &mut bytes).map_err(|error| self.complaint(&error.to_string()))?;
         self.line += 1;
         if count as u64 == LINE_BYTES_MAX {
             return Err(self.complaint("the line is too long"));

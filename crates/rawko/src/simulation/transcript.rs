@@ -17,7 +17,8 @@ impl Transcript {
     /// One stimulus and what came of it. `line` is the report as `--json` prints it.
     pub(crate) fn print(&mut self, line: &Json, console: &mut Console) -> Result<(), Failure> {
         let head = console.paint(Style::Bold, &format!("{:<28}", stimulus_words(&line["stimulus"])));
-        let states = console.paint(Style::Accent, &format!("[{}]", strings(&line["configuration"]).join(", ")));
+        let states =
+            console.paint(Style::Accent, &format!("[{}]", strings(&line["configuration"]).join(", ")));
         console.line(&format!("{head} {states}"))?;
         for (title, text) in self.changes(line) {
             let title = console.paint(Style::Dim, &format!("{title:<8}"));
@@ -37,7 +38,8 @@ impl Transcript {
         let context = line["context"].as_object().cloned().unwrap_or_default();
         let first = line["stimulus"].is_null();
         for (key, value) in context.iter().filter(|(key, value)| self.context.get(*key) != Some(value)) {
-            let was = self.context.get(key).filter(|_| !first).map(|was| format!("{was} → ")).unwrap_or_default();
+            let was =
+                self.context.get(key).filter(|_| !first).map(|was| format!("{was} → ")).unwrap_or_default();
             changes.push(("context", format!("{key}: {was}{value}")));
         }
         for message in items(&line["log"]) {

@@ -80,7 +80,10 @@ fn a_project_whose_references_lead_nowhere() {
         &[
             (".rawko/agents/builder.md", "---\nname: mason\n---\n"),
             (".rawko/config.yaml", "services: {charge_cart: {}}\n"),
-            (".rawko/registry.yaml", "machine_registry:\n  - {id: kid, version: '2.0.0', src: charts/kit.yaml}\n"),
+            (
+                ".rawko/registry.yaml",
+                "machine_registry:\n  - {id: kid, version: '2.0.0', src: charts/kit.yaml}\n",
+            ),
         ],
         &["check", "."],
         expect![[""]],
@@ -104,7 +107,11 @@ statechart:
 
 #[test]
 fn json_for_tools() {
-    check(&[("main.yaml", "statechart:\n  id: main\n  initial: aa\n  states:\n    ab: {}\n")], &["check", "main.yaml", "--json"], expect![[""]]);
+    check(
+        &[("main.yaml", "statechart:\n  id: main\n  initial: aa\n  states:\n    ab: {}\n")],
+        &["check", "main.yaml", "--json"],
+        expect![[""]],
+    );
 }
 
 #[test]

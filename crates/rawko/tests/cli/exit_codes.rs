@@ -95,7 +95,11 @@ fn two_is_a_file_that_is_not_there() {
 
 #[test]
 fn two_is_a_malformed_stimulus_after_the_lines_before_it() {
-    check(&["simulate", "good.yaml", "--json"], "{\"type\":\"OPENED\"}\n\n{\"typ\":\"CLOSED\"}\n", expect![[""]]);
+    check(
+        &["simulate", "good.yaml", "--json"],
+        "{\"type\":\"OPENED\"}\n\n{\"typ\":\"CLOSED\"}\n",
+        expect![[""]],
+    );
     check(&["simulate", "good.yaml", "--json"], "{\"type\":\n", expect![[""]]);
 }
 
@@ -116,7 +120,8 @@ fn a_reader_that_goes_away_is_no_error() {
         "yes '{{\"type\":\"OPENED\"}}' | head -n 20000 | '{RAWKO}' simulate good.yaml --json 2>err | head -n 1 >out; \
          echo ${{PIPESTATUS[2]}} >code"
     );
-    let status = std::process::Command::new("bash").arg("-c").arg(script).current_dir(dir.path()).status().unwrap();
+    let status =
+        std::process::Command::new("bash").arg("-c").arg(script).current_dir(dir.path()).status().unwrap();
     assert!(status.success());
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
     assert_eq!(read("err"), "");

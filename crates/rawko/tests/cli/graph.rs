@@ -34,7 +34,9 @@ fn every_format_goes_to_stdout() {
 #[test]
 fn the_ending_of_the_output_chooses_the_format() {
     let dir = directory(&[("door.yaml", CHART)]);
-    for (file, mark) in [("a.svg", "<svg"), ("a.dot", "digraph"), ("a.puml", "@startuml"), ("a.md", "stateDiagram-v2")] {
+    for (file, mark) in
+        [("a.svg", "<svg"), ("a.dot", "digraph"), ("a.puml", "@startuml"), ("a.md", "stateDiagram-v2")]
+    {
         let run = run(dir.path(), &["graph", "door.yaml", "-o", file], "");
         assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
         assert!(fs::read_to_string(dir.path().join(file)).unwrap().contains(mark), "{file}");
@@ -52,7 +54,8 @@ fn a_chart_from_standard_input_is_mermaid() {
 #[test]
 fn themes_differ() {
     let dir = directory(&[("door.yaml", CHART)]);
-    let drawn = |theme| run(dir.path(), &["graph", "door.yaml", "--format", "svg", "--theme", theme], "").stdout;
+    let drawn =
+        |theme| run(dir.path(), &["graph", "door.yaml", "--format", "svg", "--theme", theme], "").stdout;
     assert_ne!(drawn("light"), drawn("dark"));
     assert!(drawn("auto").contains("prefers-color-scheme"));
 }

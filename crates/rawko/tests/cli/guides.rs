@@ -50,7 +50,11 @@ fn replayed(text: &str, dir: &Path) -> String {
             fs::write(path, block.join("\n") + "\n").unwrap();
         }
         if info == "console" {
-            out += &block.iter().filter(|line| line.starts_with("$ ")).map(|line| shown(line, dir)).collect::<String>();
+            out += &block
+                .iter()
+                .filter(|line| line.starts_with("$ "))
+                .map(|line| shown(line, dir))
+                .collect::<String>();
         } else {
             out += &block.iter().map(|line| format!("{line}\n")).collect::<String>();
         }

@@ -14,8 +14,10 @@ const XSTATE: &str = r#"{"id": "light", "initial": "on", "states": {"on": {"on":
 
 #[test]
 fn what_is_imported_can_be_checked_and_played() {
-    let table =
-        [("player.scxml", SCXML, "{\"type\":\"go\"}", "b"), ("light.json", XSTATE, "{\"type\":\"SWITCH\"}", "off")];
+    let table = [
+        ("player.scxml", SCXML, "{\"type\":\"go\"}", "b"),
+        ("light.json", XSTATE, "{\"type\":\"SWITCH\"}", "off"),
+    ];
     for (file, text, stimulus, leaf) in table {
         let dir = directory(&[(file, text)]);
         let imported = run(dir.path(), &["import", file, "-o", "chart.yaml"], "");
@@ -49,8 +51,10 @@ fn a_chart_inside_a_chart_gets_its_own_file() {
     let dir = directory(&[("outer.scxml", nested)]);
     let imported = run(dir.path(), &["import", "outer.scxml", "-o", "outer.yaml"], "");
     assert_eq!(imported.code, Some(0), "{}", imported.stderr);
-    let mut files: Vec<_> =
-        fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut files: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     files.sort();
     assert_eq!(files.len(), 3, "{files:?}");
     let child = files.iter().find(|name| !name.starts_with("outer")).unwrap();

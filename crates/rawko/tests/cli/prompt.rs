@@ -29,7 +29,14 @@ statechart:
 /// What a person sees who types these lines. A dumb terminal echoes nothing and draws nothing.
 fn typed(dir: &Path, term: &str, lines: &str) -> (String, Option<i32>) {
     let mut child = Command::new("script")
-        .args(["--quiet", "--return", "--echo", "never", "--command", &format!("'{RAWKO}' simulate door.yaml")])
+        .args([
+            "--quiet",
+            "--return",
+            "--echo",
+            "never",
+            "--command",
+            &format!("'{RAWKO}' simulate door.yaml"),
+        ])
         .arg("/dev/null")
         .current_dir(dir)
         .env("TERM", term)

@@ -115,7 +115,12 @@ fn a_chart_can_be_named_instead_of_its_scenarios() {
 
 #[test]
 fn json_and_junit() {
-    let dir = directory(&[("door.yaml", DOOR), ("door.scenario.yaml", GOOD), ("sub/door.yaml", DOOR), ("sub/bad.scenario.yaml", BAD)]);
+    let dir = directory(&[
+        ("door.yaml", DOOR),
+        ("door.scenario.yaml", GOOD),
+        ("sub/door.yaml", DOOR),
+        ("sub/bad.scenario.yaml", BAD),
+    ]);
     let run = run(dir.path(), &["test", "--json", "--junit", "out.xml"], "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     expect_file!["golden/test.json"].assert_eq(&run.stdout);

@@ -59,22 +59,42 @@ fn check(args: &[&str], stdin: &str, expect: Expect) {
 
 #[test]
 fn json_is_one_line_for_the_start_and_one_per_stimulus() {
-    let args =
-        ["simulate", "order.yaml", "--services", "stubs.yaml", "--events", "events.jsonl", "--input", "amount=250"];
+    let args = [
+        "simulate",
+        "order.yaml",
+        "--services",
+        "stubs.yaml",
+        "--events",
+        "events.jsonl",
+        "--input",
+        "amount=250",
+    ];
     check(&[&args[..], &["--json"]].concat(), "", expect![[""]]);
 }
 
 #[test]
 fn a_transcript_says_what_changed() {
-    let args =
-        ["simulate", "order.yaml", "--services", "stubs.yaml", "--events", "events.jsonl", "--input", "amount=250"];
+    let args = [
+        "simulate",
+        "order.yaml",
+        "--services",
+        "stubs.yaml",
+        "--events",
+        "events.jsonl",
+        "--input",
+        "amount=250",
+    ];
     check(&args, "", expect![[""]]);
 }
 
 #[test]
 fn verbose_says_why() {
     let args = ["simulate", "order.yaml", "--input", "{\"amount\": 250}", "-v"];
-    check(&args, "{\"type\":\"APPROVED\",\"data\":{\"by\":\"bo\"}}\n{\"type\":\"NONSENSE\"}\n", expect![[""]]);
+    check(
+        &args,
+        "{\"type\":\"APPROVED\",\"data\":{\"by\":\"bo\"}}\n{\"type\":\"NONSENSE\"}\n",
+        expect![[""]],
+    );
 }
 
 #[test]
@@ -89,9 +109,22 @@ fn verbose_json_keeps_its_lines_clean() {
 #[test]
 fn keys_are_in_the_promised_order() {
     let dir = directory(&[("order.yaml", ORDER)]);
-    let run = run(dir.path(), &["simulate", "order.yaml", "--json"], "{\"advance\":1}\n{\"type\":\"X\",\"data\":1}\n");
+    let run = run(
+        dir.path(),
+        &["simulate", "order.yaml", "--json"],
+        "{\"advance\":1}\n{\"type\":\"X\",\"data\":1}\n",
+    );
     let keys = [
-        "step", "stimulus", "configuration", "context", "status", "log", "emitted", "sent", "invoked", "output",
+        "step",
+        "stimulus",
+        "configuration",
+        "context",
+        "status",
+        "log",
+        "emitted",
+        "sent",
+        "invoked",
+        "output",
     ];
     for line in run.stdout.lines() {
         let value: serde_json::Value = serde_json::from_str(line).unwrap();
