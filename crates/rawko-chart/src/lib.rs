@@ -3,6 +3,7 @@
 mod check;
 mod def;
 mod document;
+pub mod draw;
 mod finding;
 pub mod import;
 mod load;
