@@ -4,6 +4,7 @@
 //! state nodes, giving an [`Expr`] that a step evaluates without looking at a name again.
 
 mod ast;
+mod claims;
 mod env;
 mod eval;
 mod functions;
@@ -28,6 +29,7 @@ use crate::world::World;
 
 use ast::Tree;
 use env::{Env, Val};
+pub use claims::{Claim, Claims, Operand, Relation, Subject, SubjectRoot};
 pub use functions::function_names;
 pub use measure::check_size;
 use node::{Kind, Node};
