@@ -50,10 +50,18 @@ fn math_call(
     arguments: &[Js],
 ) -> Result<Translated, Untranslatable> {
     match (method, arguments.len()) {
-        ("abs" | "floor" | "ceil" | "round" | "sqrt", 1) => apply(translator, method, arguments),
-        ("pow", 2) | ("min" | "max", 1..) => apply(translator, method, arguments),
+        ("abs" | "floor" | "ceil" | "round", 1) | ("min" | "max", 1..) => {
+            apply(translator, method, arguments)
+        }
+        ("sqrt", 1) => power(translator, &arguments[0], &Js::Number(0.5)),
+        ("pow", 2) => power(translator, &arguments[0], &arguments[1]),
         _ => Err(Untranslatable::foreign(format!("`Math.{method}`"))),
     }
+}
+
+fn power(translator: Translator<'_>, base: &Js, exponent: &Js) -> Result<Translated, Untranslatable> {
+    let (base, exponent) = (translator.value(base)?, translator.value(exponent)?);
+    Ok(Translated::power(&base, &exponent))
 }
 
 fn library_call(
@@ -96,6 +104,8 @@ fn method_call(
         ("toString", []) => apply(translator, "string", &with_object()),
         ("startsWith", [_]) => apply(translator, "starts_with", &with_object()),
         ("endsWith", [_]) => apply(translator, "ends_with", &with_object()),
+        ("indexOf", [_]) => Ok(Translated::coalesce(&apply(translator, "index_of", &with_object())?, "-1")),
+        ("slice", [_] | [_, _]) => apply(translator, "slice", &with_object()),
         ("split", [_]) => apply(translator, "split", &with_object()),
         ("join", [_]) => apply(translator, "join", &with_object()),
         _ => {

@@ -19,10 +19,12 @@ pub(super) enum Binding {
     And,
     Not,
     Compare,
+    Coalesce,
     Join,
     Add,
     Multiply,
     Unary,
+    Power,
     Tight,
 }
 
@@ -50,6 +52,15 @@ impl Translated {
             _ => Binding::Tight,
         };
         Self { text: literal(&value), constant: Some(value), binding }
+    }
+
+    pub(super) fn power(base: &Translated, exponent: &Translated) -> Self {
+        let text = format!("{} ** {}", base.within(Binding::Tight), exponent.within(Binding::Tight));
+        Self::loose(text, Binding::Power)
+    }
+
+    pub(super) fn coalesce(value: &Translated, otherwise: &str) -> Self {
+        Self::loose(format!("{} ?? {otherwise}", value.within(Binding::Join)), Binding::Coalesce)
     }
 
     /// Its text as part of something that binds as `at_least`.
@@ -274,7 +285,10 @@ impl Translator<'_> {
             ));
         }
         let (kept, other) = (self.value(left)?, self.value(right)?);
-        let test = if operator == "??" { compare(&kept, "!=", "null") } else { self.truth(left)? };
+        if operator == "??" {
+            return Ok(Translated::coalesce(&kept, &other.within(Binding::Join)));
+        }
+        let test = self.truth(left)?;
         let (yes, no) = if operator == "&&" { (other, kept) } else { (kept, other) };
         Ok(choose(&test, &yes, &no))
     }
@@ -373,8 +387,8 @@ fn choose(test: &Translated, yes: &Translated, no: &Translated) -> Translated {
 fn address(text: &str) -> &str {
     match text {
         "#_parent" => "parent",
-        "#_scxml_" => "",
-        _ => text.strip_prefix("#_scxml_").unwrap_or(text),
+        "#_internal" => "self",
+        _ => text.strip_prefix("#_scxml_").or_else(|| text.strip_prefix("#_")).unwrap_or(text),
     }
 }
 

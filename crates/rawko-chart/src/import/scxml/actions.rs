@@ -224,7 +224,7 @@ fn nested(object: &str, path: &[&str], value: &str) -> String {
         [] => value.to_owned(),
         [field, rest @ ..] => {
             let inner = nested(&format!("{object}.{field}"), rest, value);
-            format!("merge({object}, {{{}: {inner}}})", text_literal(field))
+            format!("set({object}, {}, {inner})", text_literal(field))
         }
     }
 }

@@ -73,9 +73,9 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     }
 }
 
-/// A number that is none: our language has no cheaper way to fail with a reason.
+/// The negative of a text: an expression that loads, always fails, and shows why to whoever reads it.
 fn failure(why: &str) -> String {
-    format!("number({})", text_literal(why))
+    format!("-{}", text_literal(why))
 }
 
 fn constant_value(constant: &Json) -> Yaml {

@@ -24,6 +24,10 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             raise_data(&mut raise, data);
             return vec![raise];
         }
+        if let Some(target) = xml.attribute("target").map(str::trim).filter(|target| !is_address(target)) {
+            self.notes.changed(line(xml), format!("sending fails, as in SCXML: `{target}` is no address"));
+            return vec![self.failing_action(&format!("{target} is no address"))];
+        }
         let mut actions = Vec::new();
         let mut send = action("send", [("target", self.target_of(xml)), ("event", event)]);
         raise_data(&mut send, data);
@@ -107,6 +111,11 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         self.notes.changed(line(xml), format!("the id stored in `{location}` is always `{id}`"));
         Some(Yaml::Text(id))
     }
+}
+
+/// What SCXML's own event processor can send to: a session, or somewhere by URI.
+fn is_address(target: &str) -> bool {
+    target.is_empty() || target.starts_with("#_") || target.contains(':')
 }
 
 fn raise_data(action: &mut Yaml, data: Option<Yaml>) {
