@@ -18,7 +18,10 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
 
 /// The name a person knows a path by.
 pub(crate) fn shown(path: &Path) -> String {
-    if is_stdin(path) { "<stdin>".to_owned() } else { path.display().to_string() }
+    if is_stdin(path) {
+        return "<stdin>".to_owned();
+    }
+    path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
 
 /// The bytes of a file, or of standard input for `-`.
