@@ -21,7 +21,8 @@ pub(crate) fn shown(path: &Path) -> String {
     if is_stdin(path) {
         return "<stdin>".to_owned();
     }
-    path.strip_prefix(".").unwrap_or(path).display().to_string()
+    let short = path.strip_prefix(".").ok().filter(|short| !short.as_os_str().is_empty());
+    short.unwrap_or(path).display().to_string()
 }
 
 /// The bytes of a file, or of standard input for `-`.

@@ -69,13 +69,20 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Failure> {
-    let project = Project::at(dir)?;
-    let known = known(Some(&project), args)?;
-    for (source, findings) in &project.problems {
-        report.add(source.clone(), findings.clone());
-    }
-    for path in &project.charts {
-        report.check(path, &known)?;
+    let below = Project::at(dir)?;
+    let mut homes: Vec<(PathBuf, Registry)> = vec![(dir.to_owned(), known(Some(&below), args)?)];
+    report.add_problems(&below);
+    for path in &below.charts {
+        // A directory may hold whole projects, or be part of one: a chart belongs to the nearest.
+        let home = Project::home_of(path).unwrap_or_else(|| dir.to_owned());
+        if !homes.iter().any(|(known, _)| *known == home) {
+            let project = Project::at(&home)?;
+            report.add_problems(&project);
+            homes.push((home.clone(), known(Some(&project), args)?));
+        }
+        if let Some((_, known)) = homes.iter().find(|(known, _)| *known == home) {
+            report.check(path, known)?;
+        }
     }
     Ok(())
 }
@@ -111,6 +118,15 @@ impl Report {
         self.charts += 1;
         self.add(source, loaded.findings);
         Ok(())
+    }
+
+    /// What is wrong beside the charts. A registry is met from every project that encloses it, and said once.
+    fn add_problems(&mut self, project: &Project) {
+        for (source, findings) in &project.problems {
+            if !self.files.iter().any(|(known, _)| known.name == source.name) {
+                self.add(source.clone(), findings.clone());
+            }
+        }
     }
 
     fn add(&mut self, source: Source, findings: Vec<Finding>) {

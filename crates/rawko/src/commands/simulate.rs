@@ -81,6 +81,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    only_one_reads_stdin(args)?;
     let project = Project::around(&args.chart)?;
     let charts = charts(args, project.as_ref(), console)?;
     let start = start(args, project.as_ref())?;
@@ -91,6 +92,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         return prompt::talk(&mut session, &mut show, console);
     }
     play(args, &mut session, &mut show, console)
+}
+
+fn only_one_reads_stdin(args: &Args) -> Result<(), Failure> {
+    let named = [&args.services, &args.events, &args.agents].into_iter().flatten();
+    let readers =
+        std::iter::once(&args.chart).chain(&args.with).chain(named).filter(|path| files::is_stdin(path));
+    if readers.count() > 1 {
+        return Err(Failure::Usage("only one thing can be read from standard input".to_owned()));
+    }
+    Ok(())
 }
 
 /// One report for the start and one for each stimulus. A malformed one ends it, after those before it were played.

@@ -41,19 +41,17 @@ impl Project {
 
     /// The project a file lies in: the nearest directory upward that has a `.rawko`.
     pub(crate) fn around(file: &Path) -> Result<Option<Project>, Failure> {
-        if files::is_stdin(file) {
-            return Ok(None);
-        }
-        let Ok(full) = file.canonicalize() else { return Ok(None) };
-        let Some(root) = full.ancestors().skip(1).find(|dir| dir.join(".rawko").is_dir()) else {
-            return Ok(None);
-        };
-        // Findings and reports name files as the person did, so the root is made relative where that is possible.
-        let root = std::env::current_dir()
-            .ok()
-            .and_then(|here| root.strip_prefix(here).ok().map(Path::to_owned))
-            .unwrap_or_else(|| root.to_owned());
-        Project::at(if root.as_os_str().is_empty() { Path::new(".") } else { &root }).map(Some)
+        Project::home_of(file).map(|root| Project::at(&root)).transpose()
+    }
+
+    /// The nearest directory upward of a file that has a `.rawko`.
+    pub(crate) fn home_of(file: &Path) -> Option<PathBuf> {
+        let full = file.canonicalize().ok().filter(|_| !files::is_stdin(file))?;
+        let root = full.ancestors().skip(1).find(|dir| dir.join(".rawko").is_dir())?;
+        // Findings name files as the person did, so the root is made relative where that is possible.
+        let here = std::env::current_dir().ok()?.canonicalize().ok()?;
+        let root = root.strip_prefix(here).unwrap_or(root);
+        Some(if root.as_os_str().is_empty() { PathBuf::from(".") } else { root.to_owned() })
     }
 
     /// What charts of this project may refer to.

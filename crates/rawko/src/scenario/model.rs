@@ -56,12 +56,9 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// `send APPROVE`, `advance 15m`, `start`, or `no stimulus` for a look.
+    /// `send APPROVE`, `advance 15m`, or `no stimulus` for a look.
     pub(crate) fn label(&self) -> String {
         let Some(stimulus) = &self.stimulus else { return "no stimulus".to_owned() };
-        if stimulus.is_null() {
-            return "start".to_owned();
-        }
         match (stimulus.get("type"), stimulus.get("advance")) {
             (Some(Json::String(name)), _) => format!("send {name}"),
             (_, Some(Json::String(duration))) => format!("advance {duration}"),
@@ -115,6 +112,11 @@ impl Field {
             Field::Invoked => "invoked",
             Field::Output => "output",
         }
+    }
+
+    /// Whether entries are plain texts, so that a map can only mean `{contains, excludes}`.
+    pub(crate) fn has_plain_entries(self) -> bool {
+        matches!(self, Field::Configuration | Field::Log)
     }
 
     /// Whether it is a list, and so may be expected as `{contains: […]}` too.

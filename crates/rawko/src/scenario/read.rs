@@ -135,7 +135,7 @@ impl Reader<'_> {
             .filter_map(|entry| {
                 let field = Field::ALL.into_iter().find(|field| field.name() == entry.key)?;
                 let wanted = if field.is_list() {
-                    self.wanted_list(entry)?
+                    self.wanted_list(field, entry)
                 } else {
                     Wanted::Like(entry.value.to_json())
                 };
@@ -145,14 +145,14 @@ impl Reader<'_> {
     }
 
     /// A list, one item instead of a list of one, or `{contains, excludes}`. A map with other keys is an item.
-    fn wanted_list(&mut self, entry: &DocumentEntry) -> Option<Wanted> {
+    fn wanted_list(&mut self, field: Field, entry: &DocumentEntry) -> Wanted {
         let among =
             |entries: &[DocumentEntry]| entries.iter().any(|entry| AMONG_KEYS.contains(&entry.key.as_str()));
         if let Some(items) = entry.value.items() {
-            return Some(Wanted::Exactly(items.iter().map(Document::to_json).collect()));
+            return Wanted::Exactly(items.iter().map(Document::to_json).collect());
         }
-        if !entry.value.entries().is_some_and(among) {
-            return Some(Wanted::Exactly(vec![entry.value.to_json()]));
+        if !entry.value.entries().is_some_and(|entries| field.has_plain_entries() || among(entries)) {
+            return Wanted::Exactly(vec![entry.value.to_json()]);
         }
         self.only_keys(&entry.value, AMONG_KEYS, &format!("`{}`", entry.key));
         let items = |key: &str| match entry.value.get(key) {
@@ -162,7 +162,7 @@ impl Reader<'_> {
             Some(one) => vec![one.to_json()],
             None => Vec::new(),
         };
-        Some(Wanted::Among { contains: items("contains"), excludes: items("excludes") })
+        Wanted::Among { contains: items("contains"), excludes: items("excludes") }
     }
 
     fn only_keys(&mut self, document: &Document, known: &[&str], what: &str) {

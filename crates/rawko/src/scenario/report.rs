@@ -36,7 +36,7 @@ fn print_file(file: &FileResult, console: &mut Console) -> Result<(), Failure> {
     console.line(&title)?;
     if let Some(problem) = &file.problem {
         for line in problem.trim_end().lines() {
-            console.line(&format!("  {line}"))?;
+            console.line(format!("  {line}").trim_end())?;
         }
     }
     for scenario in &file.scenarios {
@@ -86,15 +86,18 @@ fn print_missing(title: &str, covered: &Covered, console: &mut Console) -> Resul
 }
 
 fn summary(results: &Results) -> String {
-    let total = results.passed() + results.failed();
-    let mut parts = vec![format!("{} passed", results.passed())];
+    let mut parts = Vec::new();
+    if results.passed() + results.failed() > 0 {
+        let total = count(results.passed() + results.failed(), "scenario");
+        parts.push(format!("{total}: {} passed", results.passed()));
+    }
     if results.failed() > 0 {
         parts.push(format!("{} failed", results.failed()));
     }
     if results.unusable() > 0 {
         parts.push(format!("{} could not be run", count(results.unusable(), "file")));
     }
-    format!("{}: {}", count(total, "scenario"), parts.join(", "))
+    if parts.is_empty() { "no scenarios".to_owned() } else { parts.join(", ") }
 }
 
 /// `1 scenario`, `2 scenarios`.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use rawko_core::Chart;
-use serde_json::Value as Json;
 
 use crate::engine::{self, Report, Session};
 
@@ -25,15 +24,16 @@ pub(crate) fn run(
     let mut report = session.start();
     let mut failures = Vec::new();
     note(&report, coverage);
-    check(&session, &report, &Step::start(scenario.line), 0, &mut failures);
-    let mut number = 0;
+    let mut place = Place { step: 0, stimulus: "start".to_owned() };
+    stumbled(&report, scenario.line, &place, &mut failures);
     for step in &scenario.steps {
         if let Some(stimulus) = &step.stimulus {
-            number += 1;
+            place = Place { step: place.step + 1, stimulus: step.label() };
             report = session.apply(&engine::stimulus(stimulus)?);
             note(&report, coverage);
+            stumbled(&report, step.line, &place, &mut failures);
         }
-        check(&session, &report, step, number, &mut failures);
+        compare(&session, &report, step, &place, &mut failures);
     }
     Ok(ScenarioResult {
         name: scenario.name.clone(),
@@ -49,35 +49,38 @@ fn note(report: &Report, coverage: &mut Coverage) {
     }
 }
 
-/// What differs after a step: its expectations, and an error the simulation met, which nobody has to expect away.
-fn check(session: &Session, report: &Report, step: &Step, number: usize, failures: &mut Vec<StepFailure>) {
-    let failure = |line: usize, at: String, expected: String, actual: String| StepFailure {
-        line,
-        step: number,
-        stimulus: step.label(),
-        at,
-        expected,
-        actual,
-    };
-    if let (Some(error), true) = (&report.error, step.plays()) {
-        failures.push(failure(step.line, "step".into(), "to be taken".into(), error.clone()));
-    }
-    let active = session.active_paths();
-    let seen = Seen { line: &report.json, active: &active };
-    for expectation in &step.expectations {
-        for found in compare::differences(expectation, &seen) {
-            failures.push(failure(expectation.line, found.at, found.expected, found.actual));
+/// The stimulus that was played last. A step without one looks at what that left behind.
+struct Place {
+    step: usize,
+    stimulus: String,
+}
+
+impl Place {
+    fn failure(&self, line: usize, at: &str, expected: &str, actual: &str) -> StepFailure {
+        StepFailure {
+            line,
+            step: self.step,
+            stimulus: self.stimulus.clone(),
+            at: at.to_owned(),
+            expected: expected.to_owned(),
+            actual: actual.to_owned(),
         }
     }
 }
 
-impl Step {
-    /// The start of a scenario as a step without expectations.
-    fn start(line: usize) -> Step {
-        Step { line, stimulus: Some(Json::Null), expectations: Vec::new() }
+/// A step that could not be taken fails its scenario, whatever is expected of it.
+fn stumbled(report: &Report, line: usize, place: &Place, failures: &mut Vec<StepFailure>) {
+    if let Some(error) = &report.error {
+        failures.push(place.failure(line, "step", "can be taken", error));
     }
+}
 
-    fn plays(&self) -> bool {
-        self.stimulus.is_some()
+fn compare(session: &Session, report: &Report, step: &Step, place: &Place, failures: &mut Vec<StepFailure>) {
+    let active = session.active_paths();
+    let seen = Seen { line: &report.json, active: &active };
+    for expectation in &step.expectations {
+        for found in compare::differences(expectation, &seen) {
+            failures.push(place.failure(expectation.line, &found.at, &found.expected, &found.actual));
+        }
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn talk(
     console: &mut Console,
 ) -> Result<Verdict, Failure> {
     let mut editor = editor()?;
+    show.beside_prompt();
     let report = session.start();
     show.report(&report, console)?;
     console.note(Style::Dim, "tip", "`:help` says what can be typed here, Ctrl-D leaves");

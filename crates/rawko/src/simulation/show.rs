@@ -19,6 +19,11 @@ impl Show {
         Self { json, why, transcript: Transcript::default() }
     }
 
+    /// For a conversation: what was typed is on the screen already.
+    pub(crate) fn beside_prompt(&mut self) {
+        self.transcript.at_prompt = true;
+    }
+
     /// Turns explanations on or off; gives whether they are on now.
     pub(crate) fn toggle_why(&mut self) -> bool {
         self.why = !self.why;

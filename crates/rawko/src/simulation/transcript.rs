@@ -9,6 +9,8 @@ use crate::failure::Failure;
 /// Prints report lines, each against the one before it.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
+    /// Beside a prompt, which marks what was typed already, stimuli need no mark of their own.
+    pub(crate) at_prompt: bool,
     context: Map<String, Json>,
     status: String,
 }
@@ -16,7 +18,9 @@ pub(crate) struct Transcript {
 impl Transcript {
     /// One stimulus and what came of it. `line` is the report as `--json` prints it.
     pub(crate) fn print(&mut self, line: &Json, console: &mut Console) -> Result<(), Failure> {
-        let head = console.paint(Style::Bold, &format!("{:<28}", stimulus_words(&line["stimulus"])));
+        let words = stimulus_words(&line["stimulus"]);
+        let words = if self.at_prompt { words.trim_start_matches("> ") } else { &words };
+        let head = console.paint(Style::Bold, &format!("{words:<28}"));
         let states =
             console.paint(Style::Accent, &format!("[{}]", strings(&line["configuration"]).join(", ")));
         console.line(&format!("{head} {states}"))?;

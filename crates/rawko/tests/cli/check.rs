@@ -66,12 +66,26 @@ fn check(files: &[(&'static str, &'static str)], args: &[&str], expect: Expect) 
 
 #[test]
 fn a_sound_project() {
-    check(&[], &["check", "."], expect![[""]]);
+    check(
+        &[],
+        &["check", "."],
+        expect![[r#"
+        $ rawko check .
+        2 charts, nothing to complain about
+    "#]],
+    );
 }
 
 #[test]
 fn a_file_in_a_project_knows_its_surroundings() {
-    check(&[], &["check", "main.yaml"], expect![[""]]);
+    check(
+        &[],
+        &["check", "main.yaml"],
+        expect![[r#"
+        $ rawko check main.yaml
+        1 chart, nothing to complain about
+    "#]],
+    );
 }
 
 #[test]
@@ -86,7 +100,35 @@ fn a_project_whose_references_lead_nowhere() {
             ),
         ],
         &["check", "."],
-        expect![[""]],
+        expect![[r#"
+            $ rawko check .
+            error[rawko::chart::registry_file_missing]: `kid` is registered, but there is no file `charts/kit.yaml`
+             --> .rawko/registry.yaml:2:5
+              |
+            2 |   - {id: kid, version: '2.0.0', src: charts/kit.yaml}
+              |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              |
+              = help: `src` is relative to the directory of the registry
+
+            error[rawko::chart::unknown_service]: there is no agent `builder` in this project
+             --> main.yaml:9:14
+              |
+            9 |         src: agent:builder
+              |              ^^^^^^^^^^^^^
+              |
+              = help: add `.rawko/agents/builder.md`, or check the whole project
+
+            error[rawko::chart::unknown_service]: there is no service `charge_card` in this project
+              --> main.yaml:15:14
+               |
+            15 |         src: charge_card
+               |              ^^^^^^^^^^^
+               |
+               = help: did you mean `charge_cart`?
+
+            2 charts, 3 errors
+            --- exit code 52
+        "#]],
     );
 }
 
@@ -98,11 +140,42 @@ statechart:
   initial: a
   states:
     a:
-      invoke: {id: x, src: y, onDone: b}
+      invoke: {id: x, src: charge_card, onDone: b}
     b: {type: final}
 ";
-    check(&[("main.yaml", chart)], &["check", "main.yaml"], expect![[""]]);
-    check(&[("main.yaml", chart)], &["check", "main.yaml", "--strict"], expect![[""]]);
+    check(
+        &[("main.yaml", chart)],
+        &["check", "main.yaml"],
+        expect![[r#"
+            $ rawko check main.yaml
+            warning[rawko::chart::invoke_without_on_error]: nothing handles a failure of invoke `x`
+             --> main.yaml:6:28
+              |
+            6 |       invoke: {id: x, src: charge_card, onDone: b}
+              |                            ^^^^^^^^^^^ if this fails, the instance stops with status `error`
+              |
+              = help: add `onError` to the invoke, or handle `error.invoke.x` in `a` or above it
+
+            1 chart, 1 warning
+        "#]],
+    );
+    check(
+        &[("main.yaml", chart)],
+        &["check", "main.yaml", "--strict"],
+        expect![[r#"
+            $ rawko check main.yaml --strict
+            warning[rawko::chart::invoke_without_on_error]: nothing handles a failure of invoke `x`
+             --> main.yaml:6:28
+              |
+            6 |       invoke: {id: x, src: charge_card, onDone: b}
+              |                            ^^^^^^^^^^^ if this fails, the instance stops with status `error`
+              |
+              = help: add `onError` to the invoke, or handle `error.invoke.x` in `a` or above it
+
+            1 chart, 1 warning
+            --- exit code 52
+        "#]],
+    );
 }
 
 #[test]
@@ -110,25 +183,128 @@ fn json_for_tools() {
     check(
         &[("main.yaml", "statechart:\n  id: main\n  initial: aa\n  states:\n    ab: {}\n")],
         &["check", "main.yaml", "--json"],
-        expect![[""]],
+        expect![[r#"
+            $ rawko check main.yaml --json
+            {
+              "ok": false,
+              "charts": 1,
+              "errors": 2,
+              "warnings": 0,
+              "findings": [
+                {
+                  "code": "rawko::chart::unknown_initial",
+                  "severity": "fatal",
+                  "message": "the chart starts in `aa`, which is not a state inside it",
+                  "label": "",
+                  "help": "its states are `ab`",
+                  "file": "main.yaml",
+                  "place": {
+                    "start": {
+                      "line": 3,
+                      "column": 12,
+                      "byte": 34
+                    },
+                    "end": {
+                      "line": 3,
+                      "column": 14,
+                      "byte": 36
+                    }
+                  },
+                  "related": []
+                },
+                {
+                  "code": "rawko::chart::unreachable_state",
+                  "severity": "error",
+                  "message": "state `ab` can never be reached",
+                  "label": "nothing leads here",
+                  "help": "add a transition that leads to `ab`, or remove it",
+                  "file": "main.yaml",
+                  "place": {
+                    "start": {
+                      "line": 5,
+                      "column": 5,
+                      "byte": 51
+                    },
+                    "end": {
+                      "line": 5,
+                      "column": 7,
+                      "byte": 53
+                    }
+                  },
+                  "related": []
+                }
+              ]
+            }
+            --- exit code 52
+        "#]],
     );
 }
 
 #[test]
 fn several_paths_and_charts_given_with_them() {
     let dir = directory(&[("main.yaml", MAIN), ("kid.yaml", KID)]);
-    expect![[""]].assert_eq(&transcript(dir.path(), &["check", "main.yaml", "--with", "kid.yaml"], ""));
-    expect![[""]].assert_eq(&transcript(dir.path(), &["check", "main.yaml", "kid.yaml"], ""));
+    expect![[r#"
+        $ rawko check main.yaml --with kid.yaml
+        warning[rawko::chart::unknown_service]: there is no agent `builder` that is known here
+         --> main.yaml:9:14
+          |
+        9 |         src: agent:builder
+          |              ^^^^^^^^^^^^^
+          |
+          = help: add `.rawko/agents/builder.md`, or check the whole project
+
+        warning[rawko::chart::unknown_service]: there is no service `charge_card` that is known here
+          --> main.yaml:15:14
+           |
+        15 |         src: charge_card
+           |              ^^^^^^^^^^^
+           |
+           = help: configure `charge_card` in `.rawko/config.yaml`, or check the whole project
+
+        1 chart, 2 warnings
+    "#]]
+    .assert_eq(&transcript(dir.path(), &["check", "main.yaml", "--with", "kid.yaml"], ""));
+    expect![[r#"
+        $ rawko check main.yaml kid.yaml
+        warning[rawko::chart::unknown_service]: there is no agent `builder` that is known here
+         --> main.yaml:9:14
+          |
+        9 |         src: agent:builder
+          |              ^^^^^^^^^^^^^
+          |
+          = help: add `.rawko/agents/builder.md`, or check the whole project
+
+        warning[rawko::chart::unknown_service]: there is no service `charge_card` that is known here
+          --> main.yaml:15:14
+           |
+        15 |         src: charge_card
+           |              ^^^^^^^^^^^
+           |
+           = help: configure `charge_card` in `.rawko/config.yaml`, or check the whole project
+
+        2 charts, 2 warnings
+    "#]]
+    .assert_eq(&transcript(dir.path(), &["check", "main.yaml", "kid.yaml"], ""));
 }
 
 #[test]
 fn a_chart_from_standard_input() {
-    expect![[""]].assert_eq(&transcript(directory(&[]).path(), &["check", "-"], KID));
+    expect![[r#"
+        $ rawko check -
+        1 chart, nothing to complain about
+    "#]]
+    .assert_eq(&transcript(directory(&[]).path(), &["check", "-"], KID));
 }
 
 #[test]
 fn a_directory_without_charts() {
-    expect![[""]].assert_eq(&transcript(directory(&[]).path(), &["check", "."], ""));
+    expect![[r#"
+        $ rawko check .
+        --- stderr
+        error: there are no charts in `.`
+        --- exit code 2
+    "#]]
+    .assert_eq(&transcript(directory(&[]).path(), &["check", "."], ""));
 }
 
 #[test]
@@ -150,7 +326,20 @@ fn hostile_text_is_refused_in_words() {
 fn text_that_is_not_utf8_is_refused_in_words() {
     let dir = directory(&[]);
     std::fs::write(dir.path().join("x.yaml"), b"statechart:\n  id: \xff\xfe\n").unwrap();
-    expect![[""]].assert_eq(&transcript(dir.path(), &["check", "x.yaml"], ""));
+    expect![[r#"
+        $ rawko check x.yaml
+        error[rawko::chart::invalid_utf8]: the text is not UTF-8: byte 18 (0xff) does not belong there
+         --> x.yaml:2:7
+          |
+        2 |   id: ��
+          |       ^
+          |
+          = help: save the file as UTF-8
+
+        1 chart, 1 error
+        --- exit code 52
+    "#]]
+    .assert_eq(&transcript(dir.path(), &["check", "x.yaml"], ""));
 }
 
 #[test]

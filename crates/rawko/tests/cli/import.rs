@@ -36,7 +36,7 @@ fn the_chart_goes_to_stdout_without_an_output_file() {
     let dir = directory(&[]);
     let imported = run(dir.path(), &["import", "-", "--from", "scxml"], SCXML);
     assert_eq!(imported.code, Some(0));
-    assert!(imported.stdout.starts_with("statechart:"), "{}", imported.stdout);
+    assert!(imported.stdout.contains("\nstatechart:\n  id: player\n"), "{}", imported.stdout);
 }
 
 #[test]

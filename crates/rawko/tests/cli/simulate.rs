@@ -40,7 +40,7 @@ statechart:
       type: final
   actions:
     ask: {type: send, target: 'channel:approvals', event: ASKED, data: {amount: context.amount}}
-    complain: {type: log, message: \"'not you'\"}
+    complain: {type: log, message: not you}
 ";
 
 const EVENTS: &str = "\
@@ -69,7 +69,18 @@ fn json_is_one_line_for_the_start_and_one_per_stimulus() {
         "--input",
         "amount=250",
     ];
-    check(&[&args[..], &["--json"]].concat(), "", expect![[""]]);
+    check(
+        &[&args[..], &["--json"]].concat(),
+        "",
+        expect![[r#"
+            $ rawko simulate order.yaml --services stubs.yaml --events events.jsonl --input amount=250 --json
+            {"step":0,"stimulus":null,"configuration":["waiting"],"context":{"amount":250,"receipt":null},"status":"active","log":[],"emitted":[],"sent":[{"target":"channel:approvals","type":"ASKED","data":{"amount":250}}],"invoked":[],"output":null}
+            {"step":1,"stimulus":{"type":"APPROVED","data":{"by":"bo"}},"configuration":["waiting"],"context":{"amount":250,"receipt":null},"status":"active","log":["not you"],"emitted":[],"sent":[],"invoked":[],"output":null}
+            {"step":2,"stimulus":{"advance":3600000},"configuration":["waiting"],"context":{"amount":250,"receipt":null},"status":"active","log":[],"emitted":[],"sent":[],"invoked":[],"output":null}
+            {"step":3,"stimulus":{"type":"APPROVED","data":{"by":"ada"}},"configuration":["charging"],"context":{"amount":250,"receipt":null},"status":"active","log":[],"emitted":[],"sent":[],"invoked":[{"id":"payment","src":"charge_card","input":{"amount":250}}],"output":null}
+            {"step":4,"stimulus":{"advance":2000},"configuration":["paid"],"context":{"amount":250,"receipt":"r-1"},"status":"done","log":[],"emitted":[],"sent":[],"invoked":[],"output":{"receipt":"r-1"}}
+        "#]],
+    );
 }
 
 #[test]
@@ -84,7 +95,26 @@ fn a_transcript_says_what_changed() {
         "--input",
         "amount=250",
     ];
-    check(&args, "", expect![[""]]);
+    check(
+        &args,
+        "",
+        expect![[r#"
+            $ rawko simulate order.yaml --services stubs.yaml --events events.jsonl --input amount=250
+            start                        [waiting]
+                context  amount: 250
+                context  receipt: null
+                sent     channel:approvals ASKED {"amount":250}
+            > APPROVED {"by":"bo"}       [waiting]
+                log      not you
+            > +1h                        [waiting]
+            > APPROVED {"by":"ada"}      [charging]
+                invoked  payment charge_card {"amount":250}
+            > +2s                        [paid]
+                context  receipt: null → "r-1"
+                status   done
+                output   {"receipt":"r-1"}
+        "#]],
+    );
 }
 
 #[test]
@@ -93,7 +123,30 @@ fn verbose_says_why() {
     check(
         &args,
         "{\"type\":\"APPROVED\",\"data\":{\"by\":\"bo\"}}\n{\"type\":\"NONSENSE\"}\n",
-        expect![[""]],
+        expect![[r#"
+            $ rawko simulate order.yaml --input {"amount": 250} -v
+            start                        [waiting]
+                context  amount: 250
+                context  receipt: null
+                sent     channel:approvals ASKED {"amount":250}
+                      entered   order
+                      entered   checking
+                    eventless transitions
+                      not taken checking: always [context.amount <= 100] → charging: its guard is false
+                      taken     checking: always → waiting
+                      left      checking
+                      entered   waiting
+                      ran       ask
+            > APPROVED {"by":"bo"}       [waiting]
+                log      not you
+                    event APPROVED
+                      not taken waiting: APPROVED [event.data.by == 'ada'] → charging: its guard is false
+                      taken     waiting: APPROVED / complain
+                      ran       complain
+            > NONSENSE                   [waiting]
+                    event NONSENSE
+                      nothing takes NONSENSE; it is ignored
+        "#]],
     );
 }
 
@@ -137,7 +190,18 @@ fn an_invoke_without_a_stub_waits_for_a_stimulus() {
     check(
         &["simulate", "order.yaml"],
         "{\"advance\":\"7d\"}\n{\"type\":\"done.invoke.payment\",\"data\":{\"receipt\":\"by hand\"}}\n",
-        expect![[""]],
+        expect![[r#"
+            $ rawko simulate order.yaml
+            start                        [charging]
+                context  amount: 0
+                context  receipt: null
+                invoked  payment charge_card {"amount":0}
+            > +7d                        [charging]
+            > done.invoke.payment {"receipt":"by hand"} [paid]
+                context  receipt: null → "by hand"
+                status   done
+                output   {"receipt":"by hand"}
+        "#]],
     );
 }
 
@@ -151,7 +215,16 @@ fn a_chart_can_come_from_standard_input() {
 
 #[test]
 fn only_one_thing_can_come_from_standard_input() {
-    check(&["simulate", "-", "--json"], ORDER, expect![[""]]);
+    check(
+        &["simulate", "-", "--events", "-", "--json"],
+        ORDER,
+        expect![[r#"
+            $ rawko simulate - --events - --json
+            --- stderr
+            error: only one thing can be read from standard input
+            --- exit code 2
+        "#]],
+    );
 }
 
 #[test]

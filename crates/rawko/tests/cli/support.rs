@@ -7,23 +7,23 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-pub const RAWKO: &str = env!("CARGO_BIN_EXE_rawko");
+pub(crate) const RAWKO: &str = env!("CARGO_BIN_EXE_rawko");
 
 /// What one run left behind.
 #[derive(Debug)]
-pub struct Run {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// The repository, where examples and docs are.
-pub fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// A directory with these files in it, gone after the test.
-pub fn directory(files: &[(&str, &str)]) -> TempDir {
+pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     let dir = TempDir::new().unwrap();
     for (name, text) in files {
         let path = dir.path().join(name);
@@ -34,7 +34,7 @@ pub fn directory(files: &[(&str, &str)]) -> TempDir {
 }
 
 /// The binary with nothing of this machine in its environment.
-pub fn command(dir: &Path, args: &[&str]) -> Command {
+pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(RAWKO);
     command.args(args).current_dir(dir);
     for name in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE"] {
@@ -44,7 +44,7 @@ pub fn command(dir: &Path, args: &[&str]) -> Command {
 }
 
 /// Runs `rawko ARGS` in a directory, with a text on standard input.
-pub fn run(dir: &Path, args: &[&str], stdin: &str) -> Run {
+pub(crate) fn run(dir: &Path, args: &[&str], stdin: &str) -> Run {
     let mut command = command(dir, args);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -59,7 +59,7 @@ pub fn run(dir: &Path, args: &[&str], stdin: &str) -> Run {
 }
 
 /// A run as a transcript: the command, its output, what it said beside it, and the exit code unless it is 0.
-pub fn transcript(dir: &Path, args: &[&str], stdin: &str) -> String {
+pub(crate) fn transcript(dir: &Path, args: &[&str], stdin: &str) -> String {
     let run = run(dir, args, stdin);
     let mut text = format!("$ rawko {}\n{}", args.join(" "), run.stdout);
     if !run.stderr.is_empty() {
