@@ -10,6 +10,8 @@ use crate::source::Span;
 /// A key that an action assigns.
 pub(crate) struct Assigned {
     pub(crate) node: NodeId,
+    /// The number of the transition whose action it is; `None` for actions of entry and exit.
+    pub(crate) transition: Option<usize>,
     pub(crate) slot: Slot,
     pub(crate) span: Span,
 }
@@ -30,6 +32,8 @@ pub(crate) enum How {
 /// What the actions of a chart do, in document order.
 #[derive(Default)]
 pub(crate) struct Doings<'a> {
+    /// The transition whose actions are being collected.
+    transition: Option<usize>,
     pub(crate) assigned: Vec<Assigned>,
     pub(crate) raised: Vec<Raised<'a>>,
 }
@@ -53,8 +57,10 @@ impl<'a> Doings<'a> {
         }
         for (number, transition) in node.transitions.iter().enumerate() {
             let places = places.and_then(|places| places.transitions.get(number));
+            self.transition = Some(number);
             self.collect(id, &transition.actions, places.map(|places| &places.actions[..]));
         }
+        self.transition = None;
     }
 
     fn collect(&mut self, node: NodeId, actions: &'a [Action], places: Option<&[ActionPlaces]>) {
@@ -63,13 +69,17 @@ impl<'a> Doings<'a> {
         }
     }
 
+    fn assigned(&mut self, node: NodeId, slot: Slot, span: Span) {
+        self.assigned.push(Assigned { node, transition: self.transition, slot, span });
+    }
+
     fn collect_action(&mut self, node: NodeId, action: &'a Action, places: Option<&ActionPlaces>) {
         let span = places.map(|places| places.used).unwrap_or_default();
         let nested = places.map(|places| &places.nested[..]);
         match &action.kind {
             ActionKind::Assign(updates) => {
                 for (slot, _) in updates {
-                    self.assigned.push(Assigned { node, slot: *slot, span });
+                    self.assigned(node, *slot, span);
                 }
             }
             ActionKind::Raise { event, .. } => self.sent(event, How::Raised, span),
@@ -87,7 +97,7 @@ impl<'a> Doings<'a> {
             }
             ActionKind::Foreach(foreach) => {
                 for slot in [foreach.item_slot, foreach.index_slot].into_iter().flatten() {
-                    self.assigned.push(Assigned { node, slot, span });
+                    self.assigned(node, slot, span);
                 }
                 self.collect(node, &foreach.actions, nested);
             }

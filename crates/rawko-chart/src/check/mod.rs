@@ -10,6 +10,7 @@ mod events;
 mod failures;
 mod finals;
 mod guards;
+mod histories;
 mod index;
 mod invokes;
 mod orphans;
@@ -20,6 +21,7 @@ mod shadowed;
 mod shared_keys;
 #[cfg(test)]
 mod sketch;
+mod strays;
 #[cfg(test)]
 mod tests;
 mod wildcards;
@@ -30,14 +32,20 @@ use crate::lowered::Lowered;
 
 /// Everything the analyses find, in the order of the source text.
 pub fn analyse(lowered: &Lowered) -> Vec<Finding> {
+    analyse_beside(lowered, "", &[])
+}
+
+/// Like [`analyse`], without what follows from the earlier findings in the same text alone.
+pub(crate) fn analyse_beside(lowered: &Lowered, text: &str, earlier: &[Finding]) -> Vec<Finding> {
     if lowered.blueprint.nodes.is_empty() {
         return Vec::new();
     }
-    let index = index::Index::new(lowered);
+    let index = index::Index::new(lowered, &strays::Strays::new(text, earlier));
     let doings = actions::Doings::new(&index);
     let mut findings = Vec::new();
     orphans::analyse(&index, &mut findings);
     regions::analyse(&index, &mut findings);
+    histories::analyse(&index, &mut findings);
     eventless::analyse(&index, &doings, &mut findings);
     finals::analyse(&index, &mut findings);
     invokes::analyse(&index, &mut findings);

@@ -118,6 +118,19 @@ mod reachability {
     }
 
     #[test]
+    fn history_needs_somewhere_to_start() {
+        let found = |path: &str| {
+            format!("circular_history: history `{path}` leads back to itself when nothing was recorded")
+        };
+        check("a = h\n  b: GO -> b\n  h (history)", &[&found("a.h")]);
+        check(
+            "a = h\n  b: GO -> b\n  h (deep) = a",
+            &[&found("a.h"), "unreachable_state: state `a.b` can never be reached"],
+        );
+        check("a = h\n  b: GO -> b\n  h (history) = b", &[]);
+    }
+
+    #[test]
     fn completions_and_failures_lead_somewhere_too() {
         check(
             "
