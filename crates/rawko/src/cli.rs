@@ -23,8 +23,8 @@ everything else to standard error.";
 #[command(name = "rawko", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
 #[command(disable_help_subcommand = true, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// When to use colour; `NO_COLOR` in the environment means never
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = false)]
+    /// When to use colour; auto is on a terminal, unless `NO_COLOR` is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
     pub(crate) color: ColorWhen,
 
     #[command(subcommand)]
@@ -33,7 +33,6 @@ pub(crate) struct Cli {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorWhen {
-    /// On a terminal
     Auto,
     Always,
     Never,

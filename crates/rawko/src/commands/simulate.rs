@@ -26,8 +26,8 @@ Stimuli are JSON objects, one a line: an event, or time that passes.
   {\"advance\": 1500}
   {\"advance\": \"24h\"}
 
-Services answer as the stubs file says: after a while, with a result or an error. What has no stub waits
-until a stimulus `done.invoke.<id>` or `error.invoke.<id>` answers it.
+Services answer as the stubs file says: after a while, with a result or an error. What has no stub
+waits until a stimulus `done.invoke.<id>` or `error.invoke.<id>` answers it.
 
   {\"charge_card\": {\"after\": \"2s\", \"done\": {\"receipt\": \"r-1\"}},
    \"agent:linter\": {\"after\": 50, \"error\": {\"message\": \"no such rule\"}}}

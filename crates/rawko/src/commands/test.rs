@@ -17,8 +17,9 @@ use crate::scenario::{junit, read, report, run as play};
 use crate::walk;
 
 const EXAMPLES: &str = "\
-A scenario file `NAME.scenario.yaml` lies beside the chart `NAME.yaml`. Each scenario plays events and
-waits into a fresh instance, in virtual time with stubbed services, and says what should be seen.
+A scenario file `NAME.scenario.yaml` lies beside the chart `NAME.yaml`. Each scenario plays events
+and waits into a fresh instance, in virtual time with stubbed services, and says what should be
+seen.
 
   scenarios:
     - name: approved in time

@@ -12,7 +12,7 @@ pub(crate) struct Registered {
     pub(crate) path: PathBuf,
 }
 
-pub(super) const MISSING_FILE: &str = "rawko::chart::registry_file_missing";
+pub(super) const MISSING_FILE: &str = "rawko::project::registry_file_missing";
 
 /// The entries of a registry whose files are there, and everything that is wrong with it.
 pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Finding>) {

@@ -60,7 +60,7 @@ impl Stimuli {
     }
 
     fn parse(&self, text: &str) -> Result<Stimulus, Failure> {
-        let json = serde_json::from_str(text.trim_start_matches('\u{feff}'))
+        let json = serde_json::from_str(text.trim_start_matches('\u{feff}').trim())
             .map_err(|error| self.complaint(&format!("not JSON: {}", without_line(&error))))?;
         engine::stimulus(&json).map_err(|problem| self.complaint(&problem))
     }
