@@ -137,7 +137,7 @@ fn border(rect: Rect, inside: Point, outside: Point) -> Option<Point> {
         _ => f64::INFINITY,
     };
     let t = along(dx, rect.x, rect.right(), inside.0).min(along(dy, rect.y, rect.bottom(), inside.1));
-    (t.is_finite() && t <= 1.0).then(|| (inside.0 + dx * t, inside.1 + dy * t))
+    (t.is_finite() && t <= 1.0).then_some((inside.0 + dx * t, inside.1 + dy * t))
 }
 
 /// Whether the segment touches the rectangle (Liang and Barsky's test).
