@@ -177,6 +177,11 @@ impl Node {
         }
     }
 
+    /// What is written on the arrow to where the node starts.
+    pub(crate) fn initial_label(&self) -> Option<String> {
+        (!self.initial_actions.is_empty()).then(|| format!("/ {}", self.initial_actions.join(", ")))
+    }
+
     /// `H` or `H*` for history nodes.
     pub(crate) fn history_mark(&self) -> Option<&'static str> {
         match self.kind {
