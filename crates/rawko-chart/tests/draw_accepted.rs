@@ -8,6 +8,8 @@
     reason = "tests read and write files"
 )]
 
+#[path = "draw/random.rs"]
+mod random;
 #[path = "draw/support.rs"]
 mod support;
 
@@ -15,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use rawko_chart::draw;
+use rawko_chart::{Registry, Source, draw, load};
 use rawko_core::{Chart, Docs, NodeId, NodeInfo, NodeKind, TransitionInfo};
 use serde_json::Value;
 use support::{fixtures, folder, walkthroughs};
@@ -47,9 +49,14 @@ fn understood(name: &str, chart: &Chart, found: &Value) {
     let strings = |list: &Value, key: &str| -> Vec<String> {
         list.as_array().unwrap().iter().map(|item| item[key].as_str().unwrap().to_owned()).collect()
     };
-    let titles = strings(&found["nodes"], "label");
-    for title in nodes(chart).map(title) {
-        assert!(titles.contains(&title), "{name}: no state `{title}` in {titles:?}");
+    let placed = placed(found);
+    for node in nodes(chart) {
+        let parent = chart.node(node.parent.unwrap());
+        let top = parent.parent.is_none();
+        let there = |(own, outer): &(String, Option<String>)| {
+            *own == title(node) && (top || *outer == Some(title(parent)))
+        };
+        assert!(placed.iter().any(there), "{name}: no state `{}` in its place in {placed:?}", node.path);
     }
     let mut labels: Vec<String> =
         strings(&found["edges"], "label").into_iter().filter(|l| !l.is_empty()).collect();
@@ -68,6 +75,21 @@ fn understood(name: &str, chart: &Chart, found: &Value) {
     labels.sort();
     meant.sort();
     assert_eq!(labels, meant, "{name}");
+}
+
+/// The titles of all states Mermaid found, with their parents' titles; regions are inside dividers without a name.
+fn placed(found: &Value) -> Vec<(String, Option<String>)> {
+    let nodes = found["nodes"].as_array().unwrap();
+    let label = |node: &Value| node["label"].as_str().unwrap().to_owned();
+    let parent = |node: &Value| nodes.iter().find(|n| n["id"] == node["parent"]);
+    let outer = |node: &Value| {
+        let mut at = parent(node);
+        while let Some(divider) = at.filter(|n| n["shape"] == "divider" || n["shape"] == "noteGroup") {
+            at = parent(divider);
+        }
+        at.map(label)
+    };
+    nodes.iter().map(|node| (label(node), outer(node))).collect()
 }
 
 #[test]
@@ -110,7 +132,21 @@ fn graphviz_draws_every_chart_without_a_warning() {
 }
 
 fn charts() -> Vec<(String, Chart)> {
-    fixtures().into_iter().chain(walkthroughs()).collect()
+    fixtures().into_iter().chain(walkthroughs()).chain(random_charts()).collect()
+}
+
+/// Some of the random texts are no charts; most are.
+fn random_charts() -> Vec<(String, Chart)> {
+    let charts: Vec<(String, Chart)> = random::some(40)
+        .iter()
+        .enumerate()
+        .filter_map(|(i, text)| {
+            let chart = load(&Source::new("random", text.as_str()), &Registry::default()).chart?;
+            Some((format!("random_{i}"), chart))
+        })
+        .collect();
+    assert!(charts.len() >= 20, "only {} of the random texts are charts", charts.len());
+    charts
 }
 
 fn write(charts: &[(String, Chart)], ending: &str, draw: impl Fn(&Chart) -> String) -> Vec<PathBuf> {

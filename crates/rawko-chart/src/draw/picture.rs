@@ -63,6 +63,16 @@ pub(crate) struct Edge {
     pub(crate) color: Option<String>,
 }
 
+/// An arrow between two states: a transition to one of its targets, or a history node's default.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrow<'a> {
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) label: Option<String>,
+    /// The transition, if it is one.
+    pub(crate) edge: Option<&'a Edge>,
+}
+
 /// The parts of `EVENT [guard] / actions`. An author's own label replaces all three.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Label {
@@ -128,6 +138,23 @@ impl Picture {
             || self.edges.iter().any(|e| e.source == root.id || e.targets.contains(&root.id))
     }
 
+    /// All arrows but the initial ones: the defaults of history nodes, then transitions in document order.
+    pub(crate) fn arrows(&self) -> impl Iterator<Item = Arrow<'_>> {
+        let defaults = self.nodes.iter().filter(|s| s.is_history()).flat_map(|s| {
+            s.initial.iter().map(|to| Arrow { from: s.id, to: *to, label: s.initial_label(), edge: None })
+        });
+        let transitions = self.edges.iter().flat_map(|e| {
+            let label = Some(e.label.shown());
+            e.targets.iter().map(move |to| Arrow {
+                from: e.source,
+                to: *to,
+                label: label.clone(),
+                edge: Some(e),
+            })
+        });
+        defaults.chain(transitions)
+    }
+
     /// Whether `inside` is below `outside` (or the same).
     pub(crate) fn contains(&self, outside: NodeId, inside: NodeId) -> bool {
         let mut at = Some(inside);
@@ -138,18 +165,6 @@ impl Picture {
             at = self.node(id).parent;
         }
         false
-    }
-
-    /// The innermost state node that holds both, neither of the two themselves unless it holds the other.
-    pub(crate) fn common(&self, a: NodeId, b: NodeId) -> NodeId {
-        let mut at = self.node(a).parent.unwrap_or(NodeId::ROOT);
-        while !self.contains(at, b) || at == b {
-            match self.node(at).parent {
-                Some(up) => at = up,
-                None => return NodeId::ROOT,
-            }
-        }
-        at
     }
 
     /// Whether it is a child of a parallel state that runs beside its siblings.

@@ -1,6 +1,8 @@
 //! Random charts to draw: every kind of state, transitions from anywhere to anywhere.
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
 
 /// What becomes of a state: how many children it gets, and of which kind it is.
@@ -25,6 +27,14 @@ pub(crate) fn recipe() -> impl Strategy<Value = Recipe> {
     let transition = (0usize..60, prop::collection::vec(0usize..60, 0..2), 0u8..6);
     (prop::collection::vec(shape, 1..6), prop::collection::vec(transition, 0..24))
         .prop_map(|(top, transitions)| Recipe { top, transitions })
+}
+
+/// The same few random charts every time.
+#[allow(dead_code, reason = "not every test program that has this module needs them")]
+pub(crate) fn some(count: usize) -> Vec<String> {
+    let mut runner = TestRunner::deterministic();
+    let strategy = recipe();
+    (0..count).map(|_| chart(&strategy.new_tree(&mut runner).unwrap().current())).collect()
 }
 
 /// The recipe as a chart's text. Keys are `s0`, `s1` … in document order.
