@@ -53,8 +53,11 @@ fn understood(name: &str, chart: &Chart, found: &Value) {
     for node in nodes(chart) {
         let parent = chart.node(node.parent.unwrap());
         let top = parent.parent.is_none();
+        // A title may be followed by what stands inside the state.
+        let is =
+            |label: &str, node| label == title(node) || label.starts_with(&format!("{} · ", title(node)));
         let there = |(own, outer): &(String, Option<String>)| {
-            *own == title(node) && (top || *outer == Some(title(parent)))
+            is(own, node) && (top || outer.as_ref().is_some_and(|outer| is(outer, parent)))
         };
         assert!(placed.iter().any(there), "{name}: no state `{}` in its place in {placed:?}", node.path);
     }

@@ -102,8 +102,24 @@ impl<'a> Writer<'a> {
 
     fn head(&self, node: &Node) -> String {
         let name = self.name(node.id);
-        let title = node.history_mark().map_or_else(|| escape(&node.title), str::to_owned);
+        let mut title = escape(&node.title);
+        if !self.takes_note(node) {
+            node.lines.iter().for_each(|line| title.push_str(&format!(" · {}", escape(&line.text))));
+        }
         if title == name { format!("state {name}") } else { format!("state \"{title}\" as {name}") }
+    }
+
+    /// Mermaid accepts a note at a parallel state inside another one, and then fails to draw it: there the title has to
+    /// hold what the note would.
+    fn takes_note(&self, node: &Node) -> bool {
+        let mut outer = node.parent;
+        while let Some(parent) = outer.filter(|_| node.kind == NodeKind::Parallel) {
+            if self.picture.node(parent).kind == NodeKind::Parallel {
+                return false;
+            }
+            outer = self.picture.node(parent).parent;
+        }
+        true
     }
 
     /// A state that is just named by an arrow at its own level needs no line of its own.
@@ -154,7 +170,7 @@ impl<'a> Writer<'a> {
     }
 
     fn note(&mut self, node: &Node, depth: usize) {
-        if node.lines.is_empty() {
+        if node.lines.is_empty() || !self.takes_note(node) {
             return;
         }
         let name = self.name(node.id);
