@@ -112,7 +112,7 @@ impl Report {
     pub(crate) fn story(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for step in &self.line.traces {
-            let child = (step.instance > 0).then(|| format!("{}: ", step.chart.id())).unwrap_or_default();
+            let child = if step.instance > 0 { format!("{}: ", step.chart.id()) } else { String::new() };
             lines.extend(
                 explain::story(&step.chart, &step.trace).into_iter().map(|line| format!("{child}{line}")),
             );

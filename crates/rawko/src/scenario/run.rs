@@ -79,6 +79,10 @@ fn compare(session: &Session, report: &Report, step: &Step, place: &Place, failu
     let active = session.active_paths();
     let seen = Seen { line: &report.json, active: &active };
     for expectation in &step.expectations {
+        for path in expectation.states().filter(|path| session.chart().find(path).is_none()) {
+            let actual = format!("there is no state `{path}` in the chart");
+            failures.push(place.failure(expectation.line, "configuration", "a state of the chart", &actual));
+        }
         for found in compare::differences(expectation, &seen) {
             failures.push(place.failure(expectation.line, &found.at, &found.expected, &found.actual));
         }
