@@ -159,9 +159,8 @@ mod tests {
 
     #[test]
     fn wider_descriptors() {
-        for (event, expected) in
-            [("foo.bar.*", "foo.bar.* * foo.bar.* foo.*"), ("foo", "foo * foo.*"), ("*", "* *.*")]
-        {
+        let table = [("foo.bar.*", "* foo.bar.* foo.*"), ("foo", "* foo foo.*"), ("*", "* * *.*")];
+        for (event, expected) in table {
             assert_eq!(wider(event).join(" "), expected, "{event}");
         }
     }
