@@ -11,8 +11,8 @@ use crate::registry::Registry;
 use crate::source::{Source, Span};
 use crate::tree::{SOURCE_BYTES_MAX, Tree, too_large};
 
-const NOT_COMPILED: &str = "rawko::chart::not_compiled";
-const INVALID_UTF8: &str = "rawko::chart::invalid_utf8";
+const NOT_COMPILED: &str = crate::codes::NOT_COMPILED.name;
+const INVALID_UTF8: &str = crate::codes::INVALID_UTF8.name;
 /// How much of a text that cannot be read is kept to show.
 const SHOWN_BYTES_MAX: usize = 4096;
 
@@ -51,7 +51,8 @@ pub fn lower_source(source: &Source, registry: &Registry) -> (Option<Lowered>, V
     let mut findings = Vec::new();
     let lowered = read(source, registry, &mut findings);
     if let Some(lowered) = &lowered {
-        findings.extend(check::analyse(lowered));
+        let further = check::analyse_beside(lowered, &source.text, &findings);
+        findings.extend(further);
     }
     tidy(&mut findings);
     (lowered, findings)

@@ -12,7 +12,7 @@ use crate::version::{Range, Version};
 
 /// Services that every host has.
 const BUILT_IN_SERVICES: &[&str] = &["human"];
-const NOT_A_REGISTRY: &str = "rawko::chart::not_a_registry";
+const NOT_A_REGISTRY: &str = crate::codes::NOT_A_REGISTRY.name;
 
 /// What can be invoked. `Registry::default()` knows nothing and does not claim to know everything.
 #[derive(Clone, Debug, Default)]
@@ -144,7 +144,7 @@ fn entries(list: View<'_>, findings: &mut Vec<Finding>) -> Vec<RegistryEntry> {
         {
             let message = format!("`{}` is listed twice in version {}", entry.id, entry.version);
             findings.push(
-                Finding::new("rawko::chart::duplicate_entry", Severity::Error, entry.span, message)
+                Finding::new(crate::codes::DUPLICATE_ENTRY.name, Severity::Error, entry.span, message)
                     .related(earlier.span, "first listed here"),
             );
         }

@@ -13,9 +13,9 @@ use crate::source::Span;
 use crate::suggest::nearest;
 use crate::tree::{View, to_value};
 
-pub(crate) const UNDECLARED: &str = "rawko::chart::undeclared_context_key";
-pub(crate) const UNKNOWN: &str = "rawko::chart::unknown_context_key";
-pub(crate) const TYPE_MISMATCH: &str = "rawko::chart::context_type_mismatch";
+pub(crate) const UNDECLARED: &str = crate::codes::UNDECLARED_CONTEXT_KEY.name;
+pub(crate) const UNKNOWN: &str = crate::codes::UNKNOWN_CONTEXT_KEY.name;
+pub(crate) const TYPE_MISMATCH: &str = crate::codes::CONTEXT_TYPE_MISMATCH.name;
 
 /// Slots are handed out while expressions are resolved, behind a shared reference: hence the cell.
 #[derive(Default)]
@@ -96,6 +96,20 @@ impl Context {
         table.keys.push(ContextKey { name, initial, declared });
         table.facts.push(Facts { place, kind: Type::Any, assigned: false, read: None });
         slot
+    }
+
+    /// The number of slots so far.
+    pub(crate) fn len(&self) -> usize {
+        self.table.borrow().keys.len()
+    }
+
+    /// Takes back the slots from this number on.
+    pub(crate) fn forget_from(&self, len: usize) {
+        let table = &mut *self.table.borrow_mut();
+        for key in table.keys.drain(len..) {
+            table.slots.remove(&key.name);
+        }
+        table.facts.truncate(len);
     }
 
     pub(crate) fn slot(&self, name: &str) -> Option<Slot> {

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::{View, to_value};
 
-const POLICY_WIDENS: &str = "rawko::chart::policy_widens";
+const POLICY_WIDENS: &str = crate::codes::POLICY_WIDENS.name;
 
 impl<'a> Lowering<'a> {
     /// The state's policy within its parent's. Times are in milliseconds, so that they can be compared.

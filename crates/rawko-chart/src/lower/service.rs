@@ -6,7 +6,7 @@ use crate::registry::Resolution;
 use crate::source::Span;
 use crate::suggest::nearest;
 
-const UNKNOWN_SERVICE: &str = "rawko::chart::unknown_service";
+const UNKNOWN_SERVICE: &str = crate::codes::UNKNOWN_SERVICE.name;
 
 impl Lowering<'_> {
     pub(super) fn check_service(&mut self, src: &str, span: Span) {

@@ -10,11 +10,11 @@ use crate::lowered::ActionPlaces;
 use crate::source::Span;
 use crate::tree::View;
 
-const UNKNOWN_TARGET: &str = "rawko::chart::unknown_target";
-const AMBIGUOUS_TARGET: &str = "rawko::chart::ambiguous_target";
-const CONFLICTING_TARGETS: &str = "rawko::chart::conflicting_targets";
-const MISSING_INITIAL: &str = "rawko::chart::missing_initial";
-const UNKNOWN_INITIAL: &str = "rawko::chart::unknown_initial";
+const UNKNOWN_TARGET: &str = crate::codes::UNKNOWN_TARGET.name;
+const AMBIGUOUS_TARGET: &str = crate::codes::AMBIGUOUS_TARGET.name;
+const CONFLICTING_TARGETS: &str = crate::codes::CONFLICTING_TARGETS.name;
+const MISSING_INITIAL: &str = crate::codes::MISSING_INITIAL.name;
+const UNKNOWN_INITIAL: &str = crate::codes::UNKNOWN_INITIAL.name;
 
 impl<'a> Lowering<'a> {
     /// The targets of a transition of `source`.

@@ -13,8 +13,8 @@ use crate::read::{read_delayed, read_event_list, read_invoke, read_transitions};
 use crate::source::Span;
 use crate::tree::{Data, View};
 
-const INVALID_EVENT: &str = "rawko::chart::invalid_event";
-const INVALID_DELAY: &str = "rawko::chart::invalid_delay";
+const INVALID_EVENT: &str = crate::codes::INVALID_EVENT.name;
+const INVALID_DELAY: &str = crate::codes::INVALID_DELAY.name;
 
 /// What the blocks of one state give.
 #[derive(Default)]

@@ -8,11 +8,11 @@ use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::{DUPLICATE_KEY, View};
 
-const MISPLACED_KEY: &str = "rawko::chart::misplaced_key";
-const TYPE_CONFLICT: &str = "rawko::chart::type_conflict";
-const INVALID_NAME: &str = "rawko::chart::invalid_name";
-const NO_STATES: &str = "rawko::chart::no_states";
-const PARALLEL_NEEDS_REGIONS: &str = "rawko::chart::parallel_needs_regions";
+const MISPLACED_KEY: &str = crate::codes::MISPLACED_KEY.name;
+const TYPE_CONFLICT: &str = crate::codes::TYPE_CONFLICT.name;
+const INVALID_NAME: &str = crate::codes::INVALID_NAME.name;
+const NO_STATES: &str = crate::codes::NO_STATES.name;
+const PARALLEL_NEEDS_REGIONS: &str = crate::codes::PARALLEL_NEEDS_REGIONS.name;
 
 pub(super) fn empty_state<'a>(key: &'a str, key_span: Span, body: Span, parent: Option<u32>) -> StateDef<'a> {
     StateDef {

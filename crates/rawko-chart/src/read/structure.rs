@@ -1,20 +1,23 @@
 //! Compares a tree with the description of the format: unknown keys, wrong kinds of values, missing keys.
 
 use crate::def::{Record, Shape, Tagged};
-use crate::finding::{Finding, Severity};
+use crate::finding::{FINDINGS_MAX, Finding, Severity};
 use crate::source::Span;
 use crate::suggest::nearest;
 use crate::tree::{Data, View};
 
-const UNKNOWN_KEY: &str = "rawko::chart::unknown_key";
-const UNKNOWN_VALUE: &str = "rawko::chart::unknown_value";
-const WRONG_TYPE: &str = "rawko::chart::wrong_type";
-const MISSING_KEY: &str = "rawko::chart::missing_key";
-const UNKNOWN_ACTION: &str = "rawko::chart::unknown_action";
+const UNKNOWN_KEY: &str = crate::codes::UNKNOWN_KEY.name;
+const UNKNOWN_VALUE: &str = crate::codes::UNKNOWN_VALUE.name;
+const WRONG_TYPE: &str = crate::codes::WRONG_TYPE.name;
+const MISSING_KEY: &str = crate::codes::MISSING_KEY.name;
+const UNKNOWN_ACTION: &str = crate::codes::UNKNOWN_ACTION.name;
 
 /// Reports everything below `view` that does not fit `shape`. `at` is where to point when the value itself has no
 /// place to show, such as a key with nothing behind it.
 pub(crate) fn check_shape(view: View<'_>, shape: &Shape, at: Span, findings: &mut Vec<Finding>) {
+    if findings.len() >= FINDINGS_MAX {
+        return;
+    }
     match shape {
         Shape::Any => {}
         Shape::Null | Shape::Text | Shape::Bool | Shape::Number => {
