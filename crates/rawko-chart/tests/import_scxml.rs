@@ -1,5 +1,7 @@
 //! Imports of SCXML, shown whole: the YAML that comes out, and what the author is told.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
 use expect_test::{Expect, expect};
 use rawko_chart::import::{self, ImportOptions};
 use rawko_chart::{Registry, Severity, Source, load};

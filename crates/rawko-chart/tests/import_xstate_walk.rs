@@ -1,5 +1,7 @@
 //! An imported XState configuration does what XState does with it.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
 use std::sync::Arc;
 
 use rawko_chart::import::{self, ImportOptions};
