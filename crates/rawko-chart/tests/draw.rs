@@ -1,7 +1,12 @@
 //! Drawings: goldens of the text formats (they are what people read), and for SVG what must hold of every picture
 //! whatever the layout did.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests read and write files")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "tests read and write files"
+)]
 
 #[path = "draw/drawn.rs"]
 mod drawn;
@@ -17,7 +22,9 @@ use support::{compile, fixtures, folder, walkthroughs};
 #[test]
 fn text_formats_are_as_written_beside_the_charts() {
     for (name, chart) in fixtures() {
-        let golden = |ending: &str, text: String| expect_file![folder().join(format!("{name}.{ending}"))].assert_eq(&text);
+        let golden = |ending: &str, text: String| {
+            expect_file![folder().join(format!("{name}.{ending}"))].assert_eq(&text)
+        };
         golden("mmd", draw::mermaid(&chart));
         golden("puml", draw::plantuml(&chart));
         golden("dot", draw::dot(&chart));

@@ -1,7 +1,12 @@
 //! The text formats meet the real tools: mermaid's own parser, PlantUML and Graphviz read every chart we can draw and
 //! understand what we meant. A missing tool fails the test: `cargo xtask tools` installs them all.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests read and write files")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "tests read and write files"
+)]
 
 #[path = "draw/support.rs"]
 mod support;
@@ -22,7 +27,10 @@ fn mermaid_reads_what_we_meant() {
     let root = folder().ancestors().nth(4).unwrap().to_path_buf();
     let tools = root.join("target/tools/node");
     let installed = tools.join("node_modules/mermaid").is_dir() && tools.join("node_modules/jsdom").is_dir();
-    assert!(installed, "mermaid is not installed: run `cargo xtask tools` (npm packages of tests/tools/package.json)");
+    assert!(
+        installed,
+        "mermaid is not installed: run `cargo xtask tools` (npm packages of tests/tools/package.json)"
+    );
     let script = root.join("tests/tools/mermaid-parse.mjs");
     let output = run(Command::new("node").arg(script).arg(tools).args(&files), "nodejs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -43,15 +51,20 @@ fn understood(name: &str, chart: &Chart, found: &Value) {
     for title in nodes(chart).map(title) {
         assert!(titles.contains(&title), "{name}: no state `{title}` in {titles:?}");
     }
-    let mut labels: Vec<String> = strings(&found["edges"], "label").into_iter().filter(|l| !l.is_empty()).collect();
+    let mut labels: Vec<String> =
+        strings(&found["edges"], "label").into_iter().filter(|l| !l.is_empty()).collect();
     let mut meant: Vec<String> = chart
         .transition_ids()
         .map(|id| chart.transition(id))
         .flat_map(|t| vec![label(t); t.targets.as_ref().map_or(0, Vec::len)])
         .collect();
-    meant.extend(chart.node_ids().map(|id| chart.node(id)).filter(|n| !n.initial_actions.is_empty()).flat_map(|n| {
-        vec![format!("/ {}", n.initial_actions.join(", ")); n.initial.len()]
-    }));
+    meant.extend(
+        chart
+            .node_ids()
+            .map(|id| chart.node(id))
+            .filter(|n| !n.initial_actions.is_empty())
+            .flat_map(|n| vec![format!("/ {}", n.initial_actions.join(", ")); n.initial.len()]),
+    );
     labels.sort();
     meant.sort();
     assert_eq!(labels, meant, "{name}");
@@ -81,7 +94,10 @@ fn graphviz_draws_every_chart_without_a_warning() {
     for ((name, chart), file) in charts.iter().zip(&files) {
         let words = svg_text(&fs::read_to_string(format!("{}.svg", file.display())).unwrap());
         for title in nodes(chart).map(title) {
-            assert!(words.contains(&squeezed(&title)), "{name}: no state `{title}` in Graphviz's drawing: {words}");
+            assert!(
+                words.contains(&squeezed(&title)),
+                "{name}: no state `{title}` in Graphviz's drawing: {words}"
+            );
         }
     }
 }
@@ -121,7 +137,9 @@ fn title(node: &NodeInfo) -> String {
     match node.kind {
         NodeKind::History(rawko_core::HistoryVariant::Shallow) => "H".to_owned(),
         NodeKind::History(rawko_core::HistoryVariant::Deep) => "H*".to_owned(),
-        NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => named(&node.docs, &node.key),
+        NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => {
+            named(&node.docs, &node.key)
+        }
     }
 }
 

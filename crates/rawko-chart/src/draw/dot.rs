@@ -11,7 +11,10 @@ pub(crate) fn write(picture: &Picture) -> String {
     let mut out = Writer { picture, names: names(picture), text: String::new() };
     out.line(0, &format!("digraph \"{}\" {{", quote(&picture.id)));
     out.line(1, "compound=true; rankdir=TB; nodesep=0.4; ranksep=0.5; fontname=\"Helvetica\"; fontsize=12;");
-    out.line(1, "node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=12];");
+    out.line(
+        1,
+        "node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=12];",
+    );
     out.line(1, "edge [fontname=\"Helvetica\", fontsize=10, arrowsize=0.7];");
     let root = picture.root();
     if picture.root_is_drawn() {
@@ -47,7 +50,10 @@ impl<'a> Writer<'a> {
 
     fn inside(&mut self, parent: &'a Node, depth: usize) {
         if !parent.initial.is_empty() {
-            let dot = format!("\"{}.initial\" [shape=circle, style=filled, fillcolor=black, label=\"\", width=0.13];", self.name(parent.id));
+            let dot = format!(
+                "\"{}.initial\" [shape=circle, style=filled, fillcolor=black, label=\"\", width=0.13];",
+                self.name(parent.id)
+            );
             self.line(depth, &dot);
         }
         let picture = self.picture;
@@ -79,7 +85,12 @@ impl<'a> Writer<'a> {
         if self.anchor(node.id) == format!("{name}.anchor") {
             self.line(depth + 1, &format!("\"{name}.anchor\" [shape=point, style=invis];"));
         }
-        if self.picture.edges.iter().any(|e| e.source == node.id && e.targets.iter().any(|t| self.picture.contains(node.id, *t))) {
+        if self
+            .picture
+            .edges
+            .iter()
+            .any(|e| e.source == node.id && e.targets.iter().any(|t| self.picture.contains(node.id, *t)))
+        {
             self.line(depth + 1, &format!("\"{name}.self\" [shape=point, width=0.06];"));
         }
         self.line(depth, "}");
@@ -88,7 +99,9 @@ impl<'a> Writer<'a> {
     fn node(&self, node: &Node) -> String {
         let name = self.name(node.id);
         if let Some(mark) = node.history_mark() {
-            return format!("\"{name}\" [shape=circle, width=0.3, fixedsize=true, label=\"{mark}\", fontsize=10];");
+            return format!(
+                "\"{name}\" [shape=circle, width=0.3, fixedsize=true, label=\"{mark}\", fontsize=10];"
+            );
         }
         let mut attributes = format!("label={}", table(node, node.color.as_deref().map_or("", readable_on)));
         if let Some(color) = &node.color {
@@ -170,11 +183,8 @@ impl<'a> Writer<'a> {
 
 /// Title and lines as an HTML-like label, with a rule between them.
 fn table(node: &Node, color: &str) -> String {
-    let (open, close) = if color.is_empty() {
-        (String::new(), "")
-    } else {
-        (format!("<font color=\"{color}\">"), "</font>")
-    };
+    let (open, close) =
+        if color.is_empty() { (String::new(), "") } else { (format!("<font color=\"{color}\">"), "</font>") };
     let title = format!("{open}<b>{}</b>{close}", markup(&node.title));
     if node.lines.is_empty() {
         return format!("<{title}>");
@@ -182,7 +192,9 @@ fn table(node: &Node, color: &str) -> String {
     let lines: Vec<String> = node
         .lines
         .iter()
-        .map(|l| format!("{open}<font point-size=\"10\">{}</font>{close}<br align=\"left\"/>", markup(&l.text)))
+        .map(|l| {
+            format!("{open}<font point-size=\"10\">{}</font>{close}<br align=\"left\"/>", markup(&l.text))
+        })
         .collect();
     let rows = format!("<tr><td>{title}</td></tr><hr/><tr><td balign=\"left\">{}</td></tr>", lines.join(""));
     format!("<<table border=\"0\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"3\">{rows}</table>>")

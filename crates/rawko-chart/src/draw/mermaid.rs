@@ -69,7 +69,9 @@ impl<'a> Writer<'a> {
         self.line(depth, &format!("{head} {{"));
         match node.kind {
             NodeKind::Parallel => self.regions(node, depth + 1),
-            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => self.inside(node, depth + 1),
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => {
+                self.inside(node, depth + 1)
+            }
         }
         self.line(depth, "}");
     }
@@ -133,7 +135,11 @@ impl<'a> Writer<'a> {
 
     fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
         let actions = parent.initial_actions.join(", ");
-        let label = if actions.is_empty() { String::new() } else { format!(" : {}", escape(&format!("/ {actions}"))) };
+        let label = if actions.is_empty() {
+            String::new()
+        } else {
+            format!(" : {}", escape(&format!("/ {actions}")))
+        };
         let name = self.name(target);
         self.line(depth, &format!("[*] --> {name}{label}"));
     }
@@ -157,7 +163,8 @@ impl<'a> Writer<'a> {
     fn edges(&mut self, parent: Option<NodeId>, depth: usize) {
         let picture = self.picture;
         self.edges_where(depth, |e, t| {
-            level(picture, e.source, t) == parent && !parent.is_some_and(|p| local(picture, picture.node(p), e, t))
+            level(picture, e.source, t) == parent
+                && !parent.is_some_and(|p| local(picture, picture.node(p), e, t))
         });
     }
 
@@ -251,5 +258,6 @@ fn inside_word(text: &str, at: usize) -> bool {
 fn keyword_at(lower: &str, at: usize) -> bool {
     let rest = &lower[at..];
     let direction = rest.strip_prefix("direction").map(str::trim_start);
-    direction.is_some_and(|d| ["tb", "bt", "rl", "lr"].iter().any(|w| d.starts_with(w))) || rest.starts_with("end note")
+    direction.is_some_and(|d| ["tb", "bt", "rl", "lr"].iter().any(|w| d.starts_with(w)))
+        || rest.starts_with("end note")
 }

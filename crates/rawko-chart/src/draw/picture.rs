@@ -218,7 +218,11 @@ fn lines(info: &NodeInfo) -> Vec<Line> {
     for (id, src) in &info.invokes {
         // An id the author did not choose is the state's own path: it says nothing beside the source.
         let named = !id.is_empty() && **id != *info.path && !id.starts_with(&format!("{}.", info.path));
-        let text = if named { format!("invoke {} ({})", one_line(src), one_line(id)) } else { format!("invoke {}", one_line(src)) };
+        let text = if named {
+            format!("invoke {} ({})", one_line(src), one_line(id))
+        } else {
+            format!("invoke {}", one_line(src))
+        };
         add(LineKind::Invoke, text);
     }
     lines
@@ -258,7 +262,8 @@ fn joined(actions: &[std::sync::Arc<str>]) -> String {
 
 /// Labels are one line: line breaks and control characters of the author's text become single spaces.
 fn one_line(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
+    let spaced: String =
+        text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
     spaced.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -271,7 +276,10 @@ fn color(text: &str) -> Option<String> {
             6 => hex.to_owned(),
             _ => return None,
         };
-        return full.chars().all(|c| c.is_ascii_hexdigit()).then(|| format!("#{}", full.to_ascii_lowercase()));
+        return full
+            .chars()
+            .all(|c| c.is_ascii_hexdigit())
+            .then(|| format!("#{}", full.to_ascii_lowercase()));
     }
     named_color(&text.to_ascii_lowercase()).map(str::to_owned)
 }

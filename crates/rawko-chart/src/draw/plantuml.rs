@@ -66,7 +66,9 @@ impl<'a> Writer<'a> {
         self.line(depth, &format!("{head} {{"));
         match node.kind {
             NodeKind::Parallel => self.regions(node, depth + 1),
-            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => self.inside(node, depth + 1),
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => {
+                self.inside(node, depth + 1)
+            }
         }
         self.line(depth, "}");
         self.lines(node, depth);
@@ -110,7 +112,11 @@ impl<'a> Writer<'a> {
 
     fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
         let actions = parent.initial_actions.join(", ");
-        let label = if actions.is_empty() { String::new() } else { format!(" : {}", escape(&format!("/ {actions}"))) };
+        let label = if actions.is_empty() {
+            String::new()
+        } else {
+            format!(" : {}", escape(&format!("/ {actions}")))
+        };
         let target = self.reference(target, Some(parent.id));
         self.line(depth, &format!("[*] --> {target}{label}"));
     }
@@ -154,17 +160,28 @@ impl<'a> Writer<'a> {
     /// How a state node is named from inside `scope` (`None`: from the top).
     fn reference(&self, id: NodeId, scope: Option<NodeId>) -> String {
         let node = self.picture.node(id);
-        let Some(parent) = node.parent.filter(|_| self.built_in(node)) else { return self.names[id.index()].clone() };
+        let Some(parent) = node.parent.filter(|_| self.built_in(node)) else {
+            return self.names[id.index()].clone();
+        };
         let top = parent == NodeId::ROOT && !self.picture.root_is_drawn();
-        if scope == Some(parent) || top { "[H]".to_owned() } else { format!("{}[H]", self.names[parent.index()]) }
+        if scope == Some(parent) || top {
+            "[H]".to_owned()
+        } else {
+            format!("{}[H]", self.names[parent.index()])
+        }
     }
 }
 
 /// PlantUML refuses transitions that cross the border of a `--` region; such regions are drawn as dashed states instead.
 fn separable(picture: &Picture, parallel: &Node) -> bool {
-    let region_of = |id: NodeId| picture.states(parallel.id).find(|r| picture.contains(r.id, id)).map(|r| r.id);
+    let region_of =
+        |id: NodeId| picture.states(parallel.id).find(|r| picture.contains(r.id, id)).map(|r| r.id);
     let transitions = picture.edges.iter().flat_map(|e| e.targets.iter().map(move |t| (e.source, *t)));
-    let defaults = picture.nodes.iter().filter(|s| s.is_history()).flat_map(|s| s.initial.iter().map(move |t| (s.id, *t)));
+    let defaults = picture
+        .nodes
+        .iter()
+        .filter(|s| s.is_history())
+        .flat_map(|s| s.initial.iter().map(move |t| (s.id, *t)));
     transitions.chain(defaults).all(|(a, b)| region_of(a) == region_of(b))
 }
 
@@ -173,7 +190,8 @@ fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '"' | '\\' | '<' | '>' | '~' | '%' | '$' | '!' | '\'' | '`' | '|' | '@' | '#' | '^' | '&' | '{' | '}' => {
+            '"' | '\\' | '<' | '>' | '~' | '%' | '$' | '!' | '\'' | '`' | '|' | '@' | '#' | '^' | '&'
+            | '{' | '}' => {
                 out.push_str(&format!("<U+{:04X}>", c as u32));
             }
             // Doubled, these are markup: bold, italics, underline, strike, headings, links.

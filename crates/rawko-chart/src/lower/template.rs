@@ -155,7 +155,8 @@ impl<'a> Lowering<'a> {
             && self.parse(text).is_ok_and(|ast| language::is_rooted(&ast));
         if rooted {
             let place = locate(self.text, span, text, 0..text.len());
-            let message = format!("`{}` reads like an expression, but initial values are plain data", brief(text));
+            let message =
+                format!("`{}` reads like an expression, but initial values are plain data", brief(text));
             self.report(
                 Finding::new(LOOKS_LIKE_EXPRESSION, Severity::Warning, place, message)
                     .help("start with `null` and assign it in the chart's `entry`"),

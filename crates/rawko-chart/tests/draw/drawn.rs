@@ -46,7 +46,8 @@ impl Drawn {
         if root.attribute("role") != Some("img") || !root.children().any(|c| c.has_tag_name("title")) {
             return Err("no role or title".into());
         }
-        let view: Vec<f64> = root.attribute("viewBox").unwrap().split(' ').map(|v| v.parse().unwrap()).collect();
+        let view: Vec<f64> =
+            root.attribute("viewBox").unwrap().split(' ').map(|v| v.parse().unwrap()).collect();
         let mut drawn = Drawn {
             states: Vec::new(),
             arrows: Vec::new(),
@@ -154,7 +155,8 @@ impl Drawn {
     fn labels_apart(&self, out: &mut Vec<String>) {
         for (i, (of, label)) in self.labels.iter().enumerate() {
             for state in &self.states {
-                let solid = if state.group && !state.region { Rect { h: 26.0, ..state.rect } } else { state.rect };
+                let solid =
+                    if state.group && !state.region { Rect { h: 26.0, ..state.rect } } else { state.rect };
                 if !state.region && overlap(*label, solid) {
                     out.push(format!("the label of {of} lies over `{}`", state.path));
                 }
@@ -199,7 +201,8 @@ fn rect(node: Node<'_, '_>) -> Option<Rect> {
 fn points(path: &str) -> Vec<(f64, f64)> {
     let mut out = Vec::new();
     for part in path.split(['M', 'L']).filter(|p| !p.is_empty()) {
-        let numbers: Vec<f64> = part.split([' ', 'Q', 'Z', 'V', 'H']).filter_map(|n| n.parse().ok()).collect();
+        let numbers: Vec<f64> =
+            part.split([' ', 'Q', 'Z', 'V', 'H']).filter_map(|n| n.parse().ok()).collect();
         if let [x, y, ..] = numbers[..] {
             out.push((x, y));
         }
@@ -219,13 +222,19 @@ fn overlap(a: Rect, b: Rect) -> bool {
 
 fn holds(a: Rect, b: Rect) -> bool {
     let slack = 0.5;
-    a.x - slack <= b.x && a.y - slack <= b.y && a.x + a.w + slack >= b.x + b.w && a.y + a.h + slack >= b.y + b.h
+    a.x - slack <= b.x
+        && a.y - slack <= b.y
+        && a.x + a.w + slack >= b.x + b.w
+        && a.y + a.h + slack >= b.y + b.h
 }
 
 fn on_border(rect: Rect, (x, y): (f64, f64)) -> bool {
     let slack = 1.0;
     let near = |a: f64, b: f64| (a - b).abs() <= slack;
-    let within = x >= rect.x - slack && x <= rect.x + rect.w + slack && y >= rect.y - slack && y <= rect.y + rect.h + slack;
+    let within = x >= rect.x - slack
+        && x <= rect.x + rect.w + slack
+        && y >= rect.y - slack
+        && y <= rect.y + rect.h + slack;
     let edge = near(x, rect.x) || near(x, rect.x + rect.w) || near(y, rect.y) || near(y, rect.y + rect.h);
     within && edge
 }

@@ -37,7 +37,8 @@ pub(crate) fn walkthroughs() -> Vec<(String, Chart)> {
 
 pub(crate) fn compile(name: &str, text: &str) -> Chart {
     let loaded = load(&Source::new(name, text), &Registry::default());
-    let fatal: Vec<_> = loaded.findings.iter().filter(|f| f.severity == Severity::Fatal).map(|f| &f.message).collect();
+    let fatal: Vec<_> =
+        loaded.findings.iter().filter(|f| f.severity == Severity::Fatal).map(|f| &f.message).collect();
     loaded.chart.unwrap_or_else(|| panic!("{name}: {fatal:?}"))
 }
 

@@ -58,7 +58,9 @@ pub(crate) enum Part {
 
 pub(crate) fn writing(picture: &Picture, node: &Node) -> Writing {
     match node.kind {
-        NodeKind::History(_) => Writing { width: HISTORY, height: HISTORY, bar: HISTORY, ..Writing::default() },
+        NodeKind::History(_) => {
+            Writing { width: HISTORY, height: HISTORY, bar: HISTORY, ..Writing::default() }
+        }
         NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => boxed(picture, node),
     }
 }

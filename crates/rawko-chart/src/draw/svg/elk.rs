@@ -13,7 +13,11 @@ use crate::draw::picture::Node;
 
 /// The children of `scope`, and `scope` itself where it has a box. `block` gives the composites that are laid out
 /// already. `None` when ELK refuses; the caller then falls back to the plain layout.
-pub(crate) fn layout(plan: &Plan<'_>, scope: NodeId, block: impl Fn(NodeId) -> Option<Layout>) -> Option<Layout> {
+pub(crate) fn layout(
+    plan: &Plan<'_>,
+    scope: NodeId,
+    block: impl Fn(NodeId) -> Option<Layout>,
+) -> Option<Layout> {
     let mut graph = Graph { plan, scope, blocks: BTreeMap::new() };
     graph.find_blocks(scope, &block);
     let tries = PLACEMENTS.iter().filter_map(|placement| graph.lay_out(placement));
@@ -67,7 +71,8 @@ impl Graph<'_> {
     fn sees(&self, arrow: &Arrow) -> bool {
         let picture = self.plan.picture;
         let visible = |id: NodeId| {
-            picture.contains(self.scope, id) && !self.blocks.keys().any(|b| *b != id && picture.contains(*b, id))
+            picture.contains(self.scope, id)
+                && !self.blocks.keys().any(|b| *b != id && picture.contains(*b, id))
         };
         let from = match arrow.from {
             End::Node(id) => visible(id),
@@ -99,9 +104,15 @@ impl Graph<'_> {
         let region = self.plan.picture.is_region(node.id);
         let side = if region { 10.0 } else { 18.0 };
         let mut options = options(node);
-        options.insert("elk.padding".into(), json!(format!("[top={},left={side},bottom={side},right={side}]", writing.height + 14.0)));
+        options.insert(
+            "elk.padding".into(),
+            json!(format!("[top={},left={side},bottom={side},right={side}]", writing.height + 14.0)),
+        );
         options.insert("elk.nodeSize.constraints".into(), json!("MINIMUM_SIZE"));
-        options.insert("elk.nodeSize.minimum".into(), json!(format!("({},{})", writing.width, writing.height + 30.0)));
+        options.insert(
+            "elk.nodeSize.minimum".into(),
+            json!(format!("({},{})", writing.width, writing.height + 30.0)),
+        );
         if region {
             options.insert("elk.alignment".into(), json!("TOP"));
         }
@@ -201,7 +212,12 @@ fn route(edge: &Value) -> Option<Route> {
 }
 
 fn rect(value: &Value) -> Option<Rect> {
-    Some(Rect { x: number(&value["x"])?, y: number(&value["y"])?, w: number(&value["width"])?, h: number(&value["height"])? })
+    Some(Rect {
+        x: number(&value["x"])?,
+        y: number(&value["y"])?,
+        w: number(&value["width"])?,
+        h: number(&value["height"])?,
+    })
 }
 
 fn point(value: &Value) -> Option<Point> {

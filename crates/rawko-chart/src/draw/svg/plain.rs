@@ -28,11 +28,15 @@ pub(crate) fn place(plan: &Plan<'_>, id: NodeId, inside: impl Fn(NodeId) -> Layo
         cursor.y += DOT + 26.0;
     }
     for child in &node.children {
-        let block = if plan.picture.node(*child).is_composite() { inside(*child) } else { leaf(plan, *child) };
-        let (x, y) = if positioned(plan, id) { at(plan, id, *child, (side, top)) } else { (cursor.x, cursor.y) };
+        let block =
+            if plan.picture.node(*child).is_composite() { inside(*child) } else { leaf(plan, *child) };
+        let (x, y) =
+            if positioned(plan, id) { at(plan, id, *child, (side, top)) } else { (cursor.x, cursor.y) };
         match node.kind {
             NodeKind::Parallel => cursor.x += block.width + REGION_GAP,
-            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => cursor.y += block.height + COLUMN_GAP,
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => {
+                cursor.y += block.height + COLUMN_GAP
+            }
         }
         out.absorb(&block, x, y);
     }

@@ -33,7 +33,9 @@ fn right_edge(layout: &Layout) -> f64 {
 fn ends(layout: &Layout, arrow: &Arrow) -> Option<(Rect, Rect)> {
     let from = match arrow.from {
         End::Node(id) => layout.rects[id.index()]?,
-        End::Dot(id) => layout.dots[id.index()].map(|(x, y)| Rect { x: x - 5.0, y: y - 5.0, w: 10.0, h: 10.0 })?,
+        End::Dot(id) => {
+            layout.dots[id.index()].map(|(x, y)| Rect { x: x - 5.0, y: y - 5.0, w: 10.0, h: 10.0 })?
+        }
     };
     Some((from, layout.rects[arrow.to.index()]?))
 }
@@ -62,7 +64,10 @@ fn detour(arrow: &Arrow, from: Rect, to: Rect, lane: &mut f64) -> Route {
     *lane += width + LANE_GAP;
     let (mut y1, mut y2) = (from.center().1, to.center().1);
     if from == to || (y1 - y2).abs() < height + 12.0 {
-        (y1, y2) = (y1 + (height / 2.0 + 7.0).min(from.h / 2.0 - 2.0), y2 - (height / 2.0 + 7.0).min(to.h / 2.0 - 2.0));
+        (y1, y2) = (
+            y1 + (height / 2.0 + 7.0).min(from.h / 2.0 - 2.0),
+            y2 - (height / 2.0 + 7.0).min(to.h / 2.0 - 2.0),
+        );
     }
     let points = vec![(from.right(), y1), (x, y1), (x, y2), (to.right(), y2)];
     let label = arrow.label.as_ref().map(|l| centered((x, (y1 + y2) / 2.0), l.width, l.height));
@@ -80,7 +85,11 @@ fn opposite(plan: &Plan<'_>, at: usize) -> bool {
 }
 
 fn leaves<'a>(plan: &'a Plan<'_>, layout: &'a Layout) -> impl Iterator<Item = Rect> + 'a {
-    plan.picture.nodes.iter().filter(|s| !s.is_composite()).filter_map(|s| layout.rects[NodeId(s.id.0).index()])
+    plan.picture
+        .nodes
+        .iter()
+        .filter(|s| !s.is_composite())
+        .filter_map(|s| layout.rects[NodeId(s.id.0).index()])
 }
 
 fn labels(layout: &Layout) -> impl Iterator<Item = Rect> + '_ {
@@ -107,7 +116,9 @@ fn border(rect: Rect, inside: Point, outside: Point) -> Option<Point> {
 pub(crate) fn crosses(a: Point, b: Point, rect: Rect) -> bool {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
-    for (p, q) in [(-dx, a.0 - rect.x), (dx, rect.right() - a.0), (-dy, a.1 - rect.y), (dy, rect.bottom() - a.1)] {
+    for (p, q) in
+        [(-dx, a.0 - rect.x), (dx, rect.right() - a.0), (-dy, a.1 - rect.y), (dy, rect.bottom() - a.1)]
+    {
         if p == 0.0 {
             if q < 0.0 {
                 return false;

@@ -43,7 +43,8 @@ pub(crate) fn wrap(text: &str, size: f64, width_max: f64, lines_max: usize) -> V
         }
     }
     lines.push(line);
-    let mut lines: Vec<String> = lines.into_iter().map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect();
+    let mut lines: Vec<String> =
+        lines.into_iter().map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect();
     if lines.len() > lines_max {
         lines.truncate(lines_max);
         if let Some(last) = lines.last_mut() {
