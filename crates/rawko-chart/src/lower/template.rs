@@ -105,7 +105,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn data_template(&mut self, text: &str, span: Span) -> Template {
-        let parsed = if could_be_rooted(text) || self.mentions_local(text) { self.parse(text).ok() } else { None };
+        let parsed =
+            if could_be_rooted(text) || self.mentions_local(text) { self.parse(text).ok() } else { None };
         match parsed {
             Some(ast) if language::is_rooted(&ast) || self.mentions_local(text) => {
                 if ROOTS.contains(&text.trim()) {
@@ -225,7 +226,9 @@ fn compose(view: View<'_>, out: &mut String) {
             out.push(']');
         }
         Data::Map { .. } => compose_map(view, out),
-        Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => out.push_str(&to_value(view).to_string()),
+        Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => {
+            out.push_str(&to_value(view).to_string())
+        }
     }
 }
 
