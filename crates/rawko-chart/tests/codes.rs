@@ -142,3 +142,17 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     }
     found
 }
+
+/// `docs/reference/findings.md` is made from the register.
+#[test]
+fn the_index_lists_every_code() {
+    let mut index = String::from(
+        "# Findings\n\nEverything `rawko check` can tell you. **Fatal**: there is no chart to run. **Error**: fails `check`, but the\n\
+         chart can run. **Warning**: worth knowing; fails `check --strict`. A code comes in the severity given here at worst.\n\n\
+         | Code | Severity | Meaning |\n|---|---|---|\n",
+    );
+    for code in ALL {
+        index += &format!("| [{0}](../errors/{0}.md) | {1:?} | {2} |\n", code.slug(), code.severity, code.summary);
+    }
+    expect_test::expect_file![here().join("../../docs/reference/findings.md")].assert_eq(&index);
+}
