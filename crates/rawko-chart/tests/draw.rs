@@ -10,12 +10,16 @@
 
 #[path = "draw/drawn.rs"]
 mod drawn;
+#[path = "draw/random.rs"]
+mod random;
 #[path = "draw/support.rs"]
 mod support;
 
 use drawn::Drawn;
 use expect_test::expect_file;
+use proptest::prelude::*;
 use rawko_chart::draw::{self, SvgOptions, Theme};
+use rawko_chart::{Registry, Source, load};
 use rawko_core::{Chart, NodeId, TransitionId};
 use support::{compile, fixtures, folder, walkthroughs};
 
@@ -35,6 +39,18 @@ fn text_formats_are_as_written_beside_the_charts() {
 fn every_picture_shows_everything_and_nothing_overlaps() {
     for (name, chart) in fixtures().into_iter().chain(walkthroughs()) {
         check(&name, &chart);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn any_chart_can_be_drawn(recipe in random::recipe()) {
+        let text = random::chart(&recipe);
+        // Some random charts are no charts (a history node as the only child); those are not for drawing.
+        if let Some(chart) = load(&Source::new("random", text.as_str()), &Registry::default()).chart {
+            check(&text, &chart);
+        }
     }
 }
 

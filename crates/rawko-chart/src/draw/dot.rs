@@ -70,7 +70,9 @@ impl<'a> Writer<'a> {
         }
         for child in parent.children.iter().map(|c| picture.node(*c)).filter(|c| c.is_history()) {
             for target in &child.initial {
-                self.arrow(child.id, *target, "style=dashed", depth);
+                let label =
+                    child.initial_label().map_or_else(String::new, |l| format!(", label=\"{}\"", quote(&l)));
+                self.arrow(child.id, *target, &format!("style=dashed{label}"), depth);
             }
         }
     }
@@ -116,8 +118,8 @@ impl<'a> Writer<'a> {
     fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
         let from = format!("{}.initial", self.name(parent.id));
         let mut attributes = Vec::new();
-        if !parent.initial_actions.is_empty() {
-            attributes.push(format!("label=\"/ {}\"", quote(&parent.initial_actions.join(", "))));
+        if let Some(label) = parent.initial_label() {
+            attributes.push(format!("label=\"{}\"", quote(&label)));
         }
         if self.picture.node(target).is_composite() {
             attributes.push(format!("lhead=\"cluster_{}\"", self.name(target)));

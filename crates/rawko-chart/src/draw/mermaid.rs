@@ -49,7 +49,7 @@ impl<'a> Writer<'a> {
             self.simple(child, depth);
         }
         for target in &parent.initial {
-            self.initial(parent, *target, depth);
+            self.initial("[*]", parent, *target, depth);
         }
         // Edges that cross a border come after the blocks: mermaid puts a state where it sees it first.
         self.edges_where(depth, |e, t| local(picture, parent, e, t));
@@ -133,15 +133,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
-        let actions = parent.initial_actions.join(", ");
-        let label = if actions.is_empty() {
-            String::new()
-        } else {
-            format!(" : {}", escape(&format!("/ {actions}")))
-        };
+    /// The arrow to where a state starts: from `[*]`, or from a history node to its default.
+    fn initial(&mut self, from: &str, node: &Node, target: NodeId, depth: usize) {
+        let label = node.initial_label().map_or_else(String::new, |l| format!(" : {}", escape(&l)));
         let name = self.name(target);
-        self.line(depth, &format!("[*] --> {name}{label}"));
+        self.line(depth, &format!("{from} --> {name}{label}"));
     }
 
     /// What follows from the state's kind: a final state ends, a history node has its default.
@@ -151,8 +147,7 @@ impl<'a> Writer<'a> {
             NodeKind::Final => self.line(depth, &format!("{name} --> [*]")),
             NodeKind::History(_) => {
                 for target in &node.initial {
-                    let target = self.name(*target);
-                    self.line(depth, &format!("{name} --> {target}"));
+                    self.initial(&name, node, *target, depth);
                 }
             }
             NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel => {}

@@ -3,6 +3,8 @@
 
 use rawko_core::{Chart, Docs, HistoryVariant, NodeId, NodeInfo, NodeKind, TransitionId, TransitionInfo};
 
+use super::color::color;
+
 /// A chart as a drawing sees it. `nodes` and `edges` are indexed by `NodeId` and `TransitionId`.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
@@ -175,6 +177,11 @@ impl Node {
         }
     }
 
+    /// What is written on the arrow to where the node starts.
+    pub(crate) fn initial_label(&self) -> Option<String> {
+        (!self.initial_actions.is_empty()).then(|| format!("/ {}", self.initial_actions.join(", ")))
+    }
+
     /// `H` or `H*` for history nodes.
     pub(crate) fn history_mark(&self) -> Option<&'static str> {
         match self.kind {
@@ -265,65 +272,4 @@ fn one_line(text: &str) -> String {
     let spaced: String =
         text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
     spaced.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-/// A colour every format understands: `#rgb`, `#rrggbb` or a plain name; anything else is not drawn.
-fn color(text: &str) -> Option<String> {
-    let text = text.trim();
-    if let Some(hex) = text.strip_prefix('#') {
-        let full = match hex.len() {
-            3 => hex.chars().flat_map(|c| [c, c]).collect::<String>(),
-            6 => hex.to_owned(),
-            _ => return None,
-        };
-        return full
-            .chars()
-            .all(|c| c.is_ascii_hexdigit())
-            .then(|| format!("#{}", full.to_ascii_lowercase()));
-    }
-    named_color(&text.to_ascii_lowercase()).map(str::to_owned)
-}
-
-/// The names people use; the tools disagree about the longer lists, so each becomes its number.
-fn named_color(name: &str) -> Option<&'static str> {
-    const NAMES: &[(&str, &str)] = &[
-        ("black", "#000000"),
-        ("blue", "#0000ff"),
-        ("brown", "#a52a2a"),
-        ("coral", "#ff7f50"),
-        ("crimson", "#dc143c"),
-        ("cyan", "#00ffff"),
-        ("gold", "#ffd700"),
-        ("gray", "#808080"),
-        ("green", "#008000"),
-        ("grey", "#808080"),
-        ("indigo", "#4b0082"),
-        ("lightblue", "#add8e6"),
-        ("lightgray", "#d3d3d3"),
-        ("lightgreen", "#90ee90"),
-        ("lightgrey", "#d3d3d3"),
-        ("lime", "#00ff00"),
-        ("magenta", "#ff00ff"),
-        ("maroon", "#800000"),
-        ("navy", "#000080"),
-        ("olive", "#808000"),
-        ("orange", "#ffa500"),
-        ("orchid", "#da70d6"),
-        ("pink", "#ffc0cb"),
-        ("plum", "#dda0dd"),
-        ("purple", "#800080"),
-        ("red", "#ff0000"),
-        ("salmon", "#fa8072"),
-        ("silver", "#c0c0c0"),
-        ("skyblue", "#87ceeb"),
-        ("steelblue", "#4682b4"),
-        ("tan", "#d2b48c"),
-        ("teal", "#008080"),
-        ("tomato", "#ff6347"),
-        ("turquoise", "#40e0d0"),
-        ("violet", "#ee82ee"),
-        ("white", "#ffffff"),
-        ("yellow", "#ffff00"),
-    ];
-    NAMES.iter().find(|(n, _)| *n == name).map(|(_, hex)| *hex)
 }

@@ -36,7 +36,8 @@ impl<'a> Writer<'a> {
 
     fn inside(&mut self, parent: &'a Node, depth: usize) {
         for target in &parent.initial {
-            self.initial(parent, *target, depth);
+            let target = self.reference(*target, Some(parent.id));
+            self.initial("[*]", parent, &target, depth);
         }
         let picture = self.picture;
         for child in parent.children.iter().map(|c| picture.node(*c)) {
@@ -110,15 +111,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
-        let actions = parent.initial_actions.join(", ");
-        let label = if actions.is_empty() {
-            String::new()
-        } else {
-            format!(" : {}", escape(&format!("/ {actions}")))
-        };
-        let target = self.reference(target, Some(parent.id));
-        self.line(depth, &format!("[*] --> {target}{label}"));
+    /// The arrow to where a state starts: from `[*]`, or from a history node to its default.
+    fn initial(&mut self, from: &str, node: &Node, target: &str, depth: usize) {
+        let label = node.initial_label().map_or_else(String::new, |l| format!(" : {}", escape(&l)));
+        self.line(depth, &format!("{from} --> {target}{label}"));
     }
 
     /// `[H]` has no name of its own: a mention inside its parent makes it appear.
@@ -131,7 +127,7 @@ impl<'a> Writer<'a> {
         let mark = self.reference(node.id, node.parent);
         for target in &node.initial {
             let target = self.reference(*target, node.parent);
-            self.line(depth, &format!("{mark} --> {target}"));
+            self.initial(&mark, node, &target, depth);
         }
     }
 
@@ -172,8 +168,12 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// PlantUML refuses transitions that cross the border of a `--` region; such regions are drawn as dashed states instead.
+/// PlantUML refuses transitions that cross the border of a `--` region, and has no place for a history node between
+/// regions; such regions are drawn as dashed states instead.
 fn separable(picture: &Picture, parallel: &Node) -> bool {
+    if parallel.children.iter().any(|c| picture.node(*c).is_history()) {
+        return false;
+    }
     let region_of =
         |id: NodeId| picture.states(parallel.id).find(|r| picture.contains(r.id, id)).map(|r| r.id);
     let transitions = picture.edges.iter().flat_map(|e| e.targets.iter().map(move |t| (e.source, *t)));

@@ -133,7 +133,29 @@ impl Graph<'_> {
             let rect = out.rects[id.index()]?;
             out.absorb(block, rect.x, rect.y);
         }
+        self.mend(&mut out);
         Some(out)
+    }
+
+    /// ELK sometimes lets an arrow begin or end beside the composite it belongs to: the loose end is brought back.
+    fn mend(&self, out: &mut Layout) {
+        for (arrow, route) in self.plan.arrows.iter().zip(&mut out.routes) {
+            if let Some(rect) = self.composite(arrow.from, &out.rects) {
+                attach(&mut route.points, rect);
+            }
+            if let Some(rect) = self.composite(End::Node(arrow.to), &out.rects) {
+                route.points.reverse();
+                attach(&mut route.points, rect);
+                route.points.reverse();
+            }
+        }
+    }
+
+    fn composite(&self, end: End, rects: &[Option<Rect>]) -> Option<Rect> {
+        match end {
+            End::Node(id) if self.plan.picture.node(id).is_composite() => rects[id.index()],
+            End::Node(_) | End::Dot(_) => None,
+        }
     }
 }
 
@@ -209,6 +231,24 @@ fn route(edge: &Value) -> Option<Route> {
     points.push(point(&section["endPoint"])?);
     let label = edge["labels"].as_array().and_then(|l| l.first()).and_then(rect);
     Some(Route { points, label })
+}
+
+/// Moves a route's beginning onto the top or bottom side of `rect` if it is beside it: by moving the vertical piece it
+/// begins with, or with a small step where that piece is all there is.
+fn attach(points: &mut Vec<Point>, rect: Rect) {
+    let Some(&(x, y)) = points.first() else { return };
+    if x >= rect.x - 0.5 && x <= rect.right() + 0.5 {
+        return;
+    }
+    let inside = x.clamp(rect.x + 8.0, rect.right() - 8.0);
+    let run = points.iter().take_while(|p| (p.0 - x).abs() < 0.5).count();
+    if run == 2 && points.len() > 2 {
+        points[0].0 = inside;
+        points[1].0 = inside;
+        return;
+    }
+    let away = points.get(1).map_or(0.0, |p| (p.1 - y).signum() * 6.0);
+    points.splice(0..1, [(inside, y), (inside, y + away), (x, y + away)]);
 }
 
 fn rect(value: &Value) -> Option<Rect> {

@@ -52,10 +52,10 @@ pub(crate) fn head(points: &[Point]) -> Option<String> {
 /// The route cut short, so that the line does not show beside the arrowhead's tip.
 pub(crate) fn before_head(points: &[Point]) -> Vec<Point> {
     let mut points = points.to_vec();
-    if let [.., from, tip] = points.as_mut_slice() {
-        if distance(*from, *tip) > 6.0 {
-            *tip = toward(*tip, *from, 5.0);
-        }
+    if let [.., from, tip] = points.as_mut_slice()
+        && distance(*from, *tip) > 6.0
+    {
+        *tip = toward(*tip, *from, 5.0);
     }
     points
 }

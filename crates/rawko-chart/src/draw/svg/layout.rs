@@ -164,8 +164,7 @@ fn arrows(picture: &Picture) -> Vec<Arrow> {
         } else {
             (ArrowKind::Initial, End::Dot(node.id))
         };
-        let label = (!node.initial_actions.is_empty())
-            .then(|| plain_label(&format!("/ {}", node.initial_actions.join(", "))));
+        let label = node.initial_label().map(|l| plain_label(&l));
         arrows.extend(node.initial.iter().map(|to| Arrow { kind, from, to: *to, label: label.clone() }));
     }
     for (at, edge) in picture.edges.iter().enumerate() {

@@ -6,6 +6,7 @@ mod boxes;
 mod elk;
 mod geometry;
 mod layout;
+mod loops;
 mod paint;
 mod plain;
 mod states;
@@ -34,7 +35,8 @@ pub struct SvgOptions<'a> {
 const MARGIN: f64 = 16.0;
 
 pub(crate) fn write(picture: &Picture, options: &SvgOptions<'_>) -> String {
-    let plan = Plan::of(picture);
+    let picture = loops::listed(picture);
+    let plan = Plan::of(&picture);
     let mut layout = arrange(&plan, NodeId::ROOT);
     straight::route_rest(&plan, &mut layout);
     layout.trim(MARGIN);

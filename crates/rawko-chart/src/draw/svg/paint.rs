@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use rawko_core::NodeId;
-
 use super::SvgOptions;
 use super::boxes::{LabelBox, Part};
 use super::geometry::{before_head, head, n, path};
@@ -148,9 +146,4 @@ fn class(part: Part) -> &'static str {
         Part::Guard => "guard",
         Part::Actions => "actions",
     }
-}
-
-/// Whether a node is among the ones an option names.
-pub(crate) fn named(list: &[NodeId], id: NodeId) -> bool {
-    list.contains(&id)
 }

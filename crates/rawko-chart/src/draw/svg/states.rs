@@ -9,7 +9,6 @@ use super::SvgOptions;
 use super::boxes::{LINE, PAD, RING, TITLE_LINE, Written};
 use super::geometry::n;
 use super::layout::{Layout, Plan, Rect};
-use super::paint::named;
 use super::straight::crosses;
 use super::text::{TITLE, escape, width};
 use crate::draw::color::readable_on;
@@ -126,15 +125,15 @@ impl States<'_> {
         let _ =
             write!(out, "<circle class=\"box\" cx=\"{}\" cy=\"{}\" r=\"{}\"/>", n(x), n(y), n(rect.w / 2.0));
         let mark = node.history_mark().unwrap_or("H");
-        let _ = write!(out, "<text class=\"mark\" x=\"{}\" y=\"{}\">{mark}</text></g>\n", n(x), n(y + 4.3));
+        let _ = writeln!(out, "<text class=\"mark\" x=\"{}\" y=\"{}\">{mark}</text></g>", n(x), n(y + 4.3));
     }
 
     fn begin(&self, out: &mut String, node: &Node, class: &str) {
         let mut classes = format!("state {class}");
-        if named(self.options.active, node.id) {
+        if self.options.active.contains(&node.id) {
             classes.push_str(" active");
         }
-        if named(self.options.uncovered_nodes, node.id) {
+        if self.options.uncovered_nodes.contains(&node.id) {
             classes.push_str(" uncovered");
         }
         let (name, path) = (&self.names[node.id.index()], escape(&node.path));
