@@ -2,6 +2,8 @@
 //! a JSON object a line. `cargo xtask bench` runs it beside the other peers' programs.
 
 mod charts;
+mod load;
+mod rawko;
 mod report;
 mod statig;
 mod table;
@@ -18,6 +20,8 @@ fn main() -> Result<()> {
     let workload = words.next().context("which workload? w1 w2 w3 w4 w4b w5 w6 w7")?;
     let n = words.next().map(str::parse).transpose().context("N is a whole number")?;
     match peer {
+        "rawko" => rawko::run(workload, n),
+        "rawko-trace" => rawko::run_traced(workload, n),
         "table" => table::run(workload, n),
         "statig" => statig::run(workload, n),
         other => bail!("no peer {other} in this program"),
