@@ -1,14 +1,34 @@
 //! `cargo xtask COMMAND`: what maintainers run. Plain Rust, nothing to install; one module a command.
 
 mod bench;
+mod bless;
+mod run;
+mod test;
+#[cfg(test)]
+mod tidy;
+mod tools;
 
 use anyhow::{Result, bail};
 
+const COMMANDS: &str = "\
+cargo xtask test [--fast]   everything CI runs: tools, fmt, clippy, all tests (--fast: only the tests)
+cargo xtask tools           install what the tests need (Debian and npm packages, by name)
+cargo xtask bless           rewrite the goldens from what the code gives now
+cargo xtask bench --help    rawko beside its peers";
+
+#[expect(clippy::print_stdout, reason = "this is a terminal program")]
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.split_first() {
-        Some((command, rest)) if command == "bench" => bench::main(rest),
-        Some((command, _)) => bail!("no command {command}; there is: bench"),
-        None => bail!("which command? There is: bench"),
+    let Some((command, rest)) = arguments.split_first() else { bail!("which command?\n{COMMANDS}") };
+    match command.as_str() {
+        "bench" => bench::main(rest),
+        "test" => test::main(rest),
+        "tools" => tools::install(),
+        "bless" => bless::main(rest),
+        "help" | "--help" | "-h" => {
+            println!("{COMMANDS}");
+            Ok(())
+        }
+        other => bail!("no command `{other}`\n{COMMANDS}"),
     }
 }

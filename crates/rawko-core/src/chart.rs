@@ -1,10 +1,14 @@
-//! `Chart`: the compiled, immutable definition. Two halves: the tables a step runs on (`tables`), and what a person
-//! or a drawing wants to know (`NodeInfo`, `TransitionInfo`), which a step only touches when it is traced.
+//! `Chart`: the compiled, immutable definition. Two halves: the tables a step runs on ([`Tables`]), and what a person
+//! or a drawing wants to know ([`NodeInfo`], [`TransitionInfo`]), which a step only touches when it is traced.
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::blueprint::{Docs, NodeKind, Trigger, Unhandled};
+use crate::configuration::{Active, Configuration};
 use crate::ids::{NodeId, TransitionId};
+use crate::tables::Tables;
 use crate::value::Value;
 
 /// What there is to know of a state node.
@@ -37,7 +41,7 @@ pub struct NodeInfo {
 pub struct TransitionInfo {
     pub source: NodeId,
     pub trigger: Trigger,
-    /// `EVENT`, `always`, `after 24h`, `onDone`, `onError agent_task` … as a label says it.
+    /// `EVENT`, `always`, `after 24h`, `onDone`, `onError agent_task` … as a drawing says it.
     pub label: Arc<str>,
     pub guard: Option<Arc<str>>,
     pub targets: Option<Vec<NodeId>>,
@@ -52,49 +56,82 @@ pub struct Chart {
     pub(crate) id: Arc<str>,
     pub(crate) version: Arc<str>,
     pub(crate) hash: [u8; 16],
+    pub(crate) hash_hex: String,
     pub(crate) description: Option<String>,
     pub(crate) unhandled: Unhandled,
     pub(crate) microsteps_max: u32,
     pub(crate) nodes: Vec<NodeInfo>,
     pub(crate) transitions: Vec<TransitionInfo>,
+    pub(crate) by_path: FxHashMap<Arc<str>, NodeId>,
     pub(crate) context_names: Vec<Arc<str>>,
     pub(crate) context_initial: Vec<Value>,
+    pub(crate) context_declared: Vec<bool>,
+    pub(crate) tables: Tables,
 }
 
 impl Chart {
     pub fn id(&self) -> &str {
         &self.id
     }
+
     pub fn version(&self) -> &str {
         &self.version
     }
+
     pub fn hash(&self) -> [u8; 16] {
         self.hash
     }
+
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
+
     pub fn unhandled(&self) -> Unhandled {
         self.unhandled
     }
+
     /// All state nodes in document order; the first is the root.
     pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes.len() as u32).map(NodeId)
     }
+
     pub fn node(&self, id: NodeId) -> &NodeInfo {
         &self.nodes[id.index()]
     }
+
     pub fn transition_ids(&self) -> impl Iterator<Item = TransitionId> + use<> {
         (0..self.transitions.len() as u32).map(TransitionId)
     }
+
     pub fn transition(&self, id: TransitionId) -> &TransitionInfo {
         &self.transitions[id.index()]
     }
+
     /// The state node with this dotted path.
     pub fn find(&self, path: &str) -> Option<NodeId> {
-        self.node_ids().find(|id| &*self.node(*id).path == path)
+        self.by_path.get(path).copied()
     }
+
     pub fn context_names(&self) -> &[Arc<str>] {
         &self.context_names
+    }
+
+    /// The names of all events that some transition waits for by name, in the order they were written.
+    pub fn event_names(&self) -> impl Iterator<Item = &str> {
+        self.tables.events.names()
+    }
+
+    /// Whether `node` is `ancestor` or below it.
+    pub fn is_within(&self, node: NodeId, ancestor: NodeId) -> bool {
+        node >= ancestor && node <= self.tables.last[ancestor.index()]
+    }
+
+    pub fn active<'a>(&'a self, configuration: &'a Configuration) -> Active<'a> {
+        Active { frontier: configuration.frontier(), last: &self.tables.last }
+    }
+
+    /// Active leaf states as dotted paths in document order.
+    pub fn leaf_paths<'a>(&'a self, configuration: &'a Configuration) -> impl Iterator<Item = &'a str> + 'a {
+        configuration.frontier().iter().map(|node| &*self.node(*node).path)
     }
 }

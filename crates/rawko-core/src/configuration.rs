@@ -1,114 +1,86 @@
-//! `Configuration`: the set of active state nodes as a bitset. Charts of up to 128 nodes keep it inline, so that
-//! copying it before a step costs nothing.
+//! `Configuration`: the set of active state nodes. Kept as its *frontier* — the active nodes without an active child,
+//! in document order — because everything above the frontier is implied, and a step then costs what is active, not
+//! what the chart contains.
+//!
+//! Document order is preorder, so the subtree of a node is the contiguous range `node ..= last`. A node is active
+//! exactly when the frontier has a member in its range.
+
+use smallvec::SmallVec;
 
 use crate::ids::NodeId;
 
-const INLINE_WORDS: usize = 2;
-
-/// A set of state nodes of one chart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The active state nodes of one instance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    words: Words,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Words {
-    Inline([u64; INLINE_WORDS]),
-    Heap(Box<[u64]>),
+    frontier: SmallVec<[NodeId; 4]>,
 }
 
 impl Configuration {
-    /// An empty set with room for `nodes` state nodes.
-    pub fn empty(nodes: usize) -> Self {
-        let words = nodes.div_ceil(64);
-        if words <= INLINE_WORDS {
-            Self { words: Words::Inline([0; INLINE_WORDS]) }
+    /// The innermost active nodes in document order.
+    #[inline]
+    pub fn frontier(&self) -> &[NodeId] {
+        &self.frontier
+    }
+
+    pub(crate) fn from_frontier(frontier: impl IntoIterator<Item = NodeId>) -> Self {
+        let mut frontier: SmallVec<[NodeId; 4]> = frontier.into_iter().collect();
+        frontier.sort_unstable();
+        Self { frontier }
+    }
+
+    /// The frontier members below `first ..= last`.
+    #[inline]
+    pub(crate) fn within(&self, first: NodeId, last: NodeId) -> &[NodeId] {
+        // Nearly every configuration has a handful of members: a scan beats a search.
+        let start = self.frontier.iter().position(|node| *node >= first).unwrap_or(self.frontier.len());
+        let len = self.frontier[start..].iter().position(|node| *node > last).unwrap_or(self.frontier.len() - start);
+        &self.frontier[start..start + len]
+    }
+
+    /// `node` has been entered. Its parent is active; if the parent was frontier it no longer is.
+    #[inline]
+    pub(crate) fn enter(&mut self, node: NodeId, parent: Option<NodeId>) {
+        let at = self.frontier.iter().position(|other| *other > node).unwrap_or(self.frontier.len());
+        if at > 0 && Some(self.frontier[at - 1]) == parent {
+            self.frontier[at - 1] = node;
         } else {
-            Self { words: Words::Heap(vec![0; words].into()) }
+            self.frontier.insert(at, node);
         }
     }
 
+    /// `node`, a frontier member, has been exited. Its parent becomes frontier if no other child of it is active.
     #[inline]
-    fn words(&self) -> &[u64] {
-        match &self.words {
-            Words::Inline(words) => words,
-            Words::Heap(words) => words,
+    pub(crate) fn exit(&mut self, node: NodeId, parent: Option<NodeId>, parent_last: NodeId) {
+        let Some(at) = self.frontier.iter().position(|other| *other == node) else { return };
+        if let Some(parent) = parent {
+            let before = at > 0 && self.frontier[at - 1] > parent;
+            let after = self.frontier.get(at + 1).is_some_and(|other| *other <= parent_last);
+            if !before && !after {
+                self.frontier[at] = parent;
+                return;
+            }
         }
+        self.frontier.remove(at);
     }
+}
 
-    #[inline]
-    fn words_mut(&mut self) -> &mut [u64] {
-        match &mut self.words {
-            Words::Inline(words) => words,
-            Words::Heap(words) => words,
-        }
+/// A configuration with what is needed to ask it about any node.
+#[derive(Clone, Copy, Debug)]
+pub struct Active<'a> {
+    pub(crate) frontier: &'a [NodeId],
+    /// The last descendant of each node.
+    pub(crate) last: &'a [NodeId],
+}
+
+impl<'a> Active<'a> {
+    /// For evaluating expressions apart from a chart: `last[n]` is the last descendant of node `n`.
+    pub fn new(configuration: &'a Configuration, last: &'a [NodeId]) -> Self {
+        Self { frontier: &configuration.frontier, last }
     }
 
     #[inline]
     pub fn contains(&self, node: NodeId) -> bool {
-        self.words().get(node.index() / 64).is_some_and(|word| word >> (node.0 % 64) & 1 == 1)
-    }
-
-    #[inline]
-    pub fn insert(&mut self, node: NodeId) {
-        self.words_mut()[node.index() / 64] |= 1 << (node.0 % 64);
-    }
-
-    #[inline]
-    pub fn remove(&mut self, node: NodeId) {
-        self.words_mut()[node.index() / 64] &= !(1 << (node.0 % 64));
-    }
-
-    pub fn clear(&mut self) {
-        self.words_mut().fill(0);
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.words().iter().all(|word| *word == 0)
-    }
-
-    /// The members in document order.
-    pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.words().iter().enumerate().flat_map(|(index, word)| Bits { word: *word, base: index as u32 * 64 })
-    }
-
-    /// The members from `first` to `last` inclusive, last first: the order in which states are exited.
-    #[inline]
-    pub fn range_rev(&self, first: NodeId, last: NodeId, mut visit: impl FnMut(NodeId)) {
-        let (low, high) = (first.index() / 64, last.index() / 64);
-        let words = self.words();
-        for index in (low..=high.min(words.len().saturating_sub(1))).rev() {
-            let mut word = words[index];
-            if index == low {
-                word &= u64::MAX << (first.0 % 64);
-            }
-            if index == high {
-                word &= u64::MAX >> (63 - last.0 % 64);
-            }
-            while word != 0 {
-                let bit = 63 - word.leading_zeros();
-                word &= !(1 << bit);
-                visit(NodeId(index as u32 * 64 + bit));
-            }
-        }
-    }
-}
-
-struct Bits {
-    word: u64,
-    base: u32,
-}
-
-impl Iterator for Bits {
-    type Item = NodeId;
-
-    #[inline]
-    fn next(&mut self) -> Option<NodeId> {
-        if self.word == 0 {
-            return None;
-        }
-        let bit = self.word.trailing_zeros();
-        self.word &= self.word - 1;
-        Some(NodeId(self.base + bit))
+        let Some(last) = self.last.get(node.index()) else { return false };
+        self.frontier.iter().any(|member| *member >= node && member <= last)
     }
 }

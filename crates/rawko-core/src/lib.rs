@@ -3,11 +3,18 @@
 
 mod blueprint;
 mod chart;
+mod compile;
 mod configuration;
+pub mod duration;
 mod effect;
+mod entry_set;
 mod event;
 pub mod expr;
 mod ids;
+pub mod sim;
+mod snapshot;
+mod step;
+mod tables;
 mod value;
 mod world;
 
@@ -16,9 +23,12 @@ pub use blueprint::{
     InvokeSpec, NodeKind, NodeSpec, Retry, Template, TransitionSpec, Trigger, Unhandled,
 };
 pub use chart::{Chart, NodeInfo, TransitionInfo};
-pub use configuration::Configuration;
+pub use compile::{CompileError, NODES_MAX};
+pub use configuration::{Active, Configuration};
 pub use effect::{Effect, Invoke, Send, SendTarget};
 pub use event::{Event, NamedEvent};
 pub use ids::{InvokeId, NodeId, Slot, TransitionId};
+pub use snapshot::{Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose};
+pub use step::{Outcome, Refusal, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced};
 pub use value::{Map, Value};
 pub use world::{AgentEntry, Now, World};

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::configuration::Configuration;
+use crate::configuration::Active;
 use crate::event::NamedEvent;
 use crate::ids::{NodeId, Slot};
 use crate::value::Value;
@@ -71,7 +71,7 @@ pub struct Scope<'a> {
     pub input: &'a Value,
     pub now_ms: i64,
     pub world: &'a World,
-    pub configuration: &'a Configuration,
+    pub configuration: Active<'a>,
 }
 
 /// Why an evaluation failed: a fault of the data, which the chart hears as `error.execution`.

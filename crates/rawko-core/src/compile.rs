@@ -1,0 +1,399 @@
+//! Blueprint → [`Chart`]: numbers everything, lays the tables out, and works out every route that can be known at
+//! load, so that a step only follows indexes.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::blueprint::{Action, Blueprint, Delay, Docs, NodeKind, NodeSpec, Template, TransitionSpec, Trigger};
+use crate::chart::{Chart, NodeInfo, TransitionInfo};
+use crate::duration;
+use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
+use crate::ids::{NodeId, TransitionId};
+use crate::tables::{Events, Handler, Node, Range, Route, Tables, Timer, Transition};
+
+/// Why a blueprint is no chart. A reader reports these as findings of its own before it gets here; what is left are
+/// mistakes of whoever builds blueprints by hand.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    #[error("a chart needs at least one state below its root")]
+    Empty,
+    #[error("state `{0}` is compound but has no initial state")]
+    NoInitial(String),
+    #[error("state `{0}` refers to a state node that does not exist")]
+    UnknownNode(String),
+    #[error("state `{0}` is out of document order")]
+    NotPreorder(String),
+    #[error("state `{0}` starts in a history node that leads back to it")]
+    CircularHistory(String),
+    #[error("state `{0}` is a {1} but has child states")]
+    UnexpectedChildren(String, &'static str),
+    #[error("a chart may have at most {max} state nodes, this one has {found}")]
+    TooManyNodes { found: usize, max: usize },
+}
+
+/// More nodes than any chart a person or an agent can follow; keeps ids small.
+pub const NODES_MAX: usize = 1 << 20;
+
+impl Chart {
+    /// Compiles a blueprint.
+    pub fn compile(blueprint: Blueprint) -> Result<Chart, CompileError> {
+        check_shape(&blueprint.nodes)?;
+        let paths = paths(&blueprint.nodes);
+        let children = children(&blueprint.nodes);
+        let (nodes, transitions) = describe(&blueprint.nodes, &paths, &children);
+        let mut tables = Tables { last: last_descendants(&children), ..Tables::default() };
+        for (index, spec) in blueprint.nodes.into_iter().enumerate() {
+            lay_out(&mut tables, NodeId(index as u32), spec, &children);
+        }
+        tables.events.seal();
+        check_history(&tables, &paths)?;
+        fix_routes(&mut tables);
+        Ok(Chart {
+            id: blueprint.id.into(),
+            version: blueprint.version.into(),
+            hash: blueprint.hash,
+            hash_hex: blueprint.hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            description: blueprint.description,
+            unhandled: blueprint.unhandled,
+            microsteps_max: blueprint.microsteps_max,
+            by_path: paths.iter().cloned().zip((0..).map(NodeId)).collect::<FxHashMap<_, _>>(),
+            nodes,
+            transitions,
+            context_names: blueprint.context.iter().map(|key| Arc::clone(&key.name)).collect(),
+            context_declared: blueprint.context.iter().map(|key| key.declared).collect(),
+            context_initial: blueprint.context.into_iter().map(|key| key.initial).collect(),
+            tables,
+        })
+    }
+}
+
+fn check_shape(nodes: &[NodeSpec]) -> Result<(), CompileError> {
+    if nodes.len() < 2 {
+        return Err(CompileError::Empty);
+    }
+    if nodes.len() > NODES_MAX {
+        return Err(CompileError::TooManyNodes { found: nodes.len(), max: NODES_MAX });
+    }
+    // Preorder: each node's parent is on the chain of the node before it.
+    let mut chain: Vec<u32> = Vec::new();
+    for (index, spec) in nodes.iter().enumerate() {
+        match spec.parent {
+            None if index == 0 => {}
+            Some(parent) => {
+                while chain.last().is_some_and(|last| *last != parent.0) {
+                    chain.pop();
+                }
+                if chain.is_empty() {
+                    return Err(CompileError::NotPreorder(spec.key.clone()));
+                }
+                check_parent(&nodes[parent.index()])?;
+            }
+            None => return Err(CompileError::NotPreorder(spec.key.clone())),
+        }
+        chain.push(index as u32);
+        let in_range = |ids: &[NodeId]| ids.iter().all(|id| id.index() < nodes.len());
+        let targets_known = spec.transitions.iter().all(|t| t.targets.as_deref().is_none_or(in_range))
+            && spec.initial.as_ref().is_none_or(|initial| in_range(&initial.targets));
+        if !targets_known {
+            return Err(CompileError::UnknownNode(spec.key.clone()));
+        }
+        let no_initial = spec.initial.as_ref().is_none_or(|initial| initial.targets.is_empty());
+        if spec.kind == NodeKind::Compound && no_initial {
+            return Err(CompileError::NoInitial(spec.key.clone()));
+        }
+    }
+    Ok(())
+}
+
+fn check_parent(parent: &NodeSpec) -> Result<(), CompileError> {
+    let what = match parent.kind {
+        NodeKind::Compound | NodeKind::Parallel => return Ok(()),
+        NodeKind::Atomic => "atomic state",
+        NodeKind::Final => "final state",
+        NodeKind::History(_) => "history node",
+    };
+    Err(CompileError::UnexpectedChildren(parent.key.clone(), what))
+}
+
+/// A history node without a default falls back to its parent's initial; if that names the history node again there is
+/// nowhere to go.
+fn check_history(tables: &Tables, paths: &[Arc<str>]) -> Result<(), CompileError> {
+    for (index, node) in tables.nodes.iter().enumerate() {
+        if !matches!(node.kind, NodeKind::History(_)) {
+            continue;
+        }
+        let mut at = NodeId(index as u32);
+        for _ in 0..=tables.nodes.len() {
+            let here = tables.node(at);
+            if !matches!(here.kind, NodeKind::History(_)) {
+                break;
+            }
+            let next = match (&here.initial[..], here.parent) {
+                ([first, ..], _) => *first,
+                ([], Some(parent)) => match tables.node(parent).initial.first() {
+                    Some(first) => *first,
+                    None => break,
+                },
+                ([], None) => break,
+            };
+            if next == NodeId(index as u32) {
+                return Err(CompileError::CircularHistory(paths[index].to_string()));
+            }
+            at = next;
+        }
+    }
+    Ok(())
+}
+
+fn paths(nodes: &[NodeSpec]) -> Vec<Arc<str>> {
+    let mut paths: Vec<Arc<str>> = Vec::with_capacity(nodes.len());
+    for spec in nodes {
+        let path: Arc<str> = match spec.parent {
+            Some(parent) if parent != NodeId::ROOT => format!("{}.{}", paths[parent.index()], spec.key).into(),
+            Some(_) => spec.key.as_str().into(),
+            None => "".into(),
+        };
+        paths.push(path);
+    }
+    paths
+}
+
+fn children(nodes: &[NodeSpec]) -> Vec<Vec<NodeId>> {
+    let mut children = vec![Vec::new(); nodes.len()];
+    for (index, spec) in nodes.iter().enumerate() {
+        if let Some(parent) = spec.parent {
+            children[parent.index()].push(NodeId(index as u32));
+        }
+    }
+    children
+}
+
+fn last_descendants(children: &[Vec<NodeId>]) -> Vec<NodeId> {
+    let mut last: Vec<NodeId> = (0..children.len() as u32).map(NodeId).collect();
+    for index in (0..children.len()).rev() {
+        if let Some(child) = children[index].last() {
+            last[index] = last[child.index()];
+        }
+    }
+    last
+}
+
+fn describe(
+    specs: &[NodeSpec],
+    paths: &[Arc<str>],
+    children: &[Vec<NodeId>],
+) -> (Vec<NodeInfo>, Vec<TransitionInfo>) {
+    let mut transitions = Vec::new();
+    let nodes = specs
+        .iter()
+        .enumerate()
+        .map(|(index, spec)| {
+            transitions.extend(spec.transitions.iter().map(|t| describe_transition(NodeId(index as u32), spec, t)));
+            NodeInfo {
+                key: spec.key.as_str().into(),
+                name: spec.name.as_str().into(),
+                path: Arc::clone(&paths[index]),
+                kind: spec.kind,
+                parent: spec.parent,
+                children: children[index].clone(),
+                initial: spec.initial.as_ref().map(|initial| initial.targets.clone()).unwrap_or_default(),
+                initial_actions: spec.initial.as_ref().map(|i| labels(&i.actions)).unwrap_or_default(),
+                entry: labels(&spec.entry),
+                exit: labels(&spec.exit),
+                invokes: spec.invokes.iter().map(|i| (Arc::clone(&i.id), template_text(&i.src))).collect(),
+                docs: spec.docs.clone(),
+                policy: spec.policy.clone(),
+            }
+        })
+        .collect();
+    (nodes, transitions)
+}
+
+fn labels(actions: &[Action]) -> Vec<Arc<str>> {
+    actions.iter().map(|action| Arc::clone(&action.label)).collect()
+}
+
+fn template_text(template: &Template) -> Arc<str> {
+    match template {
+        Template::Literal(value) => value.to_string().into(),
+        Template::Expr(expr) => expr.text().into(),
+        Template::List(_) | Template::Map(_) => "…".into(),
+    }
+}
+
+fn describe_transition(source: NodeId, spec: &NodeSpec, transition: &TransitionSpec) -> TransitionInfo {
+    TransitionInfo {
+        source,
+        trigger: transition.trigger.clone(),
+        label: trigger_label(spec, &transition.trigger),
+        guard: transition.guard.as_ref().map(|guard| Arc::clone(&guard.text)),
+        targets: transition.targets.clone(),
+        reenter: transition.reenter,
+        actions: labels(&transition.actions),
+        docs: Docs { ..transition.docs.clone() },
+    }
+}
+
+fn trigger_label(spec: &NodeSpec, trigger: &Trigger) -> Arc<str> {
+    match trigger {
+        Trigger::Always => "always".into(),
+        Trigger::After(index) => match spec.timers.get(*index) {
+            Some(Delay::Millis(ms)) => format!("after {}", duration::format_ms(*ms)).into(),
+            Some(Delay::Expr(_, text)) => format!("after {text}").into(),
+            None => "after".into(),
+        },
+        Trigger::Event(name) => {
+            if name.strip_prefix("done.state.") == Some(&spec.name) {
+                return "onDone".into();
+            }
+            for (prefix, word) in [
+                ("done.invoke.", "onDone"),
+                ("error.invoke.", "onError"),
+                ("timeout.invoke.", "onTimeout"),
+            ] {
+                if let Some(id) = name.strip_prefix(prefix).filter(|id| spec.invokes.iter().any(|i| &*i.id == *id)) {
+                    return format!("{word} {id}").into();
+                }
+            }
+            name.as_str().into()
+        }
+    }
+}
+
+fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, children: &[Vec<NodeId>]) {
+    let first_transition = tables.transitions.len() as u32;
+    let triggers: Vec<Trigger> = spec.transitions.iter().map(|t| t.trigger.clone()).collect();
+    for transition in spec.transitions {
+        tables.transitions.push(Transition {
+            source: id,
+            guard: transition.guard,
+            // Until `fix_routes`, the targets wait here.
+            route: match transition.targets {
+                None => Route::Targetless,
+                Some(targets) => Route::ByHistory { targets: targets.into() },
+            },
+            reenter: transition.reenter,
+            actions: transition.actions.into(),
+        });
+    }
+    let numbered = || triggers.iter().zip(first_transition..).map(|(trigger, n)| (trigger, TransitionId(n)));
+    let handlers = lay_out_handlers(tables, numbered());
+    let always = push_candidates(
+        &mut tables.candidates,
+        numbered().filter(|(trigger, _)| **trigger == Trigger::Always).map(|(_, id)| id),
+    );
+    tables.any_always |= !always.is_empty();
+    let timers: Vec<Timer> = spec
+        .timers
+        .into_iter()
+        .enumerate()
+        .map(|(index, delay)| Timer {
+            delay,
+            candidates: numbered().filter(|(t, _)| **t == Trigger::After(index)).map(|(_, id)| id).collect(),
+        })
+        .collect();
+    let invokes =
+        Range { start: tables.invokes.len() as u32, end: (tables.invokes.len() + spec.invokes.len()) as u32 };
+    tables.invokes.extend(spec.invokes);
+    let is_history = matches!(spec.kind, NodeKind::History(_));
+    tables.any_history |= is_history;
+    let (initial, initial_actions) = spec.initial.map(|i| (i.targets, i.actions)).unwrap_or_default();
+    tables.nodes.push(Node {
+        parent: spec.parent,
+        kind: spec.kind,
+        handlers,
+        always,
+        has_timers: !timers.is_empty(),
+        invokes,
+        // History nodes are told apart below, once all kinds are known.
+        children: children[id.index()].clone().into(),
+        history: Box::default(),
+        entry: spec.entry.into(),
+        exit: spec.exit.into(),
+        initial: initial.into(),
+        initial_actions: initial_actions.into(),
+        timers: timers.into(),
+        output: spec.output,
+        done_event: format!("done.state.{}", spec.name).into(),
+    });
+}
+
+fn lay_out_handlers<'a>(
+    tables: &mut Tables,
+    transitions: impl Iterator<Item = (&'a Trigger, TransitionId)>,
+) -> Range {
+    let mut by_descriptor: Vec<(u32, Vec<TransitionId>)> = Vec::new();
+    for (trigger, id) in transitions {
+        let Trigger::Event(name) = trigger else { continue };
+        let descriptor = intern(&mut tables.events, name);
+        match by_descriptor.iter_mut().find(|(known, _)| *known == descriptor) {
+            Some((_, ids)) => ids.push(id),
+            None => by_descriptor.push((descriptor, vec![id])),
+        }
+    }
+    let start = tables.handlers.len() as u32;
+    for (descriptor, ids) in by_descriptor {
+        let candidates = push_candidates(&mut tables.candidates, ids.into_iter());
+        tables.handlers.push(Handler { descriptor, candidates });
+    }
+    Range { start, end: tables.handlers.len() as u32 }
+}
+
+fn intern(events: &mut Events, name: &str) -> u32 {
+    events.intern(name)
+}
+
+fn push_candidates(candidates: &mut Vec<TransitionId>, ids: impl Iterator<Item = TransitionId>) -> Range {
+    let start = candidates.len() as u32;
+    candidates.extend(ids);
+    Range { start, end: candidates.len() as u32 }
+}
+
+fn fix_routes(tables: &mut Tables) {
+    for index in 0..tables.nodes.len() {
+        let (history, children): (Vec<_>, Vec<_>) =
+            tables.nodes[index].children.iter().partition(|id| matches!(tables.node(**id).kind, NodeKind::History(_)));
+        tables.nodes[index].history = history.into();
+        tables.nodes[index].children = children.into();
+    }
+    for index in 0..tables.transitions.len() {
+        let Route::ByHistory { targets } = &tables.transitions[index].route else { continue };
+        let (domain, entries, by_history) = route(tables, &tables.transitions[index], targets, &NothingRecorded);
+        if !by_history {
+            let start = tables.entries.len() as u32;
+            tables.entries.extend(entries);
+            tables.transitions[index].route =
+                Route::Fixed { domain, entries: Range { start, end: tables.entries.len() as u32 } };
+        }
+    }
+}
+
+/// A transition's domain and what it enters; the last part tells whether a history node had a say in it.
+pub(crate) fn route<R: Recorded>(
+    tables: &Tables,
+    transition: &Transition,
+    targets: &[NodeId],
+    history: &R,
+) -> (NodeId, Vec<crate::tables::Entry>, bool) {
+    let mut set = EntrySet::new(tables, history);
+    let effective = set.effective_targets(targets);
+    let domain = domain(tables, transition, &effective);
+    let met = set.met_history;
+    let (entries, met_on_entry) = set.enter(targets, domain);
+    (domain, entries, met || met_on_entry)
+}
+
+/// The innermost node that stays active: the source itself unless it is left, else the least common ancestor, which
+/// may be a parallel (DESIGN section 3). The root is never left.
+fn domain(tables: &Tables, transition: &Transition, targets: &[NodeId]) -> NodeId {
+    let source = transition.source;
+    if !transition.reenter && targets.iter().all(|target| tables.is_within(*target, source)) {
+        return source;
+    }
+    tables
+        .ancestors(source)
+        .find(|ancestor| targets.iter().all(|target| *target != *ancestor && tables.is_within(*target, *ancestor)))
+        .unwrap_or(NodeId::ROOT)
+}

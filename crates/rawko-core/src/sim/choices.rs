@@ -1,0 +1,40 @@
+//! `Choice`: which events would do something now. Found by trying each on a copy, so that it is never a guess.
+
+use std::sync::Arc;
+
+use super::Simulation;
+use crate::event::Event;
+use crate::step::{Trace, TraceEntry, step_traced};
+use crate::value::Value;
+use crate::world::Now;
+
+/// An event some active state waits for, and what it would do (sent without data).
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub event: Arc<str>,
+    /// Whether a transition would be taken.
+    pub would_act: bool,
+    /// The candidates with their guards' outcomes.
+    pub trace: Trace,
+}
+
+impl Simulation {
+    /// The events that have at least one candidate transition in the current configuration.
+    pub fn choices(&self) -> Vec<Choice> {
+        let Some(instance) = self.instances.first() else { return Vec::new() };
+        let now = Now { ms: self.now_ms, world: &self.world };
+        let mut found = Vec::new();
+        for name in instance.chart.event_names() {
+            let mut copy = instance.snapshot.clone();
+            let Ok(step) = step_traced(&instance.chart, &mut copy, Event::named(name, Value::Null), now) else {
+                continue;
+            };
+            let has_candidate =
+                step.trace.entries.iter().any(|entry| matches!(entry, TraceEntry::Candidate { .. }));
+            if has_candidate {
+                found.push(Choice { event: name.into(), would_act: step.handled, trace: step.trace });
+            }
+        }
+        found
+    }
+}

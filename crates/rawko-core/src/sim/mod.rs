@@ -1,0 +1,226 @@
+//! Simulation in virtual time, without any host: the clock moves only when told to, services answer as stubbed, child
+//! charts run beside their parent. What `rawko simulate`, `rawko test` and the conformance suite stand on.
+
+mod agenda;
+mod choices;
+mod effects;
+mod line;
+mod stimulus;
+mod stubs;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agenda::Agenda;
+pub use choices::Choice;
+pub use line::{Emitted, Invoked, Line, Sent, TracedStep};
+pub use stimulus::{Stimulus, StimulusError};
+pub use stubs::{StubAnswer, StubError, Stubs};
+
+use crate::chart::Chart;
+use crate::event::{Event, NamedEvent};
+use crate::snapshot::{Snapshot, Status};
+use crate::step::{Step, StepError, start_traced, step_traced};
+use crate::value::Value;
+use crate::world::{Now, World};
+
+/// Deliveries that one stimulus may set off before the simulation says that they never end.
+const DELIVERIES_MAX: usize = 10_000;
+/// Timers that one advance may fire.
+const FIRINGS_MAX: usize = 1_000_000;
+
+/// The charts of a simulation: the first is simulated, the others are there to be invoked.
+pub struct Simulation {
+    library: Vec<Arc<Chart>>,
+    stubs: Stubs,
+    world: World,
+    input: Value,
+    now_ms: i64,
+    instances: Vec<Instance>,
+    agenda: Agenda,
+    mailbox: VecDeque<(usize, Event)>,
+    line: Line,
+    next_line: u64,
+}
+
+/// One running chart. The first is the simulated one.
+struct Instance {
+    chart: Arc<Chart>,
+    snapshot: Snapshot,
+    /// The instance and invocation it answers to.
+    parent: Option<(usize, u64, Arc<str>)>,
+}
+
+impl Simulation {
+    /// `charts` must not be empty; the first one is simulated.
+    pub fn new(chart: Arc<Chart>, others: Vec<Arc<Chart>>, stubs: Stubs, world: World, input: Value) -> Self {
+        let mut library = vec![chart];
+        library.extend(others);
+        Self {
+            library,
+            stubs,
+            world,
+            input,
+            now_ms: 0,
+            instances: Vec::new(),
+            agenda: Agenda::default(),
+            mailbox: VecDeque::new(),
+            line: Line::default(),
+            next_line: 0,
+        }
+    }
+
+    pub fn chart(&self) -> &Arc<Chart> {
+        &self.library[0]
+    }
+
+    /// The simulated instance; `None` before the start, or when it could not start.
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        self.instances.first().map(|instance| &instance.snapshot)
+    }
+
+    pub fn now_ms(&self) -> i64 {
+        self.now_ms
+    }
+
+    /// Starts the chart and whatever follows from that at time 0.
+    pub fn start(&mut self) -> Line {
+        self.begin_line(None);
+        let chart = Arc::clone(&self.library[0]);
+        let input = self.input.clone();
+        if let Err(error) = self.start_instance(chart, input, None) {
+            self.line.error = Some(error.to_string());
+        }
+        self.settle();
+        self.end_line()
+    }
+
+    /// Applies one stimulus and everything that follows from it.
+    pub fn apply(&mut self, stimulus: &Stimulus) -> Line {
+        self.begin_line(Some(stimulus.to_json()));
+        if !self.instances.is_empty() {
+            match stimulus {
+                Stimulus::Event { name, data } => {
+                    self.mailbox.push_back((0, Event::named(Arc::clone(name), data.clone())));
+                    self.settle();
+                }
+                Stimulus::Advance { ms } => self.advance(*ms),
+            }
+        }
+        self.end_line()
+    }
+
+    fn begin_line(&mut self, stimulus: Option<Value>) {
+        self.line = Line { step: self.next_line, stimulus: stimulus.unwrap_or_default(), ..Line::default() };
+        self.next_line += 1;
+    }
+
+    fn end_line(&mut self) -> Line {
+        let mut line = std::mem::take(&mut self.line);
+        if let Some(Instance { chart, snapshot, .. }) = self.instances.first() {
+            line.configuration = chart.leaf_paths(snapshot.configuration()).map(str::to_owned).collect();
+            line.context = snapshot.context_map(chart);
+            line.output = snapshot.output().clone();
+            line.status = snapshot.status().as_str().to_owned();
+        }
+        if line.error.is_some() {
+            line.status = Status::Error.as_str().to_owned();
+        }
+        line
+    }
+
+    /// A long advance fires a whole chain in order: each timer at its own due time.
+    fn advance(&mut self, ms: u64) {
+        let until = self.now_ms.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX));
+        for _ in 0..FIRINGS_MAX {
+            let Some((due_ms, instance, event)) = self.agenda.take_due(until) else {
+                self.now_ms = until;
+                return;
+            };
+            self.now_ms = self.now_ms.max(due_ms);
+            self.mailbox.push_back((instance, event));
+            self.settle();
+        }
+        self.line.error = Some(format!("more than {FIRINGS_MAX} timers fired in one advance"));
+    }
+
+    /// Delivers what waits, and what is due at this very moment, until nothing is left.
+    fn settle(&mut self) {
+        for _ in 0..DELIVERIES_MAX {
+            let next = self.mailbox.pop_front();
+            let next = next.or_else(|| self.agenda.take_due(self.now_ms).map(|(_, to, event)| (to, event)));
+            let Some((instance, event)) = next else { return };
+            self.deliver(instance, event);
+        }
+        self.mailbox.clear();
+        self.line.error = Some(format!(
+            "more than {DELIVERIES_MAX} deliveries at one moment: events that the chart sends itself never end"
+        ));
+    }
+
+    fn deliver(&mut self, to: usize, event: Event) {
+        let Some(instance) = self.instances.get_mut(to) else { return };
+        let chart = Arc::clone(&instance.chart);
+        let now = Now { ms: self.now_ms, world: &self.world };
+        match step_traced(&chart, &mut instance.snapshot, event, now) {
+            Ok(step) => self.took(to, step),
+            Err(error) => self.failed(to, &error),
+        }
+    }
+
+    fn start_instance(
+        &mut self,
+        chart: Arc<Chart>,
+        input: Value,
+        parent: Option<(usize, u64, Arc<str>)>,
+    ) -> Result<(), StepError> {
+        let (snapshot, step) = start_traced(&chart, input, Now { ms: self.now_ms, world: &self.world })?;
+        self.instances.push(Instance { chart, snapshot, parent });
+        self.took(self.instances.len() - 1, step);
+        Ok(())
+    }
+
+    fn took(&mut self, instance: usize, step: Step) {
+        let Step { effects, trace, handled, number } = step;
+        self.line.traces.push(TracedStep {
+            instance,
+            chart: Arc::clone(&self.instances[instance].chart),
+            number,
+            handled,
+            trace,
+        });
+        for effect in effects {
+            self.carry_out(instance, effect);
+        }
+    }
+
+    fn failed(&mut self, instance: usize, error: &StepError) {
+        match self.instances[instance].parent.clone() {
+            None => self.line.error = Some(error.to_string()),
+            Some((parent, invocation, _)) => {
+                let error = Value::map([
+                    ("category", Value::str("execution")),
+                    ("message", Value::from(error.to_string())),
+                ]);
+                self.mailbox.push_back((parent, Event::InvokeFailed { invocation, error }));
+            }
+        }
+    }
+
+    /// The chart that `statechart:id` or `statechart:id@version` means. A version may be cut short: `1` is any `1.x.y`.
+    fn resolve(&self, src: &str) -> Option<Arc<Chart>> {
+        let wanted = src.strip_prefix("statechart:")?;
+        let (id, version) = wanted.split_once('@').unwrap_or((wanted, "latest"));
+        let fits = |chart: &Chart| {
+            let version = version.trim_start_matches('^');
+            version == "latest"
+                || chart.version() == version
+                || chart.version().strip_prefix(version).is_some_and(|rest| rest.starts_with('.'))
+        };
+        self.library.iter().find(|chart| chart.id() == id && fits(chart)).cloned()
+    }
+
+    fn send_from_outside(&mut self, to: usize, event: NamedEvent) {
+        self.mailbox.push_back((to, Event::Named(event)));
+    }
+}

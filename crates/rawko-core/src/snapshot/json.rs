@@ -1,0 +1,339 @@
+//! Snapshots as versioned JSON. State nodes are written by path, so that a person can read what a store holds, and so
+//! that reading back checks every name.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Failure, Invocation, More, PendingTimer, Snapshot, Status, TimerPurpose};
+use crate::blueprint::NodeKind;
+use crate::chart::Chart;
+use crate::configuration::Configuration;
+use crate::event::NamedEvent;
+use crate::ids::{InvokeId, NodeId};
+use crate::value::{Map, Value};
+
+/// The version of the JSON form. A change that an older reader would misread raises it.
+pub(super) const SNAPSHOT_FORMAT: u32 = 1;
+
+/// Why a text is no snapshot of this chart.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    #[error("this is not a snapshot: {0}")]
+    Malformed(String),
+    #[error("this snapshot has format {found}, and this rawko reads format {SNAPSHOT_FORMAT}")]
+    Format { found: u32 },
+    #[error("this is a snapshot of chart `{found}`, not of `{expected}`")]
+    OtherChart { found: String, expected: String },
+    #[error("this is a snapshot of `{chart}` at version {found}, and the chart here is version {expected}")]
+    OtherVersion { chart: String, found: String, expected: String },
+    #[error("this is a snapshot of another edition of `{chart}`: the version is the same but the content differs")]
+    OtherContent { chart: String },
+    #[error("the snapshot names {what} `{name}`, which chart `{chart}` does not have")]
+    UnknownName { what: &'static str, name: String, chart: String },
+    #[error("the snapshot's configuration [{0}] cannot be: a compound state needs one active child, a parallel all")]
+    IllegalConfiguration(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Saved<'a> {
+    format: u32,
+    #[serde(borrow)]
+    chart: Cow<'a, str>,
+    version: Cow<'a, str>,
+    hash: Cow<'a, str>,
+    step: u64,
+    status: Status,
+    configuration: Vec<Cow<'a, str>>,
+    context: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
+    more: Option<SavedMore<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedMore<'a> {
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    input: Value,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    output: Value,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", borrow)]
+    history: Vec<(Cow<'a, str>, Vec<Cow<'a, str>>)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    timers: Vec<SavedTimer>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    invocations: Vec<SavedInvocation>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    deferred: Vec<NamedEvent>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<SavedFailure>,
+    next_id: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedTimer {
+    id: u64,
+    due_ms: i64,
+    #[serde(flatten)]
+    purpose: SavedPurpose,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "for", rename_all = "snake_case")]
+enum SavedPurpose {
+    After { state: String, index: u32 },
+    Send { target: Arc<str>, event: NamedEvent },
+    InvokeTimeout { invocation: u64 },
+    InvokeRetry { invocation: u64 },
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedInvocation {
+    id: u64,
+    invoke: Arc<str>,
+    state: String,
+    attempt: u32,
+    src: Arc<str>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    input: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedFailure {
+    invocation: SavedInvocation,
+    error: Value,
+}
+
+impl Snapshot {
+    /// The snapshot as compact JSON text.
+    pub fn to_json(&self, chart: &Chart) -> String {
+        let saved = Saved {
+            format: SNAPSHOT_FORMAT,
+            chart: Cow::Borrowed(&chart.id),
+            version: Cow::Borrowed(&chart.version),
+            hash: Cow::Borrowed(&chart.hash_hex),
+            step: self.step,
+            status: self.status,
+            configuration: chart.leaf_paths(&self.configuration).map(Cow::Borrowed).collect(),
+            context: self.context_map(chart),
+            more: self.more.as_deref().map(|more| save_more(more, chart)),
+        };
+        // Our own types into a String: there is nothing that could fail.
+        serde_json::to_string(&saved).unwrap_or_default()
+    }
+
+    /// Reads a snapshot back. Refused unless it is of this very chart.
+    pub fn from_json(chart: &Chart, text: &str) -> Result<Snapshot, SnapshotError> {
+        let saved: Saved<'_> =
+            serde_json::from_str(text).map_err(|error| SnapshotError::Malformed(error.to_string()))?;
+        check_chart(&saved, chart)?;
+        let snapshot = Snapshot {
+            chart: chart.hash,
+            step: saved.step,
+            status: saved.status,
+            configuration: read_configuration(&saved.configuration, chart)?,
+            context: read_context(saved.context, chart)?,
+            more: saved.more.map(|more| read_more(more, chart)).transpose()?.map(Box::new),
+        };
+        Ok(snapshot)
+    }
+}
+
+fn check_chart(saved: &Saved<'_>, chart: &Chart) -> Result<(), SnapshotError> {
+    if saved.format != SNAPSHOT_FORMAT {
+        return Err(SnapshotError::Format { found: saved.format });
+    }
+    if saved.chart != chart.id() {
+        return Err(SnapshotError::OtherChart { found: saved.chart.to_string(), expected: chart.id().into() });
+    }
+    if saved.version != chart.version() {
+        return Err(SnapshotError::OtherVersion {
+            chart: chart.id().into(),
+            found: saved.version.to_string(),
+            expected: chart.version().into(),
+        });
+    }
+    if saved.hash != chart.hash_hex {
+        return Err(SnapshotError::OtherContent { chart: chart.id().into() });
+    }
+    Ok(())
+}
+
+fn unknown(what: &'static str, name: &str, chart: &Chart) -> SnapshotError {
+    SnapshotError::UnknownName { what, name: name.into(), chart: chart.id().into() }
+}
+
+fn read_node(path: &str, chart: &Chart) -> Result<NodeId, SnapshotError> {
+    chart.find(path).ok_or_else(|| unknown("state", path, chart))
+}
+
+fn read_configuration(paths: &[Cow<'_, str>], chart: &Chart) -> Result<Configuration, SnapshotError> {
+    let nodes: Result<Vec<NodeId>, SnapshotError> = paths.iter().map(|path| read_node(path, chart)).collect();
+    let configuration = Configuration::from_frontier(nodes?);
+    if !chart.is_legal(&configuration) {
+        return Err(SnapshotError::IllegalConfiguration(paths.join(", ")));
+    }
+    Ok(configuration)
+}
+
+fn read_context(context: Value, chart: &Chart) -> Result<Box<[Value]>, SnapshotError> {
+    let Value::Map(saved) = context else {
+        return Err(SnapshotError::Malformed("`context` is not a map".into()));
+    };
+    let saved = Arc::try_unwrap(saved).unwrap_or_else(|shared| Map::clone(&shared));
+    let mut values = vec![Value::Null; chart.context_names.len()].into_boxed_slice();
+    // Keys come in the order they were written, which is slot order: the search starts where the last one ended.
+    let mut from = 0;
+    for (name, value) in saved {
+        let names = &chart.context_names;
+        let found = (from..names.len()).chain(0..from).find(|slot| names[*slot] == name);
+        let slot = found.ok_or_else(|| unknown("context key", &name, chart))?;
+        values[slot] = value;
+        from = slot + 1;
+    }
+    Ok(values)
+}
+
+fn save_more<'a>(more: &More, chart: &'a Chart) -> SavedMore<'a> {
+    let path = |node: NodeId| Cow::Borrowed(&*chart.node(node).path);
+    SavedMore {
+        input: more.input.clone(),
+        output: more.output.clone(),
+        history: more
+            .history
+            .iter()
+            .map(|(node, recorded)| (path(*node), recorded.iter().map(|node| path(*node)).collect()))
+            .collect(),
+        timers: more.timers.iter().map(|timer| save_timer(timer, chart)).collect(),
+        invocations: more.invocations.iter().map(|invocation| save_invocation(invocation, chart)).collect(),
+        deferred: more.deferred.clone(),
+        failure: more.failure.as_ref().map(|failure| SavedFailure {
+            invocation: save_invocation(&failure.invocation, chart),
+            error: failure.error.clone(),
+        }),
+        next_id: more.next_id,
+    }
+}
+
+fn read_more(saved: SavedMore<'_>, chart: &Chart) -> Result<More, SnapshotError> {
+    let mut history = Vec::with_capacity(saved.history.len());
+    for (node, recorded) in &saved.history {
+        let recorded: Result<Vec<NodeId>, SnapshotError> =
+            recorded.iter().map(|path| read_node(path, chart)).collect();
+        history.push((read_node(node, chart)?, recorded?.into()));
+    }
+    Ok(More {
+        input: saved.input,
+        output: saved.output,
+        history,
+        timers: saved.timers.into_iter().map(|timer| read_timer(timer, chart)).collect::<Result<_, _>>()?,
+        invocations: saved
+            .invocations
+            .into_iter()
+            .map(|invocation| read_invocation(invocation, chart))
+            .collect::<Result<_, _>>()?,
+        deferred: saved.deferred,
+        failure: saved
+            .failure
+            .map(|failure| {
+                Ok(Failure { invocation: read_invocation(failure.invocation, chart)?, error: failure.error })
+            })
+            .transpose()?,
+        next_id: saved.next_id,
+    })
+}
+
+fn save_timer(timer: &PendingTimer, chart: &Chart) -> SavedTimer {
+    let purpose = match &timer.purpose {
+        TimerPurpose::After { node, index } => {
+            SavedPurpose::After { state: chart.node(*node).path.to_string(), index: *index }
+        }
+        TimerPurpose::Send { target, event } => {
+            SavedPurpose::Send { target: Arc::clone(target), event: event.clone() }
+        }
+        TimerPurpose::InvokeTimeout { invocation } => SavedPurpose::InvokeTimeout { invocation: *invocation },
+        TimerPurpose::InvokeRetry { invocation } => SavedPurpose::InvokeRetry { invocation: *invocation },
+    };
+    SavedTimer { id: timer.id, due_ms: timer.due_ms, purpose }
+}
+
+fn read_timer(saved: SavedTimer, chart: &Chart) -> Result<PendingTimer, SnapshotError> {
+    let purpose = match saved.purpose {
+        SavedPurpose::After { state, index } => {
+            let node = read_node(&state, chart)?;
+            if index as usize >= chart.tables.node(node).timers.len() {
+                return Err(unknown("timer", &format!("{state}#{index}"), chart));
+            }
+            TimerPurpose::After { node, index }
+        }
+        SavedPurpose::Send { target, event } => TimerPurpose::Send { target, event },
+        SavedPurpose::InvokeTimeout { invocation } => TimerPurpose::InvokeTimeout { invocation },
+        SavedPurpose::InvokeRetry { invocation } => TimerPurpose::InvokeRetry { invocation },
+    };
+    Ok(PendingTimer { id: saved.id, due_ms: saved.due_ms, purpose })
+}
+
+fn save_invocation(invocation: &Invocation, chart: &Chart) -> SavedInvocation {
+    SavedInvocation {
+        id: invocation.id,
+        invoke: Arc::clone(&chart.tables.invoke(invocation.invoke).id),
+        state: chart.node(invocation.node).path.to_string(),
+        attempt: invocation.attempt,
+        src: Arc::clone(&invocation.src),
+        input: invocation.input.clone(),
+    }
+}
+
+fn read_invocation(saved: SavedInvocation, chart: &Chart) -> Result<Invocation, SnapshotError> {
+    let node = read_node(&saved.state, chart)?;
+    let invoke = chart
+        .tables
+        .node(node)
+        .invokes
+        .usize()
+        .find(|index| chart.tables.invokes[*index].id == saved.invoke)
+        .ok_or_else(|| unknown("invoke", &saved.invoke, chart))?;
+    Ok(Invocation {
+        id: saved.id,
+        invoke: InvokeId(invoke as u32),
+        node,
+        attempt: saved.attempt,
+        src: saved.src,
+        input: saved.input,
+    })
+}
+
+impl Chart {
+    /// Whether this is a configuration an instance can rest in: the root is active; a compound has exactly one active
+    /// child, a parallel all its regions; the innermost active nodes are atomic or final.
+    pub fn is_legal(&self, configuration: &Configuration) -> bool {
+        self.is_legal_below(NodeId::ROOT, configuration.frontier())
+    }
+
+    fn is_legal_below(&self, node: NodeId, frontier: &[NodeId]) -> bool {
+        let entry = self.tables.node(node);
+        let below = |child: &NodeId| {
+            let start = frontier.partition_point(|member| member < child);
+            let end = frontier.partition_point(|member| *member <= self.tables.last[child.index()]);
+            &frontier[start..end]
+        };
+        match entry.kind {
+            NodeKind::Atomic | NodeKind::Final => frontier == [node],
+            NodeKind::History(_) => false,
+            NodeKind::Compound => {
+                let mut active = entry.children.iter().filter(|child| !below(child).is_empty());
+                match (active.next(), active.next()) {
+                    (Some(child), None) => {
+                        below(child).len() == frontier.len() && self.is_legal_below(*child, frontier)
+                    }
+                    _ => false,
+                }
+            }
+            NodeKind::Parallel => {
+                entry.children.iter().all(|child| self.is_legal_below(*child, below(child)))
+                    && entry.children.iter().map(|child| below(child).len()).sum::<usize>() == frontier.len()
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! `Snapshot`: all that is needed for an instance to go on — configuration, context, history, pending timers, running
+//! invocations, step number. What most instances do not have is kept apart in one box, so that an idle one is small.
+
+mod json;
+
+use std::sync::Arc;
+
+pub use json::SnapshotError;
+use serde::{Deserialize, Serialize};
+
+use crate::chart::Chart;
+use crate::configuration::Configuration;
+use crate::entry_set::Recorded;
+use crate::event::NamedEvent;
+use crate::ids::{InvokeId, NodeId};
+use crate::value::Value;
+
+/// Where an instance stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    #[default]
+    Active,
+    /// A top-level final state was reached.
+    Done,
+    /// An invoke failed and nothing handles it. Nothing is lost: `retry`, `send` or `cancel` go on from here.
+    Error,
+    /// Somebody ended it.
+    Cancelled,
+}
+
+impl Status {
+    /// Whether events can still change anything.
+    pub fn is_over(self) -> bool {
+        matches!(self, Status::Done | Status::Cancelled)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Active => "active",
+            Status::Done => "done",
+            Status::Error => "error",
+            Status::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A resting instance between two steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    pub(crate) chart: [u8; 16],
+    pub(crate) step: u64,
+    pub(crate) status: Status,
+    pub(crate) configuration: Configuration,
+    pub(crate) context: Box<[Value]>,
+    pub(crate) more: Option<Box<More>>,
+}
+
+/// The parts that only some instances have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct More {
+    pub(crate) input: Value,
+    pub(crate) output: Value,
+    pub(crate) history: Vec<(NodeId, Box<[NodeId]>)>,
+    pub(crate) timers: Vec<PendingTimer>,
+    pub(crate) invocations: Vec<Invocation>,
+    pub(crate) deferred: Vec<NamedEvent>,
+    pub(crate) failure: Option<Failure>,
+    /// The next id for a timer or an invocation; never used twice in an instance.
+    pub(crate) next_id: u64,
+}
+
+/// A timer that has been set and is not due yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PendingTimer {
+    pub id: u64,
+    pub due_ms: i64,
+    pub purpose: TimerPurpose,
+}
+
+/// What a timer is for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TimerPurpose {
+    /// `after` of a state: the timer of that node with this index.
+    After { node: NodeId, index: u32 },
+    /// A delayed `send`, evaluated when it was sent.
+    Send { target: Arc<str>, event: NamedEvent },
+    /// An attempt of an invocation takes too long.
+    InvokeTimeout { invocation: u64 },
+    /// The next attempt of an invocation.
+    InvokeRetry { invocation: u64 },
+}
+
+/// An invoke whose state is active and whose result has not come yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invocation {
+    pub id: u64,
+    pub invoke: InvokeId,
+    pub node: NodeId,
+    pub attempt: u32,
+    pub src: Arc<str>,
+    pub input: Value,
+}
+
+/// An invoke that failed with nobody to handle it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    pub invocation: Invocation,
+    pub error: Value,
+}
+
+impl Snapshot {
+    pub fn step_number(&self) -> u64 {
+        self.step
+    }
+
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    pub fn configuration(&self) -> &Configuration {
+        &self.configuration
+    }
+
+    /// The context's values, in the order of [`Chart::context_names`].
+    pub fn context(&self) -> &[Value] {
+        &self.context
+    }
+
+    /// The context as a map. Keys that no `context:` declares show once they have a value.
+    pub fn context_map(&self, chart: &Chart) -> Value {
+        Value::map(self.context_entries(chart).map(|(name, value)| (Arc::clone(name), value.clone())))
+    }
+
+    pub(crate) fn context_entries<'a>(
+        &'a self,
+        chart: &'a Chart,
+    ) -> impl Iterator<Item = (&'a Arc<str>, &'a Value)> + 'a {
+        chart
+            .context_names
+            .iter()
+            .zip(self.context.iter())
+            .zip(chart.context_declared.iter())
+            .filter(|((_, value), declared)| **declared || !value.is_null())
+            .map(|(entry, _)| entry)
+    }
+
+    pub fn input(&self) -> &Value {
+        self.more.as_ref().map_or(&Value::NULL, |more| &more.input)
+    }
+
+    /// The output of the top-level final state, once the instance is done.
+    pub fn output(&self) -> &Value {
+        self.more.as_ref().map_or(&Value::NULL, |more| &more.output)
+    }
+
+    /// Pending timers in the order they were set.
+    pub fn timers(&self) -> &[PendingTimer] {
+        self.more.as_ref().map_or(&[], |more| &more.timers)
+    }
+
+    /// The timer that is due next; of several due at the same moment, the one set first.
+    pub fn next_timer(&self) -> Option<&PendingTimer> {
+        self.timers().iter().min_by_key(|timer| (timer.due_ms, timer.id))
+    }
+
+    pub fn invocations(&self) -> &[Invocation] {
+        self.more.as_ref().map_or(&[], |more| &more.invocations)
+    }
+
+    pub fn failure(&self) -> Option<&Failure> {
+        self.more.as_ref().and_then(|more| more.failure.as_ref())
+    }
+
+    /// Events that wait for a state that handles them (`unhandled: defer`).
+    pub fn deferred(&self) -> &[NamedEvent] {
+        self.more.as_ref().map_or(&[], |more| &more.deferred)
+    }
+}
+
+impl Recorded for Option<Box<More>> {
+    fn recorded(&self, history: NodeId) -> Option<&[NodeId]> {
+        let more = self.as_ref()?;
+        more.history.iter().find(|(node, _)| *node == history).map(|(_, nodes)| &nodes[..])
+    }
+}

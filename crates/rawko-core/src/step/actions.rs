@@ -1,0 +1,222 @@
+//! Actions: what a block of them does to context, queue and effects. The first one that fails skips the rest of its
+//! block and raises `error.execution`.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::run::Run;
+use super::trace::TraceEntry;
+use crate::blueprint::{Action, ActionKind, Delay, Foreach, Guard, Template};
+use crate::effect::{Effect, Send, SendTarget};
+use crate::event::NamedEvent;
+use crate::expr::{EvalError, Expr};
+use crate::ids::Slot;
+use crate::snapshot::TimerPurpose;
+use crate::value::{Map, Value};
+
+type Acted = Result<(), EvalError>;
+
+impl Run<'_> {
+    /// Runs a block: entry, exit or transition actions.
+    #[inline]
+    pub(super) fn run_block(&mut self, actions: &[Action]) {
+        if actions.is_empty() {
+            return;
+        }
+        let depth = self.locals.len();
+        if let Err(error) = self.run_actions(actions) {
+            self.locals.truncate(depth);
+            self.raise_execution_error(error.message);
+        }
+    }
+
+    fn run_actions(&mut self, actions: &[Action]) -> Acted {
+        for action in actions {
+            self.trace(|| TraceEntry::Acted { label: Arc::clone(&action.label) });
+            self.run_action(action).map_err(|error| EvalError {
+                message: format!("action `{}`: {}", action.label, error.message),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn run_action(&mut self, action: &Action) -> Acted {
+        match &action.kind {
+            ActionKind::Assign(updates) => self.assign(updates),
+            ActionKind::Raise { event, data } => self.raise_event(event, data),
+            ActionKind::Emit { event, data } => self.emit(event, data),
+            ActionKind::Send { target, event, data, delay, id } => {
+                self.send(target, event, data, delay.as_ref(), id.as_ref())
+            }
+            ActionKind::Cancel { id } => self.cancel_send(id),
+            ActionKind::Call { handler, params } => self.call(handler, params),
+            ActionKind::Log { message } => self.log(message),
+            ActionKind::Choose { branches } => self.choose(branches),
+            ActionKind::Foreach(foreach) => self.foreach(foreach),
+        }
+    }
+
+    /// The keys of one assign are simultaneous: all right-hand sides first, then all writes.
+    #[inline]
+    fn assign(&mut self, updates: &[(Slot, Expr)]) -> Acted {
+        if let [(slot, expr)] = updates {
+            let value = expr.eval(&self.scope())?;
+            self.write(*slot, value);
+            return Ok(());
+        }
+        let mut values: SmallVec<[Value; 4]> = SmallVec::new();
+        for (_, expr) in updates {
+            values.push(expr.eval(&self.scope())?);
+        }
+        for ((slot, _), value) in updates.iter().zip(values) {
+            self.write(*slot, value);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&mut self, slot: Slot, value: Value) {
+        self.trace(|| TraceEntry::Assigned { slot, value: value.clone() });
+        self.undo.context_mut(self.snapshot)[slot.index()] = value;
+    }
+
+    fn raise_event(&mut self, event: &Template, data: &Template) -> Acted {
+        let event = NamedEvent::new(self.render_text(event)?, self.render(data)?);
+        self.raise(event);
+        Ok(())
+    }
+
+    fn emit(&mut self, event: &Template, data: &Template) -> Acted {
+        let effect = Effect::Emit { event: self.render_text(event)?, data: self.render(data)? };
+        self.effects.push(effect);
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        target: &Template,
+        event: &Template,
+        data: &Template,
+        delay: Option<&Delay>,
+        id: Option<&Template>,
+    ) -> Acted {
+        let target = self.render_text(target)?;
+        let mut event = NamedEvent::new(self.render_text(event)?, self.render(data)?);
+        event.send_id = id.map(|id| self.render_text(id)).transpose()?;
+        match delay.map(|delay| self.delay_ms(delay)).transpose()? {
+            Some(ms) if ms > 0 => {
+                self.set_timer(ms, TimerPurpose::Send { target, event });
+            }
+            Some(_) | None => self.push_send(&target, event),
+        }
+        Ok(())
+    }
+
+    /// Hands a send to the host, its target worked out.
+    pub(super) fn push_send(&mut self, target: &str, event: NamedEvent) {
+        let target = match target {
+            "self" => SendTarget::Itself,
+            "parent" => SendTarget::Parent,
+            other => match other.split_once(':') {
+                Some(("channel", name)) => SendTarget::Channel(name.into()),
+                Some(("agent", name)) => SendTarget::Agent(name.into()),
+                _ if self.invocation_by_name(other).is_some() => SendTarget::Invocation(other.into()),
+                _ => SendTarget::Other(other.into()),
+            },
+        };
+        self.effects.push(Effect::Send(Send {
+            target,
+            event: event.name,
+            data: event.data,
+            send_id: event.send_id,
+        }));
+    }
+
+    fn cancel_send(&mut self, id: &Template) -> Acted {
+        let id = self.render_text(id)?;
+        self.cancel_timers(|purpose| {
+            matches!(purpose, TimerPurpose::Send { event, .. } if event.send_id.as_deref() == Some(&*id))
+        });
+        Ok(())
+    }
+
+    fn call(&mut self, handler: &Arc<str>, params: &Template) -> Acted {
+        let params = self.render(params)?;
+        self.effects.push(Effect::Call { handler: Arc::clone(handler), params });
+        Ok(())
+    }
+
+    fn log(&mut self, message: &Template) -> Acted {
+        let message = self.render(message)?.to_string().into();
+        self.effects.push(Effect::Log { message });
+        Ok(())
+    }
+
+    /// The first branch whose guard holds, or that has none. A guard that fails counts as false, as on a transition.
+    fn choose(&mut self, branches: &[(Option<Guard>, Vec<Action>)]) -> Acted {
+        for (guard, actions) in branches {
+            let holds = match guard.as_ref().map(|guard| guard.expr.eval_guard(&self.scope())) {
+                None => true,
+                Some(Ok(holds)) => holds,
+                Some(Err(error)) => {
+                    self.raise_execution_error(error.message);
+                    false
+                }
+            };
+            if holds {
+                return self.run_actions(actions);
+            }
+        }
+        Ok(())
+    }
+
+    fn foreach(&mut self, foreach: &Foreach) -> Acted {
+        let array = foreach.array.eval(&self.scope())?;
+        let Value::List(items) = &array else {
+            return Err(EvalError { message: format!("foreach needs a list, not {}", array.type_name()) });
+        };
+        let depth = self.locals.len();
+        self.locals.resize(foreach.local.max(depth), Value::Null);
+        for (index, item) in items.iter().enumerate() {
+            let index = Value::Int(index as i64);
+            self.locals.truncate(foreach.local);
+            self.locals.push(item.clone());
+            self.locals.push(index.clone());
+            if let Some(slot) = foreach.item_slot {
+                self.write(slot, item.clone());
+            }
+            if let Some(slot) = foreach.index_slot {
+                self.write(slot, index);
+            }
+            self.run_actions(&foreach.actions)?;
+        }
+        self.locals.truncate(depth);
+        Ok(())
+    }
+
+    /// A template with its expressions evaluated.
+    pub(super) fn render(&self, template: &Template) -> Result<Value, EvalError> {
+        Ok(match template {
+            Template::Literal(value) => value.clone(),
+            Template::Expr(expr) => expr.eval(&self.scope())?,
+            Template::List(items) => {
+                Value::list(items.iter().map(|item| self.render(item)).collect::<Result<_, _>>()?)
+            }
+            Template::Map(entries) => {
+                let mut map = Map::default();
+                for (key, value) in entries {
+                    map.insert(Arc::clone(key), self.render(value)?);
+                }
+                Value::Map(Arc::new(map))
+            }
+        })
+    }
+
+    pub(super) fn render_text(&self, template: &Template) -> Result<Arc<str>, EvalError> {
+        match self.render(template)? {
+            Value::Str(text) => Ok(text),
+            other => Err(EvalError { message: format!("a name must be a string, not {}", other.type_name()) }),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Completion: what follows when a final state is entered, up to the end of the instance.
+
+use std::sync::Arc;
+
+use super::run::Run;
+use super::trace::TraceEntry;
+use crate::blueprint::NodeKind;
+use crate::effect::Effect;
+use crate::event::NamedEvent;
+use crate::ids::NodeId;
+use crate::snapshot::Status;
+use crate::value::Value;
+
+impl Run<'_> {
+    /// A final state has been entered and its entry actions have run.
+    pub(super) fn completed(&mut self, node: NodeId) {
+        let tables = self.tables();
+        let output = self.output_of(node);
+        let Some(mut done) = tables.node(node).parent else { return };
+        if done == NodeId::ROOT {
+            return self.complete(output);
+        }
+        self.raise(NamedEvent::new(Arc::clone(&tables.node(done).done_event), output));
+        // A parallel is done when all its regions are, also when it is itself a region.
+        while let Some(parent) = tables.node(done).parent {
+            if tables.node(parent).kind != NodeKind::Parallel || !self.is_done(parent) {
+                return;
+            }
+            if parent == NodeId::ROOT {
+                return self.complete(Value::Null);
+            }
+            self.raise(NamedEvent::new(Arc::clone(&tables.node(parent).done_event), Value::Null));
+            done = parent;
+        }
+    }
+
+    fn output_of(&mut self, node: NodeId) -> Value {
+        let tables = self.tables();
+        let Some(output) = &tables.node(node).output else { return Value::Null };
+        match self.render(output) {
+            Ok(value) => value,
+            Err(error) => {
+                self.raise_execution_error(format!("output of `{}`: {}", self.chart.node(node).path, error.message));
+                Value::Null
+            }
+        }
+    }
+
+    fn is_done(&self, node: NodeId) -> bool {
+        let tables = self.tables();
+        let entry = tables.node(node);
+        match entry.kind {
+            NodeKind::Compound => self
+                .snapshot
+                .configuration
+                .within(node, tables.last[node.index()])
+                .iter()
+                .any(|member| tables.node(*member).kind == NodeKind::Final && tables.node(*member).parent == Some(node)),
+            NodeKind::Parallel => entry.children.iter().all(|region| self.is_done(*region)),
+            NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => false,
+        }
+    }
+
+    /// A top-level final ends the instance at once.
+    fn complete(&mut self, output: Value) {
+        if self.is_over() {
+            return;
+        }
+        self.snapshot.status = Status::Done;
+        self.wind_down();
+        if !output.is_null() {
+            self.more_mut().output = output.clone();
+        }
+        self.effects.push(Effect::Complete { output });
+    }
+
+    /// Somebody ended the instance.
+    pub(super) fn cancel(&mut self, reason: Value) {
+        self.snapshot.status = Status::Cancelled;
+        self.wind_down();
+        self.effects.push(Effect::Cancelled { reason });
+    }
+
+    /// Queues and timers are dropped, exit actions run innermost first. The configuration stays as it was, to be seen.
+    fn wind_down(&mut self) {
+        self.queue.clear();
+        self.to_invoke.clear();
+        let tables = self.tables();
+        let configuration = self.snapshot.configuration.clone();
+        let mut active: Vec<NodeId> = Vec::new();
+        for leaf in configuration.frontier() {
+            active.push(*leaf);
+            active.extend(tables.ancestors(*leaf));
+        }
+        active.sort_unstable();
+        active.dedup();
+        for node in active.into_iter().rev() {
+            self.trace(|| TraceEntry::Exited { node });
+            self.run_block(&tables.node(node).exit);
+        }
+        self.drop_pending();
+        // Nothing can be raised any more.
+        self.queue.clear();
+    }
+
+    fn drop_pending(&mut self) {
+        if self.snapshot.more.is_none() {
+            return;
+        }
+        let more = self.more_mut();
+        let timers = std::mem::take(&mut more.timers);
+        let invocations = std::mem::take(&mut more.invocations);
+        more.deferred.clear();
+        more.failure = None;
+        self.effects.extend(timers.into_iter().map(|timer| Effect::CancelTimer { timer: timer.id }));
+        for invocation in invocations {
+            self.stop_invocation(&invocation);
+        }
+    }
+}

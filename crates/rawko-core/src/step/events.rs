@@ -1,0 +1,157 @@
+//! From a delivery to a resting instance: what each kind of event means, and the macrostep around it.
+
+use std::sync::Arc;
+
+use super::StepError;
+use super::run::Run;
+use super::trace::TraceEntry;
+use crate::blueprint::Unhandled;
+use crate::entry_set::EntrySet;
+use crate::event::{Event, NamedEvent};
+use crate::value::Value;
+
+/// Events that may wait for a state that handles them.
+const DEFERRED_MAX: usize = 1_000;
+
+impl Run<'_> {
+    pub(super) fn start(&mut self) -> Result<(), StepError> {
+        let entries = EntrySet::new(self.tables(), &self.snapshot.more).enter_root();
+        for entry in entries {
+            self.enter(entry);
+        }
+        self.settle()
+    }
+
+    pub(super) fn handle(&mut self, event: Event) -> Result<(), StepError> {
+        if self.is_over() {
+            self.trace(|| TraceEntry::Stale);
+            return Ok(());
+        }
+        match event {
+            Event::Named(event) => self.handle_named(event),
+            Event::TimerFired { timer } => self.handle_timer_fired(timer),
+            Event::InvokeDone { invocation, data } => self.handle_invoke_done(invocation, data),
+            Event::InvokeFailed { invocation, error } => self.handle_invoke_failed(invocation, error),
+            Event::RetryRequested => self.handle_retry_requested(),
+            Event::CancelRequested { reason } => self.handle_cancel_requested(reason),
+        }
+    }
+
+    fn handle_named(&mut self, event: NamedEvent) -> Result<(), StepError> {
+        // A result told by name (a person, a simulation) ends the invocation it is about.
+        if let Some(id) = event.name.strip_prefix("done.invoke.").and_then(|id| self.invocation_by_name(id)) {
+            return self.handle_invoke_done(id, event.data);
+        }
+        if let Some(id) = event.name.strip_prefix("error.invoke.").and_then(|id| self.invocation_by_name(id)) {
+            return self.handle_invoke_failed(id, event.data);
+        }
+        let before = self.snapshot.configuration.clone();
+        self.event = Some(event);
+        let selection = self.select_for_event();
+        if selection.is_empty() {
+            self.not_handled()?;
+        } else {
+            self.microstep(selection)?;
+        }
+        self.settle()?;
+        if self.snapshot.configuration != before {
+            self.offer_deferred()?;
+        }
+        Ok(())
+    }
+
+    fn handle_cancel_requested(&mut self, reason: Value) -> Result<(), StepError> {
+        self.event = Some(NamedEvent::new("cancel", reason.clone()));
+        self.cancel(reason);
+        Ok(())
+    }
+
+    /// Delivers an event that rawko itself made, and tells whether anything handled it.
+    pub(super) fn deliver(&mut self, event: NamedEvent) -> Result<bool, StepError> {
+        let before = self.snapshot.configuration.clone();
+        self.event = Some(event);
+        let selection = self.select_for_event();
+        let handled = !selection.is_empty();
+        if handled {
+            self.microstep(selection)?;
+        } else if let Some(name) = self.event.as_ref().map(|event| Arc::clone(&event.name)) {
+            self.trace(|| TraceEntry::Unhandled { event: name, deferred: false });
+        }
+        self.settle()?;
+        if self.snapshot.configuration != before {
+            self.offer_deferred()?;
+        }
+        Ok(handled)
+    }
+
+    fn not_handled(&mut self) -> Result<(), StepError> {
+        let Some(event) = self.event.clone() else { return Ok(()) };
+        let deferred = self.chart.unhandled == Unhandled::Defer;
+        match self.chart.unhandled {
+            Unhandled::Ignore => {}
+            Unhandled::Error => {
+                let configuration = self.active_paths();
+                return Err(StepError::Unhandled { event: event.name.to_string(), configuration });
+            }
+            Unhandled::Defer => {
+                if self.snapshot.deferred().len() >= DEFERRED_MAX {
+                    return Err(StepError::TooManyDeferred { limit: DEFERRED_MAX });
+                }
+                self.more_mut().deferred.push(event.clone());
+            }
+        }
+        self.trace(|| TraceEntry::Unhandled { event: event.name, deferred });
+        Ok(())
+    }
+
+    /// After the configuration changed, deferred events get another chance, oldest first.
+    pub(super) fn offer_deferred(&mut self) -> Result<(), StepError> {
+        let mut at = 0;
+        while let Some(event) = self.snapshot.deferred().get(at).cloned() {
+            if self.is_over() {
+                return Ok(());
+            }
+            self.event = Some(event);
+            let selection = self.select_for_event();
+            if selection.is_empty() {
+                at += 1;
+                continue;
+            }
+            self.more_mut().deferred.remove(at);
+            self.microstep(selection)?;
+            self.settle()?;
+            at = 0;
+        }
+        Ok(())
+    }
+
+    /// Eventless transitions to a fixed point, then one internal event at a time; when all is quiet, the invokes of
+    /// states that were entered and are still active start.
+    pub(super) fn settle(&mut self) -> Result<(), StepError> {
+        loop {
+            if self.is_over() {
+                return Ok(());
+            }
+            let eventless = self.select_eventless();
+            if !eventless.is_empty() {
+                self.microstep(eventless)?;
+                continue;
+            }
+            if let Some(event) = self.queue.pop_front() {
+                self.event = Some(event);
+                let selection = self.select_for_event();
+                if !selection.is_empty() {
+                    self.microstep(selection)?;
+                }
+                continue;
+            }
+            if self.to_invoke.is_empty() {
+                return Ok(());
+            }
+            self.start_invokes();
+            if self.queue.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+}

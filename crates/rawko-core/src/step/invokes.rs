@@ -1,0 +1,219 @@
+//! Invocations: starting them when a macrostep rests, stopping them when their state is left, and what their results,
+//! failures, timeouts and retries mean.
+
+use std::sync::Arc;
+
+use super::StepError;
+use super::run::Run;
+use super::trace::TraceEntry;
+use crate::blueprint::{Backoff, Retry};
+use crate::effect::{Effect, Invoke};
+use crate::event::NamedEvent;
+use crate::expr::EvalError;
+use crate::ids::{InvokeId, NodeId};
+use crate::snapshot::{Failure, Invocation, Status, TimerPurpose};
+use crate::value::Value;
+
+impl Run<'_> {
+    pub(super) fn start_invokes(&mut self) {
+        let mut nodes = std::mem::take(&mut self.to_invoke);
+        nodes.sort_unstable();
+        for node in nodes {
+            for index in self.tables().node(node).invokes.usize() {
+                self.start_invoke(node, InvokeId(index as u32));
+            }
+        }
+    }
+
+    fn start_invoke(&mut self, node: NodeId, invoke: InvokeId) {
+        match self.prepare(node, invoke) {
+            Ok(invocation) => self.attempt(invocation),
+            Err(error) => {
+                let id = &self.tables().invoke(invoke).id;
+                self.raise_execution_error(format!("invoke `{id}`: {}", error.message));
+            }
+        }
+    }
+
+    fn prepare(&mut self, node: NodeId, invoke: InvokeId) -> Result<Invocation, EvalError> {
+        let spec = self.tables().invoke(invoke);
+        let src = self.render_text(&spec.src)?;
+        let input = self.render(&spec.input)?;
+        Ok(Invocation { id: self.next_id(), invoke, node, attempt: 1, src, input })
+    }
+
+    /// Hands an attempt to the host and starts its clock.
+    fn attempt(&mut self, invocation: Invocation) {
+        let spec = self.tables().invoke(invocation.invoke);
+        self.effects.push(Effect::Invoke(Invoke {
+            invocation: invocation.id,
+            id: Arc::clone(&spec.id),
+            src: Arc::clone(&invocation.src),
+            input: invocation.input.clone(),
+            attempt: invocation.attempt,
+            policy: self.chart.node(invocation.node).policy.clone(),
+        }));
+        let id = invocation.id;
+        self.more_mut().invocations.push(invocation);
+        let Some(timeout) = &spec.timeout else { return };
+        match self.delay_ms(timeout) {
+            Ok(ms) => {
+                self.set_timer(ms, TimerPurpose::InvokeTimeout { invocation: id });
+            }
+            Err(error) => self.raise_execution_error(format!("timeout of `{}`: {}", spec.id, error.message)),
+        }
+    }
+
+    pub(super) fn stop_invocations_of(&mut self, node: NodeId) {
+        if !self.snapshot.invocations().iter().any(|invocation| invocation.node == node) {
+            return;
+        }
+        let mut stopped = Vec::new();
+        self.more_mut().invocations.retain(|invocation| {
+            let keep = invocation.node != node;
+            if !keep {
+                stopped.push(invocation.clone());
+            }
+            keep
+        });
+        for invocation in stopped {
+            self.stop_invocation(&invocation);
+        }
+    }
+
+    /// Tells the host; an invocation that waits for its next attempt is not running anywhere.
+    pub(super) fn stop_invocation(&mut self, invocation: &Invocation) {
+        let waits = self.snapshot.timers().iter().any(|timer| {
+            matches!(timer.purpose, TimerPurpose::InvokeRetry { invocation: of } if of == invocation.id)
+        });
+        self.cancel_invocation_timers(invocation.id);
+        if !waits {
+            let id = Arc::clone(&self.tables().invoke(invocation.invoke).id);
+            self.effects.push(Effect::StopInvoke { invocation: invocation.id, id });
+        }
+    }
+
+    fn cancel_invocation_timers(&mut self, invocation: u64) {
+        self.cancel_timers(|purpose| {
+            matches!(purpose,
+                TimerPurpose::InvokeTimeout { invocation: of } | TimerPurpose::InvokeRetry { invocation: of }
+                if *of == invocation)
+        });
+    }
+
+    pub(super) fn invocation_by_name(&self, id: &str) -> Option<u64> {
+        let invocations = self.snapshot.invocations();
+        invocations.iter().find(|known| &*self.tables().invoke(known.invoke).id == id).map(|known| known.id)
+    }
+
+    /// Takes a running invocation out of the snapshot. `None`: it is of an earlier visit.
+    fn take_invocation(&mut self, id: u64) -> Option<Invocation> {
+        let Some(at) = self.snapshot.invocations().iter().position(|known| known.id == id) else {
+            self.trace(|| TraceEntry::Stale);
+            return None;
+        };
+        self.cancel_invocation_timers(id);
+        Some(self.more_mut().invocations.remove(at))
+    }
+
+    pub(super) fn handle_invoke_done(&mut self, id: u64, data: Value) -> Result<(), StepError> {
+        let Some(invocation) = self.take_invocation(id) else { return Ok(()) };
+        let event = self.result_event("done.invoke", &invocation, data);
+        self.deliver(event)?;
+        Ok(())
+    }
+
+    pub(super) fn handle_invoke_failed(&mut self, id: u64, error: Value) -> Result<(), StepError> {
+        let Some(invocation) = self.take_invocation(id) else { return Ok(()) };
+        if error.get("retryable") == &Value::Bool(false) {
+            return self.give_up(invocation, "error.invoke", error);
+        }
+        self.retry_or_give_up(invocation, "error.invoke", error)
+    }
+
+    pub(super) fn fire_invoke_timeout(&mut self, id: u64) -> Result<(), StepError> {
+        let Some(invocation) = self.take_invocation(id) else { return Ok(()) };
+        let spec = self.tables().invoke(invocation.invoke);
+        self.effects.push(Effect::StopInvoke { invocation: id, id: Arc::clone(&spec.id) });
+        let error = Value::map([
+            ("category", Value::str("timeout")),
+            ("message", Value::from(format!("`{}` took longer than its timeout", spec.id))),
+        ]);
+        let kind = if spec.on_timeout { "timeout.invoke" } else { "error.invoke" };
+        self.retry_or_give_up(invocation, kind, error)
+    }
+
+    fn retry_or_give_up(&mut self, invocation: Invocation, kind: &str, error: Value) -> Result<(), StepError> {
+        let spec = self.tables().invoke(invocation.invoke);
+        match &spec.retry {
+            Some(retry) if invocation.attempt < retry.max_attempts => {
+                let delay_ms = backoff_ms(retry, invocation.attempt);
+                self.trace(|| TraceEntry::Retrying {
+                    id: Arc::clone(&spec.id),
+                    attempt: invocation.attempt,
+                    delay_ms,
+                });
+                let id = invocation.id;
+                self.more_mut().invocations.push(Invocation { attempt: invocation.attempt + 1, ..invocation });
+                self.set_timer(delay_ms, TimerPurpose::InvokeRetry { invocation: id });
+                Ok(())
+            }
+            Some(_) | None => self.give_up(invocation, kind, error),
+        }
+    }
+
+    /// The chart hears of it; if it has nothing to say, the instance waits for somebody who has.
+    fn give_up(&mut self, invocation: Invocation, kind: &str, error: Value) -> Result<(), StepError> {
+        let event = self.result_event(kind, &invocation, error.clone());
+        if self.deliver(event)? || self.is_over() {
+            return Ok(());
+        }
+        let id = Arc::clone(&self.tables().invoke(invocation.invoke).id);
+        self.snapshot.status = Status::Error;
+        self.more_mut().failure = Some(Failure { invocation, error: error.clone() });
+        self.effects.push(Effect::Stall { id, error });
+        Ok(())
+    }
+
+    pub(super) fn fire_invoke_retry(&mut self, id: u64) -> Result<(), StepError> {
+        if let Some(invocation) = self.take_invocation(id) {
+            self.attempt(invocation);
+        }
+        self.settle()
+    }
+
+    /// A fresh invocation with the same input: whatever the old one still says is stale.
+    pub(super) fn handle_retry_requested(&mut self) -> Result<(), StepError> {
+        let Some(failure) = self.snapshot.failure().cloned() else {
+            self.trace(|| TraceEntry::Stale);
+            return Ok(());
+        };
+        self.snapshot.status = Status::Active;
+        self.more_mut().failure = None;
+        let id = self.next_id();
+        self.attempt(Invocation { id, attempt: 1, ..failure.invocation });
+        self.settle()
+    }
+
+    fn result_event(&self, kind: &str, invocation: &Invocation, data: Value) -> NamedEvent {
+        let id = &self.tables().invoke(invocation.invoke).id;
+        NamedEvent {
+            name: format!("{kind}.{id}").into(),
+            data,
+            origin: Value::Str(Arc::clone(id)),
+            send_id: None,
+            invoke_id: Some(Arc::clone(id)),
+        }
+    }
+}
+
+fn backoff_ms(retry: &Retry, attempt: u32) -> u64 {
+    let delay = match retry.backoff {
+        Backoff::Fixed => retry.initial_delay_ms,
+        Backoff::Linear => retry.initial_delay_ms.saturating_mul(u64::from(attempt)),
+        Backoff::Exponential => {
+            retry.initial_delay_ms.saturating_mul(1u64.checked_shl(attempt - 1).unwrap_or(u64::MAX))
+        }
+    };
+    delay.min(retry.max_delay_ms)
+}

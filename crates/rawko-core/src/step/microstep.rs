@@ -1,0 +1,173 @@
+//! One microstep: leave, act, enter. Exits innermost first in reverse document order; entries in document order.
+
+use smallvec::SmallVec;
+
+use super::StepError;
+use super::run::Run;
+use super::select::{Entries, Selection};
+use super::trace::TraceEntry;
+use crate::blueprint::{HistoryVariant, NodeKind};
+use crate::ids::NodeId;
+use crate::snapshot::Status;
+use crate::tables::Entry;
+
+type Nodes = SmallVec<[NodeId; 16]>;
+
+impl Run<'_> {
+    /// Takes these transitions together.
+    pub(super) fn microstep(&mut self, selection: Selection) -> Result<(), StepError> {
+        self.count_microstep()?;
+        self.handled = true;
+        self.leave_error_status();
+        let exiting = self.exit_set(&selection);
+        self.record_history(&exiting);
+        for node in exiting {
+            self.exit(node);
+        }
+        let tables = self.tables();
+        for selected in &selection {
+            self.run_block(&tables.transition(selected.id).actions);
+        }
+        self.enter_all(selection);
+        Ok(())
+    }
+
+    fn count_microstep(&mut self) -> Result<(), StepError> {
+        self.microsteps += 1;
+        if self.microsteps > self.chart.microsteps_max {
+            let configuration = self.active_paths();
+            return Err(StepError::Runaway { limit: self.chart.microsteps_max, configuration });
+        }
+        Ok(())
+    }
+
+    /// Somebody's event moved an instance that waited for help: it goes on.
+    fn leave_error_status(&mut self) {
+        if self.snapshot.status == Status::Error {
+            self.snapshot.status = Status::Active;
+            self.more_mut().failure = None;
+        }
+    }
+
+    /// The nodes to leave, innermost first in reverse document order.
+    fn exit_set(&self, selection: &Selection) -> Nodes {
+        let tables = self.tables();
+        let mut exiting = Nodes::new();
+        // Domains do not overlap, so taking them in reverse document order keeps the whole in that order.
+        let mut domains: SmallVec<[NodeId; 4]> = selection.iter().filter_map(|selected| selected.domain).collect();
+        domains.sort_unstable();
+        for domain in domains.into_iter().rev() {
+            let members = self.snapshot.configuration.within(domain, tables.last[domain.index()]);
+            for (index, leaf) in members.iter().enumerate().rev() {
+                let stop = if index == 0 { domain } else { members[index - 1].max(domain) };
+                // An ancestor waits until the members before it are out: it is theirs too.
+                let mut at = Some(*leaf);
+                while let Some(node) = at.filter(|node| *node > stop) {
+                    exiting.push(node);
+                    at = tables.node(node).parent;
+                }
+            }
+        }
+        exiting
+    }
+
+    /// Recorded when the parent exits, before exit actions, anew each time.
+    fn record_history(&mut self, exiting: &[NodeId]) {
+        let tables = self.tables();
+        if !tables.any_history {
+            return;
+        }
+        for node in exiting {
+            for history in &tables.node(*node).history {
+                let recorded = self.recorded_for(*node, *history);
+                let more = self.more_mut();
+                match more.history.iter_mut().find(|(known, _)| known == history) {
+                    Some((_, nodes)) => *nodes = recorded,
+                    None => more.history.push((*history, recorded)),
+                }
+            }
+        }
+    }
+
+    fn recorded_for(&self, parent: NodeId, history: NodeId) -> Box<[NodeId]> {
+        let tables = self.tables();
+        let members = self.snapshot.configuration.within(parent, tables.last[parent.index()]);
+        match tables.node(history).kind {
+            NodeKind::History(HistoryVariant::Deep) => members.into(),
+            NodeKind::History(HistoryVariant::Shallow)
+            | NodeKind::Atomic
+            | NodeKind::Compound
+            | NodeKind::Parallel
+            | NodeKind::Final => tables
+                .node(parent)
+                .children
+                .iter()
+                .copied()
+                .filter(|child| members.iter().any(|member| tables.is_within(*member, *child)))
+                .collect(),
+        }
+    }
+
+    fn exit(&mut self, node: NodeId) {
+        let tables = self.tables();
+        let entry = tables.node(node);
+        self.trace(|| TraceEntry::Exited { node });
+        self.run_block(&entry.exit);
+        if entry.has_timers {
+            self.cancel_timers_of(node);
+        }
+        if !entry.invokes.is_empty() {
+            self.to_invoke.retain(|waiting| *waiting != node);
+            self.stop_invocations_of(node);
+        }
+        let parent_last = entry.parent.map_or(node, |parent| tables.last[parent.index()]);
+        self.snapshot.configuration.exit(node, entry.parent, parent_last);
+    }
+
+    fn enter_all(&mut self, selection: Selection) {
+        let tables = self.tables();
+        if let [only] = &selection[..]
+            && let Entries::Fixed(range) = only.entries
+        {
+            for entry in &tables.entries[range.usize()] {
+                self.enter(*entry);
+            }
+            return;
+        }
+        let mut entries: SmallVec<[Entry; 16]> = SmallVec::new();
+        for selected in selection {
+            match selected.entries {
+                Entries::Fixed(range) => entries.extend_from_slice(&tables.entries[range.usize()]),
+                Entries::Now(now) => entries.extend(now),
+            }
+        }
+        entries.sort_unstable_by_key(|entry| entry.node);
+        for entry in entries {
+            self.enter(entry);
+        }
+    }
+
+    /// Enters one node: entry actions, those of its initial, those of a history's default, then its timers.
+    pub(super) fn enter(&mut self, entry: Entry) {
+        let tables = self.tables();
+        let node = tables.node(entry.node);
+        self.snapshot.configuration.enter(entry.node, node.parent);
+        self.trace(|| TraceEntry::Entered { node: entry.node });
+        self.run_block(&node.entry);
+        if entry.by_default {
+            self.run_block(&node.initial_actions);
+        }
+        if let Some(history) = entry.through {
+            self.run_block(&tables.node(history).initial_actions);
+        }
+        if node.has_timers {
+            self.start_timers_of(entry.node);
+        }
+        if !node.invokes.is_empty() {
+            self.to_invoke.push(entry.node);
+        }
+        if node.kind == NodeKind::Final {
+            self.completed(entry.node);
+        }
+    }
+}

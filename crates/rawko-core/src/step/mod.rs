@@ -1,0 +1,146 @@
+//! The one function that takes a step: an event in, one macrostep, effects out. Pure and synchronous; on an error the
+//! snapshot is as it was.
+
+mod actions;
+mod done;
+mod events;
+mod invokes;
+mod microstep;
+mod run;
+mod select;
+mod timers;
+mod trace;
+mod undo;
+
+use run::Run;
+pub use trace::{Outcome, Refusal, Trace, TraceEntry};
+
+use crate::chart::Chart;
+use crate::configuration::Configuration;
+use crate::effect::Effect;
+use crate::event::Event;
+use crate::snapshot::{More, Snapshot, Status};
+use crate::value::Value;
+use crate::world::Now;
+
+/// What a macrostep did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// The number of this step in its instance; the start is 0. Effect ids are `instance/number/index`.
+    pub number: u64,
+    /// What the host is to do, in order.
+    pub effects: Vec<Effect>,
+    /// Whether some transition was taken. An event that nothing handles is ignored (or deferred) and traced.
+    pub handled: bool,
+    /// Empty unless the step was traced.
+    pub trace: Trace,
+}
+
+/// Why a step was not taken. The snapshot is as it was before.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepError {
+    #[error(
+        "more than {limit} microsteps without coming to rest (last active: {configuration}); \
+         eventless transitions or raised events feed each other"
+    )]
+    Runaway { limit: u32, configuration: String },
+    #[error("no state handles event `{event}` (active: {configuration}), and the chart says `unhandled: error`")]
+    Unhandled { event: String, configuration: String },
+    #[error("more than {limit} events are deferred; none of the active states handles them")]
+    TooManyDeferred { limit: usize },
+    #[error("this snapshot belongs to another chart than `{chart}`")]
+    OtherChart { chart: String },
+}
+
+/// Whether a step records why it did what it did. Off, it costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tracing {
+    Off,
+    On,
+}
+
+/// Starts an instance: enters the initial states and runs until it rests.
+pub fn start<'w>(
+    chart: &Chart,
+    input: Value,
+    now: impl Into<Now<'w>>,
+) -> Result<(Snapshot, Step), StepError> {
+    start_with(chart, input, now.into(), Tracing::Off)
+}
+
+/// [`start`], with a trace.
+pub fn start_traced<'w>(
+    chart: &Chart,
+    input: Value,
+    now: impl Into<Now<'w>>,
+) -> Result<(Snapshot, Step), StepError> {
+    start_with(chart, input, now.into(), Tracing::On)
+}
+
+/// Delivers one event and runs until the instance rests.
+pub fn step<'w>(
+    chart: &Chart,
+    snapshot: &mut Snapshot,
+    event: Event,
+    now: impl Into<Now<'w>>,
+) -> Result<Step, StepError> {
+    step_with(chart, snapshot, event, now.into(), Tracing::Off)
+}
+
+/// [`step`], with a trace.
+pub fn step_traced<'w>(
+    chart: &Chart,
+    snapshot: &mut Snapshot,
+    event: Event,
+    now: impl Into<Now<'w>>,
+) -> Result<Step, StepError> {
+    step_with(chart, snapshot, event, now.into(), Tracing::On)
+}
+
+fn start_with(chart: &Chart, input: Value, now: Now<'_>, tracing: Tracing) -> Result<(Snapshot, Step), StepError> {
+    let mut snapshot = Snapshot {
+        chart: chart.hash,
+        step: 0,
+        status: Status::Active,
+        configuration: Configuration::default(),
+        context: initial_context(chart, &input),
+        more: None,
+    };
+    if !input.is_null() {
+        snapshot.more = Some(Box::new(More { input, ..More::default() }));
+    }
+    let mut run = Run::new(chart, &mut snapshot, now, tracing);
+    let result = run.start();
+    let step = run.finish(result)?;
+    Ok((snapshot, step))
+}
+
+/// `input` keys override what the chart declares.
+fn initial_context(chart: &Chart, input: &Value) -> Box<[Value]> {
+    let mut context: Box<[Value]> = chart.context_initial.clone().into();
+    if let Value::Map(given) = input {
+        for (slot, name) in chart.context_names.iter().enumerate() {
+            if let Some(value) = given.get(name).filter(|_| chart.context_declared[slot]) {
+                context[slot] = value.clone();
+            }
+        }
+    }
+    context
+}
+
+fn step_with(
+    chart: &Chart,
+    snapshot: &mut Snapshot,
+    event: Event,
+    now: Now<'_>,
+    tracing: Tracing,
+) -> Result<Step, StepError> {
+    if snapshot.chart != chart.hash {
+        return Err(StepError::OtherChart { chart: chart.id().to_owned() });
+    }
+    snapshot.step += 1;
+    let mut run = Run::new(chart, snapshot, now, tracing);
+    let result = run.handle(event);
+    run.finish(result)
+}

@@ -1,0 +1,137 @@
+//! `Run`: one macrostep under way. It owns what lives only that long: the internal queue, the effects, the undo notes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::trace::{Trace, TraceEntry};
+use super::undo::Undo;
+use super::{Step, StepError, Tracing};
+use crate::chart::Chart;
+use crate::configuration::Active;
+use crate::effect::Effect;
+use crate::event::NamedEvent;
+use crate::expr::Scope;
+use crate::ids::NodeId;
+use crate::snapshot::{More, Snapshot};
+use crate::tables::Tables;
+use crate::value::Value;
+use crate::world::Now;
+
+pub(super) struct Run<'a> {
+    pub(super) chart: &'a Chart,
+    pub(super) snapshot: &'a mut Snapshot,
+    pub(super) now: Now<'a>,
+    /// The event being processed; stays bound during eventless transitions.
+    pub(super) event: Option<NamedEvent>,
+    pub(super) queue: VecDeque<NamedEvent>,
+    pub(super) effects: Vec<Effect>,
+    /// Values of enclosing `foreach` items and indexes.
+    pub(super) locals: Vec<Value>,
+    /// Entered nodes whose invokes start once the macrostep rests.
+    pub(super) to_invoke: SmallVec<[NodeId; 4]>,
+    pub(super) trace: Option<Trace>,
+    pub(super) undo: Undo,
+    pub(super) microsteps: u32,
+    pub(super) handled: bool,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(chart: &'a Chart, snapshot: &'a mut Snapshot, now: Now<'a>, tracing: Tracing) -> Self {
+        Self {
+            chart,
+            undo: Undo::new(snapshot),
+            snapshot,
+            now,
+            event: None,
+            queue: VecDeque::new(),
+            effects: Vec::new(),
+            locals: Vec::new(),
+            to_invoke: SmallVec::new(),
+            trace: match tracing {
+                Tracing::Off => None,
+                Tracing::On => Some(Trace::default()),
+            },
+            microsteps: 0,
+            handled: false,
+        }
+    }
+
+    /// Turns the outcome into a step, or puts the snapshot back.
+    pub(super) fn finish(self, result: Result<(), StepError>) -> Result<Step, StepError> {
+        match result {
+            Ok(()) => Ok(Step {
+                number: self.snapshot.step,
+                effects: self.effects,
+                handled: self.handled,
+                trace: self.trace.unwrap_or_default(),
+            }),
+            Err(error) => {
+                self.undo.restore(self.snapshot);
+                Err(error)
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn tables(&self) -> &'a Tables {
+        &self.chart.tables
+    }
+
+    #[inline]
+    pub(super) fn scope(&self) -> Scope<'_> {
+        Scope {
+            context: &self.snapshot.context,
+            context_names: &self.chart.context_names,
+            locals: &self.locals,
+            event: self.event.as_ref(),
+            input: self.snapshot.input(),
+            now_ms: self.now.ms,
+            world: self.now.world,
+            configuration: self.active(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn active(&self) -> Active<'_> {
+        Active { frontier: self.snapshot.configuration.frontier(), last: &self.chart.tables.last }
+    }
+
+    pub(super) fn more_mut(&mut self) -> &mut More {
+        self.undo.more_mut(self.snapshot)
+    }
+
+    pub(super) fn next_id(&mut self) -> u64 {
+        let more = self.more_mut();
+        more.next_id += 1;
+        more.next_id
+    }
+
+    #[inline]
+    pub(super) fn trace(&mut self, entry: impl FnOnce() -> TraceEntry) {
+        if let Some(trace) = &mut self.trace {
+            trace.entries.push(entry());
+        }
+    }
+
+    pub(super) fn raise(&mut self, event: NamedEvent) {
+        self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
+        self.queue.push_back(event);
+    }
+
+    /// An expression failed: the chart hears of it.
+    pub(super) fn raise_execution_error(&mut self, message: String) {
+        self.trace(|| TraceEntry::Failed { message: message.clone() });
+        let data = Value::map([("message", Value::from(message))]);
+        self.raise(NamedEvent::new("error.execution", data));
+    }
+
+    pub(super) fn active_paths(&self) -> String {
+        self.chart.leaf_paths(&self.snapshot.configuration).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.snapshot.status.is_over()
+    }
+}

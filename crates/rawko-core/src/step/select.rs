@@ -1,0 +1,204 @@
+//! Which transitions fire: for each innermost active node in document order, from it outwards, the first enabled
+//! candidate; then conflicts are settled by exit sets. DESIGN section 3, after W3C SCXML.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::run::Run;
+use super::trace::{Outcome, Refusal, TraceEntry};
+use crate::compile;
+use crate::ids::{NodeId, TransitionId};
+use crate::tables::{Entry, Range, Route};
+
+/// A transition that will fire, with what it leaves and enters.
+#[derive(Clone, Debug)]
+pub(super) struct Selected {
+    pub(super) id: TransitionId,
+    pub(super) source: NodeId,
+    /// Everything active below this node is left. `None`: nothing is.
+    pub(super) domain: Option<NodeId>,
+    pub(super) entries: Entries,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Entries {
+    Fixed(Range),
+    /// Worked out now, because history has a say.
+    Now(Vec<Entry>),
+}
+
+pub(super) type Selection = SmallVec<[Selected; 4]>;
+
+/// What candidates are looked for.
+#[derive(Clone, Copy)]
+enum Wanted<'m> {
+    /// Those for these descriptors, best first.
+    Matching(&'m [u32]),
+    Eventless,
+}
+
+impl Run<'_> {
+    /// The transitions that the current event takes.
+    pub(super) fn select_for_event(&mut self) -> Selection {
+        let Some(event) = &self.event else { return Selection::new() };
+        let matching = self.chart.tables.events.matching(&event.name);
+        let name = self.trace.as_ref().map(|_| Arc::clone(&event.name));
+        self.trace(|| TraceEntry::Considered { event: name });
+        if matching.is_empty() {
+            return Selection::new();
+        }
+        self.select(Wanted::Matching(&matching))
+    }
+
+    pub(super) fn select_eventless(&mut self) -> Selection {
+        if !self.tables().any_always {
+            return Selection::new();
+        }
+        self.select(Wanted::Eventless)
+    }
+
+    /// The first enabled transition of one node's list: timers look only at their own.
+    pub(super) fn select_among(&mut self, candidates: &[TransitionId]) -> Selection {
+        let mut found = Selection::new();
+        if let Some(id) = self.first_enabled(candidates) {
+            found.push(self.selected(id));
+            self.trace(|| TraceEntry::Candidate { transition: id, outcome: Outcome::Taken });
+        }
+        found
+    }
+
+    fn select(&mut self, wanted: Wanted<'_>) -> Selection {
+        let mut enabled: SmallVec<[TransitionId; 4]> = SmallVec::new();
+        // Nodes above more than one innermost node need asking only once: what they say does not change.
+        let mut asked: SmallVec<[NodeId; 8]> = SmallVec::new();
+        let mut previous: Option<NodeId> = None;
+        for index in 0..self.snapshot.configuration.frontier().len() {
+            let leaf = self.snapshot.configuration.frontier()[index];
+            let mut at = Some(leaf);
+            while let Some(node) = at {
+                let shared = previous.is_some_and(|previous| node <= previous);
+                if shared && asked.contains(&node) {
+                    break;
+                }
+                if let Some(id) = self.candidate_of(node, wanted) {
+                    enabled.push(id);
+                    asked.push(node);
+                    break;
+                }
+                if node != leaf {
+                    asked.push(node);
+                }
+                at = self.tables().node(node).parent;
+            }
+            previous = Some(leaf);
+        }
+        match enabled[..] {
+            [] => Selection::new(),
+            [only] => {
+                self.trace(|| TraceEntry::Candidate { transition: only, outcome: Outcome::Taken });
+                let mut found = Selection::new();
+                found.push(self.selected(only));
+                found
+            }
+            _ => self.without_conflicts(&enabled),
+        }
+    }
+
+    #[inline]
+    fn candidate_of(&mut self, node: NodeId, wanted: Wanted<'_>) -> Option<TransitionId> {
+        let tables = self.tables();
+        let entry = tables.node(node);
+        match wanted {
+            Wanted::Eventless if entry.always.is_empty() => None,
+            Wanted::Eventless => {
+                self.trace(|| TraceEntry::Considered { event: None });
+                self.first_enabled(&tables.candidates[entry.always.usize()])
+            }
+            Wanted::Matching(descriptors) => {
+                let handlers = &tables.handlers[entry.handlers.usize()];
+                for descriptor in descriptors {
+                    let Some(handler) = handlers.iter().find(|handler| handler.descriptor == *descriptor) else {
+                        continue;
+                    };
+                    let found = self.first_enabled(&tables.candidates[handler.candidates.usize()]);
+                    if found.is_some() {
+                        return found;
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    fn first_enabled(&mut self, candidates: &[TransitionId]) -> Option<TransitionId> {
+        for id in candidates {
+            let Some(guard) = &self.tables().transition(*id).guard else { return Some(*id) };
+            match guard.expr.eval_guard(&self.scope()) {
+                Ok(true) => return Some(*id),
+                Ok(false) => self.refuse(*id, Refusal::GuardFalse),
+                Err(error) => {
+                    let message = format!("guard `{}`: {}", guard.text, error.message);
+                    self.refuse(*id, Refusal::GuardFailed(error.message));
+                    self.raise_execution_error(message);
+                }
+            }
+        }
+        None
+    }
+
+    fn refuse(&mut self, transition: TransitionId, refusal: Refusal) {
+        self.trace(|| TraceEntry::Candidate { transition, outcome: Outcome::Refused(refusal) });
+    }
+
+    fn selected(&self, id: TransitionId) -> Selected {
+        let tables = self.tables();
+        let transition = tables.transition(id);
+        let (domain, entries) = match &transition.route {
+            Route::Targetless => (None, Entries::Fixed(Range::default())),
+            Route::Fixed { domain, entries } => (Some(*domain), Entries::Fixed(*entries)),
+            Route::ByHistory { targets } => {
+                let (domain, entries, _) = compile::route(tables, transition, targets, &self.snapshot.more);
+                (Some(domain), Entries::Now(entries))
+            }
+        };
+        // A node without anything active below it (an atomic source that targets itself) leaves nothing.
+        let domain = domain.filter(|domain| tables.last[domain.index()] != *domain);
+        Selected { id, source: transition.source, domain, entries }
+    }
+
+    /// Two transitions conflict when one leaves something the other leaves too; domains are subtrees, so that is when
+    /// one domain lies within the other. The inner source goes first, else the earlier in document order.
+    fn without_conflicts(&mut self, enabled: &[TransitionId]) -> Selection {
+        let tables = self.tables();
+        let mut kept = Selection::new();
+        let mut preempted: SmallVec<[(TransitionId, TransitionId); 4]> = SmallVec::new();
+        for id in enabled {
+            let one = self.selected(*id);
+            let conflicts = |other: &Selected| match (one.domain, other.domain) {
+                (Some(a), Some(b)) => tables.is_within(a, b) || tables.is_within(b, a),
+                _ => false,
+            };
+            let winner = kept.iter().find(|other| {
+                conflicts(other) && !(other.source != one.source && tables.is_within(one.source, other.source))
+            });
+            if let Some(winner) = winner {
+                preempted.push((one.id, winner.id));
+                continue;
+            }
+            preempted.extend(kept.iter().filter(|other| conflicts(other)).map(|other| (other.id, one.id)));
+            kept.retain(|other| !conflicts(other));
+            kept.push(one);
+        }
+        if self.trace.is_some() {
+            for (transition, by) in preempted {
+                self.refuse(transition, Refusal::Preempted { by });
+            }
+            for index in 0..kept.len() {
+                let transition = kept[index].id;
+                self.trace(|| TraceEntry::Candidate { transition, outcome: Outcome::Taken });
+            }
+        }
+        kept
+    }
+}

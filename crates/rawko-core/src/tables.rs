@@ -1,0 +1,199 @@
+//! `Tables`: what a step runs on. Flat vectors indexed by small numbers; nothing here is looked up by name except an
+//! event's name, once per step.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::blueprint::{Action, Delay, Guard, InvokeSpec, NodeKind, Template};
+use crate::ids::{InvokeId, NodeId, TransitionId};
+
+/// A half-open range of another table.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Range {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl Range {
+    pub(crate) fn usize(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) nodes: Vec<Node>,
+    /// The last descendant of each node, apart because `stateIn` and conflict tests read only this.
+    pub(crate) last: Vec<NodeId>,
+    pub(crate) transitions: Vec<Transition>,
+    pub(crate) handlers: Vec<Handler>,
+    /// Transition ids grouped by handler; eventless ones grouped by node.
+    pub(crate) candidates: Vec<TransitionId>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) invokes: Vec<InvokeSpec>,
+    pub(crate) events: Events,
+    /// Whether any transition of the chart is eventless, any node is history: lets whole passes be left out.
+    pub(crate) any_always: bool,
+    pub(crate) any_history: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) parent: Option<NodeId>,
+    pub(crate) kind: NodeKind,
+    pub(crate) handlers: Range,
+    pub(crate) always: Range,
+    /// Whether leaving this node may have timers to cancel or invocations to stop.
+    pub(crate) has_timers: bool,
+    pub(crate) invokes: Range,
+    pub(crate) children: Box<[NodeId]>,
+    pub(crate) history: Box<[NodeId]>,
+    pub(crate) entry: Box<[Action]>,
+    pub(crate) exit: Box<[Action]>,
+    pub(crate) initial: Box<[NodeId]>,
+    pub(crate) initial_actions: Box<[Action]>,
+    pub(crate) timers: Box<[Timer]>,
+    pub(crate) output: Option<Template>,
+    pub(crate) done_event: Arc<str>,
+}
+
+/// A timer that starts on entry, with the transitions it may take.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    pub(crate) delay: Delay,
+    pub(crate) candidates: Box<[TransitionId]>,
+}
+
+/// The transitions of one node for one event descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handler {
+    pub(crate) descriptor: u32,
+    pub(crate) candidates: Range,
+}
+
+#[derive(Debug)]
+pub(crate) struct Transition {
+    pub(crate) source: NodeId,
+    pub(crate) guard: Option<Guard>,
+    pub(crate) route: Route,
+    pub(crate) reenter: bool,
+    pub(crate) actions: Box<[Action]>,
+}
+
+/// What a transition leaves and enters.
+#[derive(Debug)]
+pub(crate) enum Route {
+    /// Leaves and enters nothing.
+    Targetless,
+    /// Known at load: leaves what is active below `domain`, then enters these.
+    Fixed { domain: NodeId, entries: Range },
+    /// A history node is involved: worked out when it is taken.
+    ByHistory { targets: Box<[NodeId]> },
+}
+
+/// One node to enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) node: NodeId,
+    /// Entered by default: the actions of its `initial` run.
+    pub(crate) by_default: bool,
+    /// Entered through this history node, which had nothing recorded: the actions of its default run.
+    pub(crate) through: Option<NodeId>,
+}
+
+/// Event names and the descriptors each of them matches.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    descriptors: FxHashMap<Arc<str>, u32>,
+    names: Vec<Arc<str>>,
+    /// By descriptor id, for those that are plain names: what an event of that name matches, best first.
+    matches: Vec<SmallVec<[u32; 2]>>,
+    any_partial: bool,
+    star: Option<u32>,
+}
+
+impl Events {
+    /// The id of a descriptor: a name, `foo.*` or `*`.
+    pub(crate) fn intern(&mut self, descriptor: &str) -> u32 {
+        if let Some(id) = self.descriptors.get(descriptor) {
+            return *id;
+        }
+        let id = self.names.len() as u32;
+        let name: Arc<str> = descriptor.into();
+        self.names.push(Arc::clone(&name));
+        self.descriptors.insert(name, id);
+        self.any_partial |= descriptor.ends_with(".*");
+        if descriptor == "*" {
+            self.star = Some(id);
+        }
+        id
+    }
+
+    /// After the last `intern`: works out what each known name matches.
+    pub(crate) fn seal(&mut self) {
+        self.matches = self.names.iter().map(|name| self.match_name(name)).collect();
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| &**name).filter(|name| *name != "*" && !name.ends_with(".*"))
+    }
+
+    /// The descriptors that an event of this name matches: exact, then the longest partial, then `*`.
+    #[inline]
+    pub(crate) fn matching(&self, name: &str) -> SmallVec<[u32; 2]> {
+        match self.descriptors.get(name) {
+            Some(id) => self.matches[*id as usize].clone(),
+            None => self.match_name(name),
+        }
+    }
+
+    fn match_name(&self, name: &str) -> SmallVec<[u32; 2]> {
+        let mut found = SmallVec::new();
+        found.extend(self.descriptors.get(name).copied().filter(|id| Some(*id) != self.star));
+        if self.any_partial {
+            let mut prefix = name;
+            loop {
+                found.extend(self.descriptors.get(format!("{prefix}.*").as_str()).copied());
+                match prefix.rfind('.') {
+                    Some(dot) => prefix = &prefix[..dot],
+                    None => break,
+                }
+            }
+        }
+        found.extend(self.star);
+        found
+    }
+}
+
+impl Tables {
+    #[inline]
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    #[inline]
+    pub(crate) fn transition(&self, id: TransitionId) -> &Transition {
+        &self.transitions[id.index()]
+    }
+
+    pub(crate) fn invoke(&self, id: InvokeId) -> &InvokeSpec {
+        &self.invokes[id.index()]
+    }
+
+    /// Whether `node` is `ancestor` or below it.
+    #[inline]
+    pub(crate) fn is_within(&self, node: NodeId, ancestor: NodeId) -> bool {
+        node >= ancestor && node <= self.last[ancestor.index()]
+    }
+
+    /// Proper ancestors, innermost first.
+    pub(crate) fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(self.node(node).parent, |id| self.node(*id).parent)
+    }
+}

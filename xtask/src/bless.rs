@@ -1,0 +1,11 @@
+//! `cargo xtask bless`: rewrites the goldens. Look at the diff before you commit it.
+
+use anyhow::Result;
+
+use crate::run::run;
+
+pub(crate) fn main(arguments: &[String]) -> Result<()> {
+    let mut command = vec!["test", "--workspace", "--no-fail-fast"];
+    command.extend(arguments.iter().map(String::as_str));
+    run("cargo", &command, &[("UPDATE_EXPECT", "1")])
+}

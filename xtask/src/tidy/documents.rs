@@ -1,0 +1,42 @@
+//! The documents are true: what they link to and name is there.
+
+use std::fs;
+use std::path::Path;
+
+use super::{files, name};
+use crate::run::root;
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut wrong = Vec::new();
+    for path in files("", ".md") {
+        let text = fs::read_to_string(&path).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") || target.contains(' ') {
+                continue;
+            }
+            if !path.parent().unwrap_or(Path::new("")).join(target).exists() {
+                wrong.push(format!("{}: {link}", name(&path)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "links to nowhere: {wrong:#?}");
+}
+
+/// `ARCHITECTURE.md` names crates and paths in backticks; each must exist, and no crate may be left out.
+#[test]
+fn the_architecture_names_what_exists() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let named: Vec<&str> = text.split('`').skip(1).step_by(2).filter(|word| word.contains('/')).collect();
+    let missing: Vec<&&str> = named
+        .iter()
+        .filter(|path| path.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.".contains(c)))
+        .filter(|path| !root().join(path).exists())
+        .collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there: {missing:?}");
+    for folder in fs::read_dir(root().join("crates")).unwrap().filter_map(Result::ok) {
+        let crate_name = folder.file_name().to_string_lossy().into_owned();
+        assert!(text.contains(&format!("`{crate_name}`")), "ARCHITECTURE.md does not mention {crate_name}");
+    }
+}

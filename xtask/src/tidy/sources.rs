@@ -1,0 +1,67 @@
+//! Every source file says what lives in it, and none grows past the mark without shrinking elsewhere.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use super::{files, name};
+use crate::run::root;
+
+/// Past this many lines a file probably holds a second noun.
+const LINES_MAX: usize = 450;
+
+#[test]
+fn every_source_file_opens_with_what_lives_in_it() {
+    let wrong: Vec<String> = ["crates", "xtask", "benches"]
+        .iter()
+        .flat_map(|folder| files(folder, ".rs"))
+        .filter(|path| !fs::read_to_string(path).unwrap().starts_with("//!"))
+        .map(|path| name(&path))
+        .collect();
+    assert!(wrong.is_empty(), "no `//!` on the first line: {wrong:#?}");
+}
+
+/// A ratchet: `xtask/large-files.txt` lists the files over the mark with their length. They may shrink, not grow.
+#[test]
+fn large_files_only_shrink() {
+    let list = fs::read_to_string(root().join("xtask/large-files.txt")).unwrap();
+    let marks: BTreeMap<&str, usize> = list
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(lines, file)| (file, lines.parse().unwrap()))
+        .collect();
+    let mut wrong = Vec::new();
+    let sources: Vec<_> = ["crates", "xtask", "benches"].iter().flat_map(|folder| files(folder, ".rs")).collect();
+    for path in &sources {
+        let lines = fs::read_to_string(path).unwrap().lines().count();
+        let file = name(path);
+        let mark = marks.get(file.as_str()).copied().unwrap_or(LINES_MAX);
+        if lines > mark {
+            wrong.push(format!("{file}: {lines} lines, at most {mark}: split it by noun"));
+        }
+    }
+    for (file, _) in marks {
+        if !sources.iter().any(|path| name(path) == file) {
+            wrong.push(format!("{file} is gone: take it off the list"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Nothing of one machine gets into the repository.
+#[test]
+fn no_path_or_registry_address_of_a_machine() {
+    let needles = ["/root/", "/home/", "registry.npmjs", "static.crates.io", "index.crates.io", "deb.debian"];
+    let wrong: Vec<String> = ["", ".ci"]
+        .iter()
+        .flat_map(|folder| ["rs", "md", "toml", "yaml", "json", "js", "py", "mjs", "run", "txt"].map(|e| (*folder, e)))
+        .flat_map(|(folder, ending)| files(folder, &format!(".{ending}")))
+        .filter(|path| !path.ends_with("xtask/src/tidy/sources.rs"))
+        .filter_map(|path| {
+            let text = fs::read_to_string(&path).ok()?;
+            let needle = needles.iter().find(|needle| text.contains(**needle))?;
+            Some(format!("{}: {needle}", name(&path)))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
