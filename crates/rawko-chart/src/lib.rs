@@ -1,9 +1,24 @@
 //! Turns text (YAML, JSON, SCXML, XState) into a checked chart with a span for every complaint, and draws it.
 
+mod check;
+mod def;
 mod finding;
+mod load;
+mod lower;
 mod lowered;
+mod read;
+mod registry;
+pub mod render;
+mod schema;
 mod source;
+mod suggest;
+mod tree;
+mod version;
 
 pub use finding::{Finding, Severity};
+pub use load::{Loaded, load, load_bytes, source_from_bytes};
 pub use lowered::{ActionPlaces, InvokePlaces, Lowered, NodePlaces, Places, TransitionPlaces};
+pub use registry::{Registry, RegistryEntry, RegistryFile, Resolution, read_registry};
+pub use schema::schema;
 pub use source::{Source, Span};
+pub use tree::{DEPTH_MAX, NODES_MAX, SOURCE_BYTES_MAX};

@@ -153,14 +153,35 @@ pub struct Action {
 pub enum ActionKind {
     /// The right-hand sides all see the context as it was before.
     Assign(Vec<(Slot, Expr)>),
-    Raise { event: Template, data: Template },
-    Emit { event: Template, data: Template },
-    Send { target: Template, event: Template, data: Template, delay: Option<Delay>, id: Option<Template> },
-    Cancel { id: Template },
+    Raise {
+        event: Template,
+        data: Template,
+    },
+    Emit {
+        event: Template,
+        data: Template,
+    },
+    Send {
+        target: Template,
+        event: Template,
+        data: Template,
+        delay: Option<Delay>,
+        id: Option<Template>,
+    },
+    Cancel {
+        id: Template,
+    },
     /// An action of type `invoke`: a handler call whose result nobody waits for.
-    Call { handler: Arc<str>, params: Template },
-    Log { message: Template },
-    Choose { branches: Vec<(Option<Guard>, Vec<Action>)> },
+    Call {
+        handler: Arc<str>,
+        params: Template,
+    },
+    Log {
+        message: Template,
+    },
+    Choose {
+        branches: Vec<(Option<Guard>, Vec<Action>)>,
+    },
     Foreach(Box<Foreach>),
 }
 

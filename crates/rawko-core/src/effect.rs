@@ -11,12 +11,20 @@ use crate::value::Value;
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
     /// Deliver [`Event::TimerFired`](crate::Event::TimerFired) at `due_ms`. The snapshot holds it as pending too.
-    SetTimer { timer: u64, due_ms: i64 },
-    CancelTimer { timer: u64 },
+    SetTimer {
+        timer: u64,
+        due_ms: i64,
+    },
+    CancelTimer {
+        timer: u64,
+    },
     /// Start a service, a child chart or an agent; answer with `InvokeDone` or `InvokeFailed` for `invocation`.
     Invoke(Invoke),
     /// The state that invoked it was left, it timed out, or the instance ended.
-    StopInvoke { invocation: u64, id: Arc<str> },
+    StopInvoke {
+        invocation: u64,
+        id: Arc<str>,
+    },
     /// Deliver an event somewhere else, or to this instance's own external queue.
     Send(Send),
     /// Tell the parent and external listeners.
@@ -26,14 +34,26 @@ pub enum Effect {
         data: Value,
     },
     /// Call a handler; nobody waits for its result.
-    Call { handler: Arc<str>, params: Value },
-    Log { message: Arc<str> },
+    Call {
+        handler: Arc<str>,
+        params: Value,
+    },
+    Log {
+        message: Arc<str>,
+    },
     /// The instance reached a top-level final state.
-    Complete { output: Value },
+    Complete {
+        output: Value,
+    },
     /// The instance ended because somebody asked for it.
-    Cancelled { reason: Value },
+    Cancelled {
+        reason: Value,
+    },
     /// An invoke failed and nothing handles it: the instance is in status `error` and waits for somebody.
-    Stall { id: Arc<str>, error: Value },
+    Stall {
+        id: Arc<str>,
+        error: Value,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

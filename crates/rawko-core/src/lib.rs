@@ -19,8 +19,8 @@ mod value;
 mod world;
 
 pub use blueprint::{
-    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Foreach, Guard, HistoryVariant, InitialSpec,
-    InvokeSpec, NodeKind, NodeSpec, Retry, Template, TransitionSpec, Trigger, Unhandled,
+    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Foreach, Guard, HistoryVariant,
+    InitialSpec, InvokeSpec, NodeKind, NodeSpec, Retry, Template, TransitionSpec, Trigger, Unhandled,
 };
 pub use chart::{Chart, NodeInfo, TransitionInfo};
 pub use compile::{CompileError, NODES_MAX};

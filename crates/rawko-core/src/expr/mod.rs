@@ -3,7 +3,21 @@
 //! Text is parsed once, at load, into an [`Ast`] with spans; names are then resolved to context slots, locals and
 //! state nodes, giving an [`Expr`] that a step evaluates without looking at a name again.
 
-use std::ops::Range;
+mod ast;
+mod env;
+mod eval;
+mod functions;
+mod infer;
+pub mod limits;
+mod measure;
+mod node;
+mod ops;
+mod parse;
+mod problem;
+mod resolve;
+mod suggest;
+mod token;
+
 use std::sync::Arc;
 
 use crate::configuration::Active;
@@ -12,40 +26,120 @@ use crate::ids::{NodeId, Slot};
 use crate::value::Value;
 use crate::world::World;
 
+use ast::Tree;
+use env::{Env, Val};
+pub use functions::function_names;
+pub use measure::check_size;
+use node::{Kind, Node};
+use problem::Span;
+pub use problem::{ExprProblem, ExprProblemKind};
+
 /// A parsed expression whose names are not resolved yet.
 #[derive(Clone, Debug)]
 pub struct Ast {
-    // helper: fill
+    text: Arc<str>,
+    root: Tree,
+    rooted: bool,
 }
 
-/// A resolved expression, ready to evaluate.
+/// Reads an expression. What is wrong with names is found by [`Ast::resolve`].
+pub fn parse(text: &str) -> Result<Ast, Vec<ExprProblem>> {
+    let (root, rooted) = parse::parse_tree(text)?;
+    Ok(Ast { text: text.into(), root, rooted })
+}
+
+impl Ast {
+    /// Gives every name its meaning, or says everything that is wrong with them.
+    pub fn resolve(&self, names: &dyn Names) -> Result<Expr, Vec<ExprProblem>> {
+        resolve::resolve(&self.text, &self.root, names).map(|root| Expr::new(self.text.clone(), root))
+    }
+
+    /// Whether the first token is a binding (`context`, `event`, `input`, `env`, `agents`, `now(`): where a string may
+    /// be a literal or an expression, this is the sign of an expression.
+    pub fn starts_with_binding_root(&self) -> bool {
+        self.rooted
+    }
+}
+
+/// A resolved expression, ready to evaluate. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Expr {
+    inner: Arc<Resolved>,
+}
+
+#[derive(Debug)]
+struct Resolved {
     text: Arc<str>,
-    // helper: fill
+    root: Node,
+    nodes: u64,
 }
 
-/// Something wrong with an expression's text, at a byte range of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExprProblem {
-    pub kind: ExprProblemKind,
-    pub span: Range<usize>,
-    pub message: String,
-    pub help: Option<String>,
-}
+impl Expr {
+    fn new(text: Arc<str>, root: Node) -> Self {
+        let mut nodes = 0;
+        root.walk(&mut |_| nodes += 1);
+        Self { inner: Arc::new(Resolved { text, root, nodes }) }
+    }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExprProblemKind {
-    /// It does not parse (rule 6), or it is too long or too deep.
-    Syntax,
-    /// A name that is no binding, function, local or field of `event`/`agents`.
-    UnknownName,
-    /// A `context.<key>` that the chart neither declares nor assigns.
-    UnknownContextKey,
-    /// `stateIn` of a state that does not exist, or not given as a literal.
-    UnknownState,
-    /// A function called with the wrong number of arguments.
-    Arity,
+    /// An expression that gives this value: for places that take an expression where the author wrote plain data.
+    pub fn literal(value: Value) -> Self {
+        let text = serde_json::to_string(&value).unwrap_or_default();
+        Self::new(text.into(), Node { kind: Kind::Constant(value), span: Span::default() })
+    }
+
+    /// As the author wrote it.
+    pub fn text(&self) -> &str {
+        &self.inner.text
+    }
+
+    #[inline]
+    pub fn eval(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
+        let env = Env::new(scope, &self.inner.text, self.inner.nodes);
+        Ok(self.inner.root.eval(&env).map(Val::into_value)?)
+    }
+
+    /// The value as a condition: null counts as false, anything but a boolean is a type mismatch.
+    #[inline]
+    pub fn eval_guard(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
+        let env = Env::new(scope, &self.inner.text, self.inner.nodes);
+        Ok(self.inner.root.holds(&env)?)
+    }
+
+    /// The value, when it depends on nothing.
+    pub fn constant(&self) -> Option<Value> {
+        self.inner.root.constant().cloned()
+    }
+
+    /// The type of the value (which may still be null), given the types of context slots.
+    pub fn infer(&self, context_types: &dyn Fn(Slot) -> Type) -> Type {
+        infer::infer(&self.inner.root, context_types)
+    }
+
+    /// Operations that fail whatever the data, and comparisons that can never be true.
+    pub fn type_problems(&self, context_types: &dyn Fn(Slot) -> Type) -> Vec<ExprProblem> {
+        infer::problems(&self.inner.text, &self.inner.root, context_types)
+    }
+
+    /// The context slots it reads by name, each once, in order. The bare `context` reads them all: see
+    /// [`Expr::reads_whole_context`].
+    pub fn reads(&self) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        self.inner.root.walk(&mut |node| {
+            if let Kind::Slot(slot) = node.kind {
+                slots.push(slot);
+            }
+        });
+        slots.sort_unstable();
+        slots.dedup();
+        slots
+    }
+
+    /// Whether it uses `context` as a map, so that any key may be read.
+    pub fn reads_whole_context(&self) -> bool {
+        let mut whole = false;
+        self.inner.root.walk(&mut |node| whole |= matches!(node.kind, Kind::Context | Kind::ContextAt(_)));
+        whole
+    }
 }
 
 /// How names are resolved. The reader of charts implements this.
@@ -81,7 +175,7 @@ pub struct EvalError {
     pub message: String,
 }
 
-/// What can be said about a value without running anything.
+/// What can be said about a value without running anything. Except for `Null`, a value of the type or null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     Any,
@@ -91,4 +185,31 @@ pub enum Type {
     String,
     List,
     Map,
+}
+
+impl Type {
+    /// The type that a value shows.
+    pub fn of(value: &Value) -> Type {
+        match value {
+            Value::Null => Type::Null,
+            Value::Bool(_) => Type::Bool,
+            Value::Int(_) | Value::Float(_) => Type::Number,
+            Value::Str(_) => Type::String,
+            Value::List(_) => Type::List,
+            Value::Map(_) => Type::Map,
+        }
+    }
+
+    /// The word for it in messages, as [`Value::type_name`] has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Type::Any => "any value",
+            Type::Null => "null",
+            Type::Bool => "boolean",
+            Type::Number => "number",
+            Type::String => "string",
+            Type::List => "list",
+            Type::Map => "map",
+        }
+    }
 }

@@ -1,0 +1,105 @@
+//! A chart as its author wrote it: typed, every part with its place, nothing resolved. State nodes are already in one
+//! list in document order, because that is how everything after this numbers them.
+
+use rawko_core::NodeKind;
+
+use crate::source::Span;
+use crate::tree::View;
+
+/// The whole chart. `states[0]` is the root.
+#[derive(Debug)]
+pub(crate) struct ChartDef<'a> {
+    pub(crate) body: View<'a>,
+    pub(crate) id: Option<&'a str>,
+    pub(crate) version: Option<View<'a>>,
+    pub(crate) context: Option<View<'a>>,
+    pub(crate) context_schema: Option<View<'a>>,
+    pub(crate) actions: Option<View<'a>>,
+    pub(crate) guards: Option<View<'a>>,
+    pub(crate) unhandled: Option<View<'a>>,
+    pub(crate) max_microsteps: Option<View<'a>>,
+    pub(crate) states: Vec<StateDef<'a>>,
+}
+
+/// One state node.
+#[derive(Debug)]
+pub(crate) struct StateDef<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) key_span: Span,
+    pub(crate) body: Span,
+    pub(crate) parent: Option<u32>,
+    pub(crate) children: Vec<u32>,
+    pub(crate) kind: NodeKind,
+    /// The explicit `id:` (in a `regions:` list the `id` is the key instead).
+    pub(crate) id: Option<(&'a str, Span)>,
+    pub(crate) initial: Option<View<'a>>,
+    /// A history state's default and the actions on the way there.
+    pub(crate) target: Option<View<'a>>,
+    pub(crate) target_actions: Option<View<'a>>,
+    pub(crate) entry: Option<View<'a>>,
+    pub(crate) exit: Option<View<'a>>,
+    /// What gives transitions, in document order.
+    pub(crate) parts: Vec<Part<'a>>,
+    pub(crate) output: Option<View<'a>>,
+    pub(crate) docs: DocsDef<'a>,
+    pub(crate) policy: PolicyDef<'a>,
+}
+
+/// A block of transitions: the word it stands under, and what stands there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part<'a> {
+    On(View<'a>),
+    Always(Span, View<'a>),
+    After(View<'a>),
+    Invoke(View<'a>),
+    /// `onDone` and `onAllDone` of a state.
+    Done(Span, View<'a>),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DocsDef<'a> {
+    pub(crate) description: Option<View<'a>>,
+    pub(crate) tags: Option<View<'a>>,
+    pub(crate) meta: Option<View<'a>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PolicyDef<'a> {
+    pub(crate) tools: Option<View<'a>>,
+    pub(crate) budget: Option<View<'a>>,
+    pub(crate) loop_control: Option<View<'a>>,
+}
+
+/// One transition. The trigger's place is that of the event's name, the delay, or the word `always`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TransitionDef<'a> {
+    pub(crate) trigger: Span,
+    pub(crate) body: Span,
+    pub(crate) target: Option<View<'a>>,
+    pub(crate) guard: Option<View<'a>>,
+    pub(crate) actions: Option<View<'a>>,
+    pub(crate) reenter: bool,
+    pub(crate) docs: DocsDef<'a>,
+}
+
+/// What sets a transition off, as written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TriggerDef<'a> {
+    Event(&'a str),
+    /// The delay as a map's key, or as the value of `delay:`.
+    DelayKey(&'a str),
+    Delay(View<'a>),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InvokeDef<'a> {
+    pub(crate) body: Span,
+    pub(crate) id: Option<(&'a str, Span)>,
+    pub(crate) src: Option<View<'a>>,
+    pub(crate) input: Option<View<'a>>,
+    pub(crate) timeout: Option<View<'a>>,
+    pub(crate) retry: Option<View<'a>>,
+    pub(crate) on_done: Option<(Span, View<'a>)>,
+    pub(crate) on_error: Option<(Span, View<'a>)>,
+    pub(crate) on_timeout: Option<(Span, View<'a>)>,
+}

@@ -1,0 +1,248 @@
+//! Every key of the chart format, once. Keys that charts use most come first, since looking a key up compares in order.
+
+use super::shape::{Field, Record, Shape, Tagged, records};
+use Shape::{Any, Bool, Either, List, MapOf, Null, Number, Tagged as TaggedBy, Text, Whole, Word};
+
+const ACTION: Shape = Either(&[Text, TaggedBy(&ACTIONS)]);
+const ACTION_LIST: Shape = Either(&[Text, TaggedBy(&ACTIONS), List(&ACTION)]);
+const TARGET: Shape = Either(&[Text, List(&Text), Null]);
+const GUARD_VALUE: Shape = Either(&[Text, Bool, Shape::Record(&EXPRESSION)]);
+const DELAY: Shape = Either(&[Text, Number, Shape::Record(&EXPRESSION)]);
+const FIXED_DELAY: Shape = Either(&[Text, Number]);
+const NAME_OR_EXPRESSION: Shape = Either(&[Text, Shape::Record(&EXPRESSION)]);
+const ONE_TRANSITION: Shape = Either(&[Text, Shape::Record(&TRANSITION)]);
+const TRANSITIONS: Shape = Either(&[Text, Shape::Record(&TRANSITION), List(&ONE_TRANSITION)]);
+const ON: Shape =
+    Either(&[MapOf(&TRANSITIONS, "an event's name"), List(&Shape::Record(&EVENT_TRANSITION))]);
+const AFTER: Shape = Either(&[MapOf(&TRANSITIONS, "a delay"), List(&Shape::Record(&DELAYED_TRANSITION))]);
+const INVOKES: Shape = Either(&[Shape::Record(&INVOKE), List(&Shape::Record(&INVOKE))]);
+const STATES: Shape = MapOf(&STATE_OR_NOTHING, "a state's key");
+/// `done:` with nothing below it is an atomic state.
+const STATE_OR_NOTHING: Shape = Either(&[Shape::Record(&STATE), Null]);
+const REGIONS: Shape = Either(&[List(&Shape::Record(&REGION)), STATES]);
+const INITIAL_VALUE: Shape = Either(&[Text, List(&Text), Shape::Record(&INITIAL)]);
+const TAGS: Shape = Either(&[Text, List(&Text)]);
+const POLICY_LIST: Shape = Either(&[Text, List(&Text)]);
+
+/// The documents that are not a bare chart.
+pub(crate) static STATE_TYPES: &[&str] = &["atomic", "compound", "parallel", "final", "history"];
+
+pub(crate) static ACTIONS: Tagged = Tagged {
+    name: "action",
+    words: "an action",
+    tag: "type",
+    variants: &[
+        ("assign", &ASSIGN),
+        ("emit", &EMIT),
+        ("send", &SEND),
+        ("invoke", &CALL),
+        ("log", &LOG),
+        ("raise", &RAISE),
+        ("cancel", &CANCEL),
+        ("choose", &CHOOSE),
+        ("foreach", &FOREACH),
+    ],
+};
+
+records! {
+    DocumentKey DOCUMENT "document" "a document" {
+        Statechart "statechart" Shape::Record(&CHART), "The chart.";
+        MachineRegistry "machine_registry" List(&Shape::Record(&REGISTRY_ENTRY)), "Charts by id and version.";
+        Schema "$schema" Text, "The schema an editor checks this file with.";
+    }
+
+    RegistryEntryKey REGISTRY_ENTRY "registry_entry" "a registry entry" requires ["id", "version", "src"] {
+        Id "id" Text, "The chart's id.";
+        Version "version" Either(&[Text, Number]), "The chart's version.";
+        Src "src" Text, "The file, relative to the registry.";
+        Description "description" Text, "What it is for.";
+    }
+
+    ChartKey CHART "chart" "a chart" requires ["states|regions"] {
+        Id "id" Text, "The chart's id: how other charts and people refer to it.";
+        Version "version" Either(&[Text, Number]), "The chart's version, as in `1.2.0`.";
+        Initial "initial" INITIAL_VALUE, "The state that the chart starts in.";
+        Context "context" Either(&[MapOf(&Any, "a context key"), Null]), "The data the chart carries, with initial values.";
+        ContextSchema "context_schema" MapOf(&Any, "a JSON Schema keyword"), "A JSON Schema of the context.";
+        States "states" STATES, "The top-level states by key.";
+        Regions "regions" REGIONS, "The regions of a chart that is parallel at the top.";
+        Type "type" Word(&["compound", "parallel"]), "Compound unless it has regions.";
+        Actions "actions" Either(&[MapOf(&ACTION_LIST, "an action's name"), Null]), "Actions by name.";
+        Guards "guards" Either(&[MapOf(&GUARD_VALUE, "a guard's name"), Null]), "Guards by name.";
+        On "on" ON, "Transitions by event that hold in every state.";
+        Always "always" TRANSITIONS, "Eventless transitions.";
+        After "after" AFTER, "Transitions by delay since the start.";
+        Entry "entry" ACTION_LIST, "Actions at the start.";
+        Exit "exit" ACTION_LIST, "Actions at the end.";
+        Invoke "invoke" INVOKES, "What runs as long as the chart does.";
+        Unhandled "unhandled" Word(&["ignore", "error", "defer"]), "What happens to an event that no transition takes.";
+        MaxMicrosteps "max_microsteps" Whole(1), "The bound of one macrostep; 1000 unless given.";
+        Description "description" Text, "What the chart is for.";
+        Tags "tags" TAGS, "Words to find it by.";
+        Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
+        Tools "tools" Shape::Record(&TOOLS), "The tools agents may use.";
+        Budget "budget" Shape::Record(&BUDGET), "What agents may spend.";
+        Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents.";
+        Schema "$schema" Text, "The schema an editor checks this file with.";
+    }
+
+    StateKey STATE "state" "a state" {
+        Type "type" Word(STATE_TYPES), "Its kind; may be left out where it follows from the other keys.";
+        On "on" ON, "Transitions by event.";
+        Entry "entry" ACTION_LIST, "Actions when it is entered.";
+        Exit "exit" ACTION_LIST, "Actions when it is left.";
+        Always "always" TRANSITIONS, "Eventless transitions.";
+        After "after" AFTER, "Transitions by delay since it was entered.";
+        Invoke "invoke" INVOKES, "What runs while it is active.";
+        Initial "initial" INITIAL_VALUE, "The child it starts in.";
+        States "states" STATES, "Its children by key.";
+        Regions "regions" REGIONS, "The regions of a parallel state.";
+        OnDone "onDone" TRANSITIONS, "Taken when it is done.";
+        OnAllDone "onAllDone" TRANSITIONS, "Taken when all regions are done.";
+        Id "id" Text, "A name for `#id` and `done.state.<id>`, unique in the chart.";
+        Variant "variant" Word(&["shallow", "deep"]), "What a history state remembers.";
+        Target "target" TARGET, "Where a history state leads before anything was remembered.";
+        Actions "actions" ACTION_LIST, "Actions on the way to a history state's default target.";
+        Output "output" Any, "A final state's result.";
+        Description "description" Text, "What it is for.";
+        Tags "tags" TAGS, "Words to find it by.";
+        Meta "meta" MapOf(&Any, "a display hint"), "Display hints: label, description, color, position.";
+        Tools "tools" Shape::Record(&TOOLS), "The tools agents may use here.";
+        Budget "budget" Shape::Record(&BUDGET), "What agents may spend here.";
+        Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents here.";
+    }
+
+    InitialKey INITIAL "initial" "an initial transition" requires ["target"] {
+        Target "target" Either(&[Text, List(&Text)]), "Where it leads.";
+        Actions "actions" ACTION_LIST, "Actions on the way.";
+    }
+
+    TransitionKey TRANSITION "transition" "a transition" {
+        Target "target" TARGET, "Where it leads: a sibling, `.child`, `#id`; without one no state is left.";
+        Guard "guard" GUARD_VALUE, "An expression, or the name of an entry in `guards`.";
+        Actions "actions" ACTION_LIST, "Actions on the way.";
+        Reenter "reenter" Bool, "Leave and enter the source even if the target is inside it.";
+        Description "description" Text, "What it is for.";
+        Tags "tags" TAGS, "Words to find it by.";
+        Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
+    }
+
+    EventTransitionKey EVENT_TRANSITION "event_transition" "a transition" extends TRANSITION requires ["event"] {
+        Event "event" Text, "The event that it waits for.";
+    }
+
+    DelayedTransitionKey DELAYED_TRANSITION "delayed_transition" "a transition" extends TRANSITION requires ["delay"] {
+        Delay "delay" DELAY, "The delay since the state was entered.";
+    }
+
+    InvokeKey INVOKE "invoke" "an invoke" requires ["src"] {
+        Id "id" Text, "Its name in `done.invoke.<id>`.";
+        Src "src" NAME_OR_EXPRESSION, "A service, `agent:<id>` or `statechart:<id>@<version>`.";
+        Input "input" Any, "What it is given; text is an expression.";
+        OnDone "onDone" TRANSITIONS, "Taken when it returns.";
+        OnError "onError" TRANSITIONS, "Taken when it fails.";
+        OnTimeout "onTimeout" TRANSITIONS, "Taken when it takes too long; without it `onError` is.";
+        Timeout "timeout" DELAY, "How long one attempt may take.";
+        Retry "retry" Shape::Record(&RETRY), "How it is tried again.";
+        Description "description" Text, "What it is for.";
+        Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
+    }
+
+    RetryKey RETRY "retry" "a retry policy" {
+        MaxAttempts "max_attempts" Whole(1), "How often it is tried, the first time included.";
+        Backoff "backoff" Word(&["fixed", "linear", "exponential"]), "How the delay grows.";
+        InitialDelay "initial_delay" FIXED_DELAY, "The delay before the second attempt.";
+        MaxDelay "max_delay" FIXED_DELAY, "The longest delay.";
+    }
+
+    ToolsKey TOOLS "tools" "a tool policy" {
+        Allowed "allowed" POLICY_LIST, "The only tools that may be used; `*` stands for anything.";
+        Blocked "blocked" POLICY_LIST, "Tools that may not be used; this wins.";
+    }
+
+    BudgetKey BUDGET "budget" "a budget" {
+        Tokens "tokens" Whole(0), "Tokens in all completions.";
+        CostUsd "cost_usd" Number, "Money for completions.";
+        Time "time" FIXED_DELAY, "Time from start to end.";
+        ToolCalls "tool_calls" Whole(0), "Calls of tools.";
+    }
+
+    ExpressionKey EXPRESSION "expression" "an expression" {
+        Expr "expr" Text, "An expression.";
+        Literal "literal" Any, "Data to take as it is.";
+    }
+
+    AssignKey ASSIGN "assign" "an `assign` action" requires ["type", "context_updates"] {
+        Type "type" Word(&["assign"]), "Update the context.";
+        ContextUpdates "context_updates" MapOf(&Any, "a context key"), "New values by context key; text is an expression.";
+        Description "description" Text, "What it is for.";
+    }
+
+    EmitKey EMIT "emit" "an `emit` action" requires ["type", "event"] {
+        Type "type" Word(&["emit"]), "Tell the parent and listeners.";
+        Event "event" NAME_OR_EXPRESSION, "The event's name.";
+        Data "data" Any, "The event's data.";
+        Description "description" Text, "What it is for.";
+    }
+
+    SendKey SEND "send" "a `send` action" requires ["type", "event"] {
+        Type "type" Word(&["send"]), "Send an event.";
+        Target "target" NAME_OR_EXPRESSION, "`self`, `parent`, an invoke's id, an instance, `channel:x`, `agent:x` or an endpoint.";
+        Event "event" NAME_OR_EXPRESSION, "The event's name.";
+        Data "data" Any, "The event's data.";
+        Delay "delay" DELAY, "How long it waits.";
+        Id "id" NAME_OR_EXPRESSION, "A name to cancel it by.";
+        Description "description" Text, "What it is for.";
+    }
+
+    CallKey CALL "call" "an `invoke` action" requires ["type", "handler"] {
+        Type "type" Word(&["invoke"]), "Call a handler; nobody waits for its result.";
+        Handler "handler" Text, "The handler's name.";
+        Params "params" Any, "What it is given.";
+        Description "description" Text, "What it is for.";
+    }
+
+    LogKey LOG "log" "a `log` action" requires ["type", "message"] {
+        Type "type" Word(&["log"]), "Write to the trace.";
+        Message "message" Any, "The message.";
+        Description "description" Text, "What it is for.";
+    }
+
+    RaiseKey RAISE "raise" "a `raise` action" requires ["type", "event"] {
+        Type "type" Word(&["raise"]), "Raise an event in this step.";
+        Event "event" NAME_OR_EXPRESSION, "The event's name.";
+        Data "data" Any, "The event's data.";
+        Description "description" Text, "What it is for.";
+    }
+
+    CancelKey CANCEL "cancel" "a `cancel` action" requires ["type", "id"] {
+        Type "type" Word(&["cancel"]), "Cancel a delayed send.";
+        Id "id" NAME_OR_EXPRESSION, "The send's id.";
+        Description "description" Text, "What it is for.";
+    }
+
+    ChooseKey CHOOSE "choose" "a `choose` action" requires ["type", "branches"] {
+        Type "type" Word(&["choose"]), "The first branch whose guard holds.";
+        Branches "branches" List(&Shape::Record(&BRANCH)), "The branches; one without a guard always holds.";
+        Description "description" Text, "What it is for.";
+    }
+
+    BranchKey BRANCH "branch" "a branch" {
+        Guard "guard" GUARD_VALUE, "An expression, or the name of an entry in `guards`.";
+        Actions "actions" ACTION_LIST, "What it does.";
+        Description "description" Text, "What it is for.";
+    }
+
+    ForeachKey FOREACH "foreach" "a `foreach` action" requires ["type", "array", "actions"] {
+        Type "type" Word(&["foreach"]), "Once for each item of a list.";
+        Array "array" Any, "The list; text is an expression.";
+        Item "item" Text, "The name of the item; `item` unless given.";
+        Index "index" Text, "The name of the item's number, from 0; `index` unless given.";
+        Actions "actions" ACTION_LIST, "What is done for each.";
+        Description "description" Text, "What it is for.";
+    }
+}
+
+/// An entry of a `regions:` list: a state that must say its `id`, which is its key.
+pub(crate) static REGION: Record =
+    Record { name: "region", words: "a region", fields: &[], extends: Some(&STATE), required: &["id"] };

@@ -1,0 +1,109 @@
+//! The grammar in which the format is described. One description serves three readers: the structure check, the typed
+//! definitions (through the key enums) and the JSON Schema, so that none of them can know a key the others do not.
+
+/// What may stand in a place.
+#[derive(Debug)]
+pub(crate) enum Shape {
+    /// Any data.
+    Any,
+    Null,
+    Text,
+    Bool,
+    /// A whole number of at least this.
+    Whole(i64),
+    Number,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    List(&'static Shape),
+    /// Any keys, all values alike. The words say what the keys are.
+    MapOf(&'static Shape, &'static str),
+    Record(&'static Record),
+    /// A record chosen by the word under a key.
+    Tagged(&'static Tagged),
+    /// The first one that fits the kind of value.
+    Either(&'static [Shape]),
+}
+
+/// A map with known keys.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// Its name in the schema.
+    pub(crate) name: &'static str,
+    /// Its name in messages, with an article.
+    pub(crate) words: &'static str,
+    pub(crate) fields: &'static [Field],
+    /// Another record whose keys it has as well.
+    pub(crate) extends: Option<&'static Record>,
+    pub(crate) required: &'static [&'static str],
+}
+
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) key: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) doc: &'static str,
+}
+
+#[derive(Debug)]
+pub(crate) struct Tagged {
+    pub(crate) name: &'static str,
+    pub(crate) words: &'static str,
+    pub(crate) tag: &'static str,
+    pub(crate) variants: &'static [(&'static str, &'static Record)],
+}
+
+impl Record {
+    pub(crate) fn field(&self, key: &str) -> Option<&'static Field> {
+        let own = self.fields.iter().find(|field| field.key == key);
+        own.or_else(|| self.extends.and_then(|record| record.field(key)))
+    }
+
+    /// All fields, the record's own first.
+    pub(crate) fn all_fields(&self) -> Vec<&'static Field> {
+        let mut fields: Vec<&'static Field> = self.fields.iter().collect();
+        if let Some(record) = self.extends {
+            fields.extend(record.all_fields().into_iter().filter(|field| !self.has_own(field.key)));
+        }
+        fields
+    }
+
+    fn has_own(&self, key: &str) -> bool {
+        self.fields.iter().any(|field| field.key == key)
+    }
+}
+
+/// Declares records together with an enum of their keys. Readers match on the enum, so that a key that is described
+/// but not read, or read but not described, does not compile.
+macro_rules! records {
+    ($(
+        $(#[$meta:meta])*
+        $keys:ident $record:ident $name:literal $words:literal $(extends $base:ident)? $(requires [$($required:literal),*])? {
+            $($variant:ident $key:literal $shape:expr, $doc:literal;)*
+        }
+    )*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $keys { $($variant,)* }
+
+        impl $keys {
+            #[inline]
+            pub(crate) fn parse(key: &str) -> Option<Self> {
+                match key { $($key => Some(Self::$variant),)* _ => None }
+            }
+        }
+
+        pub(crate) static $record: Record = Record {
+            name: $name,
+            words: $words,
+            fields: &[$(Field { key: $key, shape: $shape, doc: $doc },)*],
+            extends: records!(@base $($base)?),
+            required: records!(@required $([$($required),*])?),
+        };
+    )*};
+    (@base) => { None };
+    (@base $base:ident) => { Some(&$base) };
+    (@required) => { &[] };
+    (@required [$($required:literal),*]) => { &[$($required),*] };
+}
+
+pub(crate) use records;

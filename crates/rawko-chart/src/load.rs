@@ -1,0 +1,111 @@
+//! From text to a checked chart: read, lower, check, compile. Every step adds its findings; none hides another's.
+
+use rawko_core::Chart;
+
+use crate::check;
+use crate::finding::{Finding, Severity};
+use crate::lower::lower;
+use crate::lowered::Lowered;
+use crate::read::{Document, classify, read_chart, registry_instead};
+use crate::registry::Registry;
+use crate::source::{Source, Span};
+use crate::tree::{SOURCE_BYTES_MAX, Tree, too_large};
+
+const INVALID_UTF8: &str = "rawko::chart::invalid_utf8";
+/// How much of a text that cannot be read is kept to show.
+const SHOWN_BYTES_MAX: usize = 4096;
+
+/// What a text gives.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The chart, unless a finding is fatal.
+    pub chart: Option<Chart>,
+    /// The chart with places, as far as it could be read; also when a finding is fatal.
+    pub lowered: Option<Lowered>,
+    /// In the order of the text.
+    pub findings: Vec<Finding>,
+}
+
+impl Loaded {
+    /// The worst of the findings.
+    pub fn severity(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}
+
+/// Reads, checks and compiles the chart in a text.
+pub fn load(source: &Source, registry: &Registry) -> Loaded {
+    let mut findings = Vec::new();
+    let lowered = read(source, registry, &mut findings);
+    if let Some(lowered) = &lowered {
+        findings.extend(check::analyse(lowered));
+    }
+    tidy(&mut findings);
+    Loaded { chart: None, lowered, findings }
+}
+
+/// Like [`load`], for bytes that may not be text. The source is what was read of them, for showing findings.
+pub fn load_bytes(name: &str, bytes: &[u8], registry: &Registry) -> (Source, Loaded) {
+    match source_from_bytes(name, bytes) {
+        Ok(source) => {
+            let loaded = load(&source, registry);
+            (source, loaded)
+        }
+        Err((source, finding)) => (source, Loaded { findings: vec![finding], ..Loaded::default() }),
+    }
+}
+
+/// The text in some bytes, or why there is none.
+pub fn source_from_bytes(name: &str, bytes: &[u8]) -> Result<Source, (Source, Finding)> {
+    if bytes.len() > SOURCE_BYTES_MAX {
+        return Err((Source::new(name, ""), too_large(bytes.len())));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Source::new(name, text)),
+        Err(error) => Err(invalid_utf8(name, bytes, error.valid_up_to())),
+    }
+}
+
+/// Shows the line in question, with the bytes that are no text replaced.
+fn invalid_utf8(name: &str, bytes: &[u8], offset: usize) -> (Source, Finding) {
+    let end = bytes.len().min(offset + SHOWN_BYTES_MAX);
+    let rest = String::from_utf8_lossy(&bytes[offset..end]);
+    let rest = rest.split('\n').next().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes[..offset]).into_owned() + rest;
+    let span = Span::new(offset, offset + rest.chars().next().map_or(0, char::len_utf8));
+    let message = format!("the text is not UTF-8: byte {offset} (0x{:02x}) does not belong there", bytes[offset]);
+    let finding = Finding::new(INVALID_UTF8, Severity::Fatal, span, message).help("save the file as UTF-8");
+    (Source::new(name, text), finding)
+}
+
+fn read(source: &Source, registry: &Registry, findings: &mut Vec<Finding>) -> Option<Lowered> {
+    let tree = match Tree::read(&source.text) {
+        Ok(tree) => tree,
+        Err(problems) => {
+            findings.extend(problems);
+            return None;
+        }
+    };
+    match classify(tree.root(), findings) {
+        Document::Chart(body) => {
+            let chart = read_chart(body, findings);
+            Some(lower(&source.text, &chart, file_stem(&source.name), registry, findings))
+        }
+        Document::Registry(list) => {
+            findings.push(registry_instead(list));
+            None
+        }
+        Document::Neither => None,
+    }
+}
+
+fn file_stem(name: &str) -> &str {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    file.split('.').next().unwrap_or(file)
+}
+
+/// In the order of the text, and each only once: an action used twice complains twice.
+fn tidy(findings: &mut Vec<Finding>) {
+    findings.sort_by(|a, b| (a.span, a.code, &a.message).cmp(&(b.span, b.code, &b.message)));
+    findings.dedup();
+}

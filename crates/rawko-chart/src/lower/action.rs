@@ -1,0 +1,322 @@
+//! Actions: by name or in place, one or a list. A named action may be a list and may name others, so expanding is
+//! bounded and circles are found.
+
+use std::sync::Arc;
+
+use rawko_core::{Action, ActionKind, Foreach, Template, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Lowering;
+use super::template::Rule;
+use crate::def::{
+    AssignKey, BranchKey, CallKey, CancelKey, ChooseKey, EmitKey, ForeachKey, LogKey, RaiseKey, SendKey,
+};
+use crate::finding::{Finding, Severity};
+use crate::lowered::ActionPlaces;
+use crate::source::Span;
+use crate::suggest::nearest;
+use crate::tree::View;
+
+const UNKNOWN_ACTION: &str = "rawko::chart::unknown_action";
+const RECURSIVE_ACTION: &str = "rawko::chart::recursive_action";
+const TOO_LARGE: &str = "rawko::chart::too_large";
+/// Actions of a chart, named ones counted at every use.
+const ACTIONS_MAX: usize = 200_000;
+
+type Lowered = (Vec<Action>, Vec<ActionPlaces>);
+
+/// The entries of `actions:`, each lowered once.
+#[derive(Default)]
+pub(crate) struct ActionTable<'a> {
+    written: FxHashMap<&'a str, View<'a>>,
+    order: Vec<&'a str>,
+    lowered: FxHashMap<&'a str, Lowered>,
+    used: FxHashSet<&'a str>,
+    /// The names that are being expanded.
+    open: Vec<&'a str>,
+    count: usize,
+}
+
+impl<'a> ActionTable<'a> {
+    pub(crate) fn new(block: Option<View<'a>>) -> Self {
+        let mut table = Self::default();
+        for pair in block.and_then(View::pairs).into_iter().flatten() {
+            table.written.insert(pair.key, pair.value);
+            table.order.push(pair.key);
+        }
+        table
+    }
+}
+
+impl<'a> Lowering<'a> {
+    pub(super) fn optional_actions(&mut self, view: Option<View<'a>>) -> Lowered {
+        view.map_or_else(Default::default, |view| self.actions(view))
+    }
+
+    /// One action or a list of them.
+    fn actions(&mut self, view: View<'a>) -> Lowered {
+        let mut out = Lowered::default();
+        match view.items() {
+            Some(items) => items.for_each(|item| self.action(item, &mut out)),
+            None => self.action(view, &mut out),
+        }
+        out
+    }
+
+    fn action(&mut self, view: View<'a>, out: &mut Lowered) {
+        if self.actions.count >= ACTIONS_MAX {
+            self.report_too_many(view.span());
+            return;
+        }
+        match view.text() {
+            Some(name) => self.named_action(name, view.span(), out),
+            None => {
+                if let Some((action, nested)) = self.written_action(view) {
+                    self.actions.count += 1;
+                    out.0.push(action);
+                    out.1.push(ActionPlaces { used: view.span(), defined: view.span(), nested });
+                }
+            }
+        }
+    }
+
+    fn named_action(&mut self, name: &'a str, span: Span, out: &mut Lowered) {
+        let Some(written) = self.actions.written.get(name).copied() else {
+            self.report_unknown(name, span);
+            return;
+        };
+        if self.actions.open.contains(&name) {
+            let message = format!("the action `{name}` contains itself");
+            let finding = Finding::new(RECURSIVE_ACTION, Severity::Fatal, span, message);
+            self.report(finding.help("an action can name others, but not lead back to itself"));
+            return;
+        }
+        self.actions.used.insert(name);
+        let (mut actions, mut places) = match self.actions.lowered.get(name) {
+            Some(lowered) => {
+                let lowered = lowered.clone();
+                self.actions.count += lowered.0.len();
+                lowered
+            }
+            None => self.expand(name, written),
+        };
+        let label: Arc<str> = name.into();
+        actions.iter_mut().for_each(|action| action.label = label.clone());
+        places.iter_mut().for_each(|place| place.used = span);
+        out.0.append(&mut actions);
+        out.1.append(&mut places);
+    }
+
+    fn expand(&mut self, name: &'a str, written: View<'a>) -> Lowered {
+        self.actions.open.push(name);
+        let lowered = self.actions(written);
+        self.actions.open.pop();
+        // Inside a `foreach` names may mean its locals, so that the result is not for everybody.
+        if self.locals.is_empty() {
+            self.actions.lowered.insert(name, lowered.clone());
+        }
+        lowered
+    }
+
+    /// An action in place; nothing if its type is missing or unknown, which was reported before.
+    fn written_action(&mut self, view: View<'a>) -> Option<(Action, Vec<ActionPlaces>)> {
+        let word = view.get("type")?.text()?;
+        let mut nested = Vec::new();
+        let kind = match word {
+            "assign" => self.assign(view),
+            "emit" => self.emit(view),
+            "raise" => self.raise(view),
+            "send" => self.send(view),
+            "cancel" => self.cancel(view),
+            "invoke" => self.call(view),
+            "log" => self.log(view),
+            "choose" => self.choose(view, &mut nested),
+            "foreach" => self.foreach(view, &mut nested),
+            _ => return None,
+        };
+        Some((Action { label: word.into(), kind }, nested))
+    }
+
+    fn assign(&mut self, view: View<'a>) -> ActionKind {
+        let mut updates = Vec::new();
+        for pair in view.pairs().into_iter().flatten() {
+            match AssignKey::parse(pair.key) {
+                Some(AssignKey::ContextUpdates) => {
+                    for update in pair.value.pairs().into_iter().flatten() {
+                        let expr = self.as_expression(update.value);
+                        let slot = self.context.assign(update.key, update.key_span, &mut self.findings);
+                        let found = super::language::infer(&expr, &self.context);
+                        self.context.check_type(slot, found, update.value.span(), &mut self.findings);
+                        updates.push((slot, expr));
+                    }
+                }
+                Some(AssignKey::Type | AssignKey::Description) | None => {}
+            }
+        }
+        ActionKind::Assign(updates)
+    }
+
+    fn emit(&mut self, view: View<'a>) -> ActionKind {
+        let (mut event, mut data) = (nothing(), nothing());
+        for pair in view.pairs().into_iter().flatten() {
+            match EmitKey::parse(pair.key) {
+                Some(EmitKey::Event) => event = self.template(pair.value, Rule::Literal),
+                Some(EmitKey::Data) => data = self.template(pair.value, Rule::Data),
+                Some(EmitKey::Type | EmitKey::Description) | None => {}
+            }
+        }
+        ActionKind::Emit { event, data }
+    }
+
+    fn raise(&mut self, view: View<'a>) -> ActionKind {
+        let (mut event, mut data) = (nothing(), nothing());
+        for pair in view.pairs().into_iter().flatten() {
+            match RaiseKey::parse(pair.key) {
+                Some(RaiseKey::Event) => event = self.template(pair.value, Rule::Literal),
+                Some(RaiseKey::Data) => data = self.template(pair.value, Rule::Data),
+                Some(RaiseKey::Type | RaiseKey::Description) | None => {}
+            }
+        }
+        ActionKind::Raise { event, data }
+    }
+
+    fn send(&mut self, view: View<'a>) -> ActionKind {
+        // Without a target it goes to the instance itself, as in SCXML.
+        let mut target = Template::Literal(Value::str("self"));
+        let (mut event, mut data, mut delay, mut id) = (nothing(), nothing(), None, None);
+        for pair in view.pairs().into_iter().flatten() {
+            match SendKey::parse(pair.key) {
+                Some(SendKey::Target) => target = self.template(pair.value, Rule::Data),
+                Some(SendKey::Event) => event = self.template(pair.value, Rule::Literal),
+                Some(SendKey::Data) => data = self.template(pair.value, Rule::Data),
+                Some(SendKey::Delay) => delay = Some(self.delay(pair.value)),
+                Some(SendKey::Id) => id = Some(self.template(pair.value, Rule::Literal)),
+                Some(SendKey::Type | SendKey::Description) | None => {}
+            }
+        }
+        ActionKind::Send { target, event, data, delay, id }
+    }
+
+    fn cancel(&mut self, view: View<'a>) -> ActionKind {
+        let mut id = nothing();
+        for pair in view.pairs().into_iter().flatten() {
+            match CancelKey::parse(pair.key) {
+                Some(CancelKey::Id) => id = self.template(pair.value, Rule::Literal),
+                Some(CancelKey::Type | CancelKey::Description) | None => {}
+            }
+        }
+        ActionKind::Cancel { id }
+    }
+
+    fn call(&mut self, view: View<'a>) -> ActionKind {
+        let (mut handler, mut params) = (Arc::from(""), nothing());
+        for pair in view.pairs().into_iter().flatten() {
+            match CallKey::parse(pair.key) {
+                Some(CallKey::Handler) => handler = pair.value.text().unwrap_or_default().into(),
+                Some(CallKey::Params) => params = self.template(pair.value, Rule::Data),
+                Some(CallKey::Type | CallKey::Description) | None => {}
+            }
+        }
+        ActionKind::Call { handler, params }
+    }
+
+    fn log(&mut self, view: View<'a>) -> ActionKind {
+        let mut message = nothing();
+        for pair in view.pairs().into_iter().flatten() {
+            match LogKey::parse(pair.key) {
+                Some(LogKey::Message) => message = self.template(pair.value, Rule::Data),
+                Some(LogKey::Type | LogKey::Description) | None => {}
+            }
+        }
+        ActionKind::Log { message }
+    }
+
+    fn choose(&mut self, view: View<'a>, nested: &mut Vec<ActionPlaces>) -> ActionKind {
+        let mut branches = Vec::new();
+        for pair in view.pairs().into_iter().flatten() {
+            match ChooseKey::parse(pair.key) {
+                Some(ChooseKey::Branches) => {
+                    for branch in pair.value.items().into_iter().flatten() {
+                        branches.push(self.branch(branch, nested));
+                    }
+                }
+                Some(ChooseKey::Type | ChooseKey::Description) | None => {}
+            }
+        }
+        ActionKind::Choose { branches }
+    }
+
+    fn branch(
+        &mut self,
+        view: View<'a>,
+        nested: &mut Vec<ActionPlaces>,
+    ) -> (Option<rawko_core::Guard>, Vec<Action>) {
+        let (mut guard, mut actions) = (None, Vec::new());
+        for pair in view.pairs().into_iter().flatten() {
+            match BranchKey::parse(pair.key) {
+                Some(BranchKey::Guard) => guard = Some(self.guard(pair.value)),
+                Some(BranchKey::Actions) => {
+                    let (lowered, mut places) = self.actions(pair.value);
+                    actions = lowered;
+                    nested.append(&mut places);
+                }
+                Some(BranchKey::Description) | None => {}
+            }
+        }
+        (guard, actions)
+    }
+
+    fn foreach(&mut self, view: View<'a>, nested: &mut Vec<ActionPlaces>) -> ActionKind {
+        let (mut array, mut item, mut index, mut block) = (None, "item", "index", None);
+        for pair in view.pairs().into_iter().flatten() {
+            match ForeachKey::parse(pair.key) {
+                Some(ForeachKey::Array) => array = Some(pair.value),
+                Some(ForeachKey::Item) => item = pair.value.text().unwrap_or(item),
+                Some(ForeachKey::Index) => index = pair.value.text().unwrap_or(index),
+                Some(ForeachKey::Actions) => block = Some(pair.value),
+                Some(ForeachKey::Type | ForeachKey::Description) | None => {}
+            }
+        }
+        let array = array.map_or_else(super::language::null, |view| self.as_expression(view));
+        let local = self.locals.len();
+        self.locals.extend([item, index]);
+        let (actions, mut places) = self.optional_actions(block);
+        self.locals.truncate(local);
+        nested.append(&mut places);
+        let (item_slot, index_slot) = (self.context.declared_slot(item), self.context.declared_slot(index));
+        ActionKind::Foreach(Box::new(Foreach { array, local, item_slot, index_slot, actions }))
+    }
+
+    /// Actions nobody uses are still checked.
+    pub(super) fn unused_actions(&mut self) {
+        for name in self.actions.order.clone() {
+            if !self.actions.used.contains(name) {
+                let written = self.actions.written[name];
+                self.expand(name, written);
+            }
+        }
+    }
+
+    fn report_unknown(&mut self, name: &str, span: Span) {
+        let builtin = crate::def::ACTIONS.variants.iter().any(|(word, _)| *word == name);
+        let message = format!("there is no action `{name}`");
+        let finding = Finding::new(UNKNOWN_ACTION, Severity::Fatal, span, message);
+        let help = match nearest(name, self.actions.order.iter().copied()) {
+            _ if builtin => format!("`{name}` is a type of action: write `{{type: {name}, …}}`"),
+            Some(close) => format!("did you mean `{close}`?"),
+            None => format!("define `{name}` under the chart's `actions`"),
+        };
+        self.report(finding.help(help));
+    }
+
+    fn report_too_many(&mut self, span: Span) {
+        if !self.findings.iter().any(|finding| finding.code == TOO_LARGE) {
+            let message = format!("more than {ACTIONS_MAX} actions, named ones counted at every use");
+            self.report(Finding::new(TOO_LARGE, Severity::Fatal, span, message));
+        }
+    }
+}
+
+fn nothing() -> Template {
+    Template::Literal(Value::Null)
+}

@@ -1,0 +1,32 @@
+//! What a drawing or a page shows of a state or a transition.
+
+use rawko_core::{Docs, Value};
+
+use super::Lowering;
+use crate::def::DocsDef;
+use crate::tree::{View, to_value};
+
+impl<'a> Lowering<'a> {
+    pub(super) fn docs(&mut self, def: &DocsDef<'a>) -> Docs {
+        if def.description.is_none() && def.tags.is_none() && def.meta.is_none() {
+            return Docs::default();
+        }
+        let meta = def.meta.map_or(Value::Null, to_value);
+        let text = |key: &str| meta.get(key).as_str().map(str::to_owned);
+        let position = meta.get("position");
+        let position = position.get("x").as_f64().zip(position.get("y").as_f64());
+        Docs {
+            description: def.description.and_then(View::text).map(str::to_owned).or_else(|| text("description")),
+            tags: def.tags.map_or_else(Vec::new, texts),
+            label: text("label"),
+            color: text("color"),
+            position,
+            meta,
+        }
+    }
+}
+
+/// A text or a list of texts.
+pub(super) fn texts(view: View<'_>) -> Vec<String> {
+    view.one_or_many().into_iter().filter_map(|item| item.text().map(str::to_owned)).collect()
+}

@@ -1,0 +1,197 @@
+//! Expressions in their chart: parsed, names resolved, and every problem shown at its place in the chart's text.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use rawko_core::expr::{Ast, Expr, ExprProblem, ExprProblemKind, Names};
+use rawko_core::{NodeId, Slot};
+
+use super::{Lowering, language};
+use crate::finding::{Finding, Severity};
+use crate::source::Span;
+use crate::tree::locate;
+
+const EXPRESSION_SYNTAX: &str = "rawko::chart::expression_syntax";
+const GUARD_SYNTAX: &str = "rawko::chart::guard_syntax";
+const UNKNOWN_NAME: &str = "rawko::chart::unknown_name";
+const UNKNOWN_GUARD: &str = "rawko::chart::unknown_guard";
+const UNKNOWN_STATE: &str = "rawko::chart::unknown_state";
+const WRONG_ARGUMENTS: &str = "rawko::chart::wrong_arguments";
+
+/// What an expression is for: decides codes and help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    Guard,
+    /// `context_updates`, `input`, `output`: text is an expression, so that plain words need quotes.
+    Value,
+    /// `data`, `params`, messages: text is an expression only if it looks like one.
+    Data,
+    Delay,
+}
+
+impl<'a> Lowering<'a> {
+    /// Parses and resolves; reports and gives `null` if either fails.
+    pub(crate) fn expression(&mut self, text: &str, span: Span, purpose: Use) -> Expr {
+        match self.parse(text) {
+            Ok(ast) => self.resolve(&ast, text, span, purpose),
+            Err(problems) => {
+                self.report_problems(&problems, text, span, purpose);
+                language::null()
+            }
+        }
+    }
+
+    /// `context.item` inside a `foreach` over `item` means the local, unless the context declares that key. The
+    /// rewritten text has the same length, so that places stay right.
+    pub(crate) fn parse(&self, text: &str) -> Result<Ast, Vec<ExprProblem>> {
+        if self.locals.is_empty() || !text.contains("context") {
+            return language::parse(text);
+        }
+        let is_local = |name: &str| self.locals.contains(&name) && self.context.declared_slot(name).is_none();
+        language::parse(&without_context(text, is_local))
+    }
+
+    pub(crate) fn resolve(&mut self, ast: &Ast, text: &str, span: Span, purpose: Use) -> Expr {
+        let names = ChartNames { lowering: self, text, span, reads: RefCell::default() };
+        match language::resolve(ast, &names) {
+            Ok(expr) => expr,
+            Err(problems) => {
+                self.report_problems(&problems, text, span, purpose);
+                language::null()
+            }
+        }
+    }
+
+    fn report_problems(&mut self, problems: &[ExprProblem], text: &str, span: Span, purpose: Use) {
+        for problem in problems {
+            let place = locate(self.text, span, text, problem.span.clone());
+            let finding = self.problem(problem, text, purpose, place);
+            self.report(finding);
+        }
+    }
+
+    fn problem(&self, problem: &ExprProblem, text: &str, purpose: Use, place: Span) -> Finding {
+        let bare_word = is_bare_word(text);
+        let code = match problem.kind {
+            ExprProblemKind::Syntax if purpose == Use::Guard => GUARD_SYNTAX,
+            ExprProblemKind::Syntax => EXPRESSION_SYNTAX,
+            ExprProblemKind::UnknownName if purpose == Use::Guard && bare_word => UNKNOWN_GUARD,
+            ExprProblemKind::UnknownName => UNKNOWN_NAME,
+            ExprProblemKind::UnknownContextKey => super::context::UNKNOWN,
+            ExprProblemKind::UnknownState => UNKNOWN_STATE,
+            ExprProblemKind::Arity => WRONG_ARGUMENTS,
+        };
+        let message = if code == UNKNOWN_GUARD {
+            format!("there is no guard `{text}`")
+        } else {
+            problem.message.clone()
+        };
+        let finding = Finding::new(code, Severity::Fatal, place, message);
+        let help = self.problem_help(problem, text, purpose, bare_word).or_else(|| problem.help.clone());
+        help.into_iter().fold(finding, Finding::help)
+    }
+
+    /// Help that knows the chart, where the language's own would not do.
+    fn problem_help(&self, problem: &ExprProblem, text: &str, purpose: Use, bare_word: bool) -> Option<String> {
+        match (purpose, problem.kind) {
+            (Use::Guard, ExprProblemKind::UnknownName) if bare_word => {
+                let close = crate::suggest::nearest(text, self.guards.names());
+                Some(close.map_or_else(
+                    || format!("add `{text}` to `guards`, or write an expression such as `context.{text}`"),
+                    |close| format!("did you mean `{close}`?"),
+                ))
+            }
+            (Use::Value, ExprProblemKind::UnknownName | ExprProblemKind::Syntax)
+                if problem.help.is_none() || bare_word =>
+            {
+                if self.context.slot(text).is_some() {
+                    return Some(format!("for the context's value write `context.{text}`"));
+                }
+                Some(format!("text here is an expression; for the text itself write `\"'{text}'\"`"))
+                    .filter(|_| !text.contains(['\'', '\n']) && text.len() < 60)
+            }
+            (Use::Data, ExprProblemKind::UnknownName) => {
+                Some("if this is meant as plain text, write it as `{literal: …}`".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How expressions of a chart find what they name.
+struct ChartNames<'l, 'a> {
+    lowering: &'l Lowering<'a>,
+    text: &'l str,
+    span: Span,
+    reads: RefCell<usize>,
+}
+
+impl Names for ChartNames<'_, '_> {
+    fn context_key(&self, key: &str) -> Option<Slot> {
+        if let Some(slot) = self.lowering.context.declared_slot(key) {
+            return Some(slot);
+        }
+        // Keys come in the order of the text, so that the search goes on where the last one was found.
+        let from = *self.reads.borrow();
+        let found = self.text.get(from..).and_then(|rest| rest.find(key)).map(|start| from + start);
+        let part = found.map_or(0..self.text.len(), |start| start..start + key.len());
+        *self.reads.borrow_mut() = found.map_or(from, |start| start + key.len());
+        let place = locate(self.lowering.text, self.span, self.text, part);
+        Some(self.lowering.context.read(key, place))
+    }
+
+    fn context_keys(&self) -> Vec<String> {
+        self.lowering.context.names()
+    }
+
+    fn local(&self, name: &str) -> Option<usize> {
+        self.lowering.locals.iter().rposition(|local| *local == name)
+    }
+
+    fn state(&self, path: &str) -> Option<NodeId> {
+        self.lowering.index.state_in(path)
+    }
+}
+
+pub(crate) fn is_bare_word(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && chars.all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+/// The text with `context.` blanked out before names that are locals, outside quotes.
+fn without_context(text: &str, is_local: impl Fn(&str) -> bool) -> Arc<str> {
+    let mut out = text.to_owned();
+    let mut quote = None;
+    let mut previous = ' ';
+    for (at, character) in text.char_indices() {
+        match quote {
+            Some(open) if character == open && previous != '\\' => quote = None,
+            Some(_) => {}
+            None if matches!(character, '\'' | '"') => quote = Some(character),
+            None => {
+                let starts_word = !(previous.is_alphanumeric() || matches!(previous, '_' | '.' | '$'));
+                if let Some(rest) = text[at..].strip_prefix("context.").filter(|_| starts_word) {
+                    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                    if is_local(&rest[..end]) {
+                        out.replace_range(at..at + "context.".len(), "        ");
+                    }
+                }
+            }
+        }
+        previous = character;
+    }
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_context;
+
+    #[test]
+    fn only_locals_lose_their_context() {
+        let check = |text: &str| without_context(text, |name| name == "item").to_string();
+        assert_eq!(check("context.item.id + context.items"), "        item.id + context.items");
+        assert_eq!(check("'context.item' == x.context.item"), "'context.item' == x.context.item");
+    }
+}

@@ -1,0 +1,81 @@
+//! Guards: an expression in place, or the name of an entry in `guards:`.
+
+use rawko_core::{Guard, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::expression::Use;
+use super::{Lowering, language};
+use crate::tree::{Data, View, to_value};
+
+/// The entries of `guards:`, each lowered once.
+#[derive(Default)]
+pub(crate) struct GuardTable<'a> {
+    written: FxHashMap<&'a str, View<'a>>,
+    order: Vec<&'a str>,
+    lowered: FxHashMap<&'a str, Guard>,
+    used: FxHashSet<&'a str>,
+}
+
+impl<'a> GuardTable<'a> {
+    pub(crate) fn new(block: Option<View<'a>>) -> Self {
+        let mut table = Self::default();
+        for pair in block.and_then(View::pairs).into_iter().flatten() {
+            table.written.insert(pair.key, pair.value);
+            table.order.push(pair.key);
+        }
+        table
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.order.iter().copied()
+    }
+}
+
+impl<'a> Lowering<'a> {
+    pub(crate) fn guard(&mut self, view: View<'a>) -> Guard {
+        if let Some((name, written)) = view.text().and_then(|text| self.guards.written.get_key_value(text)) {
+            return self.named_guard(name, *written);
+        }
+        self.written_guard(view)
+    }
+
+    fn named_guard(&mut self, name: &'a str, written: View<'a>) -> Guard {
+        self.guards.used.insert(name);
+        if let Some(guard) = self.guards.lowered.get(name) {
+            return guard.clone();
+        }
+        let guard = Guard { text: name.into(), ..self.written_guard(written) };
+        if self.locals.is_empty() {
+            self.guards.lowered.insert(name, guard.clone());
+        }
+        guard
+    }
+
+    fn written_guard(&mut self, view: View<'a>) -> Guard {
+        match view.data() {
+            Data::Str(text) => {
+                let expr = self.expression(text, view.span(), Use::Guard);
+                Guard { expr, text: (&**text).into() }
+            }
+            Data::Map { .. } => match (view.get("expr").filter(|view| view.text().is_some()), view.get("literal")) {
+                (Some(expr), _) => self.written_guard(expr),
+                (None, literal) => fixed(literal.map_or(Value::Null, to_value)),
+            },
+            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) | Data::List { .. } => fixed(to_value(view)),
+        }
+    }
+
+    /// Guards nobody uses are still checked.
+    pub(super) fn unused_guards(&mut self) {
+        for name in self.guards.order.clone() {
+            if !self.guards.used.contains(name) {
+                let written = self.guards.written[name];
+                self.written_guard(written);
+            }
+        }
+    }
+}
+
+fn fixed(value: Value) -> Guard {
+    Guard { text: value.to_string().into(), expr: language::literal(value) }
+}

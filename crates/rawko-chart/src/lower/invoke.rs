@@ -1,0 +1,100 @@
+//! Invokes: what a state runs while it is active.
+
+use std::sync::Arc;
+
+use rawko_core::{Backoff, Delay, InvokeSpec, Retry, Template};
+
+use super::Lowering;
+use super::delay::parse_delay;
+use super::template::Rule;
+use crate::def::{InvokeDef, RetryKey};
+use crate::finding::{Finding, Severity};
+use crate::lowered::InvokePlaces;
+use crate::tree::{Data, View};
+
+const DUPLICATE_INVOKE: &str = "rawko::chart::duplicate_invoke_id";
+const RETRY_DEFAULT: Retry =
+    Retry { max_attempts: 3, backoff: Backoff::Exponential, initial_delay_ms: 1000, max_delay_ms: 60_000 };
+
+impl<'a> Lowering<'a> {
+    pub(super) fn invoke(
+        &mut self,
+        node: u32,
+        invoke: &InvokeDef<'a>,
+        earlier: &[InvokeSpec],
+    ) -> (InvokeSpec, InvokePlaces) {
+        let id = self.invoke_id(node, invoke, earlier);
+        let src = self.optional_template(invoke.src, Rule::Data);
+        if let (Template::Literal(value), Some(view)) = (&src, invoke.src) {
+            if let Some(text) = value.as_str().map(str::to_owned) {
+                self.check_service(&text, view.span());
+            }
+        }
+        let spec = InvokeSpec {
+            id,
+            src,
+            input: self.optional_template(invoke.input, Rule::Expression),
+            timeout: invoke.timeout.map(|view| self.delay(view)),
+            on_timeout: invoke.on_timeout.is_some(),
+            retry: invoke.retry.map(|view| self.retry(view)),
+        };
+        let places = InvokePlaces {
+            body: invoke.body,
+            src: invoke.src.map_or(invoke.body, View::span),
+            on_error: invoke.on_error.is_some(),
+        };
+        (spec, places)
+    }
+
+    /// The author's id, or the node's path with a number from the second on.
+    fn invoke_id(&mut self, node: u32, invoke: &InvokeDef<'a>, earlier: &[InvokeSpec]) -> Arc<str> {
+        let Some((id, span)) = invoke.id else {
+            let path = self.index.path(node);
+            let path = if path.is_empty() { self.chart.id.unwrap_or("chart").to_owned() } else { path };
+            return if earlier.is_empty() { path.into() } else { format!("{path}.{}", earlier.len()).into() };
+        };
+        if earlier.iter().any(|other| &*other.id == id) {
+            let message = format!("two invokes of this state have the id `{id}`");
+            let finding = Finding::new(DUPLICATE_INVOKE, Severity::Fatal, span, message);
+            self.report(finding.help("their results could not be told apart: give each its own id"));
+        }
+        id.into()
+    }
+
+    fn retry(&mut self, view: View<'a>) -> Retry {
+        let mut retry = RETRY_DEFAULT;
+        for pair in view.pairs().into_iter().flatten() {
+            match RetryKey::parse(pair.key) {
+                Some(RetryKey::MaxAttempts) => {
+                    if let Data::Int(number) = pair.value.data() {
+                        retry.max_attempts = u32::try_from(*number).unwrap_or(u32::MAX);
+                    }
+                }
+                Some(RetryKey::Backoff) => retry.backoff = backoff(pair.value),
+                Some(RetryKey::InitialDelay) => retry.initial_delay_ms = self.fixed_delay(pair.value),
+                Some(RetryKey::MaxDelay) => retry.max_delay_ms = self.fixed_delay(pair.value),
+                None => {}
+            }
+        }
+        retry
+    }
+
+    /// A delay that cannot be an expression.
+    pub(super) fn fixed_delay(&mut self, view: View<'a>) -> u64 {
+        if let Some(text) = view.text() {
+            return parse_delay(text).unwrap_or_else(|| {
+                self.invalid_delay(&format!("`{text}`"), view.span());
+                0
+            });
+        }
+        if let Delay::Millis(millis) = self.delay(view) { millis } else { 0 }
+    }
+}
+
+fn backoff(view: View<'_>) -> Backoff {
+    match view.text() {
+        Some("fixed") => Backoff::Fixed,
+        Some("linear") => Backoff::Linear,
+        _ => Backoff::Exponential,
+    }
+}

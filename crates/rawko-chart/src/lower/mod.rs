@@ -1,0 +1,180 @@
+//! From definitions to `Lowered`: every name resolved, every expression parsed, every finding of these kept.
+
+mod action;
+mod context;
+mod delay;
+mod docs;
+mod expression;
+mod guard;
+mod index;
+mod invoke;
+mod language;
+mod policy;
+mod service;
+mod state;
+mod target;
+mod template;
+mod transition;
+
+use rawko_core::{Blueprint, Unhandled};
+use rustc_hash::FxHashMap;
+
+use crate::def::ChartDef;
+use crate::finding::{Finding, Severity};
+use crate::lowered::{Lowered, Places};
+use crate::registry::Registry;
+use crate::source::Span;
+use crate::tree::{Data, View, content_hash};
+
+use action::ActionTable;
+use context::Context;
+use guard::GuardTable;
+use index::Index;
+
+pub(crate) use delay::parse_delay;
+
+const MISSING_ID: &str = "rawko::chart::missing_id";
+const INVALID_VERSION: &str = "rawko::chart::invalid_version";
+const MICROSTEPS_DEFAULT: u32 = 1000;
+
+/// What lowering a chart needs at hand.
+pub(crate) struct Lowering<'a> {
+    text: &'a str,
+    chart: &'a ChartDef<'a>,
+    registry: &'a Registry,
+    index: Index<'a>,
+    context: Context,
+    actions: ActionTable<'a>,
+    guards: GuardTable<'a>,
+    /// Names of the locals of the enclosing `foreach`es: item, index, item, index …
+    locals: Vec<&'a str>,
+    findings: Vec<Finding>,
+}
+
+/// Lowers a chart. Findings may be fatal; the result is then only good for drawing and for further checks.
+pub(crate) fn lower(
+    text: &str,
+    chart: &ChartDef<'_>,
+    file_stem: &str,
+    registry: &Registry,
+    findings: &mut Vec<Finding>,
+) -> Lowered {
+    let mut lowering = Lowering {
+        text,
+        chart,
+        registry,
+        index: Index::new(chart),
+        context: Context::new(chart, findings),
+        actions: ActionTable::new(chart.actions),
+        guards: GuardTable::new(chart.guards),
+        locals: Vec::new(),
+        findings: std::mem::take(findings),
+    };
+    let lowered = lowering.chart(file_stem);
+    let Lowering { context, findings: mut all, .. } = lowering;
+    let (keys, places) = context.finish(&mut all);
+    *findings = all;
+    let Lowered { mut blueprint, places: mut node_places } = lowered;
+    blueprint.context = keys;
+    node_places.context = places;
+    Lowered { blueprint, places: node_places }
+}
+
+impl<'a> Lowering<'a> {
+    fn chart(&mut self, file_stem: &str) -> Lowered {
+        self.check_context();
+        self.check_ids();
+        let (mut nodes, mut places) = (Vec::with_capacity(self.chart.states.len()), Vec::new());
+        places.reserve(self.chart.states.len());
+        for number in 0..self.chart.states.len() as u32 {
+            let parent = self.chart.states[number as usize].parent;
+            let inherited = parent.map(|parent: u32| &nodes[parent as usize]).map(policy_of);
+            let (node, place) = self.state(number, inherited);
+            nodes.push(node);
+            places.push(place);
+        }
+        self.unused_actions();
+        self.unused_guards();
+        let blueprint = Blueprint {
+            id: self.chart_id(file_stem),
+            version: self.version(),
+            hash: content_hash(self.chart.body),
+            description: nodes.first().and_then(|root: &rawko_core::NodeSpec| root.docs.description.clone()),
+            nodes,
+            context: Vec::new(),
+            unhandled: self.unhandled(),
+            microsteps_max: self.microsteps_max(),
+        };
+        Lowered { blueprint, places: Places { nodes: places, context: Vec::new() } }
+    }
+
+    fn chart_id(&mut self, file_stem: &str) -> String {
+        if let Some(id) = self.chart.id.filter(|id| !id.is_empty()) {
+            return id.to_owned();
+        }
+        let id = if file_stem.is_empty() { "chart" } else { file_stem };
+        let message = format!("the chart has no `id`; it goes by `{id}`");
+        let finding = Finding::new(MISSING_ID, Severity::Warning, self.chart.states[0].key_span, message);
+        self.report(finding.help(format!("add `id: {id}`")));
+        id.to_owned()
+    }
+
+    fn version(&mut self) -> String {
+        let Some(view) = self.chart.version else { return "0.0.0".into() };
+        let text = view.text().map_or_else(|| crate::tree::to_value(view).to_string(), str::to_owned);
+        if crate::version::Version::parse(&text).is_none() {
+            let message = format!("`{text}` is not a version");
+            let finding = Finding::new(INVALID_VERSION, Severity::Error, view.span(), message);
+            self.report(finding.help("write three numbers, as in `version: \"1.2.0\"`"));
+        }
+        text
+    }
+
+    fn unhandled(&self) -> Unhandled {
+        match self.chart.unhandled.and_then(View::text) {
+            Some("error") => Unhandled::Error,
+            Some("defer") => Unhandled::Defer,
+            _ => Unhandled::Ignore,
+        }
+    }
+
+    fn microsteps_max(&self) -> u32 {
+        match self.chart.max_microsteps.map(View::data) {
+            Some(Data::Int(number)) => u32::try_from(*number).unwrap_or(u32::MAX),
+            _ => MICROSTEPS_DEFAULT,
+        }
+    }
+
+    /// Initial values are plain data; one that reads like an expression was probably meant to be evaluated.
+    fn check_context(&mut self) {
+        for pair in self.chart.context.and_then(View::pairs).into_iter().flatten() {
+            if let Some(text) = pair.value.text() {
+                self.warn_initial_value(text, pair.value.span());
+            }
+        }
+    }
+
+    /// Explicit ids must be unique.
+    fn check_ids(&mut self) {
+        let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
+        for (id, span) in self.chart.states.iter().filter_map(|state| state.id) {
+            if let Some(earlier) = seen.insert(id, span) {
+                let message = format!("two states have the id `{id}`");
+                self.report(
+                    Finding::new("rawko::chart::duplicate_id", Severity::Fatal, span, message)
+                        .label("used again here")
+                        .related(earlier, "first used here")
+                        .help("ids are unique in a chart"),
+                );
+            }
+        }
+    }
+
+    fn report(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+}
+
+fn policy_of(node: &rawko_core::NodeSpec) -> rawko_core::Value {
+    node.policy.clone()
+}

@@ -1,0 +1,65 @@
+//! Rule 8: what an invoke names must exist, as far as the registry knows.
+
+use super::Lowering;
+use crate::finding::{Finding, Severity};
+use crate::registry::Resolution;
+use crate::source::Span;
+use crate::suggest::nearest;
+
+const UNKNOWN_SERVICE: &str = "rawko::chart::unknown_service";
+
+impl Lowering<'_> {
+    pub(super) fn check_service(&mut self, src: &str, span: Span) {
+        if let Some(reference) = src.strip_prefix("statechart:") {
+            return self.check_chart(reference, span);
+        }
+        let (kind, name, known) = match src.strip_prefix("agent:") {
+            Some(agent) => ("agent", agent, self.registry.has_agent(agent)),
+            None => ("service", src, self.registry.has_service(src)),
+        };
+        if known {
+            return;
+        }
+        let complete = self.registry.is_complete();
+        let severity = if complete { Severity::Error } else { Severity::Warning };
+        let place = if complete { "in this project" } else { "that is known here" };
+        let message = format!("there is no {kind} `{name}` {place}");
+        let names: Vec<&str> = match kind {
+            "agent" => self.registry.agents().collect(),
+            _ => self.registry.services().collect(),
+        };
+        let help = match nearest(name, names) {
+            Some(close) => format!("did you mean `{close}`?"),
+            None if kind == "agent" => format!("add `.rawko/agents/{name}.md`, or check the whole project"),
+            None => format!("configure `{name}` in `.rawko/config.yaml`, or check the whole project"),
+        };
+        self.report(Finding::new(UNKNOWN_SERVICE, severity, span, message).help(help));
+    }
+
+    fn check_chart(&mut self, reference: &str, span: Span) {
+        let (id, range) = reference.split_once('@').unwrap_or((reference, ""));
+        if self.chart.id == Some(id) && range.is_empty() {
+            return;
+        }
+        let (message, help) = match self.registry.resolve(id, range) {
+            Resolution::Found(_) => return,
+            Resolution::NoVersion(versions) => (
+                format!("no version of the chart `{id}` fits `{range}`"),
+                format!("there are {}", versions.join(", ")),
+            ),
+            Resolution::BadRange => (
+                format!("`{range}` is not a range of versions"),
+                "write a version such as `1.2.0`, or a range such as `^1.2`, `~1.2`, `1.x` or `>=1.2 <3`".to_owned(),
+            ),
+            Resolution::Unknown => {
+                let close = nearest(id, self.registry.charts());
+                let help = close.map_or_else(
+                    || format!("add `{id}` to a `machine_registry`, or name its file with `--with`"),
+                    |close| format!("did you mean `statechart:{close}`?"),
+                );
+                (format!("there is no chart `{id}` in the registry"), help)
+            }
+        };
+        self.report(Finding::new(UNKNOWN_SERVICE, Severity::Error, span, message).help(help));
+    }
+}

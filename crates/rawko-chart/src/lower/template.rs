@@ -1,0 +1,266 @@
+//! Literal or expression? Data with expressions at its leaves, by the rule of the place it stands in.
+
+use std::sync::Arc;
+
+use rawko_core::expr::Expr;
+use rawko_core::{Template, Value};
+
+use super::expression::{Use, is_bare_word};
+use super::{Lowering, language};
+use crate::finding::{Finding, Severity};
+use crate::source::Span;
+use crate::tree::{Data, View, locate, to_value};
+
+const LOOKS_LIKE_EXPRESSION: &str = "rawko::chart::looks_like_expression";
+const LOOKS_LIKE_LITERAL: &str = "rawko::chart::looks_like_literal";
+const WRONG_TYPE: &str = "rawko::chart::wrong_type";
+const ROOTS: &[&str] = &["context", "event", "input", "env", "agents"];
+
+/// How text is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// As an expression (`context_updates`, `input`, `output`).
+    Expression,
+    /// As an expression if it parses and starts with a binding root (`data`, `params`, `message`).
+    Data,
+    /// As it is (event names, ids).
+    Literal,
+}
+
+impl<'a> Lowering<'a> {
+    /// The template for a value. Parts without expressions become one literal.
+    pub(crate) fn template(&mut self, view: View<'a>, rule: Rule) -> Template {
+        match view.data() {
+            Data::Str(text) => self.text_template(text, view.span(), rule),
+            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => Template::Literal(to_value(view)),
+            Data::List { .. } => self.list_template(view, rule),
+            Data::Map { .. } => self.map_template(view, rule),
+        }
+    }
+
+    pub(crate) fn optional_template(&mut self, view: Option<View<'a>>, rule: Rule) -> Template {
+        view.map_or(Template::Literal(Value::Null), |view| self.template(view, rule))
+    }
+
+    fn list_template(&mut self, view: View<'a>, rule: Rule) -> Template {
+        let items: Vec<Template> =
+            view.items().into_iter().flatten().map(|item| self.template(item, rule)).collect();
+        if items.iter().all(is_literal) {
+            return Template::Literal(to_value_plain(&items));
+        }
+        Template::List(items)
+    }
+
+    fn map_template(&mut self, view: View<'a>, rule: Rule) -> Template {
+        let mut pairs = view.pairs().into_iter().flatten();
+        if let (Some(only), None) = (pairs.next(), pairs.next()) {
+            match only.key {
+                "expr" => return self.said_expression(only.value),
+                "literal" => return Template::Literal(to_value(only.value)),
+                _ => {}
+            }
+        }
+        let mut entries: Vec<(Arc<str>, Template)> = Vec::new();
+        for pair in view.pairs().into_iter().flatten() {
+            entries.push((pair.key.into(), self.template(pair.value, rule)));
+        }
+        if entries.iter().all(|(_, value)| is_literal(value)) {
+            return Template::Literal(Value::map(
+                entries.into_iter().map(|(key, value)| (key, literal_value(&value))),
+            ));
+        }
+        Template::Map(entries)
+    }
+
+    /// `{expr: "…"}`.
+    fn said_expression(&mut self, view: View<'a>) -> Template {
+        let Some(text) = view.text() else {
+            let message = format!("expected an expression as text, found {}", view.kind_words());
+            self.report(Finding::new(WRONG_TYPE, Severity::Fatal, view.span(), message));
+            return Template::Literal(Value::Null);
+        };
+        Template::Expr(self.expression(text, view.span(), Use::Value))
+    }
+
+    fn text_template(&mut self, text: &str, span: Span, rule: Rule) -> Template {
+        match rule {
+            Rule::Expression => Template::Expr(self.expression(text, span, Use::Value)),
+            Rule::Literal => Template::Literal(Value::str(text)),
+            Rule::Data => self.data_template(text, span),
+        }
+    }
+
+    fn data_template(&mut self, text: &str, span: Span) -> Template {
+        let parsed = if could_be_rooted(text) || self.mentions_local(text) { self.parse(text).ok() } else { None };
+        match parsed {
+            Some(ast) if language::is_rooted(&ast) || self.mentions_local(text) => {
+                if ROOTS.contains(&text.trim()) {
+                    self.warn_literal(text, span);
+                }
+                Template::Expr(self.resolve(&ast, text, span, Use::Data))
+            }
+            _ => {
+                if self.reads_like_expression(text) {
+                    self.warn_expression(text, span, "but is taken as plain text here");
+                }
+                Template::Literal(Value::str(text))
+            }
+        }
+    }
+
+    /// `item.id` inside a `foreach`: its locals are binding roots too.
+    fn mentions_local(&self, text: &str) -> bool {
+        let word = first_word(text);
+        !word.is_empty() && self.locals.contains(&word) && text.trim_start().len() > word.len()
+            || self.locals.contains(&text.trim())
+    }
+
+    /// A text that is not an expression, but that a reader could take for one.
+    fn reads_like_expression(&self, text: &str) -> bool {
+        let trimmed = text.trim();
+        let word = first_word(trimmed);
+        let rest = &trimmed[word.len()..];
+        let path = rest.starts_with('.') && rest[1..].starts_with(|c: char| c.is_alphabetic() || c == '_');
+        if path && ROOTS.contains(&word) {
+            return true;
+        }
+        if path && !trimmed.contains(' ') && near_root(word) {
+            return self.parse(trimmed).is_ok();
+        }
+        // An operator between a context key and something else: `count + 1`.
+        let operator = rest.trim_start().starts_with(['+', '-', '*', '/', '<', '>', '=', '!', '&', '|']);
+        let spaced = rest.starts_with(' ');
+        operator && spaced && self.context.slot(word).is_some() && self.parse(trimmed).is_ok()
+    }
+
+    /// For initial values of the context, which are never evaluated.
+    pub(crate) fn warn_initial_value(&mut self, text: &str, span: Span) {
+        let rooted = could_be_rooted(text)
+            && !is_bare_word(text)
+            && self.parse(text).is_ok_and(|ast| language::is_rooted(&ast));
+        if rooted {
+            self.warn_expression(text, span, "but initial values are plain data");
+        }
+    }
+
+    fn warn_expression(&mut self, text: &str, span: Span, how: &str) {
+        let place = locate(self.text, span, text, 0..text.len());
+        let message = format!("`{text}` reads like an expression, {how}");
+        self.report(
+            Finding::new(LOOKS_LIKE_EXPRESSION, Severity::Warning, place, message)
+                .help(format!("write `{{expr: \"{text}\"}}` or `{{literal: \"{text}\"}}` to say which")),
+        );
+    }
+
+    fn warn_literal(&mut self, text: &str, span: Span) {
+        let message = format!("`{text}` reads like plain text, but is taken as an expression here");
+        self.report(
+            Finding::new(LOOKS_LIKE_LITERAL, Severity::Warning, span, message)
+                .help(format!("write `{{expr: {text}}}` or `{{literal: {text}}}` to say which")),
+        );
+    }
+
+    /// A template as one expression, for places that hold nothing else.
+    pub(crate) fn as_expression(&mut self, view: View<'a>) -> Expr {
+        match view.data() {
+            Data::Str(text) => self.expression(text, view.span(), Use::Value),
+            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => language::literal(to_value(view)),
+            Data::List { .. } | Data::Map { .. } => match self.template(view, Rule::Expression) {
+                Template::Literal(value) => language::literal(value),
+                Template::Expr(expr) => expr,
+                Template::List(_) | Template::Map(_) => self.composed(view),
+            },
+        }
+    }
+
+    /// Lists and maps with expressions inside, written in the language's own notation.
+    fn composed(&mut self, view: View<'a>) -> Expr {
+        let mut text = String::new();
+        compose(view, &mut text);
+        let failed = self.findings.iter().any(|finding| within(finding.span, view.span()));
+        if failed {
+            return language::null();
+        }
+        self.expression(&text, view.span(), Use::Value)
+    }
+}
+
+fn within(inner: Span, outer: Span) -> bool {
+    inner.start >= outer.start && inner.end <= outer.end
+}
+
+fn compose(view: View<'_>, out: &mut String) {
+    match view.data() {
+        Data::Str(text) => {
+            out.push('(');
+            out.push_str(text);
+            out.push(')');
+        }
+        Data::List { .. } => {
+            out.push('[');
+            for item in view.items().into_iter().flatten() {
+                compose(item, out);
+                out.push_str(", ");
+            }
+            trim_comma(out);
+            out.push(']');
+        }
+        Data::Map { .. } => compose_map(view, out),
+        Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => out.push_str(&to_value(view).to_string()),
+    }
+}
+
+fn compose_map(view: View<'_>, out: &mut String) {
+    let mut pairs = view.pairs().into_iter().flatten();
+    if let (Some(only), None) = (pairs.next(), pairs.next()) {
+        match (only.key, only.value.text()) {
+            ("expr", Some(_)) => return compose(only.value, out),
+            ("literal", _) => return out.push_str(&to_value(only.value).to_json().to_string()),
+            _ => {}
+        }
+    }
+    out.push('{');
+    for pair in view.pairs().into_iter().flatten() {
+        out.push_str(&Value::str(pair.key).to_json().to_string());
+        out.push_str(": ");
+        compose(pair.value, out);
+        out.push_str(", ");
+    }
+    trim_comma(out);
+    out.push('}');
+}
+
+fn trim_comma(out: &mut String) {
+    if out.ends_with(", ") {
+        out.truncate(out.len() - 2);
+    }
+}
+
+fn is_literal(template: &Template) -> bool {
+    matches!(template, Template::Literal(_))
+}
+
+fn literal_value(template: &Template) -> Value {
+    if let Template::Literal(value) = template { value.clone() } else { Value::Null }
+}
+
+fn to_value_plain(items: &[Template]) -> Value {
+    Value::list(items.iter().map(literal_value).collect())
+}
+
+fn first_word(text: &str) -> &str {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// Cheap test before parsing: most data strings are plain words.
+fn could_be_rooted(text: &str) -> bool {
+    let word = first_word(text);
+    ROOTS.contains(&word) || word == "now"
+}
+
+/// `contxt`, `evnt`: a mistyped root.
+fn near_root(word: &str) -> bool {
+    word.len() >= 4 && ROOTS.iter().any(|root| strsim::damerau_levenshtein(word, root) <= 1)
+}

@@ -1,0 +1,178 @@
+//! A state's transitions, in document order, whatever block they were written in.
+
+use rawko_core::{Delay, InvokeSpec, TransitionSpec, Trigger};
+
+use super::Lowering;
+use super::delay::{looks_like_delay, parse_delay};
+use super::expression::Use;
+use crate::def::{Part, TransitionDef, TriggerDef};
+use crate::finding::{Finding, Severity};
+use crate::lowered::{InvokePlaces, TransitionPlaces};
+use crate::read::{read_delayed, read_event_list, read_invoke, read_transitions};
+use crate::source::Span;
+use crate::tree::{Data, View};
+
+const INVALID_EVENT: &str = "rawko::chart::invalid_event";
+const INVALID_DELAY: &str = "rawko::chart::invalid_delay";
+
+/// What the blocks of one state give.
+#[derive(Default)]
+pub(super) struct Blocks {
+    pub(super) transitions: Vec<TransitionSpec>,
+    pub(super) transition_places: Vec<TransitionPlaces>,
+    pub(super) timers: Vec<Delay>,
+    pub(super) invokes: Vec<InvokeSpec>,
+    pub(super) invoke_places: Vec<InvokePlaces>,
+}
+
+impl<'a> Lowering<'a> {
+    pub(super) fn blocks(&mut self, node: u32) -> Blocks {
+        let chart = self.chart;
+        let mut blocks = Blocks::default();
+        for part in &chart.states[node as usize].parts {
+            match *part {
+                Part::On(view) => self.on(node, view, &mut blocks),
+                Part::Always(span, view) => self.transitions(node, Trigger::Always, span, view, &mut blocks),
+                Part::After(view) => self.after(node, view, &mut blocks),
+                Part::Invoke(view) => self.invokes(node, view, &mut blocks),
+                Part::Done(span, view) => {
+                    let trigger = Trigger::Event(format!("done.state.{}", self.index.name(node)));
+                    self.transitions(node, trigger, span, view, &mut blocks);
+                }
+            }
+        }
+        blocks
+    }
+
+    fn on(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
+        if let Some(pairs) = view.pairs() {
+            for pair in pairs {
+                self.check_event(pair.key, pair.key_span);
+                self.transitions(node, Trigger::Event(pair.key.to_owned()), pair.key_span, pair.value, blocks);
+            }
+        }
+        for (trigger, transition) in view.items().into_iter().flatten().filter_map(read_event_list) {
+            if let TriggerDef::Event(event) = trigger {
+                self.check_event(event, transition.trigger);
+                self.transition(node, Trigger::Event(event.to_owned()), transition, blocks);
+            }
+        }
+    }
+
+    fn after(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
+        for pair in view.pairs().into_iter().flatten() {
+            let trigger = self.timer(TriggerDef::DelayKey(pair.key), pair.key_span, blocks);
+            self.transitions(node, trigger, pair.key_span, pair.value, blocks);
+        }
+        for (trigger, transition) in view.items().into_iter().flatten().filter_map(read_delayed) {
+            let trigger = self.timer(trigger, transition.trigger, blocks);
+            self.transition(node, trigger, transition, blocks);
+        }
+    }
+
+    fn timer(&mut self, trigger: TriggerDef<'a>, span: Span, blocks: &mut Blocks) -> Trigger {
+        let delay = match trigger {
+            TriggerDef::DelayKey(text) | TriggerDef::Event(text) => self.delay_text(text, span),
+            TriggerDef::Delay(view) => self.delay(view),
+        };
+        blocks.timers.push(delay);
+        Trigger::After(blocks.timers.len() - 1)
+    }
+
+    fn invokes(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
+        for item in view.one_or_many() {
+            let invoke = read_invoke(item);
+            let (spec, places) = self.invoke(node, &invoke, &blocks.invokes);
+            let id = spec.id.clone();
+            blocks.invokes.push(spec);
+            blocks.invoke_places.push(places);
+            let results =
+                [("done", invoke.on_done), ("error", invoke.on_error), ("timeout", invoke.on_timeout)];
+            let mut written: Vec<_> =
+                results.into_iter().filter_map(|(word, part)| part.map(|(span, view)| (word, span, view))).collect();
+            written.sort_by_key(|(_, span, _)| *span);
+            for (word, span, view) in written {
+                self.transitions(node, Trigger::Event(format!("{word}.invoke.{id}")), span, view, blocks);
+            }
+        }
+    }
+
+    fn transitions(&mut self, node: u32, trigger: Trigger, span: Span, view: View<'a>, blocks: &mut Blocks) {
+        // One transition is the common case and needs no copy of the trigger.
+        if view.items().is_none() {
+            let mut only = None;
+            read_transitions(span, view, |transition| only = Some(transition));
+            if let Some(transition) = only {
+                self.transition(node, trigger, transition, blocks);
+            }
+            return;
+        }
+        let mut all = Vec::new();
+        read_transitions(span, view, |transition| all.push(transition));
+        for transition in all {
+            self.transition(node, trigger.clone(), transition, blocks);
+        }
+    }
+
+    fn transition(&mut self, node: u32, trigger: Trigger, def: TransitionDef<'a>, blocks: &mut Blocks) {
+        let targets = def.target.map(|view| self.targets(node, view));
+        let guard = def.guard.map(|view| self.guard(view));
+        let (actions, action_places) = self.optional_actions(def.actions);
+        let docs = self.docs(&def.docs);
+        blocks.transitions.push(TransitionSpec { trigger, guard, targets, reenter: def.reenter, actions, docs });
+        blocks.transition_places.push(TransitionPlaces {
+            trigger: def.trigger,
+            body: def.body,
+            guard: def.guard.map(View::span),
+            target: def.target.map(View::span),
+            actions: action_places,
+        });
+    }
+
+    /// `NAME`, `foo.*` or `*`.
+    fn check_event(&mut self, event: &str, span: Span) {
+        let stem = event.strip_suffix(".*").unwrap_or(event);
+        let ok = event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace));
+        if !ok {
+            let message = format!("`{event}` cannot be the name of an event");
+            self.report(
+                Finding::new(INVALID_EVENT, Severity::Fatal, span, message)
+                    .help("a name without spaces, `name.*` for all that start with `name`, or `*` for all"),
+            );
+        }
+    }
+
+    pub(super) fn delay(&mut self, view: View<'a>) -> Delay {
+        match view.data() {
+            Data::Str(text) => self.delay_text(text, view.span()),
+            Data::Int(millis) if *millis >= 0 => Delay::Millis(*millis as u64),
+            Data::Float(millis) if *millis >= 0.0 => Delay::Millis(millis.round() as u64),
+            Data::Map { .. } => match view.get("expr").and_then(|expr| Some((expr.text()?, expr.span()))) {
+                Some((text, span)) => Delay::Expr(self.expression(text, span, Use::Delay), text.into()),
+                None => self.invalid_delay("this", view.span()),
+            },
+            Data::Int(number) => self.invalid_delay(&format!("`{number}`"), view.span()),
+            Data::Float(number) => self.invalid_delay(&format!("`{number}`"), view.span()),
+            // Reported as the wrong type before.
+            Data::Null | Data::Bool(_) | Data::List { .. } => Delay::Millis(0),
+        }
+    }
+
+    fn delay_text(&mut self, text: &str, span: Span) -> Delay {
+        if let Some(millis) = parse_delay(text) {
+            return Delay::Millis(millis);
+        }
+        if looks_like_delay(text) || text.trim().is_empty() {
+            return self.invalid_delay(&format!("`{text}`"), span);
+        }
+        Delay::Expr(self.expression(text, span, Use::Delay), text.into())
+    }
+
+    pub(super) fn invalid_delay(&mut self, words: &str, span: Span) -> Delay {
+        self.report(
+            Finding::new(INVALID_DELAY, Severity::Fatal, span, format!("{words} is not a delay"))
+                .help("write milliseconds, `250ms`, `30s`, `15m`, `24h`, `7d`, `PT1H`, or an expression"),
+        );
+        Delay::Millis(0)
+    }
+}

@@ -1,0 +1,63 @@
+//! The chart's own keys. Its root is a state node like the others, so half of them go there.
+
+use super::state::{StateReader, empty_state};
+use crate::def::{ChartDef, ChartKey, Part};
+use crate::finding::Finding;
+use crate::tree::View;
+
+/// Reads a chart; what does not fit the format was reported before and is skipped.
+pub(crate) fn read_chart<'a>(body: View<'a>, findings: &mut Vec<Finding>) -> ChartDef<'a> {
+    let mut chart = ChartDef {
+        body,
+        id: None,
+        version: None,
+        context: None,
+        context_schema: None,
+        actions: None,
+        guards: None,
+        unhandled: None,
+        max_microsteps: None,
+        states: Vec::new(),
+    };
+    let mut root = empty_state("", body.span(), body.span(), None);
+    let (mut states, mut regions, mut kind) = (None, None, None);
+    for pair in body.pairs().into_iter().flatten() {
+        let Some(key) = ChartKey::parse(pair.key) else { continue };
+        let value = pair.value;
+        match key {
+            ChartKey::Id => {
+                chart.id = value.text();
+                root.key_span = value.span();
+            }
+            ChartKey::Version => chart.version = Some(value),
+            ChartKey::Initial => root.initial = Some(value),
+            ChartKey::Context => chart.context = Some(value),
+            ChartKey::ContextSchema => chart.context_schema = Some(value),
+            ChartKey::States => states = Some(value),
+            ChartKey::Regions => regions = Some(value),
+            ChartKey::Type => kind = Some(value),
+            ChartKey::Actions => chart.actions = Some(value),
+            ChartKey::Guards => chart.guards = Some(value),
+            ChartKey::On => root.parts.push(Part::On(value)),
+            ChartKey::Always => root.parts.push(Part::Always(pair.key_span, value)),
+            ChartKey::After => root.parts.push(Part::After(value)),
+            ChartKey::Entry => root.entry = Some(value),
+            ChartKey::Exit => root.exit = Some(value),
+            ChartKey::Invoke => root.parts.push(Part::Invoke(value)),
+            ChartKey::Unhandled => chart.unhandled = Some(value),
+            ChartKey::MaxMicrosteps => chart.max_microsteps = Some(value),
+            ChartKey::Description => root.docs.description = Some(value),
+            ChartKey::Tags => root.docs.tags = Some(value),
+            ChartKey::Meta => root.docs.meta = Some(value),
+            ChartKey::Tools => root.policy.tools = Some(value),
+            ChartKey::Budget => root.policy.budget = Some(value),
+            ChartKey::Loop => root.policy.loop_control = Some(value),
+            ChartKey::Schema => {}
+        }
+    }
+    if root.key_span == body.span() {
+        root.key_span = body.pairs().and_then(|mut pairs| pairs.next()).map_or(body.span(), |pair| pair.key_span);
+    }
+    chart.states = StateReader::new(findings).read(root, kind, states, regions);
+    chart
+}

@@ -1,0 +1,14 @@
+//! From the tree to typed definitions. Two walks: `structure` compares the whole tree with the format's description
+//! and reports what does not fit; the readers then take what fits and skip the rest, so that one mistake does not
+//! hide the others.
+
+mod chart;
+mod document;
+mod state;
+mod structure;
+mod transition;
+
+pub(crate) use chart::read_chart;
+pub(crate) use document::{Document, classify, registry_instead};
+pub(crate) use structure::check_shape;
+pub(crate) use transition::{read_delayed, read_event_list, read_invoke, read_transitions};

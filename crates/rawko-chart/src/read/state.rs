@@ -1,0 +1,284 @@
+//! State nodes: one list in document order out of the nested maps, with each node's kind settled.
+
+use rawko_core::{HistoryVariant, NodeKind};
+use rustc_hash::FxHashMap;
+
+use crate::def::{DocsDef, Part, PolicyDef, StateDef, StateKey};
+use crate::finding::{Finding, Severity};
+use crate::source::Span;
+use crate::tree::{DUPLICATE_KEY, View};
+
+const MISPLACED_KEY: &str = "rawko::chart::misplaced_key";
+const TYPE_CONFLICT: &str = "rawko::chart::type_conflict";
+const INVALID_NAME: &str = "rawko::chart::invalid_name";
+const NO_STATES: &str = "rawko::chart::no_states";
+const PARALLEL_NEEDS_REGIONS: &str = "rawko::chart::parallel_needs_regions";
+
+pub(super) fn empty_state<'a>(key: &'a str, key_span: Span, body: Span, parent: Option<u32>) -> StateDef<'a> {
+    StateDef {
+        key,
+        key_span,
+        body,
+        parent,
+        children: Vec::new(),
+        kind: NodeKind::Atomic,
+        id: None,
+        initial: None,
+        target: None,
+        target_actions: None,
+        entry: None,
+        exit: None,
+        parts: Vec::new(),
+        output: None,
+        docs: DocsDef::default(),
+        policy: PolicyDef::default(),
+    }
+}
+
+pub(super) struct StateReader<'a, 'f> {
+    states: Vec<StateDef<'a>>,
+    findings: &'f mut Vec<Finding>,
+}
+
+/// What decides a node's kind.
+#[derive(Clone, Copy, Default)]
+struct Below<'a> {
+    kind: Option<View<'a>>,
+    states: Option<View<'a>>,
+    regions: Option<View<'a>>,
+    variant: Option<View<'a>>,
+}
+
+impl<'a, 'f> StateReader<'a, 'f> {
+    pub(super) fn new(findings: &'f mut Vec<Finding>) -> Self {
+        Self { states: Vec::new(), findings }
+    }
+
+    pub(super) fn read(
+        mut self,
+        mut root: StateDef<'a>,
+        kind: Option<View<'a>>,
+        states: Option<View<'a>>,
+        regions: Option<View<'a>>,
+    ) -> Vec<StateDef<'a>> {
+        let below = Below { kind, states, regions, variant: None };
+        // A chart without states is still a chart to complain about.
+        root.kind = if self.kind(&below) == NodeKind::Parallel { NodeKind::Parallel } else { NodeKind::Compound };
+        self.states.push(root);
+        self.children(0, below);
+        self.states
+    }
+
+    /// Recursion is bounded by the tree's depth.
+    fn state(&mut self, key: &'a str, key_span: Span, body: View<'a>, parent: u32, listed: bool) {
+        let number = self.states.len() as u32;
+        let mut state = empty_state(key, key_span, body.span(), Some(parent));
+        let mut below = Below::default();
+        for pair in body.pairs().into_iter().flatten() {
+            let Some(name) = StateKey::parse(pair.key) else { continue };
+            let value = pair.value;
+            match name {
+                StateKey::Type => below.kind = Some(value),
+                StateKey::On => state.parts.push(Part::On(value)),
+                StateKey::Entry => state.entry = Some(value),
+                StateKey::Exit => state.exit = Some(value),
+                StateKey::Always => state.parts.push(Part::Always(pair.key_span, value)),
+                StateKey::After => state.parts.push(Part::After(value)),
+                StateKey::Invoke => state.parts.push(Part::Invoke(value)),
+                StateKey::Initial => state.initial = Some(value),
+                StateKey::States => below.states = Some(value),
+                StateKey::Regions => below.regions = Some(value),
+                StateKey::OnDone | StateKey::OnAllDone => state.parts.push(Part::Done(pair.key_span, value)),
+                StateKey::Id if listed => {}
+                StateKey::Id => state.id = value.text().map(|id| (id, value.span())),
+                StateKey::Variant => below.variant = Some(value),
+                StateKey::Target => state.target = Some(value),
+                StateKey::Actions => state.target_actions = Some(value),
+                StateKey::Output => state.output = Some(value),
+                StateKey::Description => state.docs.description = Some(value),
+                StateKey::Tags => state.docs.tags = Some(value),
+                StateKey::Meta => state.docs.meta = Some(value),
+                StateKey::Tools => state.policy.tools = Some(value),
+                StateKey::Budget => state.policy.budget = Some(value),
+                StateKey::Loop => state.policy.loop_control = Some(value),
+            }
+        }
+        state.kind = self.kind(&below);
+        self.check_name(key, key_span);
+        self.states[parent as usize].children.push(number);
+        let misplaced = self.misplaced(&state, body);
+        self.findings.extend(misplaced);
+        self.states.push(state);
+        self.children(number, below);
+    }
+
+    fn children(&mut self, parent: u32, below: Below<'a>) {
+        let kind = self.states[parent as usize].kind;
+        if matches!(kind, NodeKind::Compound | NodeKind::Parallel) {
+            let mut blocks: Vec<View<'a>> = below.states.into_iter().chain(below.regions).collect();
+            blocks.sort_by_key(|block| block.span());
+            blocks.into_iter().for_each(|block| self.block(parent, block));
+        } else if let Some(block) = below.states.filter(|block| !is_empty(*block)).or(below.regions) {
+            self.report_conflict(parent, block);
+        }
+        self.check_children(parent, &below);
+    }
+
+    /// The states of a `states:` map, a `regions:` map or a `regions:` list.
+    fn block(&mut self, parent: u32, block: View<'a>) {
+        for pair in block.pairs().into_iter().flatten() {
+            self.state(pair.key, pair.key_span, pair.value, parent, false);
+        }
+        for region in block.items().into_iter().flatten() {
+            let id = region.get("id");
+            if let Some((key, span)) = id.and_then(|id| Some((id.text()?, id.span()))) {
+                self.state(key, span, region, parent, true);
+            }
+        }
+    }
+
+    /// The kind as written, or as it follows from the other keys.
+    fn kind(&self, below: &Below<'a>) -> NodeKind {
+        let variant = match below.variant.and_then(View::text) {
+            Some("deep") => HistoryVariant::Deep,
+            _ => HistoryVariant::Shallow,
+        };
+        match below.kind.and_then(View::text) {
+            Some("compound") => NodeKind::Compound,
+            Some("parallel") => NodeKind::Parallel,
+            Some("final") => NodeKind::Final,
+            Some("history") => NodeKind::History(variant),
+            Some("atomic") => NodeKind::Atomic,
+            _ if below.regions.is_some() => NodeKind::Parallel,
+            _ if below.states.is_some_and(|states| !is_empty(states)) => NodeKind::Compound,
+            _ if below.variant.is_some() => NodeKind::History(variant),
+            _ => NodeKind::Atomic,
+        }
+    }
+
+    fn check_name(&mut self, key: &str, span: Span) {
+        if key.is_empty() || key.contains('.') || key.starts_with('#') {
+            let message = format!("`{key}` cannot be the key of a state");
+            self.findings.push(
+                Finding::new(INVALID_NAME, Severity::Fatal, span, message)
+                    .help("targets use `.` and `#` to find states: use letters, digits, `_` and `-`"),
+            );
+        }
+    }
+
+    fn report_conflict(&mut self, node: u32, block: View<'a>) {
+        let state = &self.states[node as usize];
+        let word = kind_word(state.kind);
+        let message = format!("`{}` is {word} but has states below it", state.key);
+        self.findings.push(
+            Finding::new(TYPE_CONFLICT, Severity::Fatal, state.key_span, message)
+                .related(block.span(), "these states could never be entered")
+                .help("leave `type` out, or make it `compound` or `parallel`"),
+        );
+    }
+
+    fn check_children(&mut self, parent: u32, below: &Below<'a>) {
+        let state = &self.states[parent as usize];
+        let (span, words) = match state.parent {
+            Some(_) => (state.key_span, format!("`{}`", state.key)),
+            None => (state.key_span, "the chart".to_owned()),
+        };
+        let is_history = |child: &u32| matches!(self.states[*child as usize].kind, NodeKind::History(_));
+        let real = state.children.iter().filter(|child| !is_history(child)).count();
+        match state.kind {
+            NodeKind::Compound if real == 0 => {
+                let message = format!("{words} is compound but has no states");
+                let help = "add at least one state under `states`";
+                self.findings.push(Finding::new(NO_STATES, Severity::Fatal, span, message).help(help));
+            }
+            NodeKind::Parallel if real < 2 => {
+                let severity = if real == 0 { Severity::Fatal } else { Severity::Error };
+                let message = format!("{words} is parallel and needs at least two regions; it has {real}");
+                let finding = Finding::new(PARALLEL_NEEDS_REGIONS, severity, span, message);
+                let block = below.regions.or(below.states);
+                let finding = block.into_iter().fold(finding, |finding, block| finding.related(block.span(), ""));
+                self.findings.push(finding.help("add a region, or make it `type: compound`"));
+            }
+            NodeKind::Atomic
+            | NodeKind::Compound
+            | NodeKind::Parallel
+            | NodeKind::Final
+            | NodeKind::History(_) => {}
+        }
+        if below.regions.is_some() {
+            self.check_twins(parent);
+        }
+    }
+
+    /// The same key in `states` and `regions`, or twice in a list of regions.
+    fn check_twins(&mut self, parent: u32) {
+        let children = &self.states[parent as usize].children;
+        let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
+        for child in children {
+            let child = &self.states[*child as usize];
+            if let Some(earlier) = seen.insert(child.key, child.key_span) {
+                self.findings.push(
+                    Finding::new(
+                        DUPLICATE_KEY,
+                        Severity::Fatal,
+                        child.key_span,
+                        format!("two regions are called `{}`", child.key),
+                    )
+                    .label("called the same here")
+                    .related(earlier, "first used here")
+                    .help("give each region its own name"),
+                );
+            }
+        }
+    }
+
+    /// Keys that mean nothing on this kind of state: most often a sign of wrong indentation.
+    fn misplaced(&self, state: &StateDef<'a>, body: View<'a>) -> Vec<Finding> {
+        let wrong: &[&str] = match state.kind {
+            NodeKind::Atomic => {
+                &["initial", "variant", "target", "actions", "output", "onDone", "onAllDone"]
+            }
+            NodeKind::Compound => &["variant", "target", "actions", "output", "onAllDone"],
+            NodeKind::Parallel => &["initial", "variant", "target", "actions", "output"],
+            NodeKind::Final => &["initial", "variant", "target", "actions", "onDone", "onAllDone"],
+            NodeKind::History(_) => &[
+                "initial", "output", "onDone", "onAllDone", "on", "always", "after", "invoke", "entry", "exit", "tools",
+                "budget", "loop",
+            ],
+        };
+        let pairs = body.pairs().into_iter().flatten();
+        let found = pairs.filter(|pair| wrong.contains(&pair.key));
+        found
+            .map(|pair| {
+                let word = kind_word(state.kind);
+                let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);
+                Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message).help(misplaced_help(pair.key))
+            })
+            .collect()
+    }
+}
+
+fn is_empty(view: View<'_>) -> bool {
+    view.is_null() || view.pairs().is_some_and(|pairs| pairs.len() == 0)
+}
+
+fn kind_word(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Atomic => "an atomic state",
+        NodeKind::Compound => "a compound state",
+        NodeKind::Parallel => "a parallel state",
+        NodeKind::Final => "a final state",
+        NodeKind::History(_) => "a history state",
+    }
+}
+
+fn misplaced_help(key: &str) -> &'static str {
+    match key {
+        "target" | "actions" => "transitions stand under `on`, `always` or `after`: is the indentation right?",
+        "initial" => "only a state with `states` starts in one of them",
+        "output" => "only a `type: final` state has a result",
+        "variant" => "add `type: history`, or remove it",
+        "onDone" | "onAllDone" => "for an invoke's result, write it below `invoke`; otherwise only states with states are done",
+        _ => "a history state only remembers: put this on the state that it stands for",
+    }
+}

@@ -1,0 +1,162 @@
+//! `Registry`: the charts, agents and services that a chart's invokes may name (rule 8). Filled by whoever knows the
+//! project; this crate does not look at files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::def::RegistryEntryKey;
+use crate::finding::{Finding, Severity};
+use crate::read::{Document, classify};
+use crate::source::{Source, Span};
+use crate::tree::{Tree, View, to_value};
+use crate::version::{Range, Version};
+
+/// Services that every host has.
+const BUILT_IN_SERVICES: &[&str] = &["human"];
+const NOT_A_REGISTRY: &str = "rawko::chart::not_a_registry";
+
+/// What can be invoked. `Registry::default()` knows nothing and does not claim to know everything.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    charts: BTreeMap<String, Vec<String>>,
+    agents: BTreeSet<String>,
+    services: BTreeSet<String>,
+    complete: bool,
+}
+
+/// What a reference to a chart leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// The newest version that fits.
+    Found(String),
+    /// The chart is known, but not in such a version; these there are.
+    NoVersion(Vec<String>),
+    BadRange,
+    Unknown,
+}
+
+impl Registry {
+    pub fn add_chart(&mut self, id: impl Into<String>, version: impl Into<String>) {
+        self.charts.entry(id.into()).or_default().push(version.into());
+    }
+
+    pub fn add_agent(&mut self, id: impl Into<String>) {
+        self.agents.insert(id.into());
+    }
+
+    pub fn add_service(&mut self, name: impl Into<String>) {
+        self.services.insert(name.into());
+    }
+
+    /// Says that nothing else exists: an unknown agent or service is then an error, not a warning.
+    #[must_use]
+    pub fn complete(mut self) -> Self {
+        self.complete = true;
+        self
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    pub fn has_agent(&self, id: &str) -> bool {
+        self.agents.contains(id)
+    }
+
+    pub fn has_service(&self, name: &str) -> bool {
+        BUILT_IN_SERVICES.contains(&name) || self.services.contains(name)
+    }
+
+    pub fn charts(&self) -> impl Iterator<Item = &str> {
+        self.charts.keys().map(String::as_str)
+    }
+
+    pub fn agents(&self) -> impl Iterator<Item = &str> {
+        self.agents.iter().map(String::as_str)
+    }
+
+    pub fn services(&self) -> impl Iterator<Item = &str> {
+        self.services.iter().map(String::as_str).chain(BUILT_IN_SERVICES.iter().copied())
+    }
+
+    /// The newest version of a chart within a range (`^1.2`, `~1.2`, `1.x`, `>=1 <3`, `1.2.0`, `latest` or nothing).
+    pub fn resolve(&self, id: &str, range: &str) -> Resolution {
+        let Some(versions) = self.charts.get(id) else { return Resolution::Unknown };
+        let Some(range) = Range::parse(range) else { return Resolution::BadRange };
+        let parsed = versions.iter().filter_map(|text| Some((Version::parse(text)?, text)));
+        let newest = parsed.filter(|(version, _)| range.contains(version)).max();
+        newest.map_or_else(|| Resolution::NoVersion(versions.clone()), |(_, text)| Resolution::Found(text.clone()))
+    }
+}
+
+/// One line of a `machine_registry`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegistryEntry {
+    pub id: String,
+    pub version: String,
+    /// The file, relative to the registry's own.
+    pub src: String,
+    pub span: Span,
+}
+
+/// A `machine_registry` document, as far as it could be read.
+#[derive(Clone, Debug, Default)]
+pub struct RegistryFile {
+    pub entries: Vec<RegistryEntry>,
+    pub findings: Vec<Finding>,
+}
+
+/// Reads a `machine_registry` document.
+pub fn read_registry(source: &Source) -> RegistryFile {
+    let mut file = RegistryFile::default();
+    let tree = match Tree::read(&source.text) {
+        Ok(tree) => tree,
+        Err(findings) => return RegistryFile { findings, ..file },
+    };
+    let root = tree.root();
+    match classify(root, &mut file.findings) {
+        Document::Registry(list) => file.entries = entries(list, &mut file.findings),
+        Document::Chart(_) => match root.get("machine_registry") {
+            Some(list) => file.entries = entries(list, &mut file.findings),
+            None => file.findings.push(not_a_registry(root.span())),
+        },
+        Document::Neither => {
+            file.findings.clear();
+            file.findings.push(not_a_registry(root.span()));
+        }
+    }
+    file
+}
+
+fn not_a_registry(span: Span) -> Finding {
+    Finding::new(NOT_A_REGISTRY, Severity::Fatal, span, "there is no `machine_registry` here")
+        .help("a registry is a list under `machine_registry:`, each entry with `id`, `version` and `src`")
+}
+
+fn entries(list: View<'_>, findings: &mut Vec<Finding>) -> Vec<RegistryEntry> {
+    let mut entries: Vec<RegistryEntry> = Vec::new();
+    for item in list.items().into_iter().flatten() {
+        let Some(entry) = entry(item) else { continue };
+        if let Some(earlier) = entries.iter().find(|other| (&other.id, &other.version) == (&entry.id, &entry.version)) {
+            let message = format!("`{}` is listed twice in version {}", entry.id, entry.version);
+            findings.push(
+                Finding::new("rawko::chart::duplicate_entry", Severity::Error, entry.span, message)
+                    .related(earlier.span, "first listed here"),
+            );
+        }
+        entries.push(entry);
+    }
+    entries
+}
+
+fn entry(item: View<'_>) -> Option<RegistryEntry> {
+    let (mut id, mut version, mut src) = (None, None, None);
+    for pair in item.pairs()? {
+        match RegistryEntryKey::parse(pair.key) {
+            Some(RegistryEntryKey::Id) => id = pair.value.text(),
+            Some(RegistryEntryKey::Version) => version = Some(to_value(pair.value).to_string()),
+            Some(RegistryEntryKey::Src) => src = pair.value.text(),
+            Some(RegistryEntryKey::Description) | None => {}
+        }
+    }
+    Some(RegistryEntry { id: id?.to_owned(), version: version?, src: src?.to_owned(), span: item.span() })
+}

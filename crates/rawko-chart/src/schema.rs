@@ -1,0 +1,97 @@
+//! The JSON Schema of the format, for editors: made from the same description that the reader follows.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::def::{CHART, DOCUMENT, Record, Shape, Tagged};
+
+/// A JSON Schema (2020-12) of chart and registry documents.
+pub fn schema() -> Value {
+    let mut definitions = Definitions::default();
+    let document = definitions.record(&DOCUMENT);
+    let chart = definitions.record(&CHART);
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "rawko chart",
+        "description": "A chart under `statechart:`, a bare chart, or a `machine_registry`.",
+        "type": "object",
+        "if": { "anyOf": [{ "required": ["statechart"] }, { "required": ["machine_registry"] }] },
+        "then": document,
+        "else": chart,
+        "$defs": definitions.done.into_iter().collect::<Map<String, Value>>(),
+    })
+}
+
+/// Records by name; each is described once and referred to.
+#[derive(Default)]
+struct Definitions {
+    done: BTreeMap<String, Value>,
+}
+
+impl Definitions {
+    fn shape(&mut self, shape: &Shape) -> Value {
+        match shape {
+            Shape::Any => json!({}),
+            Shape::Null => json!({ "type": "null" }),
+            Shape::Text => json!({ "type": "string" }),
+            Shape::Bool => json!({ "type": "boolean" }),
+            Shape::Whole(least) => json!({ "type": "integer", "minimum": least }),
+            Shape::Number => json!({ "type": "number" }),
+            Shape::Word(words) => json!({ "enum": words }),
+            Shape::List(item) => json!({ "type": "array", "items": self.shape(item) }),
+            Shape::MapOf(value, _) => json!({ "type": "object", "additionalProperties": self.shape(value) }),
+            Shape::Record(record) => self.record(record),
+            Shape::Tagged(tagged) => self.tagged(tagged),
+            Shape::Either(shapes) => {
+                let options: Vec<Value> = shapes.iter().map(|shape| self.shape(shape)).collect();
+                json!({ "anyOf": options })
+            }
+        }
+    }
+
+    fn record(&mut self, record: &Record) -> Value {
+        if !self.done.contains_key(record.name) {
+            // The place is taken first, because records contain each other.
+            self.done.insert(record.name.to_owned(), Value::Null);
+            let definition = self.definition(record);
+            self.done.insert(record.name.to_owned(), definition);
+        }
+        reference(record.name)
+    }
+
+    fn definition(&mut self, record: &Record) -> Value {
+        let mut properties = Map::new();
+        for field in record.all_fields() {
+            let mut property = self.shape(&field.shape);
+            if let Some(object) = property.as_object_mut() {
+                object.insert("description".into(), field.doc.into());
+            }
+            properties.insert(field.key.into(), property);
+        }
+        let mut definition = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+        let (choices, plain): (Vec<&str>, Vec<&str>) = record.required.iter().partition(|key| key.contains('|'));
+        if !plain.is_empty() {
+            definition["required"] = json!(plain);
+        }
+        let choices = choices.iter().flat_map(|choice| choice.split('|'));
+        let choices: Vec<Value> = choices.map(|key| json!({ "required": [key] })).collect();
+        if !choices.is_empty() {
+            definition["anyOf"] = json!(choices);
+        }
+        definition
+    }
+
+    fn tagged(&mut self, tagged: &Tagged) -> Value {
+        if !self.done.contains_key(tagged.name) {
+            self.done.insert(tagged.name.to_owned(), Value::Null);
+            let options: Vec<Value> = tagged.variants.iter().map(|(_, record)| self.record(record)).collect();
+            self.done.insert(tagged.name.to_owned(), json!({ "oneOf": options }));
+        }
+        reference(tagged.name)
+    }
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}

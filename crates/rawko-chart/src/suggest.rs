@@ -1,0 +1,24 @@
+//! "Did you mean": the nearest of the names there are. Only called when something is wrong already.
+
+/// Names further away than this share of their length are not worth showing.
+const NEAR: f64 = 0.7;
+/// Longer names are not compared: the cost grows with the square of the length.
+const LENGTH_MAX: usize = 64;
+
+/// The candidate nearest to `name`, if one is near.
+pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > LENGTH_MAX {
+        return None;
+    }
+    let lower = name.to_lowercase();
+    let scored = candidates.into_iter().filter(|candidate| candidate.len() <= LENGTH_MAX).map(|candidate| {
+        (strsim::normalized_damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate)
+    });
+    let mut best: Option<(f64, &str)> = None;
+    for (score, candidate) in scored {
+        if score >= NEAR && best.is_none_or(|(highest, _)| score > highest) {
+            best = Some((score, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}

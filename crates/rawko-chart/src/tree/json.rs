@@ -1,0 +1,261 @@
+//! JSON text into the spanned tree. Our own reader, because complaints must point into the text and because loading
+//! a large chart is measured: one pass over the bytes, strings borrowed unless they hold an escape.
+
+use std::borrow::Cow;
+
+use super::builder::{Builder, Stop};
+use super::{Data, JSON_SYNTAX, Tree};
+use crate::finding::{Finding, Severity};
+use crate::source::Span;
+
+pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
+    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, builder: Builder::default() };
+    if text.starts_with('\u{feff}') {
+        reader.at = 3;
+    }
+    // A stop has left its finding with the builder.
+    let _ = reader.document();
+    reader.builder.finish()
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    builder: Builder<'t>,
+}
+
+impl<'t> Reader<'t> {
+    fn document(&mut self) -> Result<(), Stop> {
+        self.space();
+        self.value()?;
+        self.space();
+        if self.at < self.bytes.len() {
+            return self.fail("something follows the end of the document", "a file holds one chart");
+        }
+        Ok(())
+    }
+
+    /// The depth is bounded by the builder, so that this recursion is too.
+    fn value(&mut self) -> Result<(), Stop> {
+        match self.peek() {
+            b'{' => self.map(),
+            b'[' => self.list(),
+            b'"' => {
+                let start = self.at;
+                let text = self.string()?;
+                self.builder.scalar(Span::new(start, self.at), Data::Str(text))
+            }
+            b'-' | b'0'..=b'9' => self.number(),
+            b't' => self.word("true", Data::Bool(true)),
+            b'f' => self.word("false", Data::Bool(false)),
+            b'n' => self.word("null", Data::Null),
+            0 if self.at >= self.bytes.len() => self.fail("the text ends where a value should be", ""),
+            _ => self.fail("this is not a JSON value", "text needs double quotes around it"),
+        }
+    }
+
+    fn map(&mut self) -> Result<(), Stop> {
+        self.builder.open_map(self.at)?;
+        self.at += 1;
+        self.space();
+        if self.peek() == b'}' {
+            return self.close();
+        }
+        loop {
+            if self.peek() != b'"' {
+                return self.fail("expected a key in double quotes", "is there a comma too many before this?");
+            }
+            let start = self.at;
+            let key = self.string()?;
+            self.builder.key(key, Span::new(start, self.at));
+            self.space();
+            if self.peek() != b':' {
+                return self.fail("expected `:` after the key", "");
+            }
+            self.at += 1;
+            self.space();
+            self.value()?;
+            self.space();
+            match self.peek() {
+                b',' => self.at += 1,
+                b'}' => return self.close(),
+                _ => return self.fail("expected `,` or `}`", "is there a comma missing before this?"),
+            }
+            self.space();
+        }
+    }
+
+    fn list(&mut self) -> Result<(), Stop> {
+        self.builder.open_list(self.at)?;
+        self.at += 1;
+        self.space();
+        if self.peek() == b']' {
+            return self.close();
+        }
+        loop {
+            self.value()?;
+            self.space();
+            match self.peek() {
+                b',' => self.at += 1,
+                b']' => return self.close(),
+                _ => return self.fail("expected `,` or `]`", "is there a comma missing before this?"),
+            }
+            self.space();
+        }
+    }
+
+    fn close(&mut self) -> Result<(), Stop> {
+        self.at += 1;
+        self.builder.close(self.at).map(|_| ())
+    }
+
+    fn word(&mut self, word: &str, data: Data<'t>) -> Result<(), Stop> {
+        let start = self.at;
+        if !self.text[start..].starts_with(word) {
+            return self.fail("this is not a JSON value", "text needs double quotes around it");
+        }
+        self.at += word.len();
+        self.builder.scalar(Span::new(start, self.at), data)
+    }
+
+    fn number(&mut self) -> Result<(), Stop> {
+        let start = self.at;
+        while matches!(self.peek(), b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E') {
+            self.at += 1;
+        }
+        let text = &self.text[start..self.at];
+        let Some(data) = parse_number(text) else {
+            self.at = start;
+            return self.fail(&format!("`{text}` is not a JSON number"), "");
+        };
+        self.builder.scalar(Span::new(start, self.at), data)
+    }
+
+    /// The string that starts at the quote here; borrowed when it holds no escape.
+    fn string(&mut self) -> Result<Cow<'t, str>, Stop> {
+        let start = self.at + 1;
+        self.at = start;
+        loop {
+            match self.peek() {
+                b'"' => {
+                    let text = &self.text[start..self.at];
+                    self.at += 1;
+                    return Ok(Cow::Borrowed(text));
+                }
+                b'\\' => return self.escaped_string(start),
+                0..=0x1f => return self.unended_string(start),
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn escaped_string(&mut self, start: usize) -> Result<Cow<'t, str>, Stop> {
+        let mut out = String::with_capacity(self.at - start + 16);
+        let mut plain = start;
+        loop {
+            match self.peek() {
+                b'"' => {
+                    out.push_str(&self.text[plain..self.at]);
+                    self.at += 1;
+                    return Ok(Cow::Owned(out));
+                }
+                b'\\' => {
+                    out.push_str(&self.text[plain..self.at]);
+                    let character = self.escape()?;
+                    out.push(character);
+                    plain = self.at;
+                }
+                0..=0x1f => return self.unended_string(start),
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn unended_string<T>(&mut self, start: usize) -> Result<T, Stop> {
+        if self.at >= self.bytes.len() || matches!(self.peek(), b'\n' | b'\r') {
+            self.at = start - 1;
+            return self.fail("this text has no closing quote on its line", "");
+        }
+        self.fail("a control character inside text", "write it as an escape, such as `\\t`")
+    }
+
+    fn escape(&mut self) -> Result<char, Stop> {
+        let code = self.bytes.get(self.at + 1).copied().unwrap_or(0);
+        let character = match code {
+            b'"' | b'\\' | b'/' => char::from(code),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => return self.unicode_escape(),
+            _ => return self.fail("an escape that JSON does not have", "write `\\\\` for a backslash"),
+        };
+        self.at += 2;
+        Ok(character)
+    }
+
+    /// `\uXXXX`, or a surrogate pair of two of them.
+    fn unicode_escape(&mut self) -> Result<char, Stop> {
+        let high = self.hex(self.at + 2);
+        if let Some(character) = high.and_then(char::from_u32) {
+            self.at += 6;
+            return Ok(character);
+        }
+        let low = if self.bytes.get(self.at + 6..self.at + 8) == Some(b"\\u") { self.hex(self.at + 8) } else { None };
+        if let (Some(high @ 0xd800..0xdc00), Some(low @ 0xdc00..0xe000)) = (high, low) {
+            let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+            if let Some(character) = char::from_u32(code) {
+                self.at += 12;
+                return Ok(character);
+            }
+        }
+        self.fail("a `\\u` escape that is no character", "")
+    }
+
+    fn hex(&self, start: usize) -> Option<u32> {
+        let digits = self.bytes.get(start..start + 4)?;
+        digits.iter().try_fold(0, |code, digit| Some(code * 16 + char::from(*digit).to_digit(16)?))
+    }
+
+    /// The byte here; 0 at the end (and a control character is an error wherever 0 is looked for).
+    #[inline]
+    fn peek(&self) -> u8 {
+        self.bytes.get(self.at).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn space(&mut self) {
+        while matches!(self.peek(), b' ' | b'\n' | b'\r' | b'\t') {
+            self.at += 1;
+        }
+    }
+
+    fn fail<T>(&mut self, message: &str, help: &str) -> Result<T, Stop> {
+        let end = self.text[self.at..].chars().next().map_or(self.at, |character| self.at + character.len_utf8());
+        let mut finding = Finding::new(JSON_SYNTAX, Severity::Fatal, Span::new(self.at, end), message);
+        if !help.is_empty() {
+            finding = finding.help(help);
+        }
+        self.builder.findings.push(finding);
+        Err(Stop)
+    }
+}
+
+/// JSON's own number grammar: no leading zeros, no bare point.
+fn parse_number(text: &str) -> Option<Data<'static>> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let whole = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    if whole == 0 || (whole > 1 && digits.starts_with('0')) {
+        return None;
+    }
+    let rest = &digits[whole..];
+    if rest.is_empty() {
+        return text.parse().map(Data::Int).or_else(|_| text.parse().map(Data::Float)).ok();
+    }
+    if rest.starts_with('.') && !rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok().filter(|number: &f64| number.is_finite()).map(Data::Float)
+}

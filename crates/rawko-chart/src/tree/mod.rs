@@ -1,0 +1,190 @@
+//! The spanned tree: what YAML and JSON text have in common once read. It borrows from the text where it can and
+//! keeps all nodes in two flat tables, so that a chart of a thousand states costs a handful of allocations.
+
+mod builder;
+mod canonical;
+mod json;
+mod locate;
+mod yaml;
+
+use std::borrow::Cow;
+
+pub(crate) use canonical::{content_hash, to_value};
+pub(crate) use locate::locate;
+
+use crate::finding::{Finding, Severity};
+use crate::source::Span;
+
+/// The largest text that is read at all.
+pub const SOURCE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How deep lists and maps may be nested, aliases followed.
+pub const DEPTH_MAX: usize = 128;
+/// How many values a text may hold, aliases followed.
+pub const NODES_MAX: usize = 500_000;
+
+/// A whole document.
+#[derive(Debug)]
+pub(crate) struct Tree<'t> {
+    items: Vec<Node<'t>>,
+    entries: Vec<Entry<'t>>,
+    root: Node<'t>,
+}
+
+/// One value and where it stands. Lists and maps point into the tree's tables.
+#[derive(Clone, Debug)]
+pub(crate) struct Node<'t> {
+    pub(crate) span: Span,
+    pub(crate) data: Data<'t>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Data<'t> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(Cow<'t, str>),
+    List { first: u32, len: u32 },
+    Map { first: u32, len: u32 },
+}
+
+/// One entry of a map. Keys are always text: `100:` and `"100":` are the same key.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry<'t> {
+    pub(crate) key: Cow<'t, str>,
+    pub(crate) key_span: Span,
+    pub(crate) value: Node<'t>,
+}
+
+/// A node together with its tree: what readers pass around.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    tree: &'a Tree<'a>,
+    node: &'a Node<'a>,
+}
+
+/// A map's entry together with its tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) key_span: Span,
+    pub(crate) value: View<'a>,
+}
+
+impl<'t> Tree<'t> {
+    /// Reads a text as JSON if it starts like JSON, as YAML otherwise. A text that starts like JSON but is not
+    /// (YAML's flow style) gets a second try as YAML; if that fails too, the JSON complaint is the one to show.
+    pub(crate) fn read(text: &'t str) -> Result<Tree<'t>, Vec<Finding>> {
+        if text.len() > SOURCE_BYTES_MAX {
+            return Err(vec![too_large(text.len())]);
+        }
+        if !starts_like_json(text) {
+            return yaml::read(text);
+        }
+        match json::read(text) {
+            Ok(tree) => Ok(tree),
+            Err(findings) if findings.iter().any(|finding| finding.code == JSON_SYNTAX) => {
+                yaml::read(text).or(Err(findings))
+            }
+            Err(findings) => Err(findings),
+        }
+    }
+
+    pub(crate) fn root<'a>(&'a self) -> View<'a>
+    where
+        't: 'a,
+    {
+        View { tree: self, node: &self.root }
+    }
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn span(self) -> Span {
+        self.node.span
+    }
+
+    pub(crate) fn data(self) -> &'a Data<'a> {
+        &self.node.data
+    }
+
+    pub(crate) fn text(self) -> Option<&'a str> {
+        if let Data::Str(text) = &self.node.data { Some(text) } else { None }
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        matches!(self.node.data, Data::Null)
+    }
+
+    /// The items of a list.
+    pub(crate) fn items(self) -> Option<impl ExactSizeIterator<Item = View<'a>>> {
+        let Data::List { first, len } = self.node.data else { return None };
+        let items = &self.tree.items[first as usize..(first + len) as usize];
+        Some(items.iter().map(move |node| View { tree: self.tree, node }))
+    }
+
+    /// The entries of a map, in order.
+    pub(crate) fn pairs(self) -> Option<impl ExactSizeIterator<Item = Pair<'a>>> {
+        let Data::Map { first, len } = self.node.data else { return None };
+        let entries = &self.tree.entries[first as usize..(first + len) as usize];
+        Some(entries.iter().map(move |entry| Pair {
+            key: &entry.key,
+            key_span: entry.key_span,
+            value: View { tree: self.tree, node: &entry.value },
+        }))
+    }
+
+    /// The value of a key; for rarely read maps only, since it looks through all entries.
+    pub(crate) fn get(self, key: &str) -> Option<View<'a>> {
+        self.pairs()?.find(|pair| pair.key == key).map(|pair| pair.value)
+    }
+
+    /// A list's items, or the value itself as the only one.
+    pub(crate) fn one_or_many(self) -> Vec<View<'a>> {
+        match self.items() {
+            Some(items) => items.collect(),
+            None => vec![self],
+        }
+    }
+
+    /// The words for what stands here, as in "found a list".
+    pub(crate) fn kind_words(self) -> &'static str {
+        match &self.node.data {
+            Data::Null => "nothing",
+            Data::Bool(_) => "a boolean",
+            Data::Int(_) => "a whole number",
+            Data::Float(_) => "a number",
+            Data::Str(_) => "text",
+            Data::List { .. } => "a list",
+            Data::Map { .. } => "a map",
+        }
+    }
+}
+
+pub(crate) const JSON_SYNTAX: &str = "rawko::chart::json_syntax";
+pub(crate) const YAML_SYNTAX: &str = "rawko::chart::yaml_syntax";
+pub(crate) const DUPLICATE_KEY: &str = "rawko::chart::duplicate_key";
+const TOO_LARGE: &str = "rawko::chart::too_large";
+
+fn starts_like_json(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.trim_start().starts_with(['{', '['])
+}
+
+/// The finding for a text that is not read because of its size.
+pub(crate) fn too_large(bytes: usize) -> Finding {
+    let message = format!("the text is {bytes} bytes long; at most {SOURCE_BYTES_MAX} are read");
+    Finding::new(TOO_LARGE, Severity::Fatal, Span::default(), message)
+        .help("a chart is rarely larger than a few hundred kilobytes: is this the right file?")
+}
+
+fn too_deep(span: Span) -> Finding {
+    Finding::new(TOO_LARGE, Severity::Fatal, span, format!("nested more than {DEPTH_MAX} levels deep"))
+        .label("too deep from here on")
+        .help("charts this deep cannot be read by people either: split it with `invoke`")
+}
+
+fn too_many(span: Span) -> Finding {
+    Finding::new(TOO_LARGE, Severity::Fatal, span, format!("more than {NODES_MAX} values, aliases followed"))
+        .label("the limit is reached here")
+        .help("split the chart, or repeat less by aliases")
+}

@@ -1,0 +1,78 @@
+//! What expressions can ask about the agents that a host knows.
+
+use std::sync::Arc;
+
+use super::{Call, Function, Missing, Types};
+use crate::expr::Type;
+use crate::expr::env::Outcome;
+use crate::expr::measure::built;
+use crate::value::{Map, Value};
+use crate::world::AgentEntry;
+
+const ROLE: (&str, Types) = ("role", Types::STRING);
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "agents.select",
+        &[ROLE, ("task_type", Types::STRING.or(Types::NULL))],
+        Type::String,
+        Missing::Null,
+        select,
+    )
+    .optional(1)
+    .reading(),
+    Function::new("agents.get", &[("id", Types::STRING)], Type::Map, Missing::Null, get).reading(),
+    Function::new("agents.list", &[ROLE], Type::List, Missing::Seen, list).optional(1).reading(),
+];
+
+fn fills(agent: &AgentEntry, role: &str) -> bool {
+    agent.id == role || agent.roles.iter().any(|filled| filled == role)
+}
+
+fn takes(agent: &AgentEntry, task_type: Option<&str>) -> bool {
+    let Some(task_type) = task_type else { return true };
+    agent.task_types.is_empty() || agent.task_types.iter().any(|taken| taken == task_type)
+}
+
+fn agents<'c>(call: &Call<'c>) -> Outcome<&'c [AgentEntry]> {
+    let agents = &call.env.scope.world.agents;
+    call.env.charge(agents.len())?;
+    Ok(agents)
+}
+
+/// The id of the first agent, in the host's order, that fills the role and takes the type of task.
+fn select(call: Call<'_>) -> Outcome<Value> {
+    let (role, task_type) = (call.text(0)?, call.value(1).as_str());
+    let found = agents(&call)?.iter().find(|agent| fills(agent, role) && takes(agent, task_type));
+    Ok(found.map_or(Value::Null, |agent| Value::str(&agent.id)))
+}
+
+fn get(call: Call<'_>) -> Outcome<Value> {
+    let id = call.text(0)?;
+    match agents(&call)?.iter().find(|agent| agent.id == id) {
+        Some(agent) => built(call.env, shown(agent)),
+        None => Ok(Value::Null),
+    }
+}
+
+/// The details as a map, with the agent's own fields before and above them.
+fn shown(agent: &AgentEntry) -> Value {
+    let texts = |items: &[String]| Value::list(items.iter().map(|item| Value::str(item)).collect());
+    let mut map: Map = [
+        ("id".into(), Value::str(&agent.id)),
+        ("roles".into(), texts(&agent.roles)),
+        ("task_types".into(), texts(&agent.task_types)),
+    ]
+    .into_iter()
+    .collect();
+    for (key, value) in agent.details.as_map().into_iter().flatten() {
+        map.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    Value::Map(Arc::new(map))
+}
+
+fn list(call: Call<'_>) -> Outcome<Value> {
+    let role = call.value(0).as_str();
+    let fitting = agents(&call)?.iter().filter(|agent| role.is_none_or(|role| fills(agent, role)));
+    built(call.env, Value::list(fitting.map(|agent| Value::str(&agent.id)).collect()))
+}

@@ -1,0 +1,218 @@
+//! Functions on lists. There are no functions of the author's own, so what is usually a filter or a map works on
+//! lists of maps by the name of a field.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use super::{Call, Function, Missing, Types};
+use crate::expr::Type;
+use crate::expr::env::{Outcome, fault};
+use crate::expr::measure::{built, check_elements};
+use crate::expr::ops::{self, with_article};
+use crate::value::Value;
+
+const LIST: (&str, Types) = ("list", Types::LIST);
+const FIELD: (&str, Types) = ("field", Types::STRING);
+const VALUE: (&str, Types) = ("value", Types::ANY);
+const PARTS: (&str, Types) = ("list", Types::LIST.or(Types::NULL));
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("append", &[LIST, VALUE], Type::List, Missing::Seen, append),
+    Function::new("concat", &[PARTS], Type::List, Missing::Seen, concat).repeating(),
+    Function::new("first", &[LIST], Type::Any, Missing::Null, first),
+    Function::new("last", &[LIST], Type::Any, Missing::Null, last),
+    Function::new("reverse", &[LIST], Type::List, Missing::EmptyList, reverse),
+    Function::new("sort", &[LIST, FIELD], Type::List, Missing::EmptyList, sort).optional(1),
+    Function::new("unique", &[LIST], Type::List, Missing::EmptyList, unique),
+    Function::new("flatten", &[LIST], Type::List, Missing::EmptyList, flatten),
+    Function::new(
+        "range",
+        &[("from", Types::NUMBER), ("to", Types::NUMBER)],
+        Type::List,
+        Missing::Null,
+        range,
+    )
+    .optional(1),
+    Function::new("pluck", &[LIST, FIELD], Type::List, Missing::EmptyList, pluck),
+    Function::new("where", &[LIST, FIELD, VALUE], Type::List, Missing::EmptyList, matching),
+    Function::new("count", &[LIST, FIELD, VALUE], Type::Number, Missing::Zero, count),
+    Function::new("any", &[LIST], Type::Bool, Missing::False, any),
+    Function::new("all", &[LIST], Type::Bool, Missing::True, all),
+];
+
+fn append(mut call: Call<'_>) -> Outcome<Value> {
+    let item = call.take(1);
+    let length = call.value(0).as_list().map_or(0, <[Value]>::len);
+    check_elements(length + 1)?;
+    let list = match call.take(0) {
+        // Copied with room for one more: a plain copy would have to grow at once.
+        Value::List(items) => Arc::try_unwrap(items).unwrap_or_else(|shared| {
+            let mut copy = Vec::with_capacity(length + 1);
+            copy.extend_from_slice(&shared);
+            copy
+        }),
+        _ => Vec::new(),
+    };
+    let mut list = list;
+    list.push(item);
+    built(call.env, Value::list(list))
+}
+
+fn concat(call: Call<'_>) -> Outcome<Value> {
+    let mut items = Vec::new();
+    for index in 0..call.arguments.len() {
+        let part = call.list(index)?;
+        check_elements(items.len() + part.len())?;
+        items.extend_from_slice(part);
+    }
+    built(call.env, Value::list(items))
+}
+
+fn first(call: Call<'_>) -> Outcome<Value> {
+    Ok(call.value(0).as_list().and_then(<[Value]>::first).cloned().unwrap_or_default())
+}
+
+fn last(call: Call<'_>) -> Outcome<Value> {
+    Ok(call.value(0).as_list().and_then(<[Value]>::last).cloned().unwrap_or_default())
+}
+
+fn reverse(mut call: Call<'_>) -> Outcome<Value> {
+    let mut items = call.take_list(0)?;
+    items.reverse();
+    built(call.env, Value::list(items))
+}
+
+/// Equal elements stay in order. Whole numbers compare exactly; as soon as one is a float all compare as floats, so
+/// that the order is one order.
+fn sort(mut call: Call<'_>) -> Outcome<Value> {
+    let field = call.value(1).as_str().map(str::to_owned);
+    let items = call.take_list(0)?;
+    let comparisons = items.len().checked_ilog2().unwrap_or(0) as usize * items.len();
+    call.env.charge(comparisons)?;
+    let mut keyed = Vec::with_capacity(items.len());
+    for item in items {
+        let key = match &field {
+            Some(field) => ops::field(&item, field)?.cloned().unwrap_or_default(),
+            None => item.clone(),
+        };
+        keyed.push((key, item));
+    }
+    let keys = || keyed.iter().map(|(key, _)| key);
+    if keys().all(|key| matches!(key, Value::Int(_))) {
+        keyed.sort_by_key(|(key, _)| key.as_i64());
+    } else if keys().all(|key| key.as_f64().is_some()) {
+        let number = |key: &Value| key.as_f64().unwrap_or_default();
+        keyed.sort_by(|(a, _), (b, _)| number(a).total_cmp(&number(b)));
+    } else if keys().all(|key| key.as_str().is_some()) {
+        keyed.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
+    } else {
+        let mixed = keys().find(|key| key.as_f64().is_none()).map_or("null", Value::type_name);
+        return fault(format!("`sort` puts numbers or strings in order, and one is {}", with_article(mixed)));
+    }
+    built(call.env, Value::list(keyed.into_iter().map(|(_, item)| item).collect()))
+}
+
+/// What a value equals, as far as it can be hashed.
+#[derive(PartialEq, Eq, Hash)]
+enum Seen {
+    Null,
+    Bool(bool),
+    Whole(i64),
+    Float(u64),
+    Text(Arc<str>),
+}
+
+fn seen(value: &Value) -> Option<Seen> {
+    match value {
+        Value::Null => Some(Seen::Null),
+        Value::Bool(value) => Some(Seen::Bool(*value)),
+        Value::Int(whole) => Some(Seen::Whole(*whole)),
+        Value::Float(_) if ops::whole(value).is_ok() => ops::whole(value).ok().map(Seen::Whole),
+        Value::Float(number) => Some(Seen::Float(number.to_bits())),
+        Value::Str(text) => Some(Seen::Text(text.clone())),
+        Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+/// The first of equal elements stays.
+fn unique(mut call: Call<'_>) -> Outcome<Value> {
+    let (mut scalars, mut compounds, mut kept) = (FxHashSet::default(), Vec::new(), Vec::new());
+    for item in call.take_list(0)? {
+        let new = match seen(&item) {
+            Some(key) => {
+                call.env.charge_bytes(item.as_str().map_or(0, str::len))?;
+                scalars.insert(key)
+            }
+            None if ops::position(call.env, &item, &compounds)?.is_some() => false,
+            None => {
+                compounds.push(item.clone());
+                true
+            }
+        };
+        if new {
+            kept.push(item);
+        }
+    }
+    built(call.env, Value::list(kept))
+}
+
+/// One level: elements that are no lists stay.
+fn flatten(mut call: Call<'_>) -> Outcome<Value> {
+    let mut flat = Vec::new();
+    for item in call.take_list(0)? {
+        match item {
+            Value::List(inner) => {
+                check_elements(flat.len() + inner.len())?;
+                call.env.charge(inner.len())?;
+                flat.extend_from_slice(&inner);
+            }
+            other => flat.push(other),
+        }
+    }
+    built(call.env, Value::list(flat))
+}
+
+/// `range(3)` is `[0, 1, 2]`; with two arguments from the first up to and without the second.
+fn range(call: Call<'_>) -> Outcome<Value> {
+    let (from, to) =
+        if call.value(1).is_null() { (0, call.whole(0)?) } else { (call.whole(0)?, call.whole(1)?) };
+    check_elements(usize::try_from(to.saturating_sub(from)).unwrap_or(0))?;
+    built(call.env, Value::list((from..to).map(Value::Int).collect()))
+}
+
+fn pluck(call: Call<'_>) -> Outcome<Value> {
+    let (items, field) = (call.list(0)?, call.text(1)?);
+    let fields = items.iter().map(|item| Ok(ops::field(item, field)?.cloned().unwrap_or_default()));
+    built(call.env, Value::list(fields.collect::<Outcome<_>>()?))
+}
+
+fn matching(call: Call<'_>) -> Outcome<Value> {
+    built(call.env, Value::list(selected(&call)?))
+}
+
+fn count(call: Call<'_>) -> Outcome<Value> {
+    Ok(Value::Int(selected(&call)?.len() as i64))
+}
+
+/// The elements whose field equals the value; a field that is missing is null, as everywhere.
+fn selected(call: &Call<'_>) -> Outcome<Vec<Value>> {
+    let (items, field, value) = (call.list(0)?, call.text(1)?, call.value(2));
+    let mut kept = Vec::new();
+    for item in items {
+        if ops::same(call.env, ops::field(item, field)?.unwrap_or(&Value::NULL), value)? {
+            kept.push(item.clone());
+        }
+    }
+    Ok(kept)
+}
+
+fn any(call: Call<'_>) -> Outcome<Value> {
+    let truths = call.list(0)?.iter().map(ops::truth).collect::<Outcome<Vec<_>>>()?;
+    Ok(Value::Bool(truths.contains(&true)))
+}
+
+fn all(call: Call<'_>) -> Outcome<Value> {
+    let truths = call.list(0)?.iter().map(ops::truth).collect::<Outcome<Vec<_>>>()?;
+    Ok(Value::Bool(!truths.contains(&false)))
+}

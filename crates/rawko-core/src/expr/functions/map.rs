@@ -1,0 +1,115 @@
+//! Functions on maps, and those that treat a key of a map and a place in a list alike. Nothing is changed in place:
+//! each gives a new value.
+
+use std::sync::Arc;
+
+use super::{Call, Function, Missing, Types};
+use crate::expr::Type;
+use crate::expr::env::{Outcome, fault};
+use crate::expr::measure::{built, check_elements};
+use crate::expr::ops;
+use crate::value::{Map, Value};
+
+const MAP: (&str, Types) = ("map", Types::MAP);
+const EITHER: (&str, Types) = ("x", Types::MAP.or(Types::LIST));
+const KEY: (&str, Types) = ("key", Types::STRING.or(Types::NUMBER));
+const PARTS: (&str, Types) = ("map", Types::MAP.or(Types::NULL));
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("keys", &[MAP], Type::List, Missing::EmptyList, keys),
+    Function::new("values", &[MAP], Type::List, Missing::EmptyList, values),
+    Function::new("has", &[MAP, ("key", Types::STRING)], Type::Bool, Missing::False, has),
+    Function::new("get", &[EITHER, KEY, ("otherwise", Types::ANY)], Type::Any, Missing::Seen, get)
+        .optional(1),
+    Function::new("set", &[EITHER, KEY, ("value", Types::ANY)], Type::Any, Missing::Seen, set),
+    Function::new("remove", &[EITHER, KEY], Type::Any, Missing::Null, remove),
+    Function::new("merge", &[PARTS], Type::Map, Missing::Seen, merge).repeating(),
+];
+
+fn entries<'c>(call: &'c Call<'_>, index: usize) -> Outcome<Option<&'c Map>> {
+    let map = call.value(index).as_map();
+    call.env.charge(map.map_or(0, Map::len))?;
+    Ok(map)
+}
+
+fn keys(call: Call<'_>) -> Outcome<Value> {
+    let keys = entries(&call, 0)?.into_iter().flat_map(Map::keys);
+    built(call.env, Value::list(keys.cloned().map(Value::Str).collect()))
+}
+
+fn values(call: Call<'_>) -> Outcome<Value> {
+    let values = entries(&call, 0)?.into_iter().flat_map(Map::values);
+    built(call.env, Value::list(values.cloned().collect()))
+}
+
+/// Also true of a key whose value is null, unlike `map.key != null`.
+fn has(call: Call<'_>) -> Outcome<Value> {
+    let (map, key) = (call.value(0).as_map(), call.text(1)?);
+    Ok(Value::Bool(map.is_some_and(|map| map.contains_key(key))))
+}
+
+/// The third argument stands in for what is missing or null.
+fn get(call: Call<'_>) -> Outcome<Value> {
+    let found = ops::index(call.value(0), call.value(1))?.cloned().unwrap_or_default();
+    Ok(if found.is_null() { call.value(2).clone() } else { found })
+}
+
+fn set(mut call: Call<'_>) -> Outcome<Value> {
+    let value = call.take(2);
+    match (call.value(0), call.value(1)) {
+        (Value::Map(_) | Value::Null, Value::Str(key)) => {
+            let key = key.clone();
+            let mut map = call.take_map(0)?;
+            map.insert(key, value);
+            check_elements(map.len())?;
+            built(call.env, Value::Map(Arc::new(map)))
+        }
+        (Value::List(items), Value::Int(_) | Value::Float(_)) => {
+            let Some(place) = ops::place(call.whole(1)?, items.len()) else {
+                return fault("`set` changes an element that is there; append() adds one");
+            };
+            let mut items = call.take_list(0)?;
+            items[place] = value;
+            built(call.env, Value::list(items))
+        }
+        (container, key) => fault(wrong_key(container, key)),
+    }
+}
+
+fn wrong_key(container: &Value, key: &Value) -> String {
+    let container = if container.is_null() { "map" } else { container.type_name() };
+    ops::index_message(container, key.type_name())
+}
+
+/// What is not there is not removed.
+fn remove(mut call: Call<'_>) -> Outcome<Value> {
+    match (call.value(0), call.value(1)) {
+        (Value::Map(_), Value::Str(key)) => {
+            let key = key.clone();
+            let mut map = call.take_map(0)?;
+            map.shift_remove(&key);
+            built(call.env, Value::Map(Arc::new(map)))
+        }
+        (Value::List(items), Value::Int(_) | Value::Float(_)) => {
+            let place = ops::place(call.whole(1)?, items.len());
+            let mut items = call.take_list(0)?;
+            if let Some(place) = place {
+                items.remove(place);
+            }
+            built(call.env, Value::list(items))
+        }
+        (container, key) => fault(wrong_key(container, key)),
+    }
+}
+
+/// Later maps win; maps inside are replaced whole.
+fn merge(mut call: Call<'_>) -> Outcome<Value> {
+    let mut merged = call.take_map(0)?;
+    for index in 1..call.arguments.len() {
+        for (key, value) in entries(&call, index)?.into_iter().flatten() {
+            merged.insert(key.clone(), value.clone());
+        }
+        check_elements(merged.len())?;
+    }
+    built(call.env, Value::Map(Arc::new(merged)))
+}

@@ -1,0 +1,273 @@
+//! The table of functions: what each takes, what a missing first argument gives, and the code behind it. Types are
+//! checked here, for all functions alike, so that the bodies deal with good arguments only.
+
+mod agents;
+mod general;
+mod list;
+mod map;
+mod number;
+mod text;
+mod time;
+
+use std::fmt;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::Type;
+use super::env::{Env, Outcome, Val, fault};
+use super::ops::{self, with_article};
+use crate::value::{Map, Value};
+
+static GROUPS: [&[Function]; 7] = [
+    text::FUNCTIONS,
+    number::FUNCTIONS,
+    time::FUNCTIONS,
+    list::FUNCTIONS,
+    map::FUNCTIONS,
+    general::FUNCTIONS,
+    agents::FUNCTIONS,
+];
+
+fn all() -> impl Iterator<Item = &'static Function> {
+    GROUPS.iter().flat_map(|group| group.iter())
+}
+
+pub(crate) fn named(name: &str) -> Option<&'static Function> {
+    all().find(|function| function.name == name)
+}
+
+/// The names of all functions, `stateIn` and those of `agents` included.
+pub fn function_names() -> impl Iterator<Item = &'static str> {
+    all().map(|function| function.name).chain(["stateIn"])
+}
+
+/// A set of types that an argument may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Types(u8);
+
+impl Types {
+    pub(crate) const NULL: Types = Types(1);
+    pub(crate) const BOOL: Types = Types(2);
+    pub(crate) const NUMBER: Types = Types(4);
+    pub(crate) const STRING: Types = Types(8);
+    pub(crate) const LIST: Types = Types(16);
+    pub(crate) const MAP: Types = Types(32);
+    pub(crate) const ANY: Types = Types(63);
+
+    pub(crate) const fn or(self, other: Types) -> Types {
+        Types(self.0 | other.0)
+    }
+
+    fn of(found: Type) -> Types {
+        match found {
+            Type::Any => Types::ANY,
+            Type::Null => Types::NULL,
+            Type::Bool => Types::BOOL,
+            Type::Number => Types::NUMBER,
+            Type::String => Types::STRING,
+            Type::List => Types::LIST,
+            Type::Map => Types::MAP,
+        }
+    }
+
+    fn meets(self, other: Types) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// `a list or a map`
+    fn describe(self) -> String {
+        let kinds = [Type::Bool, Type::Number, Type::String, Type::List, Type::Map];
+        let names = kinds.into_iter().filter(|kind| self.meets(Types::of(*kind)));
+        names.map(|kind| with_article(kind.name())).collect::<Vec<_>>().join(" or ")
+    }
+}
+
+/// What a function gives when its first argument is null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Null,
+    False,
+    True,
+    Zero,
+    EmptyText,
+    EmptyList,
+    /// The body decides.
+    Seen,
+}
+
+pub(crate) struct Function {
+    pub(crate) name: &'static str,
+    params: &'static [(&'static str, Types)],
+    pub(crate) required: usize,
+    repeats: bool,
+    missing: Missing,
+    pub(crate) gives: Type,
+    /// Whether it can be worked out at load when its arguments can.
+    pub(crate) reads_nothing: bool,
+    body: Body,
+}
+
+type Body = fn(Call<'_>) -> Outcome<Value>;
+
+impl Function {
+    const fn new(
+        name: &'static str,
+        params: &'static [(&'static str, Types)],
+        gives: Type,
+        missing: Missing,
+        body: Body,
+    ) -> Function {
+        Function {
+            name,
+            params,
+            required: params.len(),
+            repeats: false,
+            missing,
+            gives,
+            reads_nothing: true,
+            body,
+        }
+    }
+
+    /// The last `count` parameters may be left out.
+    const fn optional(mut self, count: usize) -> Function {
+        self.required -= count;
+        self
+    }
+
+    /// The last parameter may be given any number of times.
+    const fn repeating(mut self) -> Function {
+        self.repeats = true;
+        self
+    }
+
+    /// It reads the moment or the world.
+    const fn reading(mut self) -> Function {
+        self.reads_nothing = false;
+        self
+    }
+
+    pub(crate) fn arguments_max(&self) -> usize {
+        if self.repeats { usize::MAX } else { self.params.len() }
+    }
+
+    fn param(&self, index: usize) -> Option<&(&'static str, Types)> {
+        self.params.get(index).or(self.params.last())
+    }
+
+    /// Whether an argument of this type can be right.
+    pub(crate) fn accepts(&self, index: usize, found: Type) -> bool {
+        let missing_first = index == 0 && found == Type::Null;
+        missing_first || self.param(index).is_some_and(|(_, types)| types.meets(Types::of(found)))
+    }
+
+    pub(crate) fn mismatch(&self, index: usize, found: &str) -> String {
+        let (name, types) = self.param(index).copied().unwrap_or(("x", Types::ANY));
+        format!("`{}` takes {} as {name}, not {}", self.name, types.describe(), with_article(found))
+    }
+
+    /// `slice(x, from[, to])`
+    pub(crate) fn signature(&self) -> String {
+        let mut text = format!("{}(", self.name);
+        for (index, (name, _)) in self.params.iter().enumerate() {
+            let optional = index >= self.required;
+            let comma = if index == 0 { "" } else { ", " };
+            let (open, close) = if optional { ("[", "]") } else { ("", "") };
+            text.push_str(&format!("{open}{comma}{name}{close}"));
+        }
+        text + if self.repeats { ", …)" } else { ")" }
+    }
+
+    pub(crate) fn run(&self, call: Call<'_>) -> Outcome<Value> {
+        for (index, argument) in call.arguments.iter().enumerate() {
+            let found = argument.get();
+            if !self.accepts(index, Type::of(found)) {
+                return fault(self.mismatch(index, found.type_name()));
+            }
+        }
+        match call.arguments.first() {
+            Some(first) if first.get().is_null() && self.missing != Missing::Seen => Ok(self.when_missing()),
+            _ => (self.body)(call),
+        }
+    }
+
+    fn when_missing(&self) -> Value {
+        match self.missing {
+            Missing::Null | Missing::Seen => Value::Null,
+            Missing::False => Value::Bool(false),
+            Missing::True => Value::Bool(true),
+            Missing::Zero => Value::Int(0),
+            Missing::EmptyText => Value::str(""),
+            Missing::EmptyList => Value::list(Vec::new()),
+        }
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.signature())
+    }
+}
+
+/// A function's arguments, their types checked, and the evaluation they belong to.
+pub(crate) struct Call<'c> {
+    pub(crate) env: &'c Env<'c>,
+    pub(crate) arguments: SmallVec<[Val<'c>; 3]>,
+}
+
+impl Call<'_> {
+    fn value(&self, index: usize) -> &Value {
+        self.arguments.get(index).map_or(&Value::NULL, Val::get)
+    }
+
+    fn take(&mut self, index: usize) -> Value {
+        self.arguments
+            .get_mut(index)
+            .map_or(Value::Null, |slot| std::mem::replace(slot, Val::Own(Value::Null)).into_value())
+    }
+
+    /// The elements of a list to change, without copying if nobody else holds it; none for null.
+    fn take_list(&mut self, index: usize) -> Outcome<Vec<Value>> {
+        match self.take(index) {
+            Value::List(items) => {
+                self.env.charge(items.len())?;
+                Ok(Arc::try_unwrap(items).unwrap_or_else(|shared| shared.as_ref().clone()))
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The entries of a map to change, without copying if nobody else holds it; none for null.
+    fn take_map(&mut self, index: usize) -> Outcome<Map> {
+        match self.take(index) {
+            Value::Map(map) => {
+                self.env.charge(map.len())?;
+                Ok(Arc::try_unwrap(map).unwrap_or_else(|shared| shared.as_ref().clone()))
+            }
+            _ => Ok(Map::default()),
+        }
+    }
+
+    /// A string; its length is paid for.
+    fn text(&self, index: usize) -> Outcome<&str> {
+        let text = self.value(index).as_str().unwrap_or_default();
+        self.env.charge_bytes(text.len())?;
+        Ok(text)
+    }
+
+    /// The elements of a list; they are paid for.
+    fn list(&self, index: usize) -> Outcome<&[Value]> {
+        let items = self.value(index).as_list().unwrap_or_default();
+        self.env.charge(items.len())?;
+        Ok(items)
+    }
+
+    fn whole(&self, index: usize) -> Outcome<i64> {
+        ops::whole(self.value(index))
+    }
+
+    fn number(&self, index: usize) -> f64 {
+        self.value(index).as_f64().unwrap_or_default()
+    }
+}

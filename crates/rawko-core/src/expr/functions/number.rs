@@ -1,0 +1,152 @@
+//! Functions on numbers.
+
+use super::{Call, Function, Missing, Types};
+use crate::expr::Type;
+use crate::expr::ast::{Arithmetic, Order};
+use crate::expr::env::{Outcome, fault};
+use crate::expr::ops::{self, with_article};
+use crate::value::Value;
+
+const X: (&str, Types) = ("x", Types::NUMBER);
+const READABLE: (&str, Types) = ("x", Types::NUMBER.or(Types::STRING));
+const SOME: (&str, Types) = ("x", Types::NUMBER.or(Types::LIST));
+const LIST: (&str, Types) = ("list", Types::LIST);
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("number", &[READABLE], Type::Number, Missing::Null, number),
+    Function::new("int", &[READABLE], Type::Number, Missing::Null, int),
+    Function::new("abs", &[X], Type::Number, Missing::Null, abs),
+    Function::new("floor", &[X], Type::Number, Missing::Null, |call| rounded(&call, f64::floor)),
+    Function::new("ceil", &[X], Type::Number, Missing::Null, |call| rounded(&call, f64::ceil)),
+    Function::new("round", &[X, ("digits", Types::NUMBER)], Type::Number, Missing::Null, round).optional(1),
+    Function::new("min", &[SOME], Type::Number, Missing::Null, |call| extreme(&call, Order::Less))
+        .repeating(),
+    Function::new("max", &[SOME], Type::Number, Missing::Null, |call| extreme(&call, Order::Greater))
+        .repeating(),
+    Function::new("sum", &[LIST], Type::Number, Missing::Zero, sum),
+    Function::new("avg", &[LIST], Type::Number, Missing::Null, avg),
+    Function::new(
+        "clamp",
+        &[X, ("low", Types::NUMBER), ("high", Types::NUMBER)],
+        Type::Number,
+        Missing::Null,
+        clamp,
+    ),
+];
+
+/// A text that is no number gives null.
+fn number(call: Call<'_>) -> Outcome<Value> {
+    let Value::Str(_) = call.value(0) else { return Ok(call.value(0).clone()) };
+    let text = call.text(0)?.trim();
+    // Rust also reads `inf` and `nan`, which are no numbers here.
+    if !text.ends_with(|last: char| last.is_ascii_digit() || last == '.') {
+        return Ok(Value::Null);
+    }
+    Ok(match text.parse() {
+        Ok(whole) => Value::Int(whole),
+        Err(_) => text.parse().map_or(Value::Null, Value::float),
+    })
+}
+
+/// Cuts the fraction off.
+fn int(call: Call<'_>) -> Outcome<Value> {
+    match number(call)? {
+        Value::Float(number) => whole(number.trunc()),
+        other => Ok(other),
+    }
+}
+
+/// Larger than 64 bits stays a float, as in arithmetic.
+fn whole(number: f64) -> Outcome<Value> {
+    let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
+    Ok(if fits { Value::Int(number as i64) } else { Value::Float(number) })
+}
+
+fn abs(call: Call<'_>) -> Outcome<Value> {
+    let value = call.value(0);
+    if value.as_f64().is_some_and(|number| number < 0.0) { ops::negate(value) } else { Ok(value.clone()) }
+}
+
+fn rounded(call: &Call<'_>, by: fn(f64) -> f64) -> Outcome<Value> {
+    match call.value(0) {
+        Value::Float(number) => whole(by(*number)),
+        other => Ok(other.clone()),
+    }
+}
+
+/// Halves go away from zero. With digits the result is a float, without a whole number.
+fn round(call: Call<'_>) -> Outcome<Value> {
+    if call.value(1).is_null() {
+        return rounded(&call, f64::round);
+    }
+    let digits = call.whole(1)?;
+    if !(0..=15).contains(&digits) {
+        return fault("`round` takes 0 to 15 digits");
+    }
+    match call.value(0) {
+        // Through decimal text, because 1.005 times 100 is not 100.5 in binary.
+        Value::Float(number) => {
+            Ok(format!("{number:.*}", digits as usize).parse().map_or(Value::Null, Value::Float))
+        }
+        other => Ok(other.clone()),
+    }
+}
+
+/// The least or greatest of the arguments, lists counting as their elements.
+fn extreme(call: &Call<'_>, better: Order) -> Outcome<Value> {
+    let mut best: Option<Value> = None;
+    for index in 0..call.arguments.len() {
+        let single = [call.value(index).clone()];
+        let candidates = if matches!(single[0], Value::List(_)) { call.list(index)? } else { &single };
+        for candidate in candidates {
+            numeric(candidate)?;
+            if best.as_ref().map_or(Ok(true), |best| ops::order(call.env, better, candidate, best))? {
+                best = Some(candidate.clone());
+            }
+        }
+    }
+    Ok(best.unwrap_or_default())
+}
+
+fn numeric(value: &Value) -> Outcome<()> {
+    match value {
+        Value::Int(_) | Value::Float(_) => Ok(()),
+        other => fault(format!(
+            "a list of numbers is needed, and one element is {}",
+            with_article(other.type_name())
+        )),
+    }
+}
+
+fn sum(call: Call<'_>) -> Outcome<Value> {
+    call.list(0)?.iter().try_fold(Value::Int(0), |sum, item| {
+        numeric(item)?;
+        ops::arithmetic(call.env, Arithmetic::Add, &sum, item)
+    })
+}
+
+/// Of no numbers: null.
+fn avg(mut call: Call<'_>) -> Outcome<Value> {
+    let count = call.list(0)?.len();
+    if count == 0 {
+        return Ok(Value::Null);
+    }
+    let list = call.take(0);
+    let env = call.env;
+    let total = sum(Call { env, arguments: [crate::expr::env::Val::Own(list)].into_iter().collect() })?;
+    ops::arithmetic(env, Arithmetic::Divide, &total, &Value::Int(count as i64))
+}
+
+fn clamp(call: Call<'_>) -> Outcome<Value> {
+    if call.number(1) > call.number(2) {
+        return fault("`clamp` needs a low end that is not above the high end");
+    }
+    let place = if call.number(0) < call.number(1) {
+        1
+    } else if call.number(0) > call.number(2) {
+        2
+    } else {
+        0
+    };
+    Ok(call.value(place).clone())
+}

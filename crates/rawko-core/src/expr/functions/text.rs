@@ -1,0 +1,218 @@
+//! Functions on strings, and those that treat a string and a list alike. Lengths and places count characters.
+
+use super::{Call, Function, Missing, Types};
+use crate::expr::Type;
+use crate::expr::env::{Outcome, fault};
+use crate::expr::limits::{BYTES_PER_UNIT, TEXT_BYTES_MAX};
+use crate::expr::measure::{built, built_text, check_elements, check_text};
+use crate::expr::ops;
+use crate::value::Value;
+
+const TEXT: (&str, Types) = ("text", Types::STRING);
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("lower", &[TEXT], Type::String, Missing::Null, lower),
+    Function::new("upper", &[TEXT], Type::String, Missing::Null, upper),
+    Function::new("trim", &[TEXT], Type::String, Missing::Null, trim),
+    Function::new(
+        "replace",
+        &[TEXT, ("from", Types::STRING), ("to", Types::STRING)],
+        Type::String,
+        Missing::Null,
+        replace,
+    ),
+    Function::new("split", &[TEXT, ("separator", Types::STRING)], Type::List, Missing::Null, split),
+    Function::new("lines", &[TEXT], Type::List, Missing::Null, lines),
+    Function::new(
+        "join",
+        &[("list", Types::LIST), ("separator", Types::STRING)],
+        Type::String,
+        Missing::EmptyText,
+        join,
+    )
+    .optional(1),
+    Function::new("starts_with", &[TEXT, ("start", Types::STRING)], Type::Bool, Missing::False, starts_with),
+    Function::new("ends_with", &[TEXT, ("end", Types::STRING)], Type::Bool, Missing::False, ends_with),
+    Function::new("glob", &[TEXT, ("pattern", Types::STRING)], Type::Bool, Missing::False, glob),
+    Function::new("length", &[("x", SEQUENCE.or(Types::MAP))], Type::Number, Missing::Zero, length),
+    Function::new(
+        "contains",
+        &[("x", SEQUENCE.or(Types::MAP)), ("item", Types::ANY)],
+        Type::Bool,
+        Missing::False,
+        contains,
+    ),
+    Function::new(
+        "index_of",
+        &[("x", SEQUENCE), ("item", Types::ANY)],
+        Type::Number,
+        Missing::Null,
+        index_of,
+    ),
+    Function::new(
+        "slice",
+        &[("x", SEQUENCE), ("from", Types::NUMBER), ("to", Types::NUMBER)],
+        Type::Any,
+        Missing::Null,
+        slice,
+    )
+    .optional(1),
+];
+
+const SEQUENCE: Types = Types::STRING.or(Types::LIST);
+
+fn lower(call: Call<'_>) -> Outcome<Value> {
+    built_text(call.env, call.text(0)?.to_lowercase())
+}
+
+fn upper(call: Call<'_>) -> Outcome<Value> {
+    built_text(call.env, call.text(0)?.to_uppercase())
+}
+
+fn trim(call: Call<'_>) -> Outcome<Value> {
+    built_text(call.env, call.text(0)?.trim().to_owned())
+}
+
+fn replace(call: Call<'_>) -> Outcome<Value> {
+    let (text, from, to) = (call.text(0)?, call.text(1)?, call.text(2)?);
+    if from.is_empty() {
+        return fault("`replace` needs something to look for, not an empty string");
+    }
+    let found = text.matches(from).count();
+    check_text((text.len() - found * from.len()).saturating_add(found.saturating_mul(to.len())))?;
+    built_text(call.env, text.replace(from, to))
+}
+
+/// An empty separator separates characters.
+fn split(call: Call<'_>) -> Outcome<Value> {
+    let (text, separator) = (call.text(0)?, call.text(1)?);
+    if separator.is_empty() {
+        return pieces(&call, text.char_indices().map(|(at, next)| &text[at..at + next.len_utf8()]));
+    }
+    pieces(&call, text.split(separator))
+}
+
+fn lines(call: Call<'_>) -> Outcome<Value> {
+    pieces(&call, call.text(0)?.lines())
+}
+
+fn pieces<'t>(call: &Call<'_>, parts: impl Iterator<Item = &'t str>) -> Outcome<Value> {
+    let mut items = Vec::new();
+    for part in parts {
+        check_elements(items.len() + 1)?;
+        items.push(Value::str(part));
+    }
+    built(call.env, Value::list(items))
+}
+
+fn join(call: Call<'_>) -> Outcome<Value> {
+    let (items, separator) = (call.list(0)?, call.text(1)?);
+    let mut text = String::new();
+    for (index, item) in items.iter().enumerate() {
+        if matches!(item, Value::List(_) | Value::Map(_)) {
+            return fault(format!(
+                "`join` joins texts, numbers, booleans and nulls, not a {}",
+                item.type_name()
+            ));
+        }
+        if index > 0 {
+            text.push_str(separator);
+        }
+        match item {
+            Value::Str(part) => text.push_str(part),
+            other => text.push_str(&other.to_string()),
+        }
+        check_text(text.len())?;
+    }
+    built_text(call.env, text)
+}
+
+fn starts_with(call: Call<'_>) -> Outcome<Value> {
+    Ok(Value::Bool(call.text(0)?.starts_with(call.text(1)?)))
+}
+
+fn ends_with(call: Call<'_>) -> Outcome<Value> {
+    Ok(Value::Bool(call.text(0)?.ends_with(call.text(1)?)))
+}
+
+/// `*` stands for any characters, also none; `?` for one.
+fn glob(call: Call<'_>) -> Outcome<Value> {
+    let (text, pattern) = (call.text(0)?, call.text(1)?);
+    if text.len() > TEXT_BYTES_MAX {
+        return fault("`glob` of a text that is too long");
+    }
+    call.env.charge(text.len().saturating_mul(pattern.len()) / BYTES_PER_UNIT)?;
+    Ok(Value::Bool(glob_matches(text, pattern)))
+}
+
+/// Goes back to the last star only: what an earlier one took never needs to change.
+fn glob_matches(text: &str, pattern: &str) -> bool {
+    let (text, pattern): (Vec<char>, Vec<char>) = (text.chars().collect(), pattern.chars().collect());
+    let (mut at, mut wanted, mut star) = (0, 0, None);
+    while at < text.len() {
+        match pattern.get(wanted) {
+            Some('*') => {
+                star = Some((wanted, at));
+                wanted += 1;
+            }
+            Some(next) if *next == '?' || *next == text[at] => {
+                at += 1;
+                wanted += 1;
+            }
+            _ => {
+                let Some((place, taken)) = star else { return false };
+                star = Some((place, taken + 1));
+                (at, wanted) = (taken + 1, place + 1);
+            }
+        }
+    }
+    pattern[wanted..].iter().all(|next| *next == '*')
+}
+
+fn length(call: Call<'_>) -> Outcome<Value> {
+    let length = match call.value(0) {
+        Value::Str(_) => call.text(0)?.chars().count(),
+        Value::List(items) => items.len(),
+        Value::Map(map) => map.len(),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
+    };
+    Ok(Value::Int(length as i64))
+}
+
+fn contains(call: Call<'_>) -> Outcome<Value> {
+    ops::contains(call.env, call.value(1), call.value(0)).map(Value::Bool)
+}
+
+fn index_of(call: Call<'_>) -> Outcome<Value> {
+    let place = match (call.value(0), call.value(1)) {
+        (Value::List(items), item) => ops::position(call.env, item, items)?,
+        (Value::Str(_), Value::Str(part)) => {
+            let text = call.text(0)?;
+            text.find(part.as_ref()).map(|at| text[..at].chars().count())
+        }
+        (container, item) => {
+            return fault(ops::membership_message(item.type_name(), container.type_name()));
+        }
+    };
+    Ok(place.map_or(Value::Null, |place| Value::Int(place as i64)))
+}
+
+fn slice(call: Call<'_>) -> Outcome<Value> {
+    if let Value::List(items) = call.value(0) {
+        let (from, to) = bounds(&call, items.len())?;
+        call.env.charge(to - from)?;
+        return built(call.env, Value::list(items[from..to].to_vec()));
+    }
+    let text = call.text(0)?;
+    let (from, to) = bounds(&call, text.chars().count())?;
+    built_text(call.env, text.chars().skip(from).take(to - from).collect())
+}
+
+/// Places outside are moved to the nearest end; negative ones count from the end.
+fn bounds(call: &Call<'_>, length: usize) -> Outcome<(usize, usize)> {
+    let end = length as i64;
+    let place = |index: i64| if index < 0 { index.saturating_add(end).max(0) } else { index.min(end) };
+    let from = place(call.whole(1)?);
+    let to = if call.value(2).is_null() { end } else { place(call.whole(2)?) };
+    Ok((from as usize, to.max(from) as usize))
+}

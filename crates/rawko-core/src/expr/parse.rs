@@ -1,0 +1,376 @@
+//! Tokens to a tree, by precedence climbing with a bound on nesting and on the height of the tree: neither parsing,
+//! evaluating nor dropping a hostile text can exhaust the stack.
+
+use std::sync::Arc;
+
+use super::ast::{Arithmetic, Binary, COMPARISON, NOT, POWER, Tree, TreeKind, UNARY};
+use super::limits::{HEIGHT_MAX, NESTING_MAX, SOURCE_BYTES_MAX};
+use super::problem::{ExprProblem, Span};
+use super::token::{Token, TokenKind, tokens};
+use crate::value::Value;
+
+type Parsed<T> = Result<T, ExprProblem>;
+
+pub(crate) fn parse_tree(text: &str) -> Result<(Tree, bool), Vec<ExprProblem>> {
+    if text.len() > SOURCE_BYTES_MAX {
+        let message = format!("this expression is longer than {SOURCE_BYTES_MAX} bytes");
+        return Err(vec![ExprProblem::syntax(Span::new(0, 0), message, None)]);
+    }
+    let tokens = tokens(text)?;
+    let rooted = starts_with_binding_root(&tokens);
+    let mut parser = Parser { tokens, at: 0, nesting: 0 };
+    parser.whole().map(|tree| (tree, rooted)).map_err(|problem| vec![problem])
+}
+
+fn starts_with_binding_root(tokens: &[Token]) -> bool {
+    match tokens.first().map(|token| &token.kind) {
+        Some(TokenKind::Name(name)) if name == "now" => {
+            tokens.get(1).is_some_and(|token| token.kind == TokenKind::Symbol("("))
+        }
+        Some(TokenKind::Name(name)) => {
+            ["context", "event", "input", "env", "agents"].contains(&name.as_str())
+        }
+        _ => false,
+    }
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    nesting: usize,
+}
+
+impl Parser {
+    fn whole(&mut self) -> Parsed<Tree> {
+        if self.peek().kind == TokenKind::End {
+            return Err(ExprProblem::syntax(self.peek().span, "an expression is missing", None));
+        }
+        let tree = self.expression()?;
+        match &self.peek().kind {
+            TokenKind::End => Ok(tree),
+            _ => Err(self.unexpected("an operator or the end")),
+        }
+    }
+
+    /// The last token is `End` and is never passed, so there is always one to look at.
+    fn peek(&self) -> &Token {
+        &self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    fn next(&mut self) -> Token {
+        let token = self.peek().clone();
+        if token.kind != TokenKind::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn is_symbol(&self, symbol: &str) -> bool {
+        matches!(&self.peek().kind, TokenKind::Symbol(found) if *found == symbol)
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        matches!(&self.peek().kind, TokenKind::Name(found) if found == word)
+    }
+
+    fn accept(&mut self, symbol: &str) -> bool {
+        let found = self.is_symbol(symbol);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, symbol: &'static str) -> Parsed<Span> {
+        let span = self.peek().span;
+        if self.accept(symbol) { Ok(span) } else { Err(self.unexpected(&format!("`{symbol}`"))) }
+    }
+
+    fn unexpected(&self, wanted: &str) -> ExprProblem {
+        let token = self.peek();
+        let (found, help) = match &token.kind {
+            TokenKind::End => ("the expression ends".to_owned(), None),
+            TokenKind::Symbol(symbol) => (format!("there is `{symbol}`"), None),
+            TokenKind::Name(name) => (format!("there is `{name}`"), word_help(name)),
+            TokenKind::Literal(_) => ("there is a literal".to_owned(), None),
+        };
+        ExprProblem::syntax(token.span, format!("{found} where {wanted} should be"), help)
+    }
+
+    /// Runs `inner` one level deeper.
+    fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.nesting == NESTING_MAX {
+            let message = format!("this expression nests deeper than {NESTING_MAX} levels");
+            return Err(ExprProblem::syntax(self.peek().span, message, None));
+        }
+        self.nesting += 1;
+        let result = inner(self);
+        self.nesting -= 1;
+        result
+    }
+
+    /// A conditional, in either spelling, or anything that binds tighter.
+    fn expression(&mut self) -> Parsed<Tree> {
+        self.nested(|parser| {
+            let first = parser.binary(0)?;
+            if parser.accept("?") {
+                let yes = parser.expression()?;
+                parser.expect(":")?;
+                let no = parser.expression()?;
+                return conditional(first.span.to(no.span), [first, yes, no]);
+            }
+            if parser.is_word("if") {
+                parser.at += 1;
+                let condition = parser.binary(0)?;
+                if !parser.is_word("else") {
+                    return Err(parser.unexpected("`else`"));
+                }
+                parser.at += 1;
+                let no = parser.expression()?;
+                return conditional(first.span.to(no.span), [condition, first, no]);
+            }
+            Ok(first)
+        })
+    }
+
+    fn binary(&mut self, weakest: u8) -> Parsed<Tree> {
+        let mut left = self.unary()?;
+        while let Some((operator, words)) = self.operator()
+            && operator.strength() >= weakest
+        {
+            self.at += words;
+            let strength = operator.strength();
+            let right = if operator == Binary::Arithmetic(Arithmetic::Power) {
+                self.nested(|parser| parser.binary(UNARY))?
+            } else {
+                self.binary(strength + 1)?
+            };
+            left = binary(operator, left, right)?;
+            self.refuse_chain(strength)?;
+        }
+        Ok(left)
+    }
+
+    fn refuse_chain(&self, strength: u8) -> Parsed<()> {
+        match self.operator() {
+            Some((next, _)) if strength == COMPARISON && next.strength() == COMPARISON => {
+                Err(ExprProblem::syntax(
+                    self.peek().span,
+                    "comparisons do not chain",
+                    Some("write `a < b and b < c`"),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The operator that comes next, and how many tokens it is.
+    fn operator(&self) -> Option<(Binary, usize)> {
+        match &self.peek().kind {
+            TokenKind::Symbol(symbol) => Binary::from_symbol(symbol).map(|operator| (operator, 1)),
+            TokenKind::Name(word) if word == "not" => {
+                let next = self.tokens.get(self.at + 1).map(|token| &token.kind);
+                matches!(next, Some(TokenKind::Name(word)) if word == "in").then_some((Binary::NotIn, 2))
+            }
+            TokenKind::Name(word) => Binary::from_symbol(word).map(|operator| (operator, 1)),
+            TokenKind::Literal(_) | TokenKind::End => None,
+        }
+    }
+
+    fn unary(&mut self) -> Parsed<Tree> {
+        let start = self.peek().span;
+        if self.is_word("not") {
+            return self.prefix(start, NOT, TreeKind::Not);
+        }
+        if self.is_symbol("!") {
+            return self.prefix(start, UNARY, TreeKind::Not);
+        }
+        if self.is_symbol("-") {
+            if let Some(tree) = self.least_integer() {
+                return Ok(tree);
+            }
+            return self.prefix(start, UNARY, TreeKind::Negate);
+        }
+        if self.is_symbol("+") {
+            return Err(self.unexpected("a value"));
+        }
+        let primary = self.primary()?;
+        self.postfix(primary)
+    }
+
+    fn prefix(&mut self, start: Span, strength: u8, kind: fn(Box<Tree>) -> TreeKind) -> Parsed<Tree> {
+        self.at += 1;
+        let operand = self.nested(|parser| parser.binary(strength))?;
+        let (span, height) = (start.to(operand.span), operand.height);
+        tree(kind(Box::new(operand)), span, height)
+    }
+
+    /// `-9223372036854775808`: its digits alone are no 64-bit number.
+    fn least_integer(&mut self) -> Option<Tree> {
+        let (minus, digits) = (self.peek().span, self.tokens.get(self.at + 1)?);
+        let least = digits.kind == TokenKind::Literal(Value::Float(9_223_372_036_854_775_808.0));
+        if !least || digits.span.range().len() != 19 {
+            return None;
+        }
+        let span = minus.to(digits.span);
+        self.at += 2;
+        Some(Tree { kind: TreeKind::Literal(Value::Int(i64::MIN)), span, height: 0 })
+    }
+
+    fn primary(&mut self) -> Parsed<Tree> {
+        let token = self.peek().clone();
+        match token.kind {
+            TokenKind::Literal(value) => self.leaf(TreeKind::Literal(value)),
+            TokenKind::Name(name) => match name.as_str() {
+                "true" | "True" => self.leaf(TreeKind::Literal(Value::Bool(true))),
+                "false" | "False" => self.leaf(TreeKind::Literal(Value::Bool(false))),
+                "null" | "None" => self.leaf(TreeKind::Literal(Value::Null)),
+                "and" | "or" | "in" | "if" | "else" => Err(self.unexpected("a value")),
+                _ => self.leaf(TreeKind::Name(name)),
+            },
+            TokenKind::Symbol("(") => self.parenthesised(),
+            TokenKind::Symbol("[") => self.list(),
+            TokenKind::Symbol("{") => self.map(),
+            TokenKind::Symbol(_) | TokenKind::End => Err(self.unexpected("a value")),
+        }
+    }
+
+    fn leaf(&mut self, kind: TreeKind) -> Parsed<Tree> {
+        let span = self.next().span;
+        Ok(Tree { kind, span, height: 0 })
+    }
+
+    fn parenthesised(&mut self) -> Parsed<Tree> {
+        let start = self.next().span;
+        let inner = self.expression()?;
+        let end = self.expect(")")?;
+        Ok(Tree { span: start.to(end), ..inner })
+    }
+
+    /// Expressions up to `close`; a comma may follow the last.
+    fn elements(&mut self, close: &'static str) -> Parsed<(Vec<Tree>, Span)> {
+        let mut items = Vec::new();
+        while !self.is_symbol(close) {
+            items.push(self.expression()?);
+            if !self.accept(",") {
+                break;
+            }
+        }
+        Ok((items, self.expect(close)?))
+    }
+
+    fn list(&mut self) -> Parsed<Tree> {
+        let start = self.next().span;
+        let (items, end) = self.elements("]")?;
+        let height = highest(&items);
+        tree(TreeKind::List(items), start.to(end), height)
+    }
+
+    fn map(&mut self) -> Parsed<Tree> {
+        let start = self.next().span;
+        let mut entries: Vec<(Arc<str>, Tree)> = Vec::new();
+        while !self.is_symbol("}") {
+            let place = self.peek().span;
+            let key = self.map_key()?;
+            if entries.iter().any(|(earlier, _)| *earlier == key) {
+                return Err(ExprProblem::syntax(place, format!("the key `{key}` is there twice"), None));
+            }
+            self.expect(":")?;
+            entries.push((key, self.expression()?));
+            if !self.accept(",") {
+                break;
+            }
+        }
+        let end = self.expect("}")?;
+        let height = entries.iter().map(|(_, value)| value.height).max().unwrap_or(0);
+        tree(TreeKind::Map(entries), start.to(end), height)
+    }
+
+    fn map_key(&mut self) -> Parsed<Arc<str>> {
+        match &self.peek().kind {
+            TokenKind::Name(name) => {
+                let key = name.as_str().into();
+                self.at += 1;
+                Ok(key)
+            }
+            TokenKind::Literal(Value::Str(text)) => {
+                let key = text.clone();
+                self.at += 1;
+                Ok(key)
+            }
+            TokenKind::Literal(_) | TokenKind::Symbol(_) | TokenKind::End => Err(self.unexpected("a key")),
+        }
+    }
+
+    fn postfix(&mut self, mut base: Tree) -> Parsed<Tree> {
+        loop {
+            base = if self.accept(".") {
+                self.field(base)?
+            } else if self.accept("[") {
+                let index = self.expression()?;
+                let span = base.span.to(self.expect("]")?);
+                let height = base.height.max(index.height);
+                tree(TreeKind::Index(Box::new([base, index])), span, height)?
+            } else if self.accept("(") {
+                let (arguments, end) = self.elements(")")?;
+                let (span, height) = (base.span.to(end), base.height.max(highest(&arguments)));
+                tree(TreeKind::Call(Box::new(base), arguments), span, height)?
+            } else {
+                return Ok(base);
+            };
+        }
+    }
+
+    fn field(&mut self, base: Tree) -> Parsed<Tree> {
+        let token = self.peek().clone();
+        let TokenKind::Name(name) = token.kind else {
+            let mut problem = self.unexpected("the name of a field");
+            if matches!(token.kind, TokenKind::Literal(_)) {
+                problem = problem.help("elements and unusual keys stand in brackets: `x[0]`, `x['a-b']`");
+            }
+            return Err(problem);
+        };
+        self.at += 1;
+        let (span, height) = (base.span.to(token.span), base.height);
+        tree(TreeKind::Field(Box::new(base), name, token.span), span, height)
+    }
+}
+
+fn word_help(name: &str) -> Option<&'static str> {
+    match name {
+        "is" => Some("write `==` or `!=`"),
+        "equals" | "eq" => Some("write `==`"),
+        "AND" | "And" => Some("write `and`"),
+        "OR" | "Or" => Some("write `or`"),
+        "NOT" | "Not" => Some("write `not`"),
+        "for" => Some("there are no loops; `where`, `count` and `pluck` work on lists of maps"),
+        _ => None,
+    }
+}
+
+fn highest(trees: &[Tree]) -> u16 {
+    trees.iter().map(|tree| tree.height).max().unwrap_or(0)
+}
+
+/// A node above others of the given height.
+fn tree(kind: TreeKind, span: Span, below: u16) -> Parsed<Tree> {
+    if below >= HEIGHT_MAX {
+        let message = format!("this expression chains more than {HEIGHT_MAX} operations");
+        return Err(ExprProblem::syntax(
+            span,
+            message,
+            Some("put parts of it in brackets, or use a function"),
+        ));
+    }
+    Ok(Tree { kind, span, height: below + 1 })
+}
+
+fn binary(operator: Binary, left: Tree, right: Tree) -> Parsed<Tree> {
+    let (span, height) = (left.span.to(right.span), left.height.max(right.height));
+    tree(TreeKind::Binary(operator, Box::new([left, right])), span, height)
+}
+
+fn conditional(span: Span, parts: [Tree; 3]) -> Parsed<Tree> {
+    let height = highest(&parts);
+    tree(TreeKind::Conditional(Box::new(parts)), span, height)
+}
+
+const _: () = assert!(POWER > UNARY, "`-2 ** 2` is the negative of a square");

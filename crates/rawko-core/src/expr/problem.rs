@@ -1,0 +1,66 @@
+//! What can be wrong with an expression's text, and the spans that say where.
+
+use std::ops::Range;
+
+/// A byte range of an expression's text. Texts are short, so two `u32` keep the trees compact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    pub(crate) fn new(start: usize, end: usize) -> Self {
+        Self { start: start as u32, end: end as u32 }
+    }
+
+    pub(crate) fn to(self, last: Span) -> Span {
+        Span { start: self.start, end: last.end }
+    }
+
+    pub(crate) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// Something wrong with an expression's text, at a byte range of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExprProblem {
+    pub kind: ExprProblemKind,
+    pub span: Range<usize>,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExprProblemKind {
+    /// It does not parse (rule 6), or it is too long or too deep.
+    Syntax,
+    /// A name that is no binding, function, local or field of `event`/`agents`.
+    UnknownName,
+    /// A `context.<key>` that the chart neither declares nor assigns.
+    UnknownContextKey,
+    /// `stateIn` of a state that does not exist, or not given as a literal.
+    UnknownState,
+    /// A function called with the wrong number of arguments.
+    Arity,
+    /// An operation that fails whatever the data: a number plus a string, say.
+    TypeMismatch,
+    /// `==` or `!=` between values that cannot have the same type; legal, and surely not what was meant.
+    NeverEqual,
+}
+
+impl ExprProblem {
+    pub(crate) fn new(kind: ExprProblemKind, span: Span, message: impl Into<String>) -> Self {
+        Self { kind, span: span.range(), message: message.into(), help: None }
+    }
+
+    pub(crate) fn syntax(span: Span, message: impl Into<String>, help: Option<&str>) -> Self {
+        Self { help: help.map(str::to_owned), ..Self::new(ExprProblemKind::Syntax, span, message) }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}

@@ -1,0 +1,334 @@
+//! Names to meanings, with help for each that has none. Parts that read nothing are worked out here, once.
+
+use super::ast::{Binary, Tree, TreeKind};
+use super::env::{Env, NULL, Val};
+use super::functions::{self, Function};
+use super::limits::FOLDING_FUEL_MAX;
+use super::node::{EventPart, Kind, Node};
+use super::problem::{ExprProblem, ExprProblemKind, Span};
+use super::suggest::{nearest, synonym};
+use super::{Names, Scope};
+use crate::configuration::Configuration;
+use crate::value::Value;
+use crate::world::World;
+
+const BINDINGS: [&str; 5] = ["context", "event", "input", "env", "agents"];
+
+pub(crate) fn resolve(text: &str, root: &Tree, names: &dyn Names) -> Result<Node, Vec<ExprProblem>> {
+    let mut resolver = Resolver { text, names, problems: Vec::new(), fuel: FOLDING_FUEL_MAX };
+    let node = resolver.node(root);
+    if resolver.problems.is_empty() { Ok(node) } else { Err(resolver.problems) }
+}
+
+struct Resolver<'r> {
+    text: &'r str,
+    names: &'r dyn Names,
+    problems: Vec<ExprProblem>,
+    fuel: u64,
+}
+
+impl Resolver<'_> {
+    fn node(&mut self, tree: &Tree) -> Node {
+        let kind = match &tree.kind {
+            TreeKind::Literal(value) => Kind::Constant(value.clone()),
+            TreeKind::Name(name) => self.name(name, tree.span),
+            TreeKind::List(items) => Kind::List(self.nodes(items)),
+            TreeKind::Map(entries) => {
+                Kind::Map(entries.iter().map(|(key, value)| (key.clone(), self.node(value))).collect())
+            }
+            TreeKind::Field(base, name, place) => self.field(base, name, *place),
+            TreeKind::Index(two) => self.index(&two[0], &two[1]),
+            TreeKind::Call(callee, arguments) => self.call(callee, arguments, tree.span),
+            TreeKind::Negate(operand) => Kind::Negate(Box::new(self.node(operand))),
+            TreeKind::Not(operand) => Kind::Not(Box::new(self.node(operand))),
+            TreeKind::Binary(operator, two) => {
+                binary(*operator, Box::new([self.node(&two[0]), self.node(&two[1])]))
+            }
+            TreeKind::Conditional(three) => Kind::Conditional(Box::new([
+                self.node(&three[0]),
+                self.node(&three[1]),
+                self.node(&three[2]),
+            ])),
+        };
+        self.folded(Node { kind, span: tree.span })
+    }
+
+    fn nodes(&mut self, trees: &[Tree]) -> Vec<Node> {
+        trees.iter().map(|tree| self.node(tree)).collect()
+    }
+
+    /// Notes a problem; the null stands in so that the rest is looked at as well.
+    fn problem(&mut self, problem: ExprProblem) -> Kind {
+        self.problems.push(problem);
+        Kind::Constant(Value::Null)
+    }
+
+    fn name(&mut self, name: &str, span: Span) -> Kind {
+        if let Some(number) = self.names.local(name) {
+            return Kind::Local(number);
+        }
+        match name {
+            "context" => Kind::Context,
+            "event" => Kind::Event(EventPart::Whole),
+            "input" => Kind::Input,
+            "env" => Kind::Env,
+            _ => self.unknown_name(name, span),
+        }
+    }
+
+    fn unknown_name(&mut self, name: &str, span: Span) -> Kind {
+        let problem = |message: String| ExprProblem::new(ExprProblemKind::UnknownName, span, message);
+        let found = if name == "agents" {
+            problem("`agents` is not a value".into())
+                .help("write `agents.select(role, task_type)`, `agents.get(id)` or `agents.list()`")
+        } else if name == "stateIn" || functions::named(name).is_some() {
+            problem(format!("`{name}` is a function")).help(format!("write `{name}(…)`"))
+        } else {
+            let unknown = problem(format!("`{name}` is not a name that expressions know"));
+            match self.name_help(name) {
+                Some(help) => unknown.help(help),
+                None => unknown,
+            }
+        };
+        self.problem(found)
+    }
+
+    fn name_help(&self, name: &str) -> Option<String> {
+        let keys = self.names.context_keys();
+        if keys.iter().any(|key| key == name) {
+            return Some(format!("did you mean `context.{name}`?"));
+        }
+        let known = match name {
+            "undefined" | "nil" | "none" | "NULL" => "null",
+            "TRUE" => "true",
+            "FALSE" => "false",
+            "ctx" | "self" | "this" | "data" | "_data" => "context",
+            "_event" | "evt" => "event",
+            "params" | "args" => "input",
+            _ => match nearest(name, BINDINGS) {
+                Some(binding) => binding,
+                None => {
+                    return nearest(name, keys.iter().map(String::as_str))
+                        .map(|key| format!("did you mean `context.{key}`?"))
+                        .or_else(|| Some(format!("a string stands in quotes: `'{name}'`")));
+                }
+            },
+        };
+        Some(format!("did you mean `{known}`?"))
+    }
+
+    /// Whether the tree is this binding, and not a local of the same name.
+    fn is_binding(&self, tree: &Tree, binding: &str) -> bool {
+        matches!(&tree.kind, TreeKind::Name(name) if name == binding) && self.names.local(binding).is_none()
+    }
+
+    fn field(&mut self, base: &Tree, name: &str, place: Span) -> Kind {
+        if self.is_binding(base, "context") {
+            return self.context_key(name, place);
+        }
+        if self.is_binding(base, "event") {
+            return self.event_part(name, place);
+        }
+        if self.is_binding(base, "agents") {
+            return self.unknown_name("agents", base.span);
+        }
+        Kind::Field(Box::new(self.node(base)), name.into())
+    }
+
+    fn context_key(&mut self, key: &str, place: Span) -> Kind {
+        if let Some(slot) = self.names.context_key(key) {
+            return Kind::Slot(slot);
+        }
+        let message = format!("the context has no key `{key}`");
+        let problem = ExprProblem::new(ExprProblemKind::UnknownContextKey, place, message);
+        let keys = self.names.context_keys();
+        let problem = match nearest(key, keys.iter().map(String::as_str)) {
+            Some(known) => problem.help(format!("did you mean `{known}`?")),
+            None => problem.help(format!("declare `{key}` in the chart's `context`")),
+        };
+        self.problem(problem)
+    }
+
+    fn event_part(&mut self, name: &str, place: Span) -> Kind {
+        if let Some(part) = EventPart::named(name) {
+            return Kind::Event(part);
+        }
+        let message = format!("an event has no field `{name}`");
+        let fields = EventPart::FIELDS.map(|(field, _)| field);
+        let help = match nearest(name, fields) {
+            _ if name == "name" => "did you mean `event.type`?".to_owned(),
+            Some(field) => format!("did you mean `event.{field}`?"),
+            None => format!("what an event carries is in `event.data`: `event.data.{name}`"),
+        };
+        self.problem(ExprProblem::new(ExprProblemKind::UnknownName, place, message).help(help))
+    }
+
+    fn index(&mut self, base: &Tree, index: &Tree) -> Kind {
+        if let TreeKind::Literal(Value::Str(key)) = &index.kind {
+            return self.field(base, key, index.span);
+        }
+        if self.is_binding(base, "context") {
+            return Kind::ContextAt(Box::new(self.node(index)));
+        }
+        Kind::Index(Box::new([self.node(base), self.node(index)]))
+    }
+
+    fn call(&mut self, callee: &Tree, arguments: &[Tree], span: Span) -> Kind {
+        match &callee.kind {
+            TreeKind::Name(name) if name == "stateIn" => self.state_in(arguments, span),
+            TreeKind::Name(name) => self.function_call(name, callee.span, arguments, span),
+            TreeKind::Field(base, method, place) if self.is_binding(base, "agents") => {
+                self.function_call(&format!("agents.{method}"), *place, arguments, span)
+            }
+            TreeKind::Field(base, method, place) => {
+                self.node(base);
+                self.nodes(arguments);
+                self.no_method(base, method, *place)
+            }
+            _ => {
+                self.node(callee);
+                self.nodes(arguments);
+                self.problem(ExprProblem::syntax(callee.span, "this is not a function", None))
+            }
+        }
+    }
+
+    fn no_method(&mut self, base: &Tree, method: &str, place: Span) -> Kind {
+        let problem = ExprProblem::new(
+            ExprProblemKind::UnknownName,
+            place,
+            format!("values have no methods, so `{method}` cannot be called on one"),
+        );
+        let known = synonym(method).or_else(|| functions::named(method).map(|function| function.name));
+        let problem = match known {
+            Some(function) => {
+                let operand = self.text.get(base.span.range()).unwrap_or("x");
+                problem.help(format!("write `{function}({operand}, …)`"))
+            }
+            None => problem,
+        };
+        self.problem(problem)
+    }
+
+    fn function_call(&mut self, name: &str, place: Span, arguments: &[Tree], span: Span) -> Kind {
+        let nodes = self.nodes(arguments);
+        let Some(function) = functions::named(name) else { return self.unknown_function(name, place) };
+        match wrong_count(function, nodes.len()) {
+            Some(message) => {
+                let problem = ExprProblem::new(ExprProblemKind::Arity, span, message);
+                self.problem(problem.help(format!("it is called as `{}`", function.signature())))
+            }
+            None => Kind::Call(function, nodes),
+        }
+    }
+
+    fn unknown_function(&mut self, name: &str, place: Span) -> Kind {
+        let problem =
+            ExprProblem::new(ExprProblemKind::UnknownName, place, format!("there is no function `{name}`"));
+        let known = synonym(name).or_else(|| nearest(name, functions::function_names()));
+        let problem = match known {
+            Some(known) => problem.help(format!("did you mean `{known}`?")),
+            None if name.starts_with("agents.") => problem.help("there are `select`, `get` and `list`"),
+            None => problem,
+        };
+        self.problem(problem)
+    }
+
+    fn state_in(&mut self, arguments: &[Tree], span: Span) -> Kind {
+        let unknown = |span, message: String| ExprProblem::new(ExprProblemKind::UnknownState, span, message);
+        let [argument] = arguments else {
+            let problem = ExprProblem::new(ExprProblemKind::Arity, span, "`stateIn` takes one state");
+            return self.problem(problem.help("it is called as `stateIn('a.b')`"));
+        };
+        let TreeKind::Literal(Value::Str(path)) = &argument.kind else {
+            let problem = unknown(argument.span, "`stateIn` takes the state as a literal string".into());
+            return self.problem(problem.help("write `stateIn('a.b')`"));
+        };
+        match self.names.state(path) {
+            Some(node) => Kind::StateIn(node),
+            None => self.problem(unknown(argument.span, format!("there is no state `{path}`"))),
+        }
+    }
+
+    /// Replaces a node by its value where that is already known. One that fails stays: it fails when it is reached.
+    fn folded(&mut self, node: Node) -> Node {
+        if let Some(short) = shortcut(&node) {
+            return short;
+        }
+        let known = node.constant().is_none()
+            && node.reads_nothing()
+            && node.children().iter().all(|child| child.constant().is_some());
+        if !known || !self.problems.is_empty() {
+            return node;
+        }
+        let (value, fuel) = evaluate_constant(self.text, &node, self.fuel);
+        self.fuel = fuel;
+        match value {
+            Ok(value) => Node { kind: Kind::Constant(value), span: node.span },
+            Err(_) => node,
+        }
+    }
+}
+
+/// Evaluates a node that reads nothing; gives back the fuel that is left.
+pub(crate) fn evaluate_constant(
+    text: &str,
+    node: &Node,
+    fuel: u64,
+) -> (Result<Value, super::EvalError>, u64) {
+    let (world, configuration) = (World::default(), Configuration::empty(0));
+    let scope = Scope {
+        context: &[],
+        context_names: &[],
+        locals: &[],
+        event: None,
+        input: &NULL,
+        now_ms: 0,
+        world: &world,
+        configuration: &configuration,
+    };
+    let env = Env::with_fuel(&scope, text, fuel);
+    let value = node.eval(&env).map(Val::into_value).map_err(Into::into);
+    (value, env.fuel())
+}
+
+/// What `false and …`, `true or …` and a decided conditional come down to.
+fn shortcut(node: &Node) -> Option<Node> {
+    let decided = |node: &Node| node.constant().and_then(Value::as_bool);
+    let truth = |value| Some(Node { kind: Kind::Constant(Value::Bool(value)), span: node.span });
+    match &node.kind {
+        Kind::And(two) if decided(&two[0]) == Some(false) => truth(false),
+        Kind::Or(two) if decided(&two[0]) == Some(true) => truth(true),
+        Kind::Conditional(three) => decided(&three[0]).map(|yes| three[if yes { 1 } else { 2 }].clone()),
+        _ => None,
+    }
+}
+
+fn wrong_count(function: &Function, given: usize) -> Option<String> {
+    let (least, most) = (function.required, function.arguments_max());
+    if (least..=most).contains(&given) {
+        return None;
+    }
+    let wanted = match most {
+        usize::MAX => format!("at least {least}"),
+        most if most == least => least.to_string(),
+        most => format!("{least} to {most}"),
+    };
+    let noun = if wanted == "1" || wanted == "at least 1" { "argument" } else { "arguments" };
+    Some(format!("`{}` takes {wanted} {noun}, not {given}", function.name))
+}
+
+fn binary(operator: Binary, two: Box<[Node; 2]>) -> Kind {
+    match operator {
+        Binary::Arithmetic(operator) => Kind::Arithmetic(operator, two),
+        Binary::Order(operator) => Kind::Order(operator, two),
+        Binary::Equal => Kind::Equal(two),
+        Binary::NotEqual => Kind::NotEqual(two),
+        Binary::In => Kind::In(two),
+        Binary::NotIn => Kind::NotIn(two),
+        Binary::Concat => Kind::Concat(two),
+        Binary::Coalesce => Kind::Coalesce(two),
+        Binary::And => Kind::And(two),
+        Binary::Or => Kind::Or(two),
+    }
+}
