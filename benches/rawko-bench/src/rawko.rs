@@ -3,9 +3,9 @@
 use anyhow::{Result, anyhow, bail, ensure};
 use rawko_core::{Chart, Event, Snapshot, Status, Step, StepError, Value};
 
-use crate::charts::{self, Move};
 use crate::load::load;
-use crate::report::{Report, resident_bytes, timed};
+use rawko_bench::charts::{self, Move};
+use rawko_bench::report::{Report, resident_bytes, timed};
 
 /// One of the two ways to take a step.
 type Take = fn(&Chart, &mut Snapshot, Event, i64) -> Result<Step, StepError>;
@@ -101,7 +101,11 @@ fn w4(report: &Report, n: u64, take: Take) -> Result<()> {
     let mut instance = Instance::start(charts::W4, Value::Null)?;
     instance.send_many(report, "FLIP", n, take)?;
     let (entered, exited) = (Value::Int(12 * (n as i64 + 1)), Value::Int(12 * n as i64));
-    report.check("entered, exited", (instance.context("entered"), instance.context("exited")), (entered, exited))
+    report.check(
+        "entered, exited",
+        (instance.context("entered"), instance.context("exited")),
+        (entered, exited),
+    )
 }
 
 fn w4b(report: &Report, n: u64, take: Take) -> Result<()> {
