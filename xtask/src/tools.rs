@@ -26,13 +26,19 @@ pub(crate) fn install() -> Result<()> {
 }
 
 fn install_debian() -> Result<()> {
-    let missing: Vec<&str> =
-        DEBIAN.iter().filter(|(program, argument, _)| !is_there(program, argument)).map(|tool| tool.2).collect();
+    let missing: Vec<&str> = DEBIAN
+        .iter()
+        .filter(|(program, argument, _)| !is_there(program, argument))
+        .map(|tool| tool.2)
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }
     if !is_there("apt-get", "--version") {
-        bail!("the tests need the programs of {missing:?}; install them (on Debian: apt-get install {})", missing.join(" "));
+        bail!(
+            "the tests need the programs of {missing:?}; install them (on Debian: apt-get install {})",
+            missing.join(" ")
+        );
     }
     run("apt-get", &["update", "-qq"], &[])?;
     let mut command = vec!["install", "-y", "-qq", "--no-install-recommends"];

@@ -16,7 +16,7 @@ mod tree;
 mod version;
 
 pub use finding::{Finding, Severity};
-pub use load::{Loaded, load, load_bytes, source_from_bytes};
+pub use load::{Loaded, load, load_bytes, lower_source, source_from_bytes};
 pub use lowered::{ActionPlaces, InvokePlaces, Lowered, NodePlaces, Places, TransitionPlaces};
 pub use registry::{Registry, RegistryEntry, RegistryFile, Resolution, read_registry};
 pub use schema::schema;

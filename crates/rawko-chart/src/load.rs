@@ -1,16 +1,17 @@
 //! From text to a checked chart: read, lower, check, compile. Every step adds its findings; none hides another's.
 
-use rawko_core::Chart;
+use rawko_core::{Blueprint, Chart};
 
 use crate::check;
 use crate::finding::{Finding, Severity};
 use crate::lower::lower;
-use crate::lowered::Lowered;
+use crate::lowered::{Lowered, Places};
 use crate::read::{Document, classify, read_chart, registry_instead};
 use crate::registry::Registry;
 use crate::source::{Source, Span};
 use crate::tree::{SOURCE_BYTES_MAX, Tree, too_large};
 
+const NOT_COMPILED: &str = "rawko::chart::not_compiled";
 const INVALID_UTF8: &str = "rawko::chart::invalid_utf8";
 /// How much of a text that cannot be read is kept to show.
 const SHOWN_BYTES_MAX: usize = 4096;
@@ -20,8 +21,8 @@ const SHOWN_BYTES_MAX: usize = 4096;
 pub struct Loaded {
     /// The chart, unless a finding is fatal.
     pub chart: Option<Chart>,
-    /// The chart with places, as far as it could be read; also when a finding is fatal.
-    pub lowered: Option<Lowered>,
+    /// Where its parts were written, as far as it could be read; also when a finding is fatal.
+    pub places: Option<Places>,
     /// In the order of the text.
     pub findings: Vec<Finding>,
 }
@@ -35,13 +36,37 @@ impl Loaded {
 
 /// Reads, checks and compiles the chart in a text.
 pub fn load(source: &Source, registry: &Registry) -> Loaded {
+    let (lowered, mut findings) = lower_source(source, registry);
+    let Some(Lowered { blueprint, places }) = lowered else {
+        return Loaded { findings, ..Loaded::default() };
+    };
+    let fatal = findings.iter().any(|finding| finding.severity == Severity::Fatal);
+    let chart = if fatal { None } else { compile(blueprint, &places, &mut findings) };
+    Loaded { chart, places: Some(places), findings }
+}
+
+/// Reads and checks the chart in a text without compiling it: the blueprint with places, also when a finding is
+/// fatal, and all findings in the order of the text.
+pub fn lower_source(source: &Source, registry: &Registry) -> (Option<Lowered>, Vec<Finding>) {
     let mut findings = Vec::new();
     let lowered = read(source, registry, &mut findings);
     if let Some(lowered) = &lowered {
         findings.extend(check::analyse(lowered));
     }
     tidy(&mut findings);
-    Loaded { chart: None, lowered, findings }
+    (lowered, findings)
+}
+
+/// What compiling refuses was refused before; if not, it is still said in a place rather than nowhere.
+fn compile(blueprint: Blueprint, places: &Places, findings: &mut Vec<Finding>) -> Option<Chart> {
+    match Chart::compile(blueprint) {
+        Ok(chart) => Some(chart),
+        Err(error) => {
+            let span = places.nodes.first().map_or(Span::default(), |root| root.key);
+            findings.push(Finding::new(NOT_COMPILED, Severity::Fatal, span, error.to_string()));
+            None
+        }
+    }
 }
 
 /// Like [`load`], for bytes that may not be text. The source is what was read of them, for showing findings.

@@ -63,7 +63,7 @@ impl Definitions {
     fn definition(&mut self, record: &Record) -> Value {
         let mut properties = Map::new();
         for field in record.all_fields() {
-            let mut property = self.shape(&field.shape);
+            let mut property = self.shape(field.shape);
             if let Some(object) = property.as_object_mut() {
                 object.insert("description".into(), field.doc.into());
             }

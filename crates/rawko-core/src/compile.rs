@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::blueprint::{Action, Blueprint, Delay, Docs, NodeKind, NodeSpec, Template, TransitionSpec, Trigger};
+use crate::blueprint::{
+    Action, Blueprint, Delay, Docs, NodeKind, NodeSpec, Template, TransitionSpec, Trigger,
+};
 use crate::chart::{Chart, NodeInfo, TransitionInfo};
 use crate::duration;
 use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
@@ -151,7 +153,9 @@ fn paths(nodes: &[NodeSpec]) -> Vec<Arc<str>> {
     let mut paths: Vec<Arc<str>> = Vec::with_capacity(nodes.len());
     for spec in nodes {
         let path: Arc<str> = match spec.parent {
-            Some(parent) if parent != NodeId::ROOT => format!("{}.{}", paths[parent.index()], spec.key).into(),
+            Some(parent) if parent != NodeId::ROOT => {
+                format!("{}.{}", paths[parent.index()], spec.key).into()
+            }
             Some(_) => spec.key.as_str().into(),
             None => "".into(),
         };
@@ -190,7 +194,8 @@ fn describe(
         .iter()
         .enumerate()
         .map(|(index, spec)| {
-            transitions.extend(spec.transitions.iter().map(|t| describe_transition(NodeId(index as u32), spec, t)));
+            transitions
+                .extend(spec.transitions.iter().map(|t| describe_transition(NodeId(index as u32), spec, t)));
             NodeInfo {
                 key: spec.key.as_str().into(),
                 name: spec.name.as_str().into(),
@@ -248,12 +253,12 @@ fn trigger_label(spec: &NodeSpec, trigger: &Trigger) -> Arc<str> {
             if name.strip_prefix("done.state.") == Some(&spec.name) {
                 return "onDone".into();
             }
-            for (prefix, word) in [
-                ("done.invoke.", "onDone"),
-                ("error.invoke.", "onError"),
-                ("timeout.invoke.", "onTimeout"),
-            ] {
-                if let Some(id) = name.strip_prefix(prefix).filter(|id| spec.invokes.iter().any(|i| &*i.id == *id)) {
+            for (prefix, word) in
+                [("done.invoke.", "onDone"), ("error.invoke.", "onError"), ("timeout.invoke.", "onTimeout")]
+            {
+                if let Some(id) =
+                    name.strip_prefix(prefix).filter(|id| spec.invokes.iter().any(|i| &*i.id == *id))
+                {
                     return format!("{word} {id}").into();
                 }
             }
@@ -353,14 +358,17 @@ fn push_candidates(candidates: &mut Vec<TransitionId>, ids: impl Iterator<Item =
 
 fn fix_routes(tables: &mut Tables) {
     for index in 0..tables.nodes.len() {
-        let (history, children): (Vec<_>, Vec<_>) =
-            tables.nodes[index].children.iter().partition(|id| matches!(tables.node(**id).kind, NodeKind::History(_)));
+        let (history, children): (Vec<_>, Vec<_>) = tables.nodes[index]
+            .children
+            .iter()
+            .partition(|id| matches!(tables.node(**id).kind, NodeKind::History(_)));
         tables.nodes[index].history = history.into();
         tables.nodes[index].children = children.into();
     }
     for index in 0..tables.transitions.len() {
         let Route::ByHistory { targets } = &tables.transitions[index].route else { continue };
-        let (domain, entries, by_history) = route(tables, &tables.transitions[index], targets, &NothingRecorded);
+        let (domain, entries, by_history) =
+            route(tables, &tables.transitions[index], targets, &NothingRecorded);
         if !by_history {
             let start = tables.entries.len() as u32;
             tables.entries.extend(entries);
@@ -394,6 +402,8 @@ fn domain(tables: &Tables, transition: &Transition, targets: &[NodeId]) -> NodeI
     }
     tables
         .ancestors(source)
-        .find(|ancestor| targets.iter().all(|target| *target != *ancestor && tables.is_within(*target, *ancestor)))
+        .find(|ancestor| {
+            targets.iter().all(|target| *target != *ancestor && tables.is_within(*target, *ancestor))
+        })
         .unwrap_or(NodeId::ROOT)
 }

@@ -33,7 +33,10 @@ impl Configuration {
     pub(crate) fn within(&self, first: NodeId, last: NodeId) -> &[NodeId] {
         // Nearly every configuration has a handful of members: a scan beats a search.
         let start = self.frontier.iter().position(|node| *node >= first).unwrap_or(self.frontier.len());
-        let len = self.frontier[start..].iter().position(|node| *node > last).unwrap_or(self.frontier.len() - start);
+        let len = self.frontier[start..]
+            .iter()
+            .position(|node| *node > last)
+            .unwrap_or(self.frontier.len() - start);
         &self.frontier[start..start + len]
     }
 

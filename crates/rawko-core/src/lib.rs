@@ -29,6 +29,8 @@ pub use effect::{Effect, Invoke, Send, SendTarget};
 pub use event::{Event, NamedEvent};
 pub use ids::{InvokeId, NodeId, Slot, TransitionId};
 pub use snapshot::{Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose};
-pub use step::{Outcome, Refusal, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced};
+pub use step::{
+    Outcome, Refusal, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,
+};
 pub use value::{Map, Value};
 pub use world::{AgentEntry, Now, World};

@@ -7,13 +7,15 @@ mod random;
 use random::Dice;
 use rawko_core::{Chart, Now, Snapshot, World, start, step, step_traced};
 
-const CHARTS: u64 = 1_500;
+/// Enough to meet every construct many times over; `RAWKO_CHARTS=20000` for a long night.
+const CHARTS: u64 = 250;
 const DELIVERIES: usize = 40;
 
 /// Runs `check` for every seed, naming the one that fails.
 fn for_each_seed(check: impl Fn(u64) + std::panic::RefUnwindSafe) {
     let one = std::env::var("RAWKO_SEED").ok().map(|seed| seed.parse().expect("RAWKO_SEED is a number"));
-    let seeds = one.map_or(0..CHARTS, |seed: u64| seed..seed + 1);
+    let charts = std::env::var("RAWKO_CHARTS").ok().and_then(|charts| charts.parse().ok()).unwrap_or(CHARTS);
+    let seeds = one.map_or(0..charts, |seed: u64| seed..seed + 1);
     for seed in seeds {
         if let Err(panic) = std::panic::catch_unwind(|| check(seed)) {
             eprintln!("failed with RAWKO_SEED={seed}");
@@ -104,5 +106,8 @@ fn a_failed_step_leaves_the_snapshot_as_it_was() {
         });
     });
     let failures = failures.into_inner();
-    assert!(failures > 100 || std::env::var("RAWKO_SEED").is_ok(), "only {failures} steps failed: too few to tell");
+    assert!(
+        failures > 20 || std::env::var("RAWKO_SEED").is_ok(),
+        "only {failures} steps failed: too few to tell"
+    );
 }

@@ -62,7 +62,10 @@ impl Rules {
                 _ => {}
             }
         }
-        assert!(rules.allowed.len() > 3 && !rules.exceptions.is_empty(), "deny.toml is not written as expected");
+        assert!(
+            rules.allowed.len() > 3 && !rules.exceptions.is_empty(),
+            "deny.toml is not written as expected"
+        );
         rules
     }
 

@@ -31,7 +31,8 @@ fn large_files_only_shrink() {
         .map(|(lines, file)| (file, lines.parse().unwrap()))
         .collect();
     let mut wrong = Vec::new();
-    let sources: Vec<_> = ["crates", "xtask", "benches"].iter().flat_map(|folder| files(folder, ".rs")).collect();
+    let sources: Vec<_> =
+        ["crates", "xtask", "benches"].iter().flat_map(|folder| files(folder, ".rs")).collect();
     for path in &sources {
         let lines = fs::read_to_string(path).unwrap().lines().count();
         let file = name(path);
@@ -54,7 +55,9 @@ fn no_path_or_registry_address_of_a_machine() {
     let needles = ["/root/", "/home/", "registry.npmjs", "static.crates.io", "index.crates.io", "deb.debian"];
     let wrong: Vec<String> = ["", ".ci"]
         .iter()
-        .flat_map(|folder| ["rs", "md", "toml", "yaml", "json", "js", "py", "mjs", "run", "txt"].map(|e| (*folder, e)))
+        .flat_map(|folder| {
+            ["rs", "md", "toml", "yaml", "json", "js", "py", "mjs", "run", "txt"].map(|e| (*folder, e))
+        })
         .flat_map(|(folder, ending)| files(folder, &format!(".{ending}")))
         .filter(|path| !path.ends_with("xtask/src/tidy/sources.rs"))
         .filter_map(|path| {

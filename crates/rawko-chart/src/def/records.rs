@@ -3,26 +3,26 @@
 use super::shape::{Field, Record, Shape, Tagged, records};
 use Shape::{Any, Bool, Either, List, MapOf, Null, Number, Tagged as TaggedBy, Text, Whole, Word};
 
-const ACTION: Shape = Either(&[Text, TaggedBy(&ACTIONS)]);
-const ACTION_LIST: Shape = Either(&[Text, TaggedBy(&ACTIONS), List(&ACTION)]);
-const TARGET: Shape = Either(&[Text, List(&Text), Null]);
-const GUARD_VALUE: Shape = Either(&[Text, Bool, Shape::Record(&EXPRESSION)]);
-const DELAY: Shape = Either(&[Text, Number, Shape::Record(&EXPRESSION)]);
-const FIXED_DELAY: Shape = Either(&[Text, Number]);
-const NAME_OR_EXPRESSION: Shape = Either(&[Text, Shape::Record(&EXPRESSION)]);
-const ONE_TRANSITION: Shape = Either(&[Text, Shape::Record(&TRANSITION)]);
-const TRANSITIONS: Shape = Either(&[Text, Shape::Record(&TRANSITION), List(&ONE_TRANSITION)]);
-const ON: Shape =
+static ACTION: Shape = Either(&[Text, TaggedBy(&ACTIONS)]);
+static ACTION_LIST: Shape = Either(&[Text, TaggedBy(&ACTIONS), List(&ACTION)]);
+static TARGET: Shape = Either(&[Text, List(&Text), Null]);
+static GUARD_VALUE: Shape = Either(&[Text, Bool, Shape::Record(&EXPRESSION)]);
+static DELAY: Shape = Either(&[Text, Number, Shape::Record(&EXPRESSION)]);
+static FIXED_DELAY: Shape = Either(&[Text, Number]);
+static NAME_OR_EXPRESSION: Shape = Either(&[Text, Shape::Record(&EXPRESSION)]);
+static ONE_TRANSITION: Shape = Either(&[Text, Shape::Record(&TRANSITION)]);
+static TRANSITIONS: Shape = Either(&[Text, Shape::Record(&TRANSITION), List(&ONE_TRANSITION)]);
+static ON: Shape =
     Either(&[MapOf(&TRANSITIONS, "an event's name"), List(&Shape::Record(&EVENT_TRANSITION))]);
-const AFTER: Shape = Either(&[MapOf(&TRANSITIONS, "a delay"), List(&Shape::Record(&DELAYED_TRANSITION))]);
-const INVOKES: Shape = Either(&[Shape::Record(&INVOKE), List(&Shape::Record(&INVOKE))]);
-const STATES: Shape = MapOf(&STATE_OR_NOTHING, "a state's key");
+static AFTER: Shape = Either(&[MapOf(&TRANSITIONS, "a delay"), List(&Shape::Record(&DELAYED_TRANSITION))]);
+static INVOKES: Shape = Either(&[Shape::Record(&INVOKE), List(&Shape::Record(&INVOKE))]);
+static STATES: Shape = MapOf(&STATE_OR_NOTHING, "a state's key");
 /// `done:` with nothing below it is an atomic state.
-const STATE_OR_NOTHING: Shape = Either(&[Shape::Record(&STATE), Null]);
-const REGIONS: Shape = Either(&[List(&Shape::Record(&REGION)), STATES]);
-const INITIAL_VALUE: Shape = Either(&[Text, List(&Text), Shape::Record(&INITIAL)]);
-const TAGS: Shape = Either(&[Text, List(&Text)]);
-const POLICY_LIST: Shape = Either(&[Text, List(&Text)]);
+static STATE_OR_NOTHING: Shape = Either(&[Shape::Record(&STATE), Null]);
+static REGIONS: Shape = Either(&[List(&Shape::Record(&REGION)), MapOf(&STATE_OR_NOTHING, "a region's key")]);
+static INITIAL_VALUE: Shape = Either(&[Text, List(&Text), Shape::Record(&INITIAL)]);
+static TAGS: Shape = Either(&[Text, List(&Text)]);
+static POLICY_LIST: Shape = Either(&[Text, List(&Text)]);
 
 /// The documents that are not a bare chart.
 pub(crate) static STATE_TYPES: &[&str] = &["atomic", "compound", "parallel", "final", "history"];

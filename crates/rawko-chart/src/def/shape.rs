@@ -40,7 +40,7 @@ pub(crate) struct Record {
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) key: &'static str,
-    pub(crate) shape: Shape,
+    pub(crate) shape: &'static Shape,
     pub(crate) doc: &'static str,
 }
 
@@ -95,7 +95,7 @@ macro_rules! records {
         pub(crate) static $record: Record = Record {
             name: $name,
             words: $words,
-            fields: &[$(Field { key: $key, shape: $shape, doc: $doc },)*],
+            fields: &[$(Field { key: $key, shape: &$shape, doc: $doc },)*],
             extends: records!(@base $($base)?),
             required: records!(@required $([$($required),*])?),
         };

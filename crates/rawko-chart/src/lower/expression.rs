@@ -17,6 +17,8 @@ const UNKNOWN_NAME: &str = "rawko::chart::unknown_name";
 const UNKNOWN_GUARD: &str = "rawko::chart::unknown_guard";
 const UNKNOWN_STATE: &str = "rawko::chart::unknown_state";
 const WRONG_ARGUMENTS: &str = "rawko::chart::wrong_arguments";
+const TYPE_MISMATCH: &str = "rawko::chart::type_mismatch";
+const NEVER_EQUAL: &str = "rawko::chart::never_equal";
 
 /// What an expression is for: decides codes and help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,11 @@ impl<'a> Lowering<'a> {
     pub(crate) fn resolve(&mut self, ast: &Ast, text: &str, span: Span, purpose: Use) -> Expr {
         let names = ChartNames { lowering: self, text, span, reads: RefCell::default() };
         match language::resolve(ast, &names) {
-            Ok(expr) => expr,
+            Ok(expr) => {
+                let problems = language::type_problems(&expr, &self.context);
+                self.report_problems(&problems, text, span, purpose);
+                expr
+            }
             Err(problems) => {
                 self.report_problems(&problems, text, span, purpose);
                 language::null()
@@ -80,13 +86,24 @@ impl<'a> Lowering<'a> {
             ExprProblemKind::UnknownContextKey => super::context::UNKNOWN,
             ExprProblemKind::UnknownState => UNKNOWN_STATE,
             ExprProblemKind::Arity => WRONG_ARGUMENTS,
+            ExprProblemKind::TypeMismatch => TYPE_MISMATCH,
+            ExprProblemKind::NeverEqual => NEVER_EQUAL,
         };
         let message = if code == UNKNOWN_GUARD {
             format!("there is no guard `{text}`")
         } else {
             problem.message.clone()
         };
-        let finding = Finding::new(code, Severity::Fatal, place, message);
+        let severity = match problem.kind {
+            ExprProblemKind::NeverEqual => Severity::Warning,
+            ExprProblemKind::TypeMismatch => Severity::Error,
+            ExprProblemKind::Syntax
+            | ExprProblemKind::UnknownName
+            | ExprProblemKind::UnknownContextKey
+            | ExprProblemKind::UnknownState
+            | ExprProblemKind::Arity => Severity::Fatal,
+        };
+        let finding = Finding::new(code, severity, place, message);
         let help = self.problem_help(problem, text, purpose, bare_word).or_else(|| problem.help.clone());
         help.into_iter().fold(finding, Finding::help)
     }

@@ -4,6 +4,7 @@ use rawko_core::{Guard, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::expression::Use;
+use super::template::{Said, said};
 use super::{Lowering, language};
 use crate::tree::{Data, View, to_value};
 
@@ -57,9 +58,10 @@ impl<'a> Lowering<'a> {
                 let expr = self.expression(text, view.span(), Use::Guard);
                 Guard { expr, text: (&**text).into() }
             }
-            Data::Map { .. } => match (view.get("expr").filter(|view| view.text().is_some()), view.get("literal")) {
-                (Some(expr), _) => self.written_guard(expr),
-                (None, literal) => fixed(literal.map_or(Value::Null, to_value)),
+            Data::Map { .. } => match said(view) {
+                Some(Said::Expr(expr)) => self.written_guard(expr),
+                Some(Said::Literal(literal)) => fixed(to_value(literal)),
+                None => fixed(Value::Null),
             },
             Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) | Data::List { .. } => fixed(to_value(view)),
         }

@@ -29,3 +29,7 @@ pub(super) fn null() -> Expr {
 pub(super) fn infer(expr: &Expr, context: &Context) -> Type {
     expr.infer(&|slot| context.slot_type(slot))
 }
+
+pub(super) fn type_problems(expr: &Expr, context: &Context) -> Vec<ExprProblem> {
+    expr.type_problems(&|slot| context.slot_type(slot))
+}

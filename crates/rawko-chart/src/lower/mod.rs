@@ -31,7 +31,6 @@ use context::Context;
 use guard::GuardTable;
 use index::Index;
 
-pub(crate) use delay::parse_delay;
 
 const MISSING_ID: &str = "rawko::chart::missing_id";
 const INVALID_VERSION: &str = "rawko::chart::invalid_version";

@@ -7,6 +7,7 @@ use rawko_core::{Template, Value};
 
 use super::expression::{Use, is_bare_word};
 use super::{Lowering, language};
+use crate::def::ExpressionKey;
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::{Data, View, locate, to_value};
@@ -25,6 +26,22 @@ pub(crate) enum Rule {
     Data,
     /// As it is (event names, ids).
     Literal,
+}
+
+/// `{expr: …}` or `{literal: …}`: the author says which it is.
+pub(super) enum Said<'a> {
+    Expr(View<'a>),
+    Literal(View<'a>),
+}
+
+/// A map with only one of these keys; any other map is data.
+pub(super) fn said<'a>(view: View<'a>) -> Option<Said<'a>> {
+    let mut pairs = view.pairs()?;
+    let (only, None) = (pairs.next()?, pairs.next()) else { return None };
+    match ExpressionKey::parse(only.key)? {
+        ExpressionKey::Expr => Some(Said::Expr(only.value)),
+        ExpressionKey::Literal => Some(Said::Literal(only.value)),
+    }
 }
 
 impl<'a> Lowering<'a> {
@@ -52,13 +69,10 @@ impl<'a> Lowering<'a> {
     }
 
     fn map_template(&mut self, view: View<'a>, rule: Rule) -> Template {
-        let mut pairs = view.pairs().into_iter().flatten();
-        if let (Some(only), None) = (pairs.next(), pairs.next()) {
-            match only.key {
-                "expr" => return self.said_expression(only.value),
-                "literal" => return Template::Literal(to_value(only.value)),
-                _ => {}
-            }
+        match said(view) {
+            Some(Said::Expr(value)) => return self.said_expression(value),
+            Some(Said::Literal(value)) => return Template::Literal(to_value(value)),
+            None => {}
         }
         let mut entries: Vec<(Arc<str>, Template)> = Vec::new();
         for pair in view.pairs().into_iter().flatten() {
@@ -211,13 +225,10 @@ fn compose(view: View<'_>, out: &mut String) {
 }
 
 fn compose_map(view: View<'_>, out: &mut String) {
-    let mut pairs = view.pairs().into_iter().flatten();
-    if let (Some(only), None) = (pairs.next(), pairs.next()) {
-        match (only.key, only.value.text()) {
-            ("expr", Some(_)) => return compose(only.value, out),
-            ("literal", _) => return out.push_str(&to_value(only.value).to_json().to_string()),
-            _ => {}
-        }
+    match said(view) {
+        Some(Said::Expr(value)) => return compose(value, out),
+        Some(Said::Literal(value)) => return out.push_str(&to_value(value).to_json().to_string()),
+        None => {}
     }
     out.push('{');
     for pair in view.pairs().into_iter().flatten() {

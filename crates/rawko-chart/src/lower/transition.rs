@@ -5,6 +5,7 @@ use rawko_core::{Delay, InvokeSpec, TransitionSpec, Trigger};
 use super::Lowering;
 use super::delay::{looks_like_delay, parse_delay};
 use super::expression::Use;
+use super::template::{Said, said};
 use crate::def::{Part, TransitionDef, TriggerDef};
 use crate::finding::{Finding, Severity};
 use crate::lowered::{InvokePlaces, TransitionPlaces};
@@ -147,9 +148,12 @@ impl<'a> Lowering<'a> {
             Data::Str(text) => self.delay_text(text, view.span()),
             Data::Int(millis) if *millis >= 0 => Delay::Millis(*millis as u64),
             Data::Float(millis) if *millis >= 0.0 => Delay::Millis(millis.round() as u64),
-            Data::Map { .. } => match view.get("expr").and_then(|expr| Some((expr.text()?, expr.span()))) {
-                Some((text, span)) => Delay::Expr(self.expression(text, span, Use::Delay), text.into()),
-                None => self.invalid_delay("this", view.span()),
+            Data::Map { .. } => match said(view) {
+                Some(Said::Expr(expr)) => match expr.text() {
+                    Some(text) => Delay::Expr(self.expression(text, expr.span(), Use::Delay), text.into()),
+                    None => self.invalid_delay("this", view.span()),
+                },
+                Some(Said::Literal(_)) | None => self.invalid_delay("this", view.span()),
             },
             Data::Int(number) => self.invalid_delay(&format!("`{number}`"), view.span()),
             Data::Float(number) => self.invalid_delay(&format!("`{number}`"), view.span()),

@@ -90,7 +90,7 @@ fn check_record(view: View<'_>, record: &Record, shape: &Shape, at: Span, findin
     };
     for pair in pairs {
         match record.field(pair.key) {
-            Some(field) => check_shape(pair.value, &field.shape, pair.key_span, findings),
+            Some(field) => check_shape(pair.value, field.shape, pair.key_span, findings),
             None => findings.push(unknown_key(pair.key, pair.key_span, record)),
         }
     }

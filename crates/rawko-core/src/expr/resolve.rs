@@ -8,7 +8,7 @@ use super::node::{EventPart, Kind, Node};
 use super::problem::{ExprProblem, ExprProblemKind, Span};
 use super::suggest::{nearest, synonym};
 use super::{Names, Scope};
-use crate::configuration::Configuration;
+use crate::configuration::{Active, Configuration};
 use crate::value::Value;
 use crate::world::World;
 
@@ -276,7 +276,7 @@ pub(crate) fn evaluate_constant(
     node: &Node,
     fuel: u64,
 ) -> (Result<Value, super::EvalError>, u64) {
-    let (world, configuration) = (World::default(), Configuration::empty(0));
+    let (world, configuration) = (World::default(), Configuration::default());
     let scope = Scope {
         context: &[],
         context_names: &[],
@@ -285,7 +285,7 @@ pub(crate) fn evaluate_constant(
         input: &NULL,
         now_ms: 0,
         world: &world,
-        configuration: &configuration,
+        configuration: Active::new(&configuration, &[]),
     };
     let env = Env::with_fuel(&scope, text, fuel);
     let value = node.eval(&env).map(Val::into_value).map_err(Into::into);

@@ -43,7 +43,9 @@ impl Agenda {
     pub(super) fn drop_answer(&mut self, of: usize, id: u64) {
         self.entries.retain(|item| {
             let answers = match item.event {
-                Event::InvokeDone { invocation, .. } | Event::InvokeFailed { invocation, .. } => invocation == id,
+                Event::InvokeDone { invocation, .. } | Event::InvokeFailed { invocation, .. } => {
+                    invocation == id
+                }
                 Event::Named(_)
                 | Event::TimerFired { .. }
                 | Event::RetryRequested

@@ -26,7 +26,8 @@ impl Simulation {
         let mut found = Vec::new();
         for name in instance.chart.event_names() {
             let mut copy = instance.snapshot.clone();
-            let Ok(step) = step_traced(&instance.chart, &mut copy, Event::named(name, Value::Null), now) else {
+            let Ok(step) = step_traced(&instance.chart, &mut copy, Event::named(name, Value::Null), now)
+            else {
                 continue;
             };
             let has_candidate =

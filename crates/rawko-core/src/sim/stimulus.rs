@@ -23,8 +23,8 @@ impl Stimulus {
 
     /// Reads one line.
     pub fn parse(line: &str) -> Result<Self, StimulusError> {
-        let value: Value =
-            serde_json::from_str(line).map_err(|error| StimulusError(format!("not a JSON object: {error}")))?;
+        let value: Value = serde_json::from_str(line)
+            .map_err(|error| StimulusError(format!("not a JSON object: {error}")))?;
         Self::from_value(&value)
     }
 
@@ -34,7 +34,9 @@ impl Stimulus {
             return wrong("a stimulus is an object: {\"type\":\"EVENT\"} or {\"advance\":1500}");
         };
         if let Some(unknown) = map.keys().find(|key| !["type", "data", "advance"].contains(&&***key)) {
-            return Err(StimulusError(format!("unknown key `{unknown}`: a stimulus has `type` and `data`, or `advance`")));
+            return Err(StimulusError(format!(
+                "unknown key `{unknown}`: a stimulus has `type` and `data`, or `advance`"
+            )));
         }
         match (map.get("type"), map.get("advance")) {
             (Some(Value::Str(name)), None) => {
@@ -49,11 +51,15 @@ impl Stimulus {
 
     pub fn to_json(&self) -> Value {
         match self {
-            Stimulus::Event { name, data } if data.is_null() => Value::map([("type", Value::Str(Arc::clone(name)))]),
+            Stimulus::Event { name, data } if data.is_null() => {
+                Value::map([("type", Value::Str(Arc::clone(name)))])
+            }
             Stimulus::Event { name, data } => {
                 Value::map([("type", Value::Str(Arc::clone(name))), ("data", data.clone())])
             }
-            Stimulus::Advance { ms } => Value::map([("advance", Value::Int(i64::try_from(*ms).unwrap_or(i64::MAX)))]),
+            Stimulus::Advance { ms } => {
+                Value::map([("advance", Value::Int(i64::try_from(*ms).unwrap_or(i64::MAX)))])
+            }
         }
     }
 }
@@ -65,7 +71,9 @@ pub(super) fn amount_ms(value: &Value) -> Result<u64, StimulusError> {
         Value::Float(ms) if *ms >= 0.0 => Ok(ms.round() as u64),
         Value::Str(text) => duration::parse_ms(text).map_err(|error| StimulusError(error.to_string())),
         Value::Float(_) | Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => {
-            Err(StimulusError(format!("`{value}` is no amount of time: milliseconds or a duration such as `15m`")))
+            Err(StimulusError(format!(
+                "`{value}` is no amount of time: milliseconds or a duration such as `15m`"
+            )))
         }
     }
 }

@@ -29,7 +29,8 @@ pub struct StubError {
 impl Stubs {
     /// Reads `{"name": answer or [answers]}`; the name is an invoke's id or its `src`.
     pub fn from_value(value: &Value) -> Result<Self, StubError> {
-        let wrong = |service: &str, message: &str| StubError { service: service.into(), message: message.into() };
+        let wrong =
+            |service: &str, message: &str| StubError { service: service.into(), message: message.into() };
         let map = match value {
             Value::Null => return Ok(Self::default()),
             Value::Map(map) => map,
@@ -39,7 +40,9 @@ impl Stubs {
         for (name, answers) in map.iter() {
             let read = |answer: &Value| read_answer(answer).map_err(|message| wrong(name, &message));
             let answers = match answers {
-                Value::List(list) if list.is_empty() => return Err(wrong(name, "the list of answers is empty")),
+                Value::List(list) if list.is_empty() => {
+                    return Err(wrong(name, "the list of answers is empty"));
+                }
                 Value::List(list) => list.iter().map(read).collect::<Result<Vec<_>, _>>()?,
                 one => vec![read(one)?],
             };

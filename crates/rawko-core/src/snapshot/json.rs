@@ -29,11 +29,15 @@ pub enum SnapshotError {
     OtherChart { found: String, expected: String },
     #[error("this is a snapshot of `{chart}` at version {found}, and the chart here is version {expected}")]
     OtherVersion { chart: String, found: String, expected: String },
-    #[error("this is a snapshot of another edition of `{chart}`: the version is the same but the content differs")]
+    #[error(
+        "this is a snapshot of another edition of `{chart}`: the version is the same but the content differs"
+    )]
     OtherContent { chart: String },
     #[error("the snapshot names {what} `{name}`, which chart `{chart}` does not have")]
     UnknownName { what: &'static str, name: String, chart: String },
-    #[error("the snapshot's configuration [{0}] cannot be: a compound state needs one active child, a parallel all")]
+    #[error(
+        "the snapshot's configuration [{0}] cannot be: a compound state needs one active child, a parallel all"
+    )]
     IllegalConfiguration(String),
 }
 
@@ -145,7 +149,10 @@ fn check_chart(saved: &Saved<'_>, chart: &Chart) -> Result<(), SnapshotError> {
         return Err(SnapshotError::Format { found: saved.format });
     }
     if saved.chart != chart.id() {
-        return Err(SnapshotError::OtherChart { found: saved.chart.to_string(), expected: chart.id().into() });
+        return Err(SnapshotError::OtherChart {
+            found: saved.chart.to_string(),
+            expected: chart.id().into(),
+        });
     }
     if saved.version != chart.version() {
         return Err(SnapshotError::OtherVersion {

@@ -216,7 +216,9 @@ impl Run<'_> {
     pub(super) fn render_text(&self, template: &Template) -> Result<Arc<str>, EvalError> {
         match self.render(template)? {
             Value::Str(text) => Ok(text),
-            other => Err(EvalError { message: format!("a name must be a string, not {}", other.type_name()) }),
+            other => {
+                Err(EvalError { message: format!("a name must be a string, not {}", other.type_name()) })
+            }
         }
     }
 }

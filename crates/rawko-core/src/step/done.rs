@@ -40,7 +40,11 @@ impl Run<'_> {
         match self.render(output) {
             Ok(value) => value,
             Err(error) => {
-                self.raise_execution_error(format!("output of `{}`: {}", self.chart.node(node).path, error.message));
+                self.raise_execution_error(format!(
+                    "output of `{}`: {}",
+                    self.chart.node(node).path,
+                    error.message
+                ));
                 Value::Null
             }
         }
@@ -50,12 +54,11 @@ impl Run<'_> {
         let tables = self.tables();
         let entry = tables.node(node);
         match entry.kind {
-            NodeKind::Compound => self
-                .snapshot
-                .configuration
-                .within(node, tables.last[node.index()])
-                .iter()
-                .any(|member| tables.node(*member).kind == NodeKind::Final && tables.node(*member).parent == Some(node)),
+            NodeKind::Compound => {
+                self.snapshot.configuration.within(node, tables.last[node.index()]).iter().any(|member| {
+                    tables.node(*member).kind == NodeKind::Final && tables.node(*member).parent == Some(node)
+                })
+            }
             NodeKind::Parallel => entry.children.iter().all(|region| self.is_done(*region)),
             NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => false,
         }

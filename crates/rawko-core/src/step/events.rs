@@ -42,7 +42,8 @@ impl Run<'_> {
         if let Some(id) = event.name.strip_prefix("done.invoke.").and_then(|id| self.invocation_by_name(id)) {
             return self.handle_invoke_done(id, event.data);
         }
-        if let Some(id) = event.name.strip_prefix("error.invoke.").and_then(|id| self.invocation_by_name(id)) {
+        if let Some(id) = event.name.strip_prefix("error.invoke.").and_then(|id| self.invocation_by_name(id))
+        {
             return self.handle_invoke_failed(id, event.data);
         }
         let before = self.snapshot.configuration.clone();

@@ -143,7 +143,12 @@ impl Run<'_> {
         self.retry_or_give_up(invocation, kind, error)
     }
 
-    fn retry_or_give_up(&mut self, invocation: Invocation, kind: &str, error: Value) -> Result<(), StepError> {
+    fn retry_or_give_up(
+        &mut self,
+        invocation: Invocation,
+        kind: &str,
+        error: Value,
+    ) -> Result<(), StepError> {
         let spec = self.tables().invoke(invocation.invoke);
         match &spec.retry {
             Some(retry) if invocation.attempt < retry.max_attempts => {
@@ -154,7 +159,9 @@ impl Run<'_> {
                     delay_ms,
                 });
                 let id = invocation.id;
-                self.more_mut().invocations.push(Invocation { attempt: invocation.attempt + 1, ..invocation });
+                self.more_mut()
+                    .invocations
+                    .push(Invocation { attempt: invocation.attempt + 1, ..invocation });
                 self.set_timer(delay_ms, TimerPurpose::InvokeRetry { invocation: id });
                 Ok(())
             }

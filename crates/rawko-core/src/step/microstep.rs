@@ -54,7 +54,8 @@ impl Run<'_> {
         let tables = self.tables();
         let mut exiting = Nodes::new();
         // Domains do not overlap, so taking them in reverse document order keeps the whole in that order.
-        let mut domains: SmallVec<[NodeId; 4]> = selection.iter().filter_map(|selected| selected.domain).collect();
+        let mut domains: SmallVec<[NodeId; 4]> =
+            selection.iter().filter_map(|selected| selected.domain).collect();
         domains.sort_unstable();
         for domain in domains.into_iter().rev() {
             let members = self.snapshot.configuration.within(domain, tables.last[domain.index()]);

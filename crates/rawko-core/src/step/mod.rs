@@ -45,7 +45,9 @@ pub enum StepError {
          eventless transitions or raised events feed each other"
     )]
     Runaway { limit: u32, configuration: String },
-    #[error("no state handles event `{event}` (active: {configuration}), and the chart says `unhandled: error`")]
+    #[error(
+        "no state handles event `{event}` (active: {configuration}), and the chart says `unhandled: error`"
+    )]
     Unhandled { event: String, configuration: String },
     #[error("more than {limit} events are deferred; none of the active states handles them")]
     TooManyDeferred { limit: usize },
@@ -98,7 +100,12 @@ pub fn step_traced<'w>(
     step_with(chart, snapshot, event, now.into(), Tracing::On)
 }
 
-fn start_with(chart: &Chart, input: Value, now: Now<'_>, tracing: Tracing) -> Result<(Snapshot, Step), StepError> {
+fn start_with(
+    chart: &Chart,
+    input: Value,
+    now: Now<'_>,
+    tracing: Tracing,
+) -> Result<(Snapshot, Step), StepError> {
     let mut snapshot = Snapshot {
         chart: chart.hash,
         step: 0,

@@ -13,7 +13,7 @@ use crate::configuration::Active;
 use crate::effect::Effect;
 use crate::event::NamedEvent;
 use crate::expr::Scope;
-use crate::ids::NodeId;
+use crate::ids::{NodeId, TransitionId};
 use crate::snapshot::{More, Snapshot};
 use crate::tables::Tables;
 use crate::value::Value;
@@ -31,6 +31,9 @@ pub(super) struct Run<'a> {
     pub(super) locals: Vec<Value>,
     /// Entered nodes whose invokes start once the macrostep rests.
     pub(super) to_invoke: SmallVec<[NodeId; 4]>,
+    /// Transitions whose guard failed to evaluate in this macrostep. Each is reported once: an eventless one is asked
+    /// again after every internal event, its own `error.execution` included.
+    pub(super) failed_guards: SmallVec<[TransitionId; 4]>,
     pub(super) trace: Option<Trace>,
     pub(super) undo: Undo,
     pub(super) microsteps: u32,
@@ -49,6 +52,7 @@ impl<'a> Run<'a> {
             effects: Vec::new(),
             locals: Vec::new(),
             to_invoke: SmallVec::new(),
+            failed_guards: SmallVec::new(),
             trace: match tracing {
                 Tracing::Off => None,
                 Tracing::On => Some(Trace::default()),

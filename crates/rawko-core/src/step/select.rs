@@ -118,7 +118,8 @@ impl Run<'_> {
             Wanted::Matching(descriptors) => {
                 let handlers = &tables.handlers[entry.handlers.usize()];
                 for descriptor in descriptors {
-                    let Some(handler) = handlers.iter().find(|handler| handler.descriptor == *descriptor) else {
+                    let Some(handler) = handlers.iter().find(|handler| handler.descriptor == *descriptor)
+                    else {
                         continue;
                     };
                     let found = self.first_enabled(&tables.candidates[handler.candidates.usize()]);
@@ -140,7 +141,10 @@ impl Run<'_> {
                 Err(error) => {
                     let message = format!("guard `{}`: {}", guard.text, error.message);
                     self.refuse(*id, Refusal::GuardFailed(error.message));
-                    self.raise_execution_error(message);
+                    if !self.failed_guards.contains(id) {
+                        self.failed_guards.push(*id);
+                        self.raise_execution_error(message);
+                    }
                 }
             }
         }
@@ -180,7 +184,8 @@ impl Run<'_> {
                 _ => false,
             };
             let winner = kept.iter().find(|other| {
-                conflicts(other) && !(other.source != one.source && tables.is_within(one.source, other.source))
+                conflicts(other)
+                    && !(other.source != one.source && tables.is_within(one.source, other.source))
             });
             if let Some(winner) = winner {
                 preempted.push((one.id, winner.id));

@@ -24,7 +24,11 @@ impl Run<'_> {
                     self.set_timer(ms, TimerPurpose::After { node, index: index as u32 });
                 }
                 Err(error) => {
-                    self.raise_execution_error(format!("delay of `{}`: {}", self.chart.node(node).path, error.message));
+                    self.raise_execution_error(format!(
+                        "delay of `{}`: {}",
+                        self.chart.node(node).path,
+                        error.message
+                    ));
                 }
             }
         }
@@ -42,9 +46,9 @@ impl Run<'_> {
             }
             Value::Float(ms) if *ms >= 0.0 => Ok(ms.round() as u64),
             Value::Str(text) => duration::parse_ms(text).map_err(|error| wrong(error.to_string())),
-            Value::Float(_) | Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => {
-                Err(wrong(format!("a delay is milliseconds or a duration, not {} `{value}`", value.type_name())))
-            }
+            Value::Float(_) | Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => Err(wrong(
+                format!("a delay is milliseconds or a duration, not {} `{value}`", value.type_name()),
+            )),
         }
     }
 

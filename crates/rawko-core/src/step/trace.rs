@@ -15,23 +15,48 @@ pub struct Trace {
 #[derive(Clone, Debug, PartialEq)]
 pub enum TraceEntry {
     /// An event is being looked at: the delivered one, then each raised one. `None`: eventless transitions.
-    Considered { event: Option<Arc<str>> },
+    Considered {
+        event: Option<Arc<str>>,
+    },
     /// A candidate transition and what became of it.
-    Candidate { transition: TransitionId, outcome: Outcome },
+    Candidate {
+        transition: TransitionId,
+        outcome: Outcome,
+    },
     /// No transition took the event.
-    Unhandled { event: Arc<str>, deferred: bool },
-    Exited { node: NodeId },
-    Entered { node: NodeId },
+    Unhandled {
+        event: Arc<str>,
+        deferred: bool,
+    },
+    Exited {
+        node: NodeId,
+    },
+    Entered {
+        node: NodeId,
+    },
     /// An action ran.
-    Acted { label: Arc<str> },
-    Assigned { slot: Slot, value: Value },
-    Raised { event: Arc<str> },
+    Acted {
+        label: Arc<str>,
+    },
+    Assigned {
+        slot: Slot,
+        value: Value,
+    },
+    Raised {
+        event: Arc<str>,
+    },
     /// An expression failed; `error.execution` was raised.
-    Failed { message: String },
+    Failed {
+        message: String,
+    },
     /// A timer or a result of an earlier visit arrived and changed nothing.
     Stale,
     /// An attempt of an invocation failed and will be tried again.
-    Retrying { id: Arc<str>, attempt: u32, delay_ms: u64 },
+    Retrying {
+        id: Arc<str>,
+        attempt: u32,
+        delay_ms: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -47,5 +72,7 @@ pub enum Refusal {
     GuardFalse,
     GuardFailed(String),
     /// Another transition leaves what this one would leave, and goes first.
-    Preempted { by: TransitionId },
+    Preempted {
+        by: TransitionId,
+    },
 }

@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use rawko_core::expr::{self, Expr, Names};
 use rawko_core::{
-    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Event, Foreach, Guard, HistoryVariant, InitialSpec,
-    InvokeSpec, NodeId, NodeKind, NodeSpec, Retry, Slot, Snapshot, Template, TransitionSpec, Trigger, Unhandled, Value,
+    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Event, Foreach, Guard, HistoryVariant,
+    InitialSpec, InvokeSpec, NodeId, NodeKind, NodeSpec, Retry, Slot, Snapshot, Template, TransitionSpec,
+    Trigger, Unhandled, Value,
 };
 
 /// A small generator whose whole state is the seed (splitmix64).
-pub struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -24,22 +25,34 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }
 
-    pub fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
+    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())]
     }
 }
 
 const EVENTS: &[&str] = &["A", "B", "C", "foo", "foo.bar", "foo.bar.baz"];
-const DESCRIPTORS: &[&str] =
-    &["A", "A", "B", "B", "C", "foo", "foo.*", "foo.bar.*", "*", "error.execution", "done.invoke.job", "error.*"];
+const DESCRIPTORS: &[&str] = &[
+    "A",
+    "A",
+    "B",
+    "B",
+    "C",
+    "foo",
+    "foo.*",
+    "foo.bar.*",
+    "*",
+    "error.execution",
+    "done.invoke.job",
+    "error.*",
+];
 const KEYS: &[&str] = &["n", "m", "log"];
 const GUARDS: &[&str] = &[
     "context.n < 3",
@@ -79,7 +92,7 @@ impl Names for Resolver {
     }
 }
 
-pub fn expression(text: &str) -> Expr {
+pub(crate) fn expression(text: &str) -> Expr {
     expr::parse(text).expect("parses").resolve(&Resolver).expect("resolves")
 }
 
@@ -96,7 +109,7 @@ fn action(kind: ActionKind) -> Action {
 }
 
 /// A chart with up to a few dozen nodes that uses everything a chart can have.
-pub fn blueprint(dice: &mut Dice) -> Blueprint {
+pub(crate) fn blueprint(dice: &mut Dice) -> Blueprint {
     let mut nodes = vec![node("", NodeKind::Compound, None)];
     grow(dice, &mut nodes, 0, 0);
     let count = nodes.len();
@@ -114,7 +127,7 @@ pub fn blueprint(dice: &mut Dice) -> Blueprint {
             ContextKey { name: "m".into(), initial: Value::Null, declared: true },
             ContextKey { name: "log".into(), initial: Value::list(vec![]), declared: true },
         ],
-        unhandled: *dice.pick(&[Unhandled::Ignore, Unhandled::Ignore, Unhandled::Defer, Unhandled::Error]),
+        unhandled: dice.pick(&[Unhandled::Ignore, Unhandled::Ignore, Unhandled::Defer, Unhandled::Error]),
         microsteps_max: 50,
     }
 }
@@ -146,7 +159,7 @@ fn grow(dice: &mut Dice, nodes: &mut Vec<NodeSpec>, parent: usize, depth: usize)
             0..=1 if depth < 3 => NodeKind::Parallel,
             2..=4 if depth < 4 => NodeKind::Compound,
             5 if !parallel && child > 0 => NodeKind::Final,
-            6 if child > 0 => NodeKind::History(*dice.pick(&[HistoryVariant::Shallow, HistoryVariant::Deep])),
+            6 if child > 0 => NodeKind::History(dice.pick(&[HistoryVariant::Shallow, HistoryVariant::Deep])),
             _ => NodeKind::Atomic,
         };
         let index = nodes.len();
@@ -159,7 +172,8 @@ fn grow(dice: &mut Dice, nodes: &mut Vec<NodeSpec>, parent: usize, depth: usize)
         }
     }
     if nodes[parent].kind == NodeKind::Compound {
-        nodes[parent].initial = Some(InitialSpec { targets: vec![*dice.pick(&real)], actions: actions(dice, 1) });
+        nodes[parent].initial =
+            Some(InitialSpec { targets: vec![dice.pick(&real)], actions: actions(dice, 1) });
     }
 }
 
@@ -179,7 +193,7 @@ fn furnish(dice: &mut Dice, nodes: &mut [NodeSpec], index: usize) {
                         Trigger::After(nodes[index].timers.len() - 1)
                     }
                     2 => Trigger::Event(format!("done.state.s{index}")),
-                    _ => Trigger::Event((*dice.pick(DESCRIPTORS)).to_owned()),
+                    _ => Trigger::Event(dice.pick(DESCRIPTORS).to_owned()),
                 };
                 // A compound whose transitions lead to itself for ever is what the bound is for; keep it rare.
                 let guarded = trigger == Trigger::Always || dice.chance(40);
@@ -206,7 +220,8 @@ fn furnish(dice: &mut Dice, nodes: &mut [NodeSpec], index: usize) {
 fn targets(dice: &mut Dice, nodes: &[NodeSpec], count: usize) -> Vec<NodeId> {
     let first = 1 + dice.below(count - 1);
     let parent = nodes[first].parent.expect("only the root has none").index();
-    let first_is_region = nodes[parent].kind == NodeKind::Parallel && !matches!(nodes[first].kind, NodeKind::History(_));
+    let first_is_region =
+        nodes[parent].kind == NodeKind::Parallel && !matches!(nodes[first].kind, NodeKind::History(_));
     if first_is_region && dice.chance(50) {
         let regions: Vec<NodeId> = (1..count)
             .filter(|at| nodes[*at].parent == Some(NodeId(parent as u32)) && *at != first)
@@ -249,7 +264,7 @@ fn actions(dice: &mut Dice, most: usize) -> Vec<Action> {
 }
 
 fn one_action(dice: &mut Dice, depth: usize) -> Action {
-    let (slot, update) = *dice.pick(UPDATES);
+    let (slot, update) = dice.pick(UPDATES);
     let assign = ActionKind::Assign(vec![(Slot(slot), expression(update))]);
     let event = literal(dice.pick(EVENTS));
     action(match dice.below(12) {
@@ -283,7 +298,7 @@ fn one_action(dice: &mut Dice, depth: usize) -> Action {
 }
 
 /// Something that could reach an instance in this state: events, due timers, results, stale news.
-pub fn delivery(dice: &mut Dice, snapshot: &Snapshot, now_ms: &mut i64) -> Event {
+pub(crate) fn delivery(dice: &mut Dice, snapshot: &Snapshot, now_ms: &mut i64) -> Event {
     match dice.below(12) {
         0..=2 if !snapshot.timers().is_empty() => {
             let timer = snapshot.next_timer().expect("not empty");
@@ -301,6 +316,6 @@ pub fn delivery(dice: &mut Dice, snapshot: &Snapshot, now_ms: &mut i64) -> Event
         6 => Event::InvokeDone { invocation: 9_999, data: Value::Null },
         7 if dice.chance(30) => Event::RetryRequested,
         8 if dice.chance(3) => Event::CancelRequested { reason: Value::Null },
-        _ => Event::named(*dice.pick(EVENTS), Value::Int(dice.below(5) as i64)),
+        _ => Event::named(dice.pick(EVENTS), Value::Int(dice.below(5) as i64)),
     }
 }

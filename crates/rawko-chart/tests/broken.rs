@@ -1,0 +1,64 @@
+//! One broken chart for each finding, and what its author is told. `broken/<code>.yaml` (or `.json`) must give the
+//! finding of that name; `<code>.txt` beside it is the report, which `UPDATE_EXPECT=1` rewrites.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use expect_test::expect_file;
+use rawko_chart::render::{self, Style};
+use rawko_chart::{Finding, Registry, load_bytes};
+
+#[test]
+fn each_broken_chart_gets_its_finding() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
+    let charts = charts(&folder);
+    assert!(!charts.is_empty());
+    for path in charts {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let (source, loaded) = load_bytes(name, &fs::read(&path).unwrap(), &registry());
+        let code = path.file_stem().unwrap().to_str().unwrap();
+        assert_names_it(code, name, &loaded.findings);
+        let report = render::report(&loaded.findings, &source, Style { color: false });
+        expect_file![path.with_extension("txt")].assert_eq(&report);
+    }
+}
+
+/// A second chart for the same code is called `<code>~what.yaml`.
+fn assert_names_it(stem: &str, name: &str, findings: &[Finding]) {
+    let code = format!("rawko::chart::{}", stem.split('~').next().unwrap());
+    let codes: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
+    assert!(codes.contains(&code.as_str()), "{name} gives {codes:?}, not {code}");
+}
+
+#[test]
+fn no_report_is_left_without_its_chart() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "txt") {
+            let charts = ["yaml", "json"].map(|ending| path.with_extension(ending));
+            assert!(charts.iter().any(|chart| chart.exists()), "{} has no chart", path.display());
+        }
+    }
+}
+
+/// The broken charts, in order.
+fn charts(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut charts: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "json")).collect();
+    charts.sort();
+    charts
+}
+
+/// A small project, so that references can be right and wrong.
+fn registry() -> Registry {
+    let mut registry = Registry::default();
+    registry.add_chart("review_workflow", "1.2.0");
+    registry.add_chart("review_workflow", "2.0.0");
+    registry.add_agent("reviewer");
+    registry.add_service("agent_executor");
+    registry.complete()
+}
