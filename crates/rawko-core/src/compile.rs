@@ -12,6 +12,7 @@ use crate::chart::{Chart, NodeInfo, TransitionInfo};
 use crate::duration;
 use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
 use crate::ids::{NodeId, TransitionId};
+use crate::plain;
 use crate::tables::{Events, Handler, Node, Range, Route, Tables, Timer, Transition};
 
 /// Why a blueprint is no chart. A reader reports these as findings of its own before it gets here; what is left are
@@ -52,6 +53,7 @@ impl Chart {
         tables.events.seal();
         check_history(&tables, &paths)?;
         fix_routes(&mut tables);
+        plain::mark(&mut tables);
         Ok(Chart {
             id: blueprint.id.into(),
             version: blueprint.version.into(),
@@ -341,7 +343,7 @@ fn lay_out_handlers<'a>(
     let start = tables.handlers.len() as u32;
     for (descriptor, ids) in by_descriptor {
         let candidates = push_candidates(&mut tables.candidates, ids.into_iter());
-        tables.handlers.push(Handler { descriptor, candidates });
+        tables.handlers.push(Handler { descriptor, candidates, plain: None });
     }
     Range { start, end: tables.handlers.len() as u32 }
 }
@@ -372,8 +374,8 @@ fn fix_routes(tables: &mut Tables) {
         if !by_history {
             let start = tables.entries.len() as u32;
             tables.entries.extend(entries);
-            tables.transitions[index].route =
-                Route::Fixed { domain, entries: Range { start, end: tables.entries.len() as u32 } };
+            let entries = Range { start, end: tables.entries.len() as u32 };
+            tables.transitions[index].route = Route::Fixed { domain, entries, plain: None };
         }
     }
 }

@@ -11,6 +11,7 @@ mod entry_set;
 mod event;
 pub mod expr;
 mod ids;
+mod plain;
 pub mod sim;
 mod snapshot;
 mod step;

@@ -36,6 +36,8 @@ pub(crate) struct Tables {
     /// Transition ids grouped by handler; eventless ones grouped by node.
     pub(crate) candidates: Vec<TransitionId>,
     pub(crate) entries: Vec<Entry>,
+    /// The innermost nodes that plain moves lead to.
+    pub(crate) leaves: Vec<NodeId>,
     pub(crate) invokes: Vec<InvokeSpec>,
     pub(crate) events: Events,
     /// Whether any transition of the chart is eventless, any node is history: lets whole passes be left out.
@@ -75,6 +77,8 @@ pub(crate) struct Timer {
 pub(crate) struct Handler {
     pub(crate) descriptor: u32,
     pub(crate) candidates: Range,
+    /// The first candidate is plain (see [`Plain`]): the one leaf it leads to.
+    pub(crate) plain: Option<NodeId>,
 }
 
 #[derive(Debug)]
@@ -92,9 +96,16 @@ pub(crate) enum Route {
     /// Leaves and enters nothing.
     Targetless,
     /// Known at load: leaves what is active below `domain`, then enters these.
-    Fixed { domain: NodeId, entries: Range },
+    Fixed { domain: NodeId, entries: Range, plain: Option<Plain> },
     /// A history node is involved: worked out when it is taken.
     ByHistory { targets: Box<[NodeId]> },
+}
+
+/// A move during which nothing happens: no node below the domain has anything to do when it is left or entered, and
+/// the transition has no actions. All it changes is which nodes are innermost below the domain: now these.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain {
+    pub(crate) leaves: Range,
 }
 
 /// One node to enter.
@@ -116,6 +127,24 @@ pub(crate) struct Events {
     matches: Vec<SmallVec<[u32; 2]>>,
     any_partial: bool,
     star: Option<u32>,
+}
+
+/// The descriptors an event matches, best first.
+pub(crate) enum Matching<'e> {
+    Known(&'e [u32]),
+    Found(SmallVec<[u32; 2]>),
+}
+
+impl std::ops::Deref for Matching<'_> {
+    type Target = [u32];
+
+    #[inline]
+    fn deref(&self) -> &[u32] {
+        match self {
+            Matching::Known(descriptors) => descriptors,
+            Matching::Found(descriptors) => descriptors,
+        }
+    }
 }
 
 impl Events {
@@ -146,11 +175,17 @@ impl Events {
 
     /// The descriptors that an event of this name matches: exact, then the longest partial, then `*`.
     #[inline]
-    pub(crate) fn matching(&self, name: &str) -> SmallVec<[u32; 2]> {
-        match self.descriptors.get(name) {
-            Some(id) => self.matches[*id as usize].clone(),
-            None => self.match_name(name),
+    pub(crate) fn matching(&self, name: &str) -> Matching<'_> {
+        match self.known(name) {
+            Some(descriptors) => Matching::Known(descriptors),
+            None => Matching::Found(self.match_name(name)),
         }
+    }
+
+    /// The same, for a name that some state of the chart mentions.
+    #[inline]
+    pub(crate) fn known(&self, name: &str) -> Option<&[u32]> {
+        self.descriptors.get(name).map(|id| &self.matches[*id as usize][..])
     }
 
     fn match_name(&self, name: &str) -> SmallVec<[u32; 2]> {

@@ -19,6 +19,9 @@ impl Run<'_> {
         self.count_microstep()?;
         self.handled = true;
         self.leave_error_status();
+        if self.take_plain(&selection) {
+            return Ok(());
+        }
         let exiting = self.exit_set(&selection);
         self.record_history(&exiting);
         for node in exiting {
@@ -28,8 +31,37 @@ impl Run<'_> {
         for selected in &selection {
             self.run_block(&tables.transition(selected.id).actions);
         }
-        self.enter_all(selection);
+        self.enter_all(&selection);
         Ok(())
+    }
+
+    /// Takes transitions during which nothing happens by putting the new innermost nodes in the place of the old.
+    /// `false`: at least one has something to do, and nothing was touched.
+    fn take_plain(&mut self, selection: &Selection) -> bool {
+        if !selection.iter().all(|selected| matches!(selected.entries, Entries::Plain(..))) {
+            return false;
+        }
+        self.trace_plain(selection);
+        let tables = self.tables();
+        for selected in selection {
+            if let (Some(domain), Entries::Plain(_, plain)) = (selected.domain, &selected.entries) {
+                let leaves = &tables.leaves[plain.leaves.usize()];
+                self.snapshot.configuration.replace(domain, tables.last[domain.index()], leaves);
+            }
+        }
+        true
+    }
+
+    fn trace_plain(&mut self, selection: &Selection) {
+        if self.trace.is_none() {
+            return;
+        }
+        for node in self.exit_set(selection) {
+            self.trace(|| TraceEntry::Exited { node });
+        }
+        for entry in self.entry_set(selection) {
+            self.trace(|| TraceEntry::Entered { node: entry.node });
+        }
     }
 
     fn count_microstep(&mut self) -> Result<(), StepError> {
@@ -125,27 +157,35 @@ impl Run<'_> {
         self.snapshot.configuration.exit(node, entry.parent, parent_last);
     }
 
-    fn enter_all(&mut self, selection: Selection) {
+    fn enter_all(&mut self, selection: &Selection) {
         let tables = self.tables();
         if let [only] = &selection[..]
-            && let Entries::Fixed(range) = only.entries
+            && let Entries::Fixed(range) | Entries::Plain(range, _) = only.entries
         {
             for entry in &tables.entries[range.usize()] {
                 self.enter(*entry);
             }
             return;
         }
+        for entry in self.entry_set(selection) {
+            self.enter(entry);
+        }
+    }
+
+    /// What these transitions enter, in document order.
+    fn entry_set(&self, selection: &Selection) -> SmallVec<[Entry; 16]> {
+        let tables = self.tables();
         let mut entries: SmallVec<[Entry; 16]> = SmallVec::new();
         for selected in selection {
-            match selected.entries {
-                Entries::Fixed(range) => entries.extend_from_slice(&tables.entries[range.usize()]),
-                Entries::Now(now) => entries.extend(now),
+            match &selected.entries {
+                Entries::Fixed(range) | Entries::Plain(range, _) => {
+                    entries.extend_from_slice(&tables.entries[range.usize()]);
+                }
+                Entries::Now(now) => entries.extend_from_slice(now),
             }
         }
         entries.sort_unstable_by_key(|entry| entry.node);
-        for entry in entries {
-            self.enter(entry);
-        }
+        entries
     }
 
     /// Enters one node: entry actions, those of its initial, those of a history's default, then its timers.

@@ -9,7 +9,7 @@ use super::run::Run;
 use super::trace::{Outcome, Refusal, TraceEntry};
 use crate::compile;
 use crate::ids::{NodeId, TransitionId};
-use crate::tables::{Entry, Range, Route};
+use crate::tables::{Entry, Plain, Range, Route};
 
 /// A transition that will fire, with what it leaves and enters.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub(super) struct Selected {
 #[derive(Clone, Debug)]
 pub(super) enum Entries {
     Fixed(Range),
+    /// Known at load, and nothing happens on the way there.
+    Plain(Range, Plain),
     /// Worked out now, because history has a say.
     Now(Vec<Entry>),
 }
@@ -160,7 +162,10 @@ impl Run<'_> {
         let transition = tables.transition(id);
         let (domain, entries) = match &transition.route {
             Route::Targetless => (None, Entries::Fixed(Range::default())),
-            Route::Fixed { domain, entries } => (Some(*domain), Entries::Fixed(*entries)),
+            Route::Fixed { domain, entries, plain: None } => (Some(*domain), Entries::Fixed(*entries)),
+            Route::Fixed { domain, entries, plain: Some(plain) } => {
+                (Some(*domain), Entries::Plain(*entries, *plain))
+            }
             Route::ByHistory { targets } => {
                 let (domain, entries, _) = compile::route(tables, transition, targets, &self.snapshot.more);
                 (Some(domain), Entries::Now(entries))
