@@ -310,8 +310,11 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, children: &[Vec<Node
     tables.nodes.push(Node {
         parent: spec.parent,
         kind: spec.kind,
+        next_handling: nearest(tables, id, spec.parent, !handlers.is_empty(), |node| node.next_handling),
+        next_eventless: nearest(tables, id, spec.parent, !always.is_empty(), |node| node.next_eventless),
         handlers,
         always,
+        has_plain: false,
         has_timers: !timers.is_empty(),
         invokes,
         // History nodes are told apart below, once all kinds are known.
@@ -325,6 +328,17 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, children: &[Vec<Node
         output: spec.output,
         done_event: format!("done.state.{}", spec.name).into(),
     });
+}
+
+/// The node itself if it has what is looked for, else what its parent, which is laid out already, found.
+fn nearest(
+    tables: &Tables,
+    id: NodeId,
+    parent: Option<NodeId>,
+    is_here: bool,
+    above: impl Fn(&Node) -> Option<NodeId>,
+) -> Option<NodeId> {
+    if is_here { Some(id) } else { parent.and_then(|parent| above(tables.node(parent))) }
 }
 
 fn lay_out_handlers<'a>(

@@ -25,6 +25,13 @@ pub(crate) fn mark(tables: &mut Tables) {
     for index in 0..tables.handlers.len() {
         tables.handlers[index].plain = only_leaf(tables, tables.handlers[index].candidates);
     }
+    // Parents come first, so what they know is there to be passed on.
+    for index in 0..tables.nodes.len() {
+        let node = &tables.nodes[index];
+        let is_here = tables.handlers[node.handlers.usize()].iter().any(|handler| handler.plain.is_some());
+        tables.nodes[index].has_plain =
+            is_here || node.parent.is_some_and(|parent| tables.node(parent).has_plain);
+    }
 }
 
 /// Whether there is anything to do when a node is left or entered, or while it waits to be.

@@ -51,6 +51,11 @@ pub(crate) struct Node {
     pub(crate) kind: NodeKind,
     pub(crate) handlers: Range,
     pub(crate) always: Range,
+    /// This node or the nearest ancestor with handlers, with eventless transitions: selection skips the others.
+    pub(crate) next_handling: Option<NodeId>,
+    pub(crate) next_eventless: Option<NodeId>,
+    /// Whether some handler of this node or of an ancestor is plain.
+    pub(crate) has_plain: bool,
     /// Whether leaving this node may have timers to cancel or invocations to stop.
     pub(crate) has_timers: bool,
     pub(crate) invokes: Range,

@@ -27,8 +27,12 @@ pub(super) fn take(chart: &Chart, snapshot: &mut Snapshot, event: &NamedEvent) -
 #[inline]
 fn target(chart: &Chart, leaf: NodeId, event: &str) -> Option<NodeId> {
     let tables = &chart.tables;
+    let start = tables.node(leaf);
+    if !start.has_plain {
+        return None;
+    }
     let descriptors = tables.events.known(event)?;
-    let mut at = Some(leaf);
+    let mut at = start.next_handling;
     while let Some(id) = at {
         let node = tables.node(id);
         let handlers = &tables.handlers[node.handlers.usize()];
@@ -37,7 +41,7 @@ fn target(chart: &Chart, leaf: NodeId, event: &str) -> Option<NodeId> {
                 return handler.plain;
             }
         }
-        at = node.parent;
+        at = node.parent.and_then(|parent| tables.node(parent).next_handling);
     }
     None
 }

@@ -63,13 +63,13 @@ impl<'a> Run<'a> {
     }
 
     /// Turns the outcome into a step, or puts the snapshot back.
-    pub(super) fn finish(self, result: Result<(), StepError>) -> Result<Step, StepError> {
+    pub(super) fn finish(&mut self, result: Result<(), StepError>) -> Result<Step, StepError> {
         match result {
             Ok(()) => Ok(Step {
                 number: self.snapshot.step,
-                effects: self.effects,
+                effects: std::mem::take(&mut self.effects),
                 handled: self.handled,
-                trace: self.trace.unwrap_or_default(),
+                trace: self.trace.take().unwrap_or_default(),
             }),
             Err(error) => {
                 self.undo.restore(self.snapshot);

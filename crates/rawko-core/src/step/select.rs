@@ -9,7 +9,7 @@ use super::run::Run;
 use super::trace::{Outcome, Refusal, TraceEntry};
 use crate::compile;
 use crate::ids::{NodeId, TransitionId};
-use crate::tables::{Entry, Plain, Range, Route};
+use crate::tables::{Entry, Node, Plain, Range, Route};
 
 /// A transition that will fire, with what it leaves and enters.
 #[derive(Clone, Debug)]
@@ -38,6 +38,17 @@ enum Wanted<'m> {
     /// Those for these descriptors, best first.
     Matching(&'m [u32]),
     Eventless,
+}
+
+impl Wanted<'_> {
+    /// This node or the nearest ancestor that may have such a candidate.
+    #[inline]
+    fn nearest(self, node: &Node) -> Option<NodeId> {
+        match self {
+            Wanted::Matching(_) => node.next_handling,
+            Wanted::Eventless => node.next_eventless,
+        }
+    }
 }
 
 impl Run<'_> {
@@ -75,23 +86,24 @@ impl Run<'_> {
         // Nodes above more than one innermost node need asking only once: what they say does not change.
         let mut asked: SmallVec<[NodeId; 8]> = SmallVec::new();
         let mut previous: Option<NodeId> = None;
-        for index in 0..self.snapshot.configuration.frontier().len() {
+        let tables = self.tables();
+        let leaves = self.snapshot.configuration.frontier().len();
+        for index in 0..leaves {
             let leaf = self.snapshot.configuration.frontier()[index];
-            let mut at = Some(leaf);
+            let mut at = wanted.nearest(tables.node(leaf));
             while let Some(node) = at {
                 let shared = previous.is_some_and(|previous| node <= previous);
                 if shared && asked.contains(&node) {
                     break;
                 }
+                if leaves > 1 {
+                    asked.push(node);
+                }
                 if let Some(id) = self.candidate_of(node, wanted) {
                     enabled.push(id);
-                    asked.push(node);
                     break;
                 }
-                if node != leaf {
-                    asked.push(node);
-                }
-                at = self.tables().node(node).parent;
+                at = tables.node(node).parent.and_then(|parent| wanted.nearest(tables.node(parent)));
             }
             previous = Some(leaf);
         }
@@ -182,8 +194,16 @@ impl Run<'_> {
         let tables = self.tables();
         let mut kept = Selection::new();
         let mut preempted: SmallVec<[(TransitionId, TransitionId); 4]> = SmallVec::new();
+        // Most often each domain begins after the ones before it have ended: then there is nothing to compare.
+        let mut end: Option<NodeId> = None;
         for id in enabled {
             let one = self.selected(*id);
+            let is_apart = one.domain.is_none_or(|domain| end.is_none_or(|end| domain > end));
+            end = end.max(one.domain.map(|domain| tables.last[domain.index()]));
+            if is_apart {
+                kept.push(one);
+                continue;
+            }
             let conflicts = |other: &Selected| match (one.domain, other.domain) {
                 (Some(a), Some(b)) => tables.is_within(a, b) || tables.is_within(b, a),
                 _ => false,
