@@ -315,6 +315,7 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, children: &[Vec<Node
         handlers,
         always,
         has_plain: false,
+        nearest_busy: None,
         has_timers: !timers.is_empty(),
         invokes,
         // History nodes are told apart below, once all kinds are known.

@@ -65,11 +65,12 @@ impl Configuration {
         }
     }
 
-    /// The only innermost node is now this one.
+    /// Where only one node was innermost, it is now this one.
     #[inline]
     pub(crate) fn replace_only(&mut self, leaf: NodeId) {
-        self.frontier.clear();
-        self.frontier.push(leaf);
+        if let [only] = &mut self.frontier[..] {
+            *only = leaf;
+        }
     }
 
     /// `node` has been entered. Its parent is active; if the parent was frontier it no longer is.

@@ -56,6 +56,8 @@ pub(crate) struct Node {
     pub(crate) next_eventless: Option<NodeId>,
     /// Whether some handler of this node or of an ancestor is plain.
     pub(crate) has_plain: bool,
+    /// This node or the nearest ancestor that has something to do when it is left.
+    pub(crate) nearest_busy: Option<NodeId>,
     /// Whether leaving this node may have timers to cancel or invocations to stop.
     pub(crate) has_timers: bool,
     pub(crate) invokes: Range,
@@ -82,8 +84,8 @@ pub(crate) struct Timer {
 pub(crate) struct Handler {
     pub(crate) descriptor: u32,
     pub(crate) candidates: Range,
-    /// The first candidate is plain (see [`Plain`]): the one leaf it leads to.
-    pub(crate) plain: Option<NodeId>,
+    /// The first candidate is plain (see [`Plain`]), has no guard, and leads to one leaf.
+    pub(crate) plain: Option<PlainTarget>,
 }
 
 #[derive(Debug)]
@@ -106,11 +108,19 @@ pub(crate) enum Route {
     ByHistory { targets: Box<[NodeId]> },
 }
 
-/// A move during which nothing happens: no node below the domain has anything to do when it is left or entered, and
-/// the transition has no actions. All it changes is which nodes are innermost below the domain: now these.
+/// A move during which nothing happens: the transition has no actions and none of the nodes it enters has anything to
+/// do. If that is so of the nodes it leaves too ([`Tables::is_quiet_to_leave`]), all it changes is which nodes are
+/// innermost below the domain: now these.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain {
     pub(crate) leaves: Range,
+}
+
+/// A plain move to one leaf.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainTarget {
+    pub(crate) leaf: NodeId,
+    pub(crate) domain: NodeId,
 }
 
 /// One node to enter.
@@ -122,6 +132,9 @@ pub(crate) struct Entry {
     /// Entered through this history node, which had nothing recorded: the actions of its default run.
     pub(crate) through: Option<NodeId>,
 }
+
+/// Up to so many event names are compared one by one.
+const SCANNED_NAMES: usize = 4;
 
 /// Event names and the descriptors each of them matches.
 #[derive(Debug, Default)]
@@ -190,7 +203,13 @@ impl Events {
     /// The same, for a name that some state of the chart mentions.
     #[inline]
     pub(crate) fn known(&self, name: &str) -> Option<&[u32]> {
-        self.descriptors.get(name).map(|id| &self.matches[*id as usize][..])
+        // Comparing with a few names is faster than hashing one.
+        let id = if self.names.len() <= SCANNED_NAMES {
+            self.names.iter().position(|known| **known == *name)?
+        } else {
+            *self.descriptors.get(name)? as usize
+        };
+        Some(&self.matches[id])
     }
 
     fn match_name(&self, name: &str) -> SmallVec<[u32; 2]> {
@@ -230,6 +249,12 @@ impl Tables {
     #[inline]
     pub(crate) fn is_within(&self, node: NodeId, ancestor: NodeId) -> bool {
         node >= ancestor && node <= self.last[ancestor.index()]
+    }
+
+    /// Whether nothing happens when this node and its ancestors below `domain` are left.
+    #[inline]
+    pub(crate) fn is_quiet_to_leave(&self, node: NodeId, domain: NodeId) -> bool {
+        self.node(node).nearest_busy.is_none_or(|busy| busy <= domain)
     }
 
     /// Proper ancestors, innermost first.

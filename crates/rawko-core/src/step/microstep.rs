@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::StepError;
 use super::run::Run;
-use super::select::{Entries, Selection};
+use super::select::{Selected, Selection};
 use super::trace::TraceEntry;
 use crate::blueprint::{HistoryVariant, NodeKind};
 use crate::ids::NodeId;
@@ -22,46 +22,57 @@ impl Run<'_> {
         if self.take_plain(&selection) {
             return Ok(());
         }
+        if selection.iter().all(|selected| selected.stays(self.tables())) {
+            self.act(&selection);
+            return Ok(());
+        }
         let exiting = self.exit_set(&selection);
         self.record_history(&exiting);
         for node in exiting {
             self.exit(node);
         }
-        let tables = self.tables();
-        for selected in &selection {
-            self.run_block(&tables.transition(selected.id).actions);
-        }
+        self.act(&selection);
         self.enter_all(&selection);
         Ok(())
+    }
+
+    fn act(&mut self, selection: &Selection) {
+        let tables = self.tables();
+        for selected in selection {
+            self.run_block(&tables.transition(selected.id).actions);
+        }
     }
 
     /// Takes transitions during which nothing happens by putting the new innermost nodes in the place of the old.
     /// `false`: at least one has something to do, and nothing was touched.
     fn take_plain(&mut self, selection: &Selection) -> bool {
-        if !selection.iter().all(|selected| matches!(selected.entries, Entries::Plain(..))) {
+        let tables = self.tables();
+        if !selection.iter().all(|selected| self.is_plain(selected)) {
             return false;
         }
         self.trace_plain(selection);
-        let tables = self.tables();
         for selected in selection {
-            if let (Some(domain), Entries::Plain(_, plain)) = (selected.domain, &selected.entries) {
-                let leaves = &tables.leaves[plain.leaves.usize()];
+            if let (Some(domain), Some(leaves)) = (selected.domain, selected.plain(tables)) {
                 self.snapshot.configuration.replace(domain, tables.last[domain.index()], leaves);
             }
         }
         true
     }
 
+    fn is_plain(&self, selected: &Selected) -> bool {
+        let tables = self.tables();
+        let Some(domain) = selected.domain else { return false };
+        let members = self.snapshot.configuration.within(domain, tables.last[domain.index()]);
+        selected.plain(tables).is_some() && members.iter().all(|node| tables.is_quiet_to_leave(*node, domain))
+    }
+
     fn trace_plain(&mut self, selection: &Selection) {
-        if self.trace.is_none() {
-            return;
-        }
-        for node in self.exit_set(selection) {
-            self.trace(|| TraceEntry::Exited { node });
-        }
-        for entry in self.entry_set(selection) {
-            self.trace(|| TraceEntry::Entered { node: entry.node });
-        }
+        let Some(mut trace) = self.trace.take() else { return };
+        let exited = self.exit_set(selection);
+        trace.entries.extend(exited.into_iter().map(|node| TraceEntry::Exited { node }));
+        let entered = self.entry_set(selection);
+        trace.entries.extend(entered.into_iter().map(|entry| TraceEntry::Entered { node: entry.node }));
+        self.trace = Some(trace);
     }
 
     fn count_microstep(&mut self) -> Result<(), StepError> {
@@ -159,10 +170,8 @@ impl Run<'_> {
 
     fn enter_all(&mut self, selection: &Selection) {
         let tables = self.tables();
-        if let [only] = &selection[..]
-            && let Entries::Fixed(range) | Entries::Plain(range, _) = only.entries
-        {
-            for entry in &tables.entries[range.usize()] {
+        if let [only] = &selection[..] {
+            for entry in only.entries(tables) {
                 self.enter(*entry);
             }
             return;
@@ -177,14 +186,12 @@ impl Run<'_> {
         let tables = self.tables();
         let mut entries: SmallVec<[Entry; 16]> = SmallVec::new();
         for selected in selection {
-            match &selected.entries {
-                Entries::Fixed(range) | Entries::Plain(range, _) => {
-                    entries.extend_from_slice(&tables.entries[range.usize()]);
-                }
-                Entries::Now(now) => entries.extend_from_slice(now),
-            }
+            entries.extend_from_slice(selected.entries(tables));
         }
-        entries.sort_unstable_by_key(|entry| entry.node);
+        // Usually the transitions come in the order of what they enter.
+        if !entries.is_sorted_by_key(|entry| entry.node) {
+            entries.sort_unstable_by_key(|entry| entry.node);
+        }
         entries
     }
 

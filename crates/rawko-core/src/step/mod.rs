@@ -13,6 +13,7 @@ mod timers;
 mod trace;
 mod undo;
 
+use plain::PlainStep;
 use run::Run;
 pub use trace::{Outcome, Refusal, Trace, TraceEntry};
 
@@ -147,11 +148,18 @@ fn step_with(
     if snapshot.chart != chart.hash {
         return Err(StepError::OtherChart { chart: chart.id().to_owned() });
     }
-    if tracing == Tracing::Off
-        && let Event::Named(event) = &event
-        && let Some(step) = plain::take(chart, snapshot, event)
+    let plain = match &event {
+        Event::Named(named) => PlainStep::find(chart, snapshot, named),
+        Event::TimerFired { .. }
+        | Event::InvokeDone { .. }
+        | Event::InvokeFailed { .. }
+        | Event::RetryRequested
+        | Event::CancelRequested { .. } => None,
+    };
+    if let Some(plain) = plain
+        && let Event::Named(named) = event
     {
-        return Ok(step);
+        return Ok(plain.take(chart, snapshot, named.name, tracing));
     }
     snapshot.step += 1;
     let mut run = Run::new(chart, snapshot, now, tracing);

@@ -2,30 +2,78 @@
 //! taken here without setting up a [`Run`](super::run::Run). Everything else is left to the whole algorithm, which
 //! would give the same.
 
-use super::Step;
+use std::sync::Arc;
+
+use super::{Outcome, Step, Trace, TraceEntry, Tracing};
 use crate::chart::Chart;
 use crate::event::NamedEvent;
-use crate::ids::NodeId;
+use crate::ids::{NodeId, TransitionId};
 use crate::snapshot::{Snapshot, Status};
+use crate::tables::{Handler, Route};
 
-/// Takes the step if it is a plain one. `None`: nothing was touched.
-#[inline]
-pub(super) fn take(chart: &Chart, snapshot: &mut Snapshot, event: &NamedEvent) -> Option<Step> {
-    let [leaf] = *snapshot.configuration.frontier() else { return None };
-    // A running invocation may be what the event is about, and deferred events get their chance after a move.
-    let is_idle = snapshot.invocations().is_empty() && snapshot.deferred().is_empty();
-    if snapshot.status != Status::Active || !is_idle || chart.microsteps_max == 0 {
-        return None;
+/// A step that can be taken so.
+#[derive(Clone, Copy)]
+pub(super) struct PlainStep {
+    transition: TransitionId,
+    from: NodeId,
+    to: NodeId,
+}
+
+impl PlainStep {
+    /// What this event does, if it is that simple.
+    #[inline]
+    pub(super) fn find(chart: &Chart, snapshot: &Snapshot, event: &NamedEvent) -> Option<Self> {
+        let [from] = *snapshot.configuration.frontier() else { return None };
+        // A running invocation may be what the event is about, and deferred events get their chance after a move.
+        let is_idle =
+            snapshot.more.as_ref().is_none_or(|more| more.invocations.is_empty() && more.deferred.is_empty());
+        if snapshot.status != Status::Active || !is_idle || chart.microsteps_max == 0 {
+            return None;
+        }
+        let handler = handler(chart, from, &event.name)?;
+        let target = handler.plain.filter(|target| chart.tables.is_quiet_to_leave(from, target.domain))?;
+        let transition = chart.tables.candidates[handler.candidates.start as usize];
+        Some(Self { transition, from, to: target.leaf })
     }
-    let target = target(chart, leaf, &event.name)?;
-    snapshot.configuration.replace_only(target);
-    snapshot.step += 1;
-    Some(Step { number: snapshot.step, handled: true, ..Step::default() })
+
+    #[inline]
+    pub(super) fn take(
+        self,
+        chart: &Chart,
+        snapshot: &mut Snapshot,
+        event: Arc<str>,
+        tracing: Tracing,
+    ) -> Step {
+        snapshot.configuration.replace_only(self.to);
+        snapshot.step += 1;
+        let trace = match tracing {
+            Tracing::Off => Trace::default(),
+            Tracing::On => self.trace(chart, event),
+        };
+        Step { number: snapshot.step, handled: true, trace, ..Step::default() }
+    }
+
+    fn trace(self, chart: &Chart, event: Arc<str>) -> Trace {
+        let tables = &chart.tables;
+        let mut entries = Vec::with_capacity(8);
+        entries.push(TraceEntry::Considered { event: Some(event) });
+        entries.push(TraceEntry::Candidate { transition: self.transition, outcome: Outcome::Taken });
+        if let Route::Fixed { domain, entries: entered, .. } = &tables.transition(self.transition).route {
+            let mut at = Some(self.from);
+            while let Some(node) = at.filter(|node| node != domain) {
+                entries.push(TraceEntry::Exited { node });
+                at = tables.node(node).parent;
+            }
+            let entered = &tables.entries[entered.usize()];
+            entries.extend(entered.iter().map(|entry| TraceEntry::Entered { node: entry.node }));
+        }
+        Trace { entries }
+    }
 }
 
 /// The first handler from the leaf outwards decides, as in selection; unless it is plain, so does nobody here.
 #[inline]
-fn target(chart: &Chart, leaf: NodeId, event: &str) -> Option<NodeId> {
+fn handler<'c>(chart: &'c Chart, leaf: NodeId, event: &str) -> Option<&'c Handler> {
     let tables = &chart.tables;
     let start = tables.node(leaf);
     if !start.has_plain {
@@ -37,8 +85,9 @@ fn target(chart: &Chart, leaf: NodeId, event: &str) -> Option<NodeId> {
         let node = tables.node(id);
         let handlers = &tables.handlers[node.handlers.usize()];
         for descriptor in descriptors {
-            if let Some(handler) = handlers.iter().find(|handler| handler.descriptor == *descriptor) {
-                return handler.plain;
+            let found = handlers.iter().find(|handler| handler.descriptor == *descriptor);
+            if found.is_some() {
+                return found;
             }
         }
         at = node.parent.and_then(|parent| tables.node(parent).next_handling);

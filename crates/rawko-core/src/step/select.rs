@@ -9,25 +9,43 @@ use super::run::Run;
 use super::trace::{Outcome, Refusal, TraceEntry};
 use crate::compile;
 use crate::ids::{NodeId, TransitionId};
-use crate::tables::{Entry, Node, Plain, Range, Route};
+use crate::tables::{Entry, Node, Route, Tables};
 
-/// A transition that will fire, with what it leaves and enters.
+/// A transition that will fire, with what it leaves. Small, because selections are handed around.
 #[derive(Clone, Debug)]
 pub(super) struct Selected {
     pub(super) id: TransitionId,
-    pub(super) source: NodeId,
     /// Everything active below this node is left. `None`: nothing is.
     pub(super) domain: Option<NodeId>,
-    pub(super) entries: Entries,
+    /// What it enters, where history had a say; else its route knows.
+    by_history: Option<Box<[Entry]>>,
 }
 
-#[derive(Clone, Debug)]
-pub(super) enum Entries {
-    Fixed(Range),
-    /// Known at load, and nothing happens on the way there.
-    Plain(Range, Plain),
-    /// Worked out now, because history has a say.
-    Now(Vec<Entry>),
+impl Selected {
+    /// The nodes it enters, in document order.
+    #[inline]
+    pub(super) fn entries<'s>(&'s self, tables: &'s Tables) -> &'s [Entry] {
+        match (&self.by_history, &tables.transition(self.id).route) {
+            (Some(entries), _) => entries,
+            (None, Route::Fixed { entries, .. }) => &tables.entries[entries.usize()],
+            (None, Route::Targetless | Route::ByHistory { .. }) => &[],
+        }
+    }
+
+    /// Where it leads, if nothing happens on the way there.
+    #[inline]
+    pub(super) fn plain<'s>(&self, tables: &'s Tables) -> Option<&'s [NodeId]> {
+        match &tables.transition(self.id).route {
+            Route::Fixed { plain: Some(plain), .. } => Some(&tables.leaves[plain.leaves.usize()]),
+            Route::Fixed { plain: None, .. } | Route::Targetless | Route::ByHistory { .. } => None,
+        }
+    }
+
+    /// Whether it leaves and enters nothing.
+    #[inline]
+    pub(super) fn stays(&self, tables: &Tables) -> bool {
+        self.domain.is_none() && self.entries(tables).is_empty()
+    }
 }
 
 pub(super) type Selection = SmallVec<[Selected; 4]>;
@@ -82,31 +100,10 @@ impl Run<'_> {
     }
 
     fn select(&mut self, wanted: Wanted<'_>) -> Selection {
-        let mut enabled: SmallVec<[TransitionId; 4]> = SmallVec::new();
-        // Nodes above more than one innermost node need asking only once: what they say does not change.
-        let mut asked: SmallVec<[NodeId; 8]> = SmallVec::new();
-        let mut previous: Option<NodeId> = None;
-        let tables = self.tables();
-        let leaves = self.snapshot.configuration.frontier().len();
-        for index in 0..leaves {
-            let leaf = self.snapshot.configuration.frontier()[index];
-            let mut at = wanted.nearest(tables.node(leaf));
-            while let Some(node) = at {
-                let shared = previous.is_some_and(|previous| node <= previous);
-                if shared && asked.contains(&node) {
-                    break;
-                }
-                if leaves > 1 {
-                    asked.push(node);
-                }
-                if let Some(id) = self.candidate_of(node, wanted) {
-                    enabled.push(id);
-                    break;
-                }
-                at = tables.node(node).parent.and_then(|parent| wanted.nearest(tables.node(parent)));
-            }
-            previous = Some(leaf);
-        }
+        let enabled = match *self.snapshot.configuration.frontier() {
+            [leaf] => self.enabled_above(leaf, wanted).into_iter().collect(),
+            _ => self.enabled(wanted),
+        };
         match enabled[..] {
             [] => Selection::new(),
             [only] => {
@@ -117,6 +114,47 @@ impl Run<'_> {
             }
             _ => self.without_conflicts(&enabled),
         }
+    }
+
+    /// The first enabled candidate from a node outwards.
+    fn enabled_above(&mut self, leaf: NodeId, wanted: Wanted<'_>) -> Option<TransitionId> {
+        let tables = self.tables();
+        let mut at = wanted.nearest(tables.node(leaf));
+        while let Some(node) = at {
+            let found = self.candidate_of(node, wanted);
+            if found.is_some() {
+                return found;
+            }
+            at = tables.node(node).parent.and_then(|parent| wanted.nearest(tables.node(parent)));
+        }
+        None
+    }
+
+    /// The same from every innermost node. Nodes above more than one of them are asked only once: what they say does
+    /// not change.
+    fn enabled(&mut self, wanted: Wanted<'_>) -> SmallVec<[TransitionId; 4]> {
+        let tables = self.tables();
+        let mut enabled = SmallVec::new();
+        let mut asked: SmallVec<[NodeId; 8]> = SmallVec::new();
+        let mut previous: Option<NodeId> = None;
+        for index in 0..self.snapshot.configuration.frontier().len() {
+            let leaf = self.snapshot.configuration.frontier()[index];
+            let mut at = wanted.nearest(tables.node(leaf));
+            while let Some(node) = at {
+                let is_shared = previous.is_some_and(|previous| node <= previous);
+                if is_shared && asked.contains(&node) {
+                    break;
+                }
+                asked.push(node);
+                if let Some(id) = self.candidate_of(node, wanted) {
+                    enabled.push(id);
+                    break;
+                }
+                at = tables.node(node).parent.and_then(|parent| wanted.nearest(tables.node(parent)));
+            }
+            previous = Some(leaf);
+        }
+        enabled
     }
 
     #[inline]
@@ -172,20 +210,17 @@ impl Run<'_> {
     fn selected(&self, id: TransitionId) -> Selected {
         let tables = self.tables();
         let transition = tables.transition(id);
-        let (domain, entries) = match &transition.route {
-            Route::Targetless => (None, Entries::Fixed(Range::default())),
-            Route::Fixed { domain, entries, plain: None } => (Some(*domain), Entries::Fixed(*entries)),
-            Route::Fixed { domain, entries, plain: Some(plain) } => {
-                (Some(*domain), Entries::Plain(*entries, *plain))
-            }
+        let (domain, by_history) = match &transition.route {
+            Route::Targetless => (None, None),
+            Route::Fixed { domain, .. } => (Some(*domain), None),
             Route::ByHistory { targets } => {
                 let (domain, entries, _) = compile::route(tables, transition, targets, &self.snapshot.more);
-                (Some(domain), Entries::Now(entries))
+                (Some(domain), Some(entries.into_boxed_slice()))
             }
         };
         // A node without anything active below it (an atomic source that targets itself) leaves nothing.
         let domain = domain.filter(|domain| tables.last[domain.index()] != *domain);
-        Selected { id, source: transition.source, domain, entries }
+        Selected { id, domain, by_history }
     }
 
     /// Two transitions conflict when one leaves something the other leaves too; domains are subtrees, so that is when
@@ -208,10 +243,10 @@ impl Run<'_> {
                 (Some(a), Some(b)) => tables.is_within(a, b) || tables.is_within(b, a),
                 _ => false,
             };
-            let winner = kept.iter().find(|other| {
-                conflicts(other)
-                    && !(other.source != one.source && tables.is_within(one.source, other.source))
-            });
+            let source = tables.transition(one.id).source;
+            let is_inside = |other: NodeId| other != source && tables.is_within(source, other);
+            let winner =
+                kept.iter().find(|other| conflicts(other) && !is_inside(tables.transition(other.id).source));
             if let Some(winner) = winner {
                 preempted.push((one.id, winner.id));
                 continue;
