@@ -152,7 +152,8 @@ fn the_index_lists_every_code() {
          | Code | Severity | Meaning |\n|---|---|---|\n",
     );
     for code in ALL {
-        index += &format!("| [{0}](../errors/{0}.md) | {1:?} | {2} |\n", code.slug(), code.severity, code.summary);
+        index +=
+            &format!("| [{0}](../errors/{0}.md) | {1:?} | {2} |\n", code.slug(), code.severity, code.summary);
     }
     expect_test::expect_file![here().join("../../docs/reference/findings.md")].assert_eq(&index);
 }
