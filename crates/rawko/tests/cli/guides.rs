@@ -29,6 +29,14 @@ fn testing() {
     check("testing.md");
 }
 
+/// The README's commands run from the repository, where a reader stands.
+#[test]
+fn readme() {
+    let path = repository().join("README.md");
+    let text = fs::read_to_string(&path).unwrap();
+    expect_file![&path].assert_eq(&replayed(&text, &repository()));
+}
+
 fn check(guide: &str) {
     let path = repository().join("docs/guide").join(guide);
     let dir = directory(&[]);

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::charts::{self, Move};
-use crate::report::{Report, timed};
+use rawko_bench::charts::{self, Move};
+use rawko_bench::report::{Report, timed};
 
 pub(crate) fn run(workload: &str, n: Option<u64>) -> Result<()> {
     let report = Report::new("table", workload);
@@ -80,7 +80,7 @@ fn w1(report: &Report, n: u64) -> Result<()> {
     report.check(
         "the state",
         table.states[state as usize].as_str(),
-        if n % 2 == 0 { "off" } else { "on" },
+        if n.is_multiple_of(2) { "off" } else { "on" },
     )?;
     report.ns_per_event(spent, n)
 }
