@@ -31,6 +31,8 @@ pub struct SvgOptions<'a> {
     pub uncovered: &'a [TransitionId],
 }
 
+/// ELK takes seconds for a thousand states and grows faster than they do; nobody looks at a picture of more.
+const ELK_NODES_MAX: usize = 3_000;
 /// Space around the drawing.
 const MARGIN: f64 = 16.0;
 
@@ -46,7 +48,7 @@ pub(crate) fn write(picture: &Picture, options: &SvgOptions<'_>) -> String {
 /// Where the author gave positions they hold; everything else is ELK's, or plain without it.
 fn arrange(plan: &Plan<'_>, id: NodeId) -> Layout {
     let placed = |id| plain::place(plan, id, |child| arrange(plan, child));
-    if plain::positioned(plan, id) {
+    if plain::positioned(plan, id) || plan.picture.nodes.len() > ELK_NODES_MAX {
         return placed(id);
     }
     by_elk(plan, id).unwrap_or_else(|| placed(id))
