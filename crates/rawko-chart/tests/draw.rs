@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use rawko_chart::draw::{self, SvgOptions, Theme};
 use rawko_chart::{Registry, Source, load};
 use rawko_core::{Chart, NodeId, TransitionId};
-use support::{compile, fixtures, folder, walkthroughs};
+use support::{compile, examples, fixtures, folder, walkthroughs};
 
 #[test]
 fn text_formats_are_as_written_beside_the_charts() {
@@ -37,7 +37,7 @@ fn text_formats_are_as_written_beside_the_charts() {
 
 #[test]
 fn every_picture_shows_everything_and_nothing_overlaps() {
-    for (name, chart) in fixtures().into_iter().chain(walkthroughs()) {
+    for (name, chart) in fixtures().into_iter().chain(walkthroughs()).chain(examples()) {
         check(&name, &chart);
     }
 }

@@ -20,7 +20,7 @@ use std::process::{Command, Output};
 use rawko_chart::{Registry, Source, draw, load};
 use rawko_core::{Chart, Docs, NodeId, NodeInfo, NodeKind, TransitionInfo};
 use serde_json::Value;
-use support::{fixtures, folder, walkthroughs};
+use support::{examples, fixtures, folder, walkthroughs};
 
 #[test]
 fn mermaid_reads_what_we_meant() {
@@ -135,7 +135,7 @@ fn graphviz_draws_every_chart_without_a_warning() {
 }
 
 fn charts() -> Vec<(String, Chart)> {
-    fixtures().into_iter().chain(walkthroughs()).chain(random_charts()).collect()
+    fixtures().into_iter().chain(walkthroughs()).chain(examples()).chain(random_charts()).collect()
 }
 
 /// Some of the random texts are no charts; most are.

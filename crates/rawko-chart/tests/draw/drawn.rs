@@ -25,6 +25,8 @@ struct Arrow {
     target: String,
     first: (f64, f64),
     tip: (f64, f64),
+    transition: String,
+    route: Vec<(f64, f64)>,
 }
 
 #[derive(Debug)]
@@ -99,6 +101,8 @@ impl Drawn {
             target: group.attribute("data-target").unwrap().to_owned(),
             first: points(route.attribute("d").unwrap())[0],
             tip: points(head.attribute("d").unwrap())[0],
+            transition: group.attribute("data-transition").unwrap().to_owned(),
+            route: points(route.attribute("d").unwrap()),
         });
     }
 
@@ -109,6 +113,7 @@ impl Drawn {
         self.nesting(chart, &mut out);
         self.labels_apart(&mut out);
         self.arrows_end_at_borders(&mut out);
+        self.labels_on_their_arrows(&mut out);
         out
     }
 
@@ -165,6 +170,17 @@ impl Drawn {
                 if overlap(*label, *rect) {
                     out.push(format!("the labels of {of} and {other} overlap"));
                 }
+            }
+        }
+    }
+
+    /// A label sits on its arrow; beside it only where the arrow is a loop.
+    fn labels_on_their_arrows(&self, out: &mut Vec<String>) {
+        for (of, label) in &self.labels {
+            let arrows = self.arrows.iter().filter(|a| a.transition == *of && a.source != a.target);
+            let pieces: Vec<_> = arrows.flat_map(|a| a.route.windows(2)).collect();
+            if !pieces.is_empty() && !pieces.iter().any(|p| touches(*label, p[0], p[1])) {
+                out.push(format!("the label of {of} is not on its arrow"));
             }
         }
     }
@@ -226,6 +242,15 @@ fn holds(a: Rect, b: Rect) -> bool {
         && a.y - slack <= b.y
         && a.x + a.w + slack >= b.x + b.w
         && a.y + a.h + slack >= b.y + b.h
+}
+
+/// Whether the middle of the label is near the piece of a route (which may slope).
+fn touches(label: Rect, a: (f64, f64), b: (f64, f64)) -> bool {
+    let (x, y) = (label.x + label.w / 2.0, label.y + label.h / 2.0);
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let along = ((x - a.0) * dx + (y - a.1) * dy) / (dx * dx + dy * dy).max(0.01);
+    let (nx, ny) = (a.0 + dx * along.clamp(0.0, 1.0), a.1 + dy * along.clamp(0.0, 1.0));
+    (x - nx).hypot(y - ny) < label.h
 }
 
 fn on_border(rect: Rect, (x, y): (f64, f64)) -> bool {

@@ -1,4 +1,4 @@
-//! Charts to draw, for both test programs: the ones beside this file, and every chart of the walkthroughs.
+//! Charts to draw, for both test programs: the ones beside this file, every chart of the walkthroughs, the examples.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,20 @@ pub(crate) fn walkthroughs() -> Vec<(String, Chart)> {
         }
     }
     assert!(charts.len() >= 15, "only {} charts in the walkthroughs", charts.len());
+    charts
+}
+
+/// The charts of the examples, whatever else lies beside them.
+pub(crate) fn examples() -> Vec<(String, Chart)> {
+    let examples = folder().ancestors().nth(4).unwrap().join("examples");
+    let chart = |file: &PathBuf| {
+        load(&Source::new("", fs::read_to_string(file).unwrap()), &Registry::default()).chart
+    };
+    let charts: Vec<(String, Chart)> = files(&examples, "yaml")
+        .iter()
+        .filter_map(|file| Some((format!("example_{}", stem(file)), chart(file)?)))
+        .collect();
+    assert!(charts.len() >= 4, "only {} charts in the examples", charts.len());
     charts
 }
 

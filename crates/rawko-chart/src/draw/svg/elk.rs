@@ -141,11 +141,11 @@ impl Graph<'_> {
     fn mend(&self, out: &mut Layout) {
         for (arrow, route) in self.plan.arrows.iter().zip(&mut out.routes) {
             if let Some(rect) = self.composite(arrow.from, &out.rects) {
-                attach(&mut route.points, rect);
+                attach(route, rect);
             }
             if let Some(rect) = self.composite(End::Node(arrow.to), &out.rects) {
                 route.points.reverse();
-                attach(&mut route.points, rect);
+                attach(route, rect);
                 route.points.reverse();
             }
         }
@@ -234,15 +234,17 @@ fn route(edge: &Value) -> Option<Route> {
 }
 
 /// Moves a route's beginning onto the top or bottom side of `rect` if it is beside it: by moving the vertical piece it
-/// begins with, or with a small step where that piece is all there is.
-fn attach(points: &mut Vec<Point>, rect: Rect) {
+/// begins with, or with a small step where that piece holds the label or is all there is.
+fn attach(route: &mut Route, rect: Rect) {
+    let points = &mut route.points;
     let Some(&(x, y)) = points.first() else { return };
     if x >= rect.x - 0.5 && x <= rect.right() + 0.5 {
         return;
     }
     let inside = x.clamp(rect.x + 8.0, rect.right() - 8.0);
     let run = points.iter().take_while(|p| (p.0 - x).abs() < 0.5).count();
-    if run == 2 && points.len() > 2 {
+    let labelled = route.label.is_some_and(|l| (l.center().0 - x).abs() < 1.0);
+    if run == 2 && points.len() > 2 && !labelled {
         points[0].0 = inside;
         points[1].0 = inside;
         return;
