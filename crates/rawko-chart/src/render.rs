@@ -156,7 +156,8 @@ impl<'t> Lines<'t> {
     fn point(&self, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= offset).max(1);
         let start = self.starts[line - 1];
-        let column = self.text.get(start..offset.min(self.text.len())).map_or(1, |text| text.chars().count() + 1);
+        let column =
+            self.text.get(start..offset.min(self.text.len())).map_or(1, |text| text.chars().count() + 1);
         (line, column)
     }
 }

@@ -152,8 +152,12 @@ impl Context {
         if compatible(facts.kind, found) {
             return;
         }
-        let message =
-            format!("`{}` is {}, but {} is assigned to it", key.name, type_words(facts.kind), type_words(found));
+        let message = format!(
+            "`{}` is {}, but {} is assigned to it",
+            key.name,
+            type_words(facts.kind),
+            type_words(found)
+        );
         findings.push(
             Finding::new(TYPE_MISMATCH, Severity::Error, place, message)
                 .related(facts.place, format!("declared as {} here", type_words(facts.kind)))

@@ -112,7 +112,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// Help that knows the chart, where the language's own would not do.
-    fn problem_help(&self, problem: &ExprProblem, text: &str, purpose: Use, bare_word: bool) -> Option<String> {
+    fn problem_help(
+        &self,
+        problem: &ExprProblem,
+        text: &str,
+        purpose: Use,
+        bare_word: bool,
+    ) -> Option<String> {
         match (purpose, problem.kind) {
             (Use::Guard, ExprProblemKind::UnknownName) if bare_word => {
                 let close = crate::suggest::nearest(text, self.guards.names());

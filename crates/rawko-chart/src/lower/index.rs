@@ -63,7 +63,8 @@ impl<'a> Index<'a> {
         if let Some((id, _)) = state.id {
             return id.to_owned();
         }
-        let unique = self.keys.get(state.key).is_some_and(Option::is_some) && !self.ids.contains_key(state.key);
+        let unique =
+            self.keys.get(state.key).is_some_and(Option::is_some) && !self.ids.contains_key(state.key);
         if unique { state.key.to_owned() } else { self.path(node) }
     }
 
@@ -114,6 +115,9 @@ impl<'a> Index<'a> {
     /// A dotted path of keys below a node.
     fn below(&self, node: u32, path: &str) -> Option<NodeId> {
         let step = |node: u32, key: &str| self.children.get(&(node, key)).copied();
+        if let Some(child) = step(node, path) {
+            return Some(NodeId(child));
+        }
         path.split('.').try_fold(node, step).map(NodeId)
     }
 
@@ -171,6 +175,7 @@ impl<'a> Index<'a> {
     }
 
     fn ancestors(&self, node: u32) -> Vec<u32> {
-        std::iter::successors(self.states[node as usize].parent, |node| self.states[*node as usize].parent).collect()
+        std::iter::successors(self.states[node as usize].parent, |node| self.states[*node as usize].parent)
+            .collect()
     }
 }

@@ -49,7 +49,8 @@ impl Lowering<'_> {
             ),
             Resolution::BadRange => (
                 format!("`{range}` is not a range of versions"),
-                "write a version such as `1.2.0`, or a range such as `^1.2`, `~1.2`, `1.x` or `>=1.2 <3`".to_owned(),
+                "write a version such as `1.2.0`, or a range such as `^1.2`, `~1.2`, `1.x` or `>=1.2 <3`"
+                    .to_owned(),
             ),
             Resolution::Unknown => {
                 let close = nearest(id, self.registry.charts());

@@ -105,7 +105,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn data_template(&mut self, text: &str, span: Span) -> Template {
-        let parsed = if could_be_rooted(text) || self.mentions_local(text) { self.parse(text).ok() } else { None };
+        let parsed =
+            if could_be_rooted(text) || self.mentions_local(text) { self.parse(text).ok() } else { None };
         match parsed {
             Some(ast) if language::is_rooted(&ast) || self.mentions_local(text) => {
                 if ROOTS.contains(&text.trim()) {
@@ -154,7 +155,8 @@ impl<'a> Lowering<'a> {
             && self.parse(text).is_ok_and(|ast| language::is_rooted(&ast));
         if rooted {
             let place = locate(self.text, span, text, 0..text.len());
-            let message = format!("`{}` reads like an expression, but initial values are plain data", brief(text));
+            let message =
+                format!("`{}` reads like an expression, but initial values are plain data", brief(text));
             self.report(
                 Finding::new(LOOKS_LIKE_EXPRESSION, Severity::Warning, place, message)
                     .help("start with `null` and assign it in the chart's `entry`"),
@@ -225,7 +227,9 @@ fn compose(view: View<'_>, out: &mut String) {
             out.push(']');
         }
         Data::Map { .. } => compose_map(view, out),
-        Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => out.push_str(&to_value(view).to_string()),
+        Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => {
+            out.push_str(&to_value(view).to_string())
+        }
     }
 }
 

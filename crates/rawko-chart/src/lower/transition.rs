@@ -47,9 +47,17 @@ impl<'a> Lowering<'a> {
 
     fn on(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
         if let Some(pairs) = view.pairs() {
+            blocks.transitions.reserve_exact(pairs.len());
+            blocks.transition_places.reserve_exact(pairs.len());
             for pair in pairs {
                 self.check_event(pair.key, pair.key_span);
-                self.transitions(node, Trigger::Event(pair.key.to_owned()), pair.key_span, pair.value, blocks);
+                self.transitions(
+                    node,
+                    Trigger::Event(pair.key.to_owned()),
+                    pair.key_span,
+                    pair.value,
+                    blocks,
+                );
             }
         }
         for (trigger, transition) in view.items().into_iter().flatten().filter_map(read_event_list) {
@@ -89,8 +97,10 @@ impl<'a> Lowering<'a> {
             blocks.invoke_places.push(places);
             let results =
                 [("done", invoke.on_done), ("error", invoke.on_error), ("timeout", invoke.on_timeout)];
-            let mut written: Vec<_> =
-                results.into_iter().filter_map(|(word, part)| part.map(|(span, view)| (word, span, view))).collect();
+            let mut written: Vec<_> = results
+                .into_iter()
+                .filter_map(|(word, part)| part.map(|(span, view)| (word, span, view)))
+                .collect();
             written.sort_by_key(|(_, span, _)| *span);
             for (word, span, view) in written {
                 self.transitions(node, Trigger::Event(format!("{word}.invoke.{id}")), span, view, blocks);
@@ -120,7 +130,14 @@ impl<'a> Lowering<'a> {
         let guard = def.guard.map(|view| self.guard(view));
         let (actions, action_places) = self.optional_actions(def.actions);
         let docs = self.docs(&def.docs);
-        blocks.transitions.push(TransitionSpec { trigger, guard, targets, reenter: def.reenter, actions, docs });
+        blocks.transitions.push(TransitionSpec {
+            trigger,
+            guard,
+            targets,
+            reenter: def.reenter,
+            actions,
+            docs,
+        });
         blocks.transition_places.push(TransitionPlaces {
             trigger: def.trigger,
             body: def.body,
@@ -133,7 +150,8 @@ impl<'a> Lowering<'a> {
     /// `NAME`, `foo.*` or `*`.
     fn check_event(&mut self, event: &str, span: Span) {
         let stem = event.strip_suffix(".*").unwrap_or(event);
-        let ok = event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace));
+        let ok =
+            event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace));
         if !ok {
             let message = format!("`{event}` cannot be the name of an event");
             self.report(

@@ -63,7 +63,8 @@ impl<'a, 'f> StateReader<'a, 'f> {
     ) -> Vec<StateDef<'a>> {
         let below = Below { kind, states, regions, variant: None };
         // A chart without states is still a chart to complain about.
-        root.kind = if self.kind(&below) == NodeKind::Parallel { NodeKind::Parallel } else { NodeKind::Compound };
+        root.kind =
+            if self.kind(&below) == NodeKind::Parallel { NodeKind::Parallel } else { NodeKind::Compound };
         self.states.push(root);
         self.children(0, below);
         self.states
@@ -106,8 +107,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         state.kind = self.kind(&below);
         self.check_name(key, key_span);
         self.states[parent as usize].children.push(number);
-        let misplaced = self.misplaced(&state, body);
-        self.findings.extend(misplaced);
+        self.report_misplaced(&state, body);
         self.states.push(state);
         self.children(number, below);
     }
@@ -179,12 +179,13 @@ impl<'a, 'f> StateReader<'a, 'f> {
 
     fn check_children(&mut self, parent: u32, below: &Below<'a>) {
         let state = &self.states[parent as usize];
-        let (span, words) = match state.parent {
-            Some(_) => (state.key_span, format!("`{}`", state.key)),
-            None => (state.key_span, "the chart".to_owned()),
-        };
+        if !matches!(state.kind, NodeKind::Compound | NodeKind::Parallel) {
+            return;
+        }
         let is_history = |child: &u32| matches!(self.states[*child as usize].kind, NodeKind::History(_));
         let real = state.children.iter().filter(|child| !is_history(child)).count();
+        let span = state.key_span;
+        let words = if state.parent.is_some() { format!("`{}`", state.key) } else { "the chart".to_owned() };
         match state.kind {
             NodeKind::Compound if real == 0 => {
                 let message = format!("{words} is compound but has no states");
@@ -196,7 +197,8 @@ impl<'a, 'f> StateReader<'a, 'f> {
                 let message = format!("{words} is parallel and needs at least two regions; it has {real}");
                 let finding = Finding::new(PARALLEL_NEEDS_REGIONS, severity, span, message);
                 let block = below.regions.or(below.states);
-                let finding = block.into_iter().fold(finding, |finding, block| finding.related(block.span(), ""));
+                let finding =
+                    block.into_iter().fold(finding, |finding, block| finding.related(block.span(), ""));
                 self.findings.push(finding.help("add a region, or make it `type: compound`"));
             }
             NodeKind::Atomic
@@ -233,28 +235,34 @@ impl<'a, 'f> StateReader<'a, 'f> {
     }
 
     /// Keys that mean nothing on this kind of state: most often a sign of wrong indentation.
-    fn misplaced(&self, state: &StateDef<'a>, body: View<'a>) -> Vec<Finding> {
+    fn report_misplaced(&mut self, state: &StateDef<'a>, body: View<'a>) {
         let wrong: &[&str] = match state.kind {
-            NodeKind::Atomic => {
-                &["initial", "variant", "target", "actions", "output", "onDone", "onAllDone"]
-            }
+            NodeKind::Atomic => &["initial", "variant", "target", "actions", "output", "onDone", "onAllDone"],
             NodeKind::Compound => &["variant", "target", "actions", "output", "onAllDone"],
             NodeKind::Parallel => &["initial", "variant", "target", "actions", "output"],
             NodeKind::Final => &["initial", "variant", "target", "actions", "onDone", "onAllDone"],
             NodeKind::History(_) => &[
-                "initial", "output", "onDone", "onAllDone", "on", "always", "after", "invoke", "entry", "exit", "tools",
-                "budget", "loop",
+                "initial",
+                "output",
+                "onDone",
+                "onAllDone",
+                "on",
+                "always",
+                "after",
+                "invoke",
+                "entry",
+                "exit",
+                "tools",
+                "budget",
+                "loop",
             ],
         };
-        let pairs = body.pairs().into_iter().flatten();
-        let found = pairs.filter(|pair| wrong.contains(&pair.key));
-        found
-            .map(|pair| {
-                let word = kind_word(state.kind);
-                let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);
-                Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message).help(misplaced_help(pair.key))
-            })
-            .collect()
+        for pair in body.pairs().into_iter().flatten().filter(|pair| wrong.contains(&pair.key)) {
+            let word = kind_word(state.kind);
+            let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);
+            let finding = Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message);
+            self.findings.push(finding.help(misplaced_help(pair.key)));
+        }
     }
 }
 
@@ -274,11 +282,15 @@ fn kind_word(kind: NodeKind) -> &'static str {
 
 fn misplaced_help(key: &str) -> &'static str {
     match key {
-        "target" | "actions" => "transitions stand under `on`, `always` or `after`: is the indentation right?",
+        "target" | "actions" => {
+            "transitions stand under `on`, `always` or `after`: is the indentation right?"
+        }
         "initial" => "only a state with `states` starts in one of them",
         "output" => "only a `type: final` state has a result",
         "variant" => "add `type: history`, or remove it",
-        "onDone" | "onAllDone" => "for an invoke's result, write it below `invoke`; otherwise only states with states are done",
+        "onDone" | "onAllDone" => {
+            "for an invoke's result, write it below `invoke`; otherwise only states with states are done"
+        }
         _ => "a history state only remembers: put this on the state that it stands for",
     }
 }

@@ -123,7 +123,11 @@ impl<'t> Reader<'t> {
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Stop> {
         self.last_end = span.end as usize;
         let Some((node, measure)) = self.anchors.get(&anchor).cloned() else {
-            return self.fail(span, "an alias to the value that it stands in", "a chart cannot contain itself");
+            return self.fail(
+                span,
+                "an alias to the value that it stands in",
+                "a chart cannot contain itself",
+            );
         };
         if self.builder.wants_key() {
             let Data::Str(text) = node.data else {
