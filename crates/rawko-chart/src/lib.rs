@@ -3,7 +3,10 @@
 mod check;
 pub mod codes;
 mod def;
+mod document;
+pub mod draw;
 mod finding;
+pub mod import;
 mod load;
 mod lower;
 mod lowered;
@@ -18,6 +21,7 @@ mod version;
 
 pub use check::analyse;
 pub use codes::Code;
+pub use document::{Document, DocumentData, DocumentEntry};
 pub use finding::{Finding, Severity};
 pub use load::{Loaded, load, load_bytes, lower_source, source_from_bytes};
 pub use lowered::{ActionPlaces, InvokePlaces, Lowered, NodePlaces, Places, TransitionPlaces};

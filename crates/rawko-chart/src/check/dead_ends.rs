@@ -1,7 +1,7 @@
 //! States that cannot be left and are not final. Only where the author writes final states beside them: a chart that
 //! never ends on purpose has none.
 
-use rawko_core::{NodeId, NodeKind};
+use rawko_core::NodeKind;
 
 use super::index::Index;
 use crate::codes::DEAD_END;
@@ -14,7 +14,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
             && !way_out[id.index()]
             && index.reached[id.index()]
             && index.node(id).invokes.is_empty();
-        if suspect && beside_final(index, id) {
+        if suspect && index.parent(id).is_some_and(|parent| index.has_final(parent)) {
             let path = index.path(id);
             findings.push(
                 DEAD_END
@@ -35,10 +35,4 @@ fn ways_out(index: &Index<'_>) -> Vec<bool> {
         ways.push(inherited || own);
     }
     ways
-}
-
-fn beside_final(index: &Index<'_>, id: NodeId) -> bool {
-    index
-        .parent(id)
-        .is_some_and(|parent| index.children(parent).any(|child| index.kind(child) == NodeKind::Final))
 }

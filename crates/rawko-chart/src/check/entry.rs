@@ -14,6 +14,9 @@ pub(crate) enum Entered {
     Default(NodeId),
     /// A history node was the target.
     History(NodeId),
+    /// The regions of this parallel state that no target speaks for are entered for their own sake. Not listed one by
+    /// one: many transitions into a state of many regions would take the product of both.
+    Beside(NodeId),
 }
 
 /// Visits everything that entering `targets` inside `domain` enters, down to where defaults take over.
@@ -30,37 +33,25 @@ pub(crate) fn enter(index: &Index<'_>, targets: &[NodeId], domain: NodeId, visit
                 visit(Entered::Passed(above));
             }
             if index.kind(above) == NodeKind::Parallel {
-                enter_other_regions(index, targets, above, visit);
+                visit(Entered::Beside(above));
             }
         }
     }
 }
 
-/// The regions of a parallel state that no target speaks for start over.
-fn enter_other_regions(
-    index: &Index<'_>,
-    targets: &[NodeId],
-    parallel: NodeId,
-    visit: &mut impl FnMut(Entered),
-) {
-    for region in regions_left_out(index, targets, parallel) {
-        visit(Entered::Default(region));
+/// The regions of `parallel` that hold a target; `None` when a target speaks for all of them: the parallel state itself,
+/// or a history node of it.
+pub(crate) fn spoken_for(index: &Index<'_>, targets: &[NodeId], parallel: NodeId) -> Option<Vec<NodeId>> {
+    let mut regions = Vec::new();
+    for target in targets.iter().filter(|target| index.within(**target, parallel)) {
+        let chain = std::iter::once(*target).chain(index.ancestors(*target));
+        let region = chain.take_while(|node| *node != parallel).last()?;
+        if matches!(index.kind(region), NodeKind::History(_)) {
+            return None;
+        }
+        if !regions.contains(&region) {
+            regions.push(region);
+        }
     }
-}
-
-/// The regions of `parallel` that hold none of the targets. A history node of the parallel speaks for all of them.
-pub(crate) fn regions_left_out<'i>(
-    index: &'i Index<'_>,
-    targets: &'i [NodeId],
-    parallel: NodeId,
-) -> impl Iterator<Item = NodeId> + 'i {
-    let speaks_for_all = |target: &NodeId| {
-        *target == parallel
-            || (index.parent(*target) == Some(parallel)
-                && matches!(index.kind(*target), NodeKind::History(_)))
-    };
-    let covered = targets.iter().any(speaks_for_all);
-    index
-        .regions(parallel)
-        .filter(move |region| !covered && !targets.iter().any(|target| index.within(*target, *region)))
+    Some(regions)
 }

@@ -9,6 +9,7 @@
 //! one with all ways gives those that depend on guards.
 
 use rawko_core::{NodeId, NodeKind};
+use rustc_hash::FxHashSet;
 
 use super::actions::{Assigned, Doings};
 use super::cycles::{Successors, components, cycle_through};
@@ -17,6 +18,13 @@ use super::guards;
 use super::index::{Edge, Index};
 use crate::codes::{EVENTLESS_CYCLE, GUARDED_EVENTLESS_CYCLE};
 use crate::finding::Finding;
+
+/// In parallel states of more regions than this, only the targets' own are followed: the graph stays linear, and the
+/// bound at run time covers the rest.
+const REGIONS_MAX: usize = 64;
+/// How many cycles with guards are looked into, and how many states of a cycle are named.
+const GUARDED_MAX: usize = 100;
+const ROUTE_MAX: usize = 8;
 
 /// Which ways to follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,8 +133,17 @@ impl Eventless<'_, '_> {
     fn enter_targets(&self, targets: &[NodeId], domain: NodeId, next: &mut Vec<u32>) {
         entry::enter(self.index, targets, domain, &mut |entered| match entered {
             Entered::Default(id) => next.push(self.enter(id)),
+            Entered::Beside(parallel) => self.enter_beside(parallel, targets, next),
             Entered::Passed(_) | Entered::History(_) => {}
         });
+    }
+
+    fn enter_beside(&self, parallel: NodeId, targets: &[NodeId], next: &mut Vec<u32>) {
+        let few = self.index.regions_count(parallel) <= REGIONS_MAX;
+        if let Some(spoken_for) = entry::spoken_for(self.index, targets, parallel).filter(|_| few) {
+            let others = self.index.regions(parallel).filter(|region| !spoken_for.contains(region));
+            next.extend(others.map(|region| self.enter(region)));
+        }
     }
 
     fn has_always_below(&self, id: NodeId) -> bool {
@@ -147,8 +164,13 @@ impl Eventless<'_, '_> {
         if self.always.iter().all(|edge| edge.unguarded) {
             return;
         }
+        let mut left = GUARDED_MAX;
         self.each_cycle(Ways::Possible, |cycle| {
-            if !cycle.iter().any(|number| reported[*number]) && self.nothing_changes(doings, cycle) {
+            left = left.saturating_sub(1);
+            if left > 0
+                && !cycle.iter().any(|number| reported[*number])
+                && self.nothing_changes(doings, cycle)
+            {
                 findings.push(self.guarded(cycle));
             }
         });
@@ -159,7 +181,7 @@ impl Eventless<'_, '_> {
         let graph = self.graph(ways);
         let component = components(&graph);
         let first_take = self.take(0);
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         for number in 0..self.always.len() as u32 {
             let vertex = self.take(number);
             let Some(found) = component[vertex as usize] else { continue };
@@ -189,11 +211,10 @@ impl Eventless<'_, '_> {
         else {
             return false;
         };
+        let taken: FxHashSet<(NodeId, usize)> =
+            cycle.iter().map(|number| self.always[*number]).map(|edge| (edge.source, edge.number)).collect();
         let on_the_way = |assigned: &&Assigned| match assigned.transition {
-            Some(number) => cycle
-                .iter()
-                .map(|taken| self.always[*taken])
-                .any(|edge| (edge.source, edge.number) == (assigned.node, number)),
+            Some(number) => taken.contains(&(assigned.node, number)),
             None => self.index.within(assigned.node, top),
         };
         !doings.assigned.iter().filter(on_the_way).any(|assigned| reads.contains(&assigned.slot))
@@ -205,6 +226,9 @@ impl Eventless<'_, '_> {
             .map(|number| format!("`{}`", self.index.path(self.always[*number].source)))
             .collect();
         names.dedup();
+        if names.len() > ROUTE_MAX {
+            names.splice(ROUTE_MAX / 2..names.len() - ROUTE_MAX / 2, ["…".to_owned()]);
+        }
         names.extend(names.first().cloned());
         names.join(" → ")
     }

@@ -10,6 +10,11 @@ use super::regions;
 use crate::codes::{EVENT_NEVER_HANDLED, EVENT_NEVER_SENT};
 use crate::finding::Finding;
 
+/// Comparing takes the product of two lengths.
+const NAME_MAX: usize = 64;
+/// Looking for a similar name takes all names; a file with more mistakes than this is not helped by it.
+const SUGGESTIONS_MAX: usize = 20;
+
 pub(crate) fn analyse(index: &Index<'_>, doings: &Doings<'_>, findings: &mut Vec<Finding>) {
     completions(index, findings);
     if !doings.raised.is_empty() {
@@ -21,7 +26,7 @@ pub(crate) fn analyse(index: &Index<'_>, doings: &Doings<'_>, findings: &mut Vec
 
 /// `done.state.x`, `done.invoke.x`, `error.invoke.x` and `timeout.invoke.x`: something must be called `x`.
 fn completions(index: &Index<'_>, findings: &mut Vec<Finding>) {
-    let mut names: Option<Names<'_>> = None;
+    let mut known: Option<Known<'_>> = None;
     for edge in &index.edges {
         let Some(event) = edge.event().filter(|event| is_internal(event) && !event.ends_with('*')) else {
             continue;
@@ -29,8 +34,8 @@ fn completions(index: &Index<'_>, findings: &mut Vec<Finding>) {
         if !index.reached[edge.source.index()] {
             continue;
         }
-        let names = names.get_or_insert_with(|| Names::new(index));
-        if let Some((why, help)) = impossible(index, names, edge, event) {
+        let known = known.get_or_insert_with(|| Known::new(index));
+        if let Some((why, help)) = impossible(index, known, edge, event) {
             let message = format!("`{event}` never occurs: {why}");
             let finding = EVENT_NEVER_SENT.at(index.trigger_span(edge), message).label("waits in vain");
             findings.push(match help {
@@ -45,44 +50,54 @@ fn is_internal(event: &str) -> bool {
     ["done.", "error.", "timeout.invoke."].iter().any(|prefix| event.starts_with(prefix))
 }
 
-/// States by the name in their done event, and the states that invoke something by its id.
-struct Names<'a> {
-    states: FxHashMap<&'a str, NodeId>,
+/// What is looked up again and again.
+struct Known<'a> {
+    /// The states that invoke something, by its id and in document order.
     invokes: FxHashMap<&'a str, Vec<NodeId>>,
+    /// Whether a parallel state that cannot complete is left some other way.
+    left: FxHashMap<NodeId, bool>,
+    suggestions_left: usize,
 }
 
-impl<'a> Names<'a> {
+impl<'a> Known<'a> {
     fn new(index: &Index<'a>) -> Self {
-        let states = index.ids().map(|id| (index.name(id), id)).collect();
         let mut invokes: FxHashMap<&str, Vec<NodeId>> = FxHashMap::default();
         for (node, _, invoke) in index.invokes() {
             invokes.entry(&invoke.id).or_default().push(node);
         }
-        Names { states, invokes }
+        Known { invokes, left: FxHashMap::default(), suggestions_left: SUGGESTIONS_MAX }
+    }
+
+    fn did_you_mean<'s>(&mut self, name: &str, known: impl Iterator<Item = &'s str>) -> Option<String> {
+        self.suggestions_left = self.suggestions_left.checked_sub(1)?;
+        closest(name, known).map(|known| format!("did you mean `{known}`?"))
     }
 }
 
 type Reason = (String, Option<String>);
 
-fn impossible(index: &Index<'_>, names: &Names<'_>, edge: &Edge<'_>, event: &str) -> Option<Reason> {
+fn impossible(index: &Index<'_>, known: &mut Known<'_>, edge: &Edge<'_>, event: &str) -> Option<Reason> {
     if let Some(name) = event.strip_prefix("done.state.") {
-        return match names.states.get(name) {
-            Some(id) => never_done(index, *id),
-            None => Some((format!("no state is called `{name}`"), did_you_mean(name, names.states.keys()))),
-        };
+        if let Some(id) = index.names().get(name) {
+            return never_done(index, known, *id);
+        }
+        let help = known.did_you_mean(name, index.names().keys().copied());
+        return Some((format!("no state is called `{name}`"), help));
     }
-    let invoke = ["done.invoke.", "error.invoke.", "timeout.invoke."];
-    match invoke.into_iter().find_map(|prefix| event.strip_prefix(prefix)) {
-        Some(id) => match names.invokes.get(id) {
-            Some(nodes) => never_running(index, edge.source, id, nodes),
-            None => Some((format!("no invoke has the id `{id}`"), did_you_mean(id, names.invokes.keys()))),
-        },
-        None => misspelt_error(event),
+    let prefixes = ["done.invoke.", "error.invoke.", "timeout.invoke."];
+    let Some(id) = prefixes.into_iter().find_map(|prefix| event.strip_prefix(prefix)) else {
+        return misspelt_error(event);
+    };
+    if let Some(nodes) = known.invokes.get(id) {
+        return never_running(index, edge.source, id, nodes);
     }
+    let ids: Vec<&str> = known.invokes.keys().copied().collect();
+    let help = known.did_you_mean(id, ids.into_iter());
+    Some((format!("no invoke has the id `{id}`"), help))
 }
 
 /// Why a state that exists is never done. What another finding already says is left to it.
-fn never_done(index: &Index<'_>, id: NodeId) -> Option<Reason> {
+fn never_done(index: &Index<'_>, known: &mut Known<'_>, id: NodeId) -> Option<Reason> {
     if index.completes[id.index()] || !index.reached[id.index()] {
         return None;
     }
@@ -91,11 +106,13 @@ fn never_done(index: &Index<'_>, id: NodeId) -> Option<Reason> {
         NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => {
             Some((format!("`{path}` has no states that could complete it"), None))
         }
-        NodeKind::Compound => (!has_final(index, id)).then(|| {
+        NodeKind::Compound => (!index.has_final(id)).then(|| {
             (format!("`{path}` has no final state"), Some(format!("give `{path}` a state of `type: final`")))
         }),
-        NodeKind::Parallel if !regions::is_left(index, id) => None,
         NodeKind::Parallel => {
+            if !*known.left.entry(id).or_insert_with(|| regions::is_left(index, id)) {
+                return None;
+            }
             let region = index.regions(id).find(|region| !index.completes[region.index()])?;
             let region = index.path(region);
             let help = format!("give `{region}` a state of `type: final`");
@@ -104,13 +121,9 @@ fn never_done(index: &Index<'_>, id: NodeId) -> Option<Reason> {
     }
 }
 
-fn has_final(index: &Index<'_>, id: NodeId) -> bool {
-    index.children(id).any(|child| index.kind(child) == NodeKind::Final)
-}
-
 /// An invoke stops with its state, so a state that is never active beside it hears nothing of it.
 fn never_running(index: &Index<'_>, listener: NodeId, id: &str, nodes: &[NodeId]) -> Option<Reason> {
-    if nodes.iter().any(|node| index.coexist(*node, listener)) {
+    if any_beside(index, listener, nodes) {
         return None;
     }
     let (invoking, listener) = (index.path(*nodes.first()?), index.path(listener));
@@ -118,22 +131,32 @@ fn never_running(index: &Index<'_>, listener: NodeId, id: &str, nodes: &[NodeId]
     Some((format!("invoke `{id}` of `{invoking}` has stopped when `{listener}` is active"), Some(help)))
 }
 
+/// Whether one of `nodes`, in document order, can be active together with `listener`.
+fn any_beside(index: &Index<'_>, listener: NodeId, nodes: &[NodeId]) -> bool {
+    let any_in = |first: NodeId, last: NodeId| {
+        let start = nodes.partition_point(|node| *node < first);
+        nodes.get(start).is_some_and(|node| *node <= last)
+    };
+    any_in(listener, index.last(listener))
+        || index.ancestors(listener).any(|above| {
+            any_in(above, above)
+                || (index.kind(above) == NodeKind::Parallel && any_in(above, index.last(above)))
+        })
+}
+
 /// Anyone may send `error.something`, but hardly `error.exection`.
 fn misspelt_error(event: &str) -> Option<Reason> {
     ["error.execution", "error.communication", "error.invoke", "done.state", "done.invoke"]
         .into_iter()
-        .filter(|known| *known != event)
+        .filter(|known| *known != event && event.len() <= NAME_MAX)
         .find(|known| strsim::damerau_levenshtein(known, event) <= 2)
         .map(|known| (format!("the event is called `{known}`"), Some(format!("did you mean `{known}`?"))))
-}
-
-fn did_you_mean<'s>(name: &str, known: impl Iterator<Item = &'s &'s str>) -> Option<String> {
-    closest(name, known.copied()).map(|known| format!("did you mean `{known}`?"))
 }
 
 /// The most similar name, if it is similar enough to be a slip; ties go to the first in the alphabet.
 fn closest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s str> {
     known
+        .filter(|known| known.len().abs_diff(name.len()) <= 2.max(name.len() / 4) && known.len() <= NAME_MAX)
         .map(|known| (strsim::damerau_levenshtein(known, name), known))
         .filter(|(distance, known)| *distance <= 2.max(name.len() / 4) && *distance < known.len())
         .min()
@@ -165,6 +188,13 @@ impl<'i, 'a> Handled<'i, 'a> {
         handled.patterns.sort_unstable();
         handled.patterns.dedup();
         handled
+    }
+
+    /// A handled event whose name is a slip away.
+    fn similar(&self, event: &str) -> Option<&'i str> {
+        let folded = fold(event);
+        let same = self.exact.keys().copied().filter(|name| fold(name) == folded).min();
+        same.or_else(|| closest(event, self.exact.keys().copied()))
     }
 
     fn handles(&self, event: &str) -> bool {
@@ -221,6 +251,7 @@ fn never_handled(
     findings: &mut Vec<Finding>,
 ) {
     let mut seen: FxHashSet<&str> = FxHashSet::default();
+    let mut suggestions_left = SUGGESTIONS_MAX;
     for raised in &doings.raised {
         if handled.handles(raised.event) || !seen.insert(raised.event) {
             continue;
@@ -228,10 +259,9 @@ fn never_handled(
         let mut finding = EVENT_NEVER_HANDLED
             .at(raised.span, format!("nothing handles `{}`", raised.event))
             .label(sent_here(raised.how));
-        let mut names: Vec<&str> = handled.exact.keys().copied().collect();
-        names.sort_unstable();
-        let similar = names.iter().copied().find(|name| fold(name) == fold(raised.event));
-        finding = match similar.or_else(|| closest(raised.event, names.iter().copied())) {
+        suggestions_left = suggestions_left.saturating_sub(1);
+        let similar = if suggestions_left > 0 { handled.similar(raised.event) } else { None };
+        finding = match similar {
             Some(name) => finding
                 .related(index.trigger_span(handled.exact[name]), "did you mean this one?")
                 .help(format!("did you mean `{name}`?")),

@@ -9,6 +9,9 @@ use super::words;
 use crate::codes::GUARD_ALWAYS_FALSE;
 use crate::finding::Finding;
 
+/// Each claim is weighed against each: more than this is no guard that a person wrote.
+const CLAIMS_MAX: usize = 64;
+
 pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     for edge in &index.edges {
         if let Some(guard) = &edge.spec.guard
@@ -106,6 +109,7 @@ fn last_name<'s>(index: &'s Index<'_>, subject: &'s Subject) -> &'s str {
 
 /// Whether no data can make all claims true. Each subject's claims are weighed against each other.
 fn contradict(claims: &[Claim]) -> bool {
+    let claims = &claims[..claims.len().min(CLAIMS_MAX)];
     claims.iter().enumerate().any(|(number, claim)| {
         against_itself(claim) || claims[..number].iter().any(|other| exclude(claim, other))
     })

@@ -1,7 +1,10 @@
 //! `Index`: what every analysis asks of a chart, computed once: subtree ranges, depths, a flat list of transitions with
 //! their domains, and which states can be entered and completed. Nothing here is worse than linear in chart × depth.
 
+use std::cell::OnceCell;
+
 use rawko_core::{Delay, InvokeSpec, NodeId, NodeKind, NodeSpec, TransitionSpec, Trigger};
+use rustc_hash::FxHashMap;
 
 use super::strays::Strays;
 use super::{guards, reach};
@@ -14,6 +17,10 @@ pub(crate) struct Index<'a> {
     /// The last descendant of each node in preorder; itself for a leaf.
     last: Vec<u32>,
     depth: Vec<u32>,
+    /// How many children a node has, history nodes aside.
+    regions_count: Vec<u32>,
+    has_final: Vec<bool>,
+    names: OnceCell<FxHashMap<&'a str, NodeId>>,
     /// All transitions, in document order.
     pub(crate) edges: Vec<Edge<'a>>,
     /// Where each node's transitions begin in `edges`; one longer than `nodes`.
@@ -67,15 +74,27 @@ impl<'a> Index<'a> {
             nodes,
             last: last_descendants(nodes),
             depth: depths(nodes),
+            regions_count: vec![0; nodes.len()],
+            has_final: vec![false; nodes.len()],
+            names: OnceCell::new(),
             edges: Vec::with_capacity(nodes.iter().map(|node| node.transitions.len()).sum()),
             first_edge: Vec::with_capacity(nodes.len() + 1),
             reached: Vec::new(),
             completes: Vec::new(),
         };
+        index.count_children();
         index.list_edges();
         index.reached = reach::reached(&index, strays);
         index.completes = reach::completes(&index);
         index
+    }
+
+    fn count_children(&mut self) {
+        for node in self.nodes {
+            let Some(parent) = node.parent else { continue };
+            self.regions_count[parent.index()] += u32::from(!matches!(node.kind, NodeKind::History(_)));
+            self.has_final[parent.index()] |= node.kind == NodeKind::Final;
+        }
     }
 
     fn list_edges(&mut self) {
@@ -145,6 +164,20 @@ impl<'a> Index<'a> {
     /// The children of a parallel state that are active together.
     pub(crate) fn regions(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.children(id).filter(|child| !matches!(self.kind(*child), NodeKind::History(_)))
+    }
+
+    pub(crate) fn regions_count(&self, id: NodeId) -> usize {
+        self.regions_count[id.index()] as usize
+    }
+
+    /// Whether one of the children is final.
+    pub(crate) fn has_final(&self, id: NodeId) -> bool {
+        self.has_final[id.index()]
+    }
+
+    /// The states by the name in their done event.
+    pub(crate) fn names(&self) -> &FxHashMap<&'a str, NodeId> {
+        self.names.get_or_init(|| self.ids().map(|id| (self.name(id), id)).collect())
     }
 
     /// The enclosing states, innermost first.

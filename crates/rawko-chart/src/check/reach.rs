@@ -3,6 +3,8 @@
 
 use rawko_core::{HistoryVariant, NodeId, NodeKind};
 
+use rustc_hash::FxHashMap;
+
 use super::entry::{self, Entered};
 use super::index::Index;
 use super::strays::Strays;
@@ -16,6 +18,7 @@ pub(crate) fn reached(index: &Index<'_>, strays: &Strays<'_>) -> Vec<bool> {
         active: vec![false; size],
         by_default: vec![false; size],
         restarts_children: vec![false; size],
+        unopened: FxHashMap::default(),
         tasks: vec![Entered::Default(NodeId::ROOT)],
     };
     search.enter(&strays.meant(index), NodeId::ROOT);
@@ -24,6 +27,8 @@ pub(crate) fn reached(index: &Index<'_>, strays: &Strays<'_>) -> Vec<bool> {
             Entered::Passed(node) => search.activate(node),
             Entered::Default(node) => search.start(node),
             Entered::History(node) => search.restore(node),
+            // Never put off: it needs the targets.
+            Entered::Beside(_) => {}
         }
     }
     search.active
@@ -35,6 +40,8 @@ struct Search<'i, 'a> {
     by_default: Vec<bool>,
     /// A shallow history of this state is used: whichever child it recorded starts over.
     restarts_children: Vec<bool>,
+    /// The regions of each parallel state seen so far that were always spoken for.
+    unopened: FxHashMap<NodeId, Vec<NodeId>>,
     tasks: Vec<Entered>,
 }
 
@@ -105,8 +112,30 @@ impl Search<'_, '_> {
     }
 
     fn enter(&mut self, targets: &[NodeId], domain: NodeId) {
+        entry::enter(self.index, targets, domain, &mut |entered| match entered {
+            Entered::Beside(parallel) => self.open_beside(parallel, targets),
+            Entered::Passed(_) | Entered::Default(_) | Entered::History(_) => self.tasks.push(entered),
+        });
+    }
+
+    /// Starts the regions that no target speaks for. After the first time only those left out then can be new.
+    fn open_beside(&mut self, parallel: NodeId, targets: &[NodeId]) {
+        let Some(spoken_for) = entry::spoken_for(self.index, targets, parallel) else { return };
         let tasks = &mut self.tasks;
-        entry::enter(self.index, targets, domain, &mut |entered| tasks.push(entered));
+        match self.unopened.get_mut(&parallel) {
+            Some(unopened) => unopened.retain(|region| {
+                let stays = spoken_for.contains(region);
+                if !stays {
+                    tasks.push(Entered::Default(*region));
+                }
+                stays
+            }),
+            None => {
+                let others = self.index.regions(parallel).filter(|region| !spoken_for.contains(region));
+                tasks.extend(others.map(Entered::Default));
+                self.unopened.insert(parallel, spoken_for);
+            }
+        }
     }
 }
 

@@ -7,6 +7,9 @@ use super::index::{Edge, Index};
 use crate::codes::REGION_WITHOUT_FINAL;
 use crate::finding::Finding;
 
+/// A state with more transitions than this is taken to leave what it encloses by one of them.
+const EDGES_MAX: usize = 64;
+
 pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     for parallel in index.ids() {
         let incomplete = index.kind(parallel) == NodeKind::Parallel && !index.completes[parallel.index()];
@@ -31,18 +34,21 @@ pub(crate) fn is_left(index: &Index<'_>, parallel: NodeId) -> bool {
                 && can_occur(index, edge)
     };
     index.edges_within(parallel).iter().any(leaves)
-        || index.ancestors(parallel).any(|above| index.edges_of(above).iter().any(leaves))
+        || index.ancestors(parallel).any(|above| {
+            let edges = index.edges_of(above);
+            edges.iter().take(EDGES_MAX).any(leaves) || edges.len() > EDGES_MAX
+        })
 }
 
 /// The completion of a state that cannot complete is no way out.
 fn can_occur(index: &Index<'_>, edge: &Edge<'_>) -> bool {
     let Some(name) = edge.event().and_then(|event| event.strip_prefix("done.state.")) else { return true };
-    index.ids().any(|id| index.node(id).name == name && index.completes[id.index()])
+    index.names().get(name).is_some_and(|id| index.completes[id.index()])
 }
 
 fn finding(index: &Index<'_>, parallel: NodeId, region: NodeId) -> Finding {
     let (region_path, parallel_path) = (index.path(region), index.path(parallel));
-    let has_final = index.children(region).any(|child| index.kind(child) == NodeKind::Final);
+    let has_final = index.has_final(region);
     let (what, label) = if has_final {
         ("no final state that can be reached", "its final state is unreachable")
     } else {

@@ -3,26 +3,41 @@
 
 use rawko_core::{NodeId, NodeKind};
 
-use super::entry::regions_left_out;
+use super::entry::spoken_for;
 use super::index::{Edge, Index};
 use crate::codes::RESETS_SIBLING_REGIONS;
 use crate::finding::Finding;
+
+/// How many regions a message names.
+const NAMED_MAX: usize = 3;
 
 pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     for edge in &index.edges {
         let Some(parallel) = edge.domain.filter(|domain| index.kind(*domain) == NodeKind::Parallel) else {
             continue;
         };
-        let restarted: Vec<NodeId> = regions_left_out(index, edge.targets(), parallel).collect();
-        if !restarted.is_empty() {
-            findings.push(finding(index, edge, parallel, &restarted));
+        let Some(spoken_for) = spoken_for(index, edge.targets(), parallel) else { continue };
+        let count = index.regions_count(parallel) - spoken_for.len();
+        if count > 0 && !edge.is_stray() {
+            let others = index.regions(parallel).filter(|region| !spoken_for.contains(region));
+            let named: Vec<NodeId> = others.take(NAMED_MAX).collect();
+            findings.push(finding(index, edge, parallel, &named, count));
         }
     }
 }
 
-fn finding(index: &Index<'_>, edge: &Edge<'_>, parallel: NodeId, restarted: &[NodeId]) -> Finding {
-    let regions = list(restarted.iter().map(|region| index.node(*region).key.as_str()));
-    let (word, verb) = if restarted.len() == 1 { ("region", "starts") } else { ("regions", "start") };
+fn finding(
+    index: &Index<'_>,
+    edge: &Edge<'_>,
+    parallel: NodeId,
+    restarted: &[NodeId],
+    count: usize,
+) -> Finding {
+    let mut regions = list(restarted.iter().map(|region| index.node(*region).key.as_str()));
+    if count > restarted.len() {
+        regions += &format!(" and {} more", count - restarted.len());
+    }
+    let (word, verb) = if count == 1 { ("region", "starts") } else { ("regions", "start") };
     let mut finding = RESETS_SIBLING_REGIONS
         .at(
             index.target_span(edge),
@@ -37,7 +52,7 @@ fn finding(index: &Index<'_>, edge: &Edge<'_>, parallel: NodeId, restarted: &[No
     if edge.source == parallel {
         finding.label = "enters one region anew, and with it all of them".to_owned();
     }
-    for region in restarted.iter().filter(|region| !index.within(edge.source, **region)).take(3) {
+    for region in restarted.iter().filter(|region| !index.within(edge.source, **region)) {
         finding = finding.related(index.key_span(*region), "starts over");
     }
     finding.help(

@@ -8,6 +8,9 @@ use super::index::{Edge, Index};
 use crate::codes::WILDCARD_SWALLOWS_COMPLETION;
 use crate::finding::Finding;
 
+/// How many completions of one enclosing state are looked at for each `*`.
+const WAITING_MAX: usize = 64;
+
 /// A transition that waits for a completion or a failure.
 struct Waiting<'i, 'a> {
     edge: &'i Edge<'a>,
@@ -39,7 +42,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn waiting_by_node<'i, 'a>(index: &'i Index<'a>) -> FxHashMap<NodeId, Vec<Waiting<'i, 'a>>> {
-    let states: FxHashMap<&str, NodeId> = index.ids().map(|id| (index.node(id).name.as_str(), id)).collect();
+    let states = index.names();
     let invokes: FxHashMap<&str, NodeId> =
         index.invokes().map(|(node, _, invoke)| (&*invoke.id, node)).collect();
     let mut waiting: FxHashMap<NodeId, Vec<Waiting<'_, '_>>> = FxHashMap::default();
@@ -72,7 +75,7 @@ fn find_swallowed<'w, 'i, 'a>(
         if beside_others && star.domain.is_none() {
             return None;
         }
-        let found = waiting.get(&above).into_iter().flatten().find(|waiting| {
+        let found = waiting.get(&above).into_iter().flatten().take(WAITING_MAX).find(|waiting| {
             hears(index, star.source, waiting.what) && !answers(index, star.source, waiting.event)
         });
         if found.is_some() {

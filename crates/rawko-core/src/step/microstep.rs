@@ -4,12 +4,13 @@ use smallvec::SmallVec;
 
 use super::StepError;
 use super::run::Run;
-use super::select::{Entries, Selection};
+use super::select::{Entries, Selected, Selection};
 use super::trace::TraceEntry;
 use crate::blueprint::{HistoryVariant, NodeKind};
+use crate::entry_set::EntrySet;
 use crate::ids::NodeId;
 use crate::snapshot::Status;
-use crate::tables::Entry;
+use crate::tables::{Entry, Route};
 
 type Nodes = SmallVec<[NodeId; 16]>;
 
@@ -136,16 +137,26 @@ impl Run<'_> {
             return;
         }
         let mut entries: SmallVec<[Entry; 16]> = SmallVec::new();
-        for selected in selection {
+        for selected in &selection {
             match selected.entries {
                 Entries::Fixed(range) => entries.extend_from_slice(&tables.entries[range.usize()]),
-                Entries::Now(now) => entries.extend(now),
+                Entries::ByHistory => entries.extend(self.entries_by_history(selected)),
             }
         }
         entries.sort_unstable_by_key(|entry| entry.node);
         for entry in entries {
             self.enter(entry);
         }
+    }
+
+    fn entries_by_history(&self, selected: &Selected) -> Vec<Entry> {
+        let tables = self.tables();
+        let (Route::ByHistory { targets }, Some(domain)) =
+            (&tables.transition(selected.id).route, selected.domain)
+        else {
+            return Vec::new();
+        };
+        EntrySet::new(tables, &self.snapshot.more).enter(targets, domain).0
     }
 
     /// Enters one node: entry actions, those of its initial, those of a history's default, then its timers.

@@ -9,7 +9,7 @@ use super::run::Run;
 use super::trace::{Outcome, Refusal, TraceEntry};
 use crate::compile;
 use crate::ids::{NodeId, TransitionId};
-use crate::tables::{Entry, Range, Route};
+use crate::tables::{Range, Route};
 
 /// A transition that will fire, with what it leaves and enters.
 #[derive(Clone, Debug)]
@@ -24,8 +24,8 @@ pub(super) struct Selected {
 #[derive(Clone, Debug)]
 pub(super) enum Entries {
     Fixed(Range),
-    /// Worked out now, because history has a say.
-    Now(Vec<Entry>),
+    /// Worked out after the exits, because history has a say and may be recorded by this very transition.
+    ByHistory,
 }
 
 pub(super) type Selection = SmallVec<[Selected; 4]>;
@@ -162,8 +162,8 @@ impl Run<'_> {
             Route::Targetless => (None, Entries::Fixed(Range::default())),
             Route::Fixed { domain, entries } => (Some(*domain), Entries::Fixed(*entries)),
             Route::ByHistory { targets } => {
-                let (domain, entries, _) = compile::route(tables, transition, targets, &self.snapshot.more);
-                (Some(domain), Entries::Now(entries))
+                let domain = compile::domain_by_history(tables, transition, targets, &self.snapshot.more);
+                (Some(domain), Entries::ByHistory)
             }
         };
         // A node without anything active below it (an atomic source that targets itself) leaves nothing.
