@@ -1,20 +1,20 @@
 //! The charts as text, built in so that a measured process reads no file, and the event stream of W5.
 
-pub(crate) const W1: &str = include_str!("../../charts/w1.json");
-pub(crate) const W2: &str = include_str!("../../charts/w2.json");
-pub(crate) const W3: &str = include_str!("../../charts/w3.json");
-pub(crate) const W4: &str = include_str!("../../charts/w4.json");
-pub(crate) const W5: &str = include_str!("../../charts/w5.json");
+pub const W1: &str = include_str!("../../charts/w1.json");
+pub const W2: &str = include_str!("../../charts/w2.json");
+pub const W3: &str = include_str!("../../charts/w3.json");
+pub const W4: &str = include_str!("../../charts/w4.json");
+pub const W5: &str = include_str!("../../charts/w5.json");
 
 /// The two events of W5.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Move {
+pub enum Move {
     Next,
     Jump,
 }
 
 /// The events that every peer sends in W5: the top bit of a linear congruential generator.
-pub(crate) fn w5_moves(n: u64) -> impl Iterator<Item = Move> {
+pub fn w5_moves(n: u64) -> impl Iterator<Item = Move> {
     let mut x: u32 = 42;
     (0..n).map(move |_| {
         x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -23,7 +23,7 @@ pub(crate) fn w5_moves(n: u64) -> impl Iterator<Item = Move> {
 }
 
 /// Where those events lead, worked out without any chart.
-pub(crate) fn w5_end(n: u64) -> String {
+pub fn w5_end(n: u64) -> String {
     let end = w5_moves(n).fold(0, |state, step| match step {
         Move::Next => (state + 1) % 1000,
         Move::Jump => (state * 7 + 3) % 1000,

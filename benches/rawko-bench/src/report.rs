@@ -11,12 +11,12 @@ use serde_json::json;
 
 /// Wall clock and this process's CPU time for the same stretch of work.
 #[derive(Clone, Copy)]
-pub(crate) struct Spent {
-    pub(crate) wall: Duration,
-    pub(crate) cpu: Duration,
+pub struct Spent {
+    pub wall: Duration,
+    pub cpu: Duration,
 }
 
-pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (Spent, T) {
+pub fn timed<T>(work: impl FnOnce() -> T) -> (Spent, T) {
     let (cpu, wall) = (cpu_time(), Instant::now());
     let result = work();
     (Spent { wall: wall.elapsed(), cpu: cpu_time().saturating_sub(cpu) }, result)
@@ -28,35 +28,28 @@ fn cpu_time() -> Duration {
 }
 
 /// One peer's results for one workload, printed as they come.
-pub(crate) struct Report {
+pub struct Report {
     peer: &'static str,
     workload: String,
 }
 
 impl Report {
-    pub(crate) fn new(peer: &'static str, workload: &str) -> Self {
+    pub fn new(peer: &'static str, workload: &str) -> Self {
         Self { peer, workload: workload.to_uppercase() }
     }
 
-    pub(crate) fn ns_per_event(&self, spent: Spent, n: u64) -> Result<()> {
+    pub fn ns_per_event(&self, spent: Spent, n: u64) -> Result<()> {
         self.each("ns_per_event", "ns", 1.0, spent, n)
     }
 
     /// The time of one of `n` equal pieces of work, in a unit that holds `ns_per_unit` nanoseconds.
-    pub(crate) fn each(
-        &self,
-        metric: &str,
-        unit: &str,
-        ns_per_unit: f64,
-        spent: Spent,
-        n: u64,
-    ) -> Result<()> {
+    pub fn each(&self, metric: &str, unit: &str, ns_per_unit: f64, spent: Spent, n: u64) -> Result<()> {
         let each = |time: Duration| time.as_nanos() as f64 / n as f64 / ns_per_unit;
         self.line(metric, each(spent.wall), Some(each(spent.cpu)), unit, n)
     }
 
     /// A number that is not a time.
-    pub(crate) fn amount(&self, metric: &str, value: f64, unit: &str, n: u64) -> Result<()> {
+    pub fn amount(&self, metric: &str, value: f64, unit: &str, n: u64) -> Result<()> {
         self.line(metric, value, None, unit, n)
     }
 
@@ -68,14 +61,14 @@ impl Report {
     }
 
     /// What must hold afterwards: a fast wrong answer is no answer.
-    pub(crate) fn check<T: PartialEq + Debug>(&self, what: &str, got: T, want: T) -> Result<()> {
+    pub fn check<T: PartialEq + Debug>(&self, what: &str, got: T, want: T) -> Result<()> {
         ensure!(got == want, "{} {}: {what} is {got:?}, must be {want:?}", self.peer, self.workload);
         Ok(())
     }
 }
 
 /// What the kernel says this process holds in memory now.
-pub(crate) fn resident_bytes() -> Result<f64> {
+pub fn resident_bytes() -> Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS here")?;
     let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;

@@ -12,6 +12,7 @@ use crate::chart::{Chart, NodeInfo, TransitionInfo};
 use crate::duration;
 use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
 use crate::ids::{NodeId, TransitionId};
+use crate::plain;
 use crate::tables::{Events, Handler, Node, Range, Route, Tables, Timer, Transition};
 
 /// Why a blueprint is no chart. A reader reports these as findings of its own before it gets here; what is left are
@@ -52,6 +53,7 @@ impl Chart {
         tables.events.seal();
         check_history(&tables, &paths)?;
         fix_routes(&mut tables);
+        plain::mark(&mut tables);
         Ok(Chart {
             id: blueprint.id.into(),
             version: blueprint.version.into(),
@@ -308,8 +310,12 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, children: &[Vec<Node
     tables.nodes.push(Node {
         parent: spec.parent,
         kind: spec.kind,
+        next_handling: nearest(tables, id, spec.parent, !handlers.is_empty(), |node| node.next_handling),
+        next_eventless: nearest(tables, id, spec.parent, !always.is_empty(), |node| node.next_eventless),
         handlers,
         always,
+        has_plain: false,
+        nearest_busy: None,
         has_timers: !timers.is_empty(),
         invokes,
         // History nodes are told apart below, once all kinds are known.
@@ -323,6 +329,17 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, children: &[Vec<Node
         output: spec.output,
         done_event: format!("done.state.{}", spec.name).into(),
     });
+}
+
+/// The node itself if it has what is looked for, else what its parent, which is laid out already, found.
+fn nearest(
+    tables: &Tables,
+    id: NodeId,
+    parent: Option<NodeId>,
+    is_here: bool,
+    above: impl Fn(&Node) -> Option<NodeId>,
+) -> Option<NodeId> {
+    if is_here { Some(id) } else { parent.and_then(|parent| above(tables.node(parent))) }
 }
 
 fn lay_out_handlers<'a>(
@@ -341,7 +358,7 @@ fn lay_out_handlers<'a>(
     let start = tables.handlers.len() as u32;
     for (descriptor, ids) in by_descriptor {
         let candidates = push_candidates(&mut tables.candidates, ids.into_iter());
-        tables.handlers.push(Handler { descriptor, candidates });
+        tables.handlers.push(Handler { descriptor, candidates, plain: None });
     }
     Range { start, end: tables.handlers.len() as u32 }
 }
@@ -372,8 +389,8 @@ fn fix_routes(tables: &mut Tables) {
         if !by_history {
             let start = tables.entries.len() as u32;
             tables.entries.extend(entries);
-            tables.transitions[index].route =
-                Route::Fixed { domain, entries: Range { start, end: tables.entries.len() as u32 } };
+            let entries = Range { start, end: tables.entries.len() as u32 };
+            tables.transitions[index].route = Route::Fixed { domain, entries, plain: None };
         }
     }
 }

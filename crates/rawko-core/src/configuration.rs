@@ -5,14 +5,24 @@
 //! Document order is preorder, so the subtree of a node is the contiguous range `node ..= last`. A node is active
 //! exactly when the frontier has a member in its range.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use crate::ids::NodeId;
 
 /// The active state nodes of one instance.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
     frontier: SmallVec<[NodeId; 4]>,
+}
+
+/// By hand, because every step copies one: the derived form goes element by element.
+impl Clone for Configuration {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self { frontier: SmallVec::from_slice(&self.frontier) }
+    }
 }
 
 impl Configuration {
@@ -32,13 +42,36 @@ impl Configuration {
     /// The frontier members below `first ..= last`.
     #[inline]
     pub(crate) fn within(&self, first: NodeId, last: NodeId) -> &[NodeId] {
+        &self.frontier[self.places(first, last)]
+    }
+
+    #[inline]
+    fn places(&self, first: NodeId, last: NodeId) -> Range<usize> {
         // Nearly every configuration has a handful of members: a scan beats a search.
         let start = self.frontier.iter().position(|node| *node >= first).unwrap_or(self.frontier.len());
-        let len = self.frontier[start..]
-            .iter()
-            .position(|node| *node > last)
-            .unwrap_or(self.frontier.len() - start);
-        &self.frontier[start..start + len]
+        let len = self.frontier[start..].iter().position(|node| *node > last);
+        start..len.map_or(self.frontier.len(), |len| start + len)
+    }
+
+    /// What was active below `first ..= last` has been left, and these nodes are innermost there instead.
+    #[inline]
+    pub(crate) fn replace(&mut self, first: NodeId, last: NodeId, leaves: &[NodeId]) {
+        let places = self.places(first, last);
+        if places.len() == leaves.len() {
+            self.frontier[places].copy_from_slice(leaves);
+        } else {
+            let start = places.start;
+            self.frontier.drain(places);
+            self.frontier.insert_from_slice(start, leaves);
+        }
+    }
+
+    /// Where only one node was innermost, it is now this one.
+    #[inline]
+    pub(crate) fn replace_only(&mut self, leaf: NodeId) {
+        if let [only] = &mut self.frontier[..] {
+            *only = leaf;
+        }
     }
 
     /// `node` has been entered. Its parent is active; if the parent was frontier it no longer is.

@@ -1,6 +1,13 @@
 //! The pure middle of rawko: compiled charts, expressions, snapshots, and the one function that takes a step.
 //! No IO, no clock, no async: time, settings and agents come in with the event, effects go out as data.
 
+// The random charts of `tests/` are used by unit tests too.
+#[cfg(test)]
+extern crate self as rawko_core;
+#[cfg(test)]
+#[path = "../tests/random/mod.rs"]
+mod random;
+
 mod blueprint;
 mod chart;
 mod compile;
@@ -11,6 +18,7 @@ mod entry_set;
 mod event;
 pub mod expr;
 mod ids;
+mod plain;
 pub mod sim;
 mod snapshot;
 mod step;

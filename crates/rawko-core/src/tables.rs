@@ -36,6 +36,8 @@ pub(crate) struct Tables {
     /// Transition ids grouped by handler; eventless ones grouped by node.
     pub(crate) candidates: Vec<TransitionId>,
     pub(crate) entries: Vec<Entry>,
+    /// The innermost nodes that plain moves lead to.
+    pub(crate) leaves: Vec<NodeId>,
     pub(crate) invokes: Vec<InvokeSpec>,
     pub(crate) events: Events,
     /// Whether any transition of the chart is eventless, any node is history: lets whole passes be left out.
@@ -49,6 +51,13 @@ pub(crate) struct Node {
     pub(crate) kind: NodeKind,
     pub(crate) handlers: Range,
     pub(crate) always: Range,
+    /// This node or the nearest ancestor with handlers, with eventless transitions: selection skips the others.
+    pub(crate) next_handling: Option<NodeId>,
+    pub(crate) next_eventless: Option<NodeId>,
+    /// Whether some handler of this node or of an ancestor is plain.
+    pub(crate) has_plain: bool,
+    /// This node or the nearest ancestor that has something to do when it is left.
+    pub(crate) nearest_busy: Option<NodeId>,
     /// Whether leaving this node may have timers to cancel or invocations to stop.
     pub(crate) has_timers: bool,
     pub(crate) invokes: Range,
@@ -75,6 +84,8 @@ pub(crate) struct Timer {
 pub(crate) struct Handler {
     pub(crate) descriptor: u32,
     pub(crate) candidates: Range,
+    /// The first candidate is plain (see [`Plain`]), has no guard, and leads to one leaf.
+    pub(crate) plain: Option<PlainTarget>,
 }
 
 #[derive(Debug)]
@@ -92,9 +103,24 @@ pub(crate) enum Route {
     /// Leaves and enters nothing.
     Targetless,
     /// Known at load: leaves what is active below `domain`, then enters these.
-    Fixed { domain: NodeId, entries: Range },
+    Fixed { domain: NodeId, entries: Range, plain: Option<Plain> },
     /// A history node is involved: worked out when it is taken.
     ByHistory { targets: Box<[NodeId]> },
+}
+
+/// A move during which nothing happens: the transition has no actions and none of the nodes it enters has anything to
+/// do. If that is so of the nodes it leaves too ([`Tables::is_quiet_to_leave`]), all it changes is which nodes are
+/// innermost below the domain: now these.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain {
+    pub(crate) leaves: Range,
+}
+
+/// A plain move to one leaf.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainTarget {
+    pub(crate) leaf: NodeId,
+    pub(crate) domain: NodeId,
 }
 
 /// One node to enter.
@@ -107,6 +133,9 @@ pub(crate) struct Entry {
     pub(crate) through: Option<NodeId>,
 }
 
+/// Up to so many event names are compared one by one.
+const SCANNED_NAMES: usize = 4;
+
 /// Event names and the descriptors each of them matches.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
@@ -116,6 +145,24 @@ pub(crate) struct Events {
     matches: Vec<SmallVec<[u32; 2]>>,
     any_partial: bool,
     star: Option<u32>,
+}
+
+/// The descriptors an event matches, best first.
+pub(crate) enum Matching<'e> {
+    Known(&'e [u32]),
+    Found(SmallVec<[u32; 2]>),
+}
+
+impl std::ops::Deref for Matching<'_> {
+    type Target = [u32];
+
+    #[inline]
+    fn deref(&self) -> &[u32] {
+        match self {
+            Matching::Known(descriptors) => descriptors,
+            Matching::Found(descriptors) => descriptors,
+        }
+    }
 }
 
 impl Events {
@@ -146,11 +193,23 @@ impl Events {
 
     /// The descriptors that an event of this name matches: exact, then the longest partial, then `*`.
     #[inline]
-    pub(crate) fn matching(&self, name: &str) -> SmallVec<[u32; 2]> {
-        match self.descriptors.get(name) {
-            Some(id) => self.matches[*id as usize].clone(),
-            None => self.match_name(name),
+    pub(crate) fn matching(&self, name: &str) -> Matching<'_> {
+        match self.known(name) {
+            Some(descriptors) => Matching::Known(descriptors),
+            None => Matching::Found(self.match_name(name)),
         }
+    }
+
+    /// The same, for a name that some state of the chart mentions.
+    #[inline]
+    pub(crate) fn known(&self, name: &str) -> Option<&[u32]> {
+        // Comparing with a few names is faster than hashing one.
+        let id = if self.names.len() <= SCANNED_NAMES {
+            self.names.iter().position(|known| **known == *name)?
+        } else {
+            *self.descriptors.get(name)? as usize
+        };
+        Some(&self.matches[id])
     }
 
     fn match_name(&self, name: &str) -> SmallVec<[u32; 2]> {
@@ -190,6 +249,12 @@ impl Tables {
     #[inline]
     pub(crate) fn is_within(&self, node: NodeId, ancestor: NodeId) -> bool {
         node >= ancestor && node <= self.last[ancestor.index()]
+    }
+
+    /// Whether nothing happens when this node and its ancestors below `domain` are left.
+    #[inline]
+    pub(crate) fn is_quiet_to_leave(&self, node: NodeId, domain: NodeId) -> bool {
+        self.node(node).nearest_busy.is_none_or(|busy| busy <= domain)
     }
 
     /// Proper ancestors, innermost first.

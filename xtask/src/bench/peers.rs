@@ -91,22 +91,22 @@ impl Peer {
 
     /// The command that runs one workload once and prints the protocol's lines.
     pub(crate) fn bench(self, tools: &Tools, workload: &str, n: u64) -> Command {
-        let mut command = match self.language() {
-            Language::Rust => {
-                let mut command = Command::new(&tools.rawko_bench);
-                command.args(["--peer", self.name()]);
-                command
-            }
-            Language::JavaScript => {
-                let mut command = tools.node("bench.js");
-                command.arg(self.name());
-                command
-            }
-            Language::Python => {
-                let mut command = tools.python("bench.py");
-                command.arg(self.name());
-                command
-            }
+        let mut command = match self {
+            Peer::Rawko | Peer::RawkoTrace => Command::new(&tools.rawko_bench),
+            Peer::Table | Peer::Statig => Command::new(&tools.limits),
+            Peer::XState | Peer::Scion => tools.node("bench.js"),
+            Peer::Sismic | Peer::Transitions | Peer::PythonStatemachine => tools.python("bench.py"),
+        };
+        match self {
+            Peer::Rawko => &mut command,
+            Peer::RawkoTrace => command.arg("--trace"),
+            Peer::Table
+            | Peer::Statig
+            | Peer::XState
+            | Peer::Scion
+            | Peer::Sismic
+            | Peer::Transitions
+            | Peer::PythonStatemachine => command.arg(self.name()),
         };
         command.args([workload, &n.to_string()]);
         command

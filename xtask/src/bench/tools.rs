@@ -13,6 +13,7 @@ use super::progress;
 pub(crate) struct Tools {
     pub(crate) root: PathBuf,
     pub(crate) rawko_bench: PathBuf,
+    pub(crate) limits: PathBuf,
     pub(crate) rawko: PathBuf,
     js: PathBuf,
     py: PathBuf,
@@ -46,6 +47,7 @@ pub(crate) fn prepare(root: &Path, options: &Options) -> Result<Tools> {
     let tools = Tools {
         root: root.to_path_buf(),
         rawko_bench: target.join("release/rawko-bench"),
+        limits: target.join("release/limits"),
         rawko: target.join("release/rawko"),
         js: target.join("bench/js"),
         py: target.join("bench/py"),

@@ -28,8 +28,8 @@ use crate::value::Value;
 use crate::world::World;
 
 use ast::Tree;
-use env::{Env, Val};
 pub use claims::{Claim, Claims, Operand, Relation, Subject, SubjectRoot};
+use env::{Env, Val};
 pub use functions::{function_names, function_signatures};
 pub use measure::check_size;
 use node::{Kind, Node};

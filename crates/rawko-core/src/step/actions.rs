@@ -78,7 +78,7 @@ impl Run<'_> {
     #[inline]
     fn write(&mut self, slot: Slot, value: Value) {
         self.trace(|| TraceEntry::Assigned { slot, value: value.clone() });
-        self.undo.context_mut(self.snapshot)[slot.index()] = value;
+        self.undo.write(self.snapshot, slot, value);
     }
 
     fn raise_event(&mut self, event: &Template, data: &Template) -> Acted {

@@ -6,6 +6,7 @@ use super::StepError;
 use super::run::Run;
 use super::trace::TraceEntry;
 use crate::blueprint::Unhandled;
+use crate::configuration::Configuration;
 use crate::entry_set::EntrySet;
 use crate::event::{Event, NamedEvent};
 use crate::value::Value;
@@ -46,8 +47,8 @@ impl Run<'_> {
         {
             return self.handle_invoke_failed(id, event.data);
         }
-        let before = self.snapshot.configuration.clone();
         self.event = Some(event);
+        let before = self.before_deferred();
         let selection = self.select_for_event();
         if selection.is_empty() {
             self.not_handled()?;
@@ -55,10 +56,7 @@ impl Run<'_> {
             self.microstep(selection)?;
         }
         self.settle()?;
-        if self.snapshot.configuration != before {
-            self.offer_deferred()?;
-        }
-        Ok(())
+        self.offer_deferred_since(before)
     }
 
     fn handle_cancel_requested(&mut self, reason: Value) -> Result<(), StepError> {
@@ -69,8 +67,8 @@ impl Run<'_> {
 
     /// Delivers an event that rawko itself made, and tells whether anything handled it.
     pub(super) fn deliver(&mut self, event: NamedEvent) -> Result<bool, StepError> {
-        let before = self.snapshot.configuration.clone();
         self.event = Some(event);
+        let before = self.before_deferred();
         let selection = self.select_for_event();
         let handled = !selection.is_empty();
         if handled {
@@ -79,9 +77,7 @@ impl Run<'_> {
             self.trace(|| TraceEntry::Unhandled { event: name, deferred: false });
         }
         self.settle()?;
-        if self.snapshot.configuration != before {
-            self.offer_deferred()?;
-        }
+        self.offer_deferred_since(before)?;
         Ok(handled)
     }
 
@@ -103,6 +99,18 @@ impl Run<'_> {
         }
         self.trace(|| TraceEntry::Unhandled { event: event.name, deferred });
         Ok(())
+    }
+
+    /// The configuration to compare with, on charts that defer events at all.
+    fn before_deferred(&self) -> Option<Configuration> {
+        (self.chart.unhandled == Unhandled::Defer).then(|| self.snapshot.configuration.clone())
+    }
+
+    fn offer_deferred_since(&mut self, before: Option<Configuration>) -> Result<(), StepError> {
+        match before {
+            Some(before) if before != self.snapshot.configuration => self.offer_deferred(),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// After the configuration changed, deferred events get another chance, oldest first.

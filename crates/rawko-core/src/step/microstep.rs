@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::StepError;
 use super::run::Run;
-use super::select::{Entries, Selected, Selection};
+use super::select::{Selected, Selection};
 use super::trace::TraceEntry;
 use crate::blueprint::{HistoryVariant, NodeKind};
 use crate::entry_set::EntrySet;
@@ -20,17 +20,60 @@ impl Run<'_> {
         self.count_microstep()?;
         self.handled = true;
         self.leave_error_status();
+        if self.take_plain(&selection) {
+            return Ok(());
+        }
+        if selection.iter().all(|selected| selected.stays(self.tables())) {
+            self.act(&selection);
+            return Ok(());
+        }
         let exiting = self.exit_set(&selection);
         self.record_history(&exiting);
         for node in exiting {
             self.exit(node);
         }
+        self.act(&selection);
+        self.enter_all(&selection);
+        Ok(())
+    }
+
+    fn act(&mut self, selection: &Selection) {
         let tables = self.tables();
-        for selected in &selection {
+        for selected in selection {
             self.run_block(&tables.transition(selected.id).actions);
         }
-        self.enter_all(selection);
-        Ok(())
+    }
+
+    /// Takes transitions during which nothing happens by putting the new innermost nodes in the place of the old.
+    /// `false`: at least one has something to do, and nothing was touched.
+    fn take_plain(&mut self, selection: &Selection) -> bool {
+        let tables = self.tables();
+        if !selection.iter().all(|selected| self.is_plain(selected)) {
+            return false;
+        }
+        self.trace_plain(selection);
+        for selected in selection {
+            if let (Some(domain), Some(leaves)) = (selected.domain, selected.plain(tables)) {
+                self.snapshot.configuration.replace(domain, tables.last[domain.index()], leaves);
+            }
+        }
+        true
+    }
+
+    fn is_plain(&self, selected: &Selected) -> bool {
+        let tables = self.tables();
+        let Some(domain) = selected.domain else { return false };
+        let members = self.snapshot.configuration.within(domain, tables.last[domain.index()]);
+        selected.plain(tables).is_some() && members.iter().all(|node| tables.is_quiet_to_leave(*node, domain))
+    }
+
+    fn trace_plain(&mut self, selection: &Selection) {
+        let Some(mut trace) = self.trace.take() else { return };
+        let exited = self.exit_set(selection);
+        trace.entries.extend(exited.into_iter().map(|node| TraceEntry::Exited { node }));
+        let entered = self.entry_set(selection);
+        trace.entries.extend(entered.into_iter().map(|entry| TraceEntry::Entered { node: entry.node }));
+        self.trace = Some(trace);
     }
 
     fn count_microstep(&mut self) -> Result<(), StepError> {
@@ -126,27 +169,37 @@ impl Run<'_> {
         self.snapshot.configuration.exit(node, entry.parent, parent_last);
     }
 
-    fn enter_all(&mut self, selection: Selection) {
+    fn enter_all(&mut self, selection: &Selection) {
         let tables = self.tables();
         if let [only] = &selection[..]
-            && let Entries::Fixed(range) = only.entries
+            && let Some(entries) = only.fixed_entries(tables)
         {
-            for entry in &tables.entries[range.usize()] {
+            for entry in entries {
                 self.enter(*entry);
             }
             return;
         }
-        let mut entries: SmallVec<[Entry; 16]> = SmallVec::new();
-        for selected in &selection {
-            match selected.entries {
-                Entries::Fixed(range) => entries.extend_from_slice(&tables.entries[range.usize()]),
-                Entries::ByHistory => entries.extend(self.entries_by_history(selected)),
-            }
-        }
-        entries.sort_unstable_by_key(|entry| entry.node);
-        for entry in entries {
+        for entry in self.entry_set(selection) {
             self.enter(entry);
         }
+    }
+
+    /// What these transitions enter, in document order. Where history has a say it is worked out now, after the exits:
+    /// it may have been recorded by this very transition.
+    fn entry_set(&self, selection: &Selection) -> SmallVec<[Entry; 16]> {
+        let tables = self.tables();
+        let mut entries: SmallVec<[Entry; 16]> = SmallVec::new();
+        for selected in selection {
+            match selected.fixed_entries(tables) {
+                Some(fixed) => entries.extend_from_slice(fixed),
+                None => entries.extend(self.entries_by_history(selected)),
+            }
+        }
+        // Usually the transitions come in the order of what they enter.
+        if !entries.is_sorted_by_key(|entry| entry.node) {
+            entries.sort_unstable_by_key(|entry| entry.node);
+        }
+        entries
     }
 
     fn entries_by_history(&self, selected: &Selected) -> Vec<Entry> {

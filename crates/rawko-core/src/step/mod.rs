@@ -6,12 +6,14 @@ mod done;
 mod events;
 mod invokes;
 mod microstep;
+mod plain;
 mod run;
 mod select;
 mod timers;
 mod trace;
 mod undo;
 
+use plain::PlainStep;
 use run::Run;
 pub use trace::{Outcome, Refusal, Trace, TraceEntry};
 
@@ -145,6 +147,19 @@ fn step_with(
 ) -> Result<Step, StepError> {
     if snapshot.chart != chart.hash {
         return Err(StepError::OtherChart { chart: chart.id().to_owned() });
+    }
+    let plain = match &event {
+        Event::Named(named) => PlainStep::find(chart, snapshot, named),
+        Event::TimerFired { .. }
+        | Event::InvokeDone { .. }
+        | Event::InvokeFailed { .. }
+        | Event::RetryRequested
+        | Event::CancelRequested { .. } => None,
+    };
+    if let Some(plain) = plain
+        && let Event::Named(named) = event
+    {
+        return Ok(plain.take(chart, snapshot, named.name, tracing));
     }
     snapshot.step += 1;
     let mut run = Run::new(chart, snapshot, now, tracing);

@@ -19,6 +19,9 @@ use crate::tables::Tables;
 use crate::value::Value;
 use crate::world::Now;
 
+/// Room for the trace of an ordinary step.
+const TRACE_ENTRIES: usize = 32;
+
 pub(super) struct Run<'a> {
     pub(super) chart: &'a Chart,
     pub(super) snapshot: &'a mut Snapshot,
@@ -55,7 +58,7 @@ impl<'a> Run<'a> {
             failed_guards: SmallVec::new(),
             trace: match tracing {
                 Tracing::Off => None,
-                Tracing::On => Some(Trace::default()),
+                Tracing::On => Some(Trace { entries: Vec::with_capacity(TRACE_ENTRIES) }),
             },
             microsteps: 0,
             handled: false,
@@ -63,13 +66,13 @@ impl<'a> Run<'a> {
     }
 
     /// Turns the outcome into a step, or puts the snapshot back.
-    pub(super) fn finish(self, result: Result<(), StepError>) -> Result<Step, StepError> {
+    pub(super) fn finish(&mut self, result: Result<(), StepError>) -> Result<Step, StepError> {
         match result {
             Ok(()) => Ok(Step {
                 number: self.snapshot.step,
-                effects: self.effects,
+                effects: std::mem::take(&mut self.effects),
                 handled: self.handled,
-                trace: self.trace.unwrap_or_default(),
+                trace: self.trace.take().unwrap_or_default(),
             }),
             Err(error) => {
                 self.undo.restore(self.snapshot);

@@ -9,23 +9,41 @@ use super::run::Run;
 use super::trace::{Outcome, Refusal, TraceEntry};
 use crate::compile;
 use crate::ids::{NodeId, TransitionId};
-use crate::tables::{Range, Route};
+use crate::tables::{Entry, Node, Route, Tables};
 
-/// A transition that will fire, with what it leaves and enters.
+/// A transition that will fire, with what it leaves. Small, because selections are handed around.
 #[derive(Clone, Debug)]
 pub(super) struct Selected {
     pub(super) id: TransitionId,
-    pub(super) source: NodeId,
     /// Everything active below this node is left. `None`: nothing is.
     pub(super) domain: Option<NodeId>,
-    pub(super) entries: Entries,
 }
 
-#[derive(Clone, Debug)]
-pub(super) enum Entries {
-    Fixed(Range),
-    /// Worked out after the exits, because history has a say and may be recorded by this very transition.
-    ByHistory,
+impl Selected {
+    /// The nodes it enters, in document order. `None`: history has a say, so that is not known before the exits.
+    #[inline]
+    pub(super) fn fixed_entries<'s>(&self, tables: &'s Tables) -> Option<&'s [Entry]> {
+        match &tables.transition(self.id).route {
+            Route::Fixed { entries, .. } => Some(&tables.entries[entries.usize()]),
+            Route::Targetless => Some(&[]),
+            Route::ByHistory { .. } => None,
+        }
+    }
+
+    /// Where it leads, if nothing happens on the way there.
+    #[inline]
+    pub(super) fn plain<'s>(&self, tables: &'s Tables) -> Option<&'s [NodeId]> {
+        match &tables.transition(self.id).route {
+            Route::Fixed { plain: Some(plain), .. } => Some(&tables.leaves[plain.leaves.usize()]),
+            Route::Fixed { plain: None, .. } | Route::Targetless | Route::ByHistory { .. } => None,
+        }
+    }
+
+    /// Whether it leaves and enters nothing.
+    #[inline]
+    pub(super) fn stays(&self, tables: &Tables) -> bool {
+        self.domain.is_none() && self.fixed_entries(tables).is_some_and(<[Entry]>::is_empty)
+    }
 }
 
 pub(super) type Selection = SmallVec<[Selected; 4]>;
@@ -36,6 +54,17 @@ enum Wanted<'m> {
     /// Those for these descriptors, best first.
     Matching(&'m [u32]),
     Eventless,
+}
+
+impl Wanted<'_> {
+    /// This node or the nearest ancestor that may have such a candidate.
+    #[inline]
+    fn nearest(self, node: &Node) -> Option<NodeId> {
+        match self {
+            Wanted::Matching(_) => node.next_handling,
+            Wanted::Eventless => node.next_eventless,
+        }
+    }
 }
 
 impl Run<'_> {
@@ -69,30 +98,10 @@ impl Run<'_> {
     }
 
     fn select(&mut self, wanted: Wanted<'_>) -> Selection {
-        let mut enabled: SmallVec<[TransitionId; 4]> = SmallVec::new();
-        // Nodes above more than one innermost node need asking only once: what they say does not change.
-        let mut asked: SmallVec<[NodeId; 8]> = SmallVec::new();
-        let mut previous: Option<NodeId> = None;
-        for index in 0..self.snapshot.configuration.frontier().len() {
-            let leaf = self.snapshot.configuration.frontier()[index];
-            let mut at = Some(leaf);
-            while let Some(node) = at {
-                let shared = previous.is_some_and(|previous| node <= previous);
-                if shared && asked.contains(&node) {
-                    break;
-                }
-                if let Some(id) = self.candidate_of(node, wanted) {
-                    enabled.push(id);
-                    asked.push(node);
-                    break;
-                }
-                if node != leaf {
-                    asked.push(node);
-                }
-                at = self.tables().node(node).parent;
-            }
-            previous = Some(leaf);
-        }
+        let enabled = match *self.snapshot.configuration.frontier() {
+            [leaf] => self.enabled_above(leaf, wanted).into_iter().collect(),
+            _ => self.enabled(wanted),
+        };
         match enabled[..] {
             [] => Selection::new(),
             [only] => {
@@ -103,6 +112,47 @@ impl Run<'_> {
             }
             _ => self.without_conflicts(&enabled),
         }
+    }
+
+    /// The first enabled candidate from a node outwards.
+    fn enabled_above(&mut self, leaf: NodeId, wanted: Wanted<'_>) -> Option<TransitionId> {
+        let tables = self.tables();
+        let mut at = wanted.nearest(tables.node(leaf));
+        while let Some(node) = at {
+            let found = self.candidate_of(node, wanted);
+            if found.is_some() {
+                return found;
+            }
+            at = tables.node(node).parent.and_then(|parent| wanted.nearest(tables.node(parent)));
+        }
+        None
+    }
+
+    /// The same from every innermost node. Nodes above more than one of them are asked only once: what they say does
+    /// not change.
+    fn enabled(&mut self, wanted: Wanted<'_>) -> SmallVec<[TransitionId; 4]> {
+        let tables = self.tables();
+        let mut enabled = SmallVec::new();
+        let mut asked: SmallVec<[NodeId; 8]> = SmallVec::new();
+        let mut previous: Option<NodeId> = None;
+        for index in 0..self.snapshot.configuration.frontier().len() {
+            let leaf = self.snapshot.configuration.frontier()[index];
+            let mut at = wanted.nearest(tables.node(leaf));
+            while let Some(node) = at {
+                let is_shared = previous.is_some_and(|previous| node <= previous);
+                if is_shared && asked.contains(&node) {
+                    break;
+                }
+                asked.push(node);
+                if let Some(id) = self.candidate_of(node, wanted) {
+                    enabled.push(id);
+                    break;
+                }
+                at = tables.node(node).parent.and_then(|parent| wanted.nearest(tables.node(parent)));
+            }
+            previous = Some(leaf);
+        }
+        enabled
     }
 
     #[inline]
@@ -158,17 +208,16 @@ impl Run<'_> {
     fn selected(&self, id: TransitionId) -> Selected {
         let tables = self.tables();
         let transition = tables.transition(id);
-        let (domain, entries) = match &transition.route {
-            Route::Targetless => (None, Entries::Fixed(Range::default())),
-            Route::Fixed { domain, entries } => (Some(*domain), Entries::Fixed(*entries)),
+        let domain = match &transition.route {
+            Route::Targetless => None,
+            Route::Fixed { domain, .. } => Some(*domain),
             Route::ByHistory { targets } => {
-                let domain = compile::domain_by_history(tables, transition, targets, &self.snapshot.more);
-                (Some(domain), Entries::ByHistory)
+                Some(compile::domain_by_history(tables, transition, targets, &self.snapshot.more))
             }
         };
         // A node without anything active below it (an atomic source that targets itself) leaves nothing.
         let domain = domain.filter(|domain| tables.last[domain.index()] != *domain);
-        Selected { id, source: transition.source, domain, entries }
+        Selected { id, domain }
     }
 
     /// Two transitions conflict when one leaves something the other leaves too; domains are subtrees, so that is when
@@ -177,16 +226,24 @@ impl Run<'_> {
         let tables = self.tables();
         let mut kept = Selection::new();
         let mut preempted: SmallVec<[(TransitionId, TransitionId); 4]> = SmallVec::new();
+        // Most often each domain begins after the ones before it have ended: then there is nothing to compare.
+        let mut end: Option<NodeId> = None;
         for id in enabled {
             let one = self.selected(*id);
+            let is_apart = one.domain.is_none_or(|domain| end.is_none_or(|end| domain > end));
+            end = end.max(one.domain.map(|domain| tables.last[domain.index()]));
+            if is_apart {
+                kept.push(one);
+                continue;
+            }
             let conflicts = |other: &Selected| match (one.domain, other.domain) {
                 (Some(a), Some(b)) => tables.is_within(a, b) || tables.is_within(b, a),
                 _ => false,
             };
-            let winner = kept.iter().find(|other| {
-                conflicts(other)
-                    && !(other.source != one.source && tables.is_within(one.source, other.source))
-            });
+            let source = tables.transition(one.id).source;
+            let is_inside = |other: NodeId| other != source && tables.is_within(source, other);
+            let winner =
+                kept.iter().find(|other| conflicts(other) && !is_inside(tables.transition(other.id).source));
             if let Some(winner) = winner {
                 preempted.push((one.id, winner.id));
                 continue;

@@ -1,13 +1,20 @@
 //! `Undo`: what a failed step needs to put the snapshot back. Filled only by what the step really touches.
 
+use smallvec::SmallVec;
+
 use crate::configuration::Configuration;
+use crate::ids::Slot;
 use crate::snapshot::{More, Snapshot, Status};
 use crate::value::Value;
+
+/// How many notes are searched before a slot is noted again.
+const LOOK_BACK: usize = 16;
 
 pub(super) struct Undo {
     status: Status,
     configuration: Configuration,
-    context: Option<Box<[Value]>>,
+    /// What each slot that was written held before, in order of writing.
+    context: SmallVec<[(Slot, Value); 4]>,
     more: Option<Option<Box<More>>>,
 }
 
@@ -16,18 +23,19 @@ impl Undo {
         Self {
             status: snapshot.status,
             configuration: snapshot.configuration.clone(),
-            context: None,
+            context: SmallVec::new(),
             more: None,
         }
     }
 
-    /// The context, about to be written.
+    /// Writes a slot of the context.
     #[inline]
-    pub(super) fn context_mut<'s>(&mut self, snapshot: &'s mut Snapshot) -> &'s mut [Value] {
-        if self.context.is_none() {
-            self.context = Some(snapshot.context.clone());
+    pub(super) fn write(&mut self, snapshot: &mut Snapshot, slot: Slot, value: Value) {
+        let old = std::mem::replace(&mut snapshot.context[slot.index()], value);
+        // Looking further would cost more than a second note; `restore` lets the first one win.
+        if !self.context.iter().take(LOOK_BACK).any(|(known, _)| *known == slot) {
+            self.context.push((slot, old));
         }
-        &mut snapshot.context
     }
 
     /// The rarer parts, about to be written.
@@ -39,13 +47,13 @@ impl Undo {
     }
 
     /// Puts everything back, the step number included.
-    pub(super) fn restore(self, snapshot: &mut Snapshot) {
+    pub(super) fn restore(&mut self, snapshot: &mut Snapshot) {
         snapshot.status = self.status;
-        snapshot.configuration = self.configuration;
-        if let Some(context) = self.context {
-            snapshot.context = context;
+        snapshot.configuration = std::mem::take(&mut self.configuration);
+        for (slot, value) in self.context.drain(..).rev() {
+            snapshot.context[slot.index()] = value;
         }
-        if let Some(more) = self.more {
+        if let Some(more) = self.more.take() {
             snapshot.more = more;
         }
         snapshot.step = snapshot.step.saturating_sub(1);

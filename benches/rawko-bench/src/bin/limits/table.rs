@@ -7,8 +7,8 @@ use std::hint::black_box;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::charts::{self, Move};
-use crate::report::{Report, timed};
+use rawko_bench::charts::{self, Move};
+use rawko_bench::report::{Report, timed};
 
 pub(crate) fn run(workload: &str, n: Option<u64>) -> Result<()> {
     let report = Report::new("table", workload);

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use anyhow::Result;
 use statig::prelude::*;
 
-use crate::report::{Report, timed};
+use rawko_bench::report::{Report, timed};
 
 pub(crate) enum Event {
     Flip,

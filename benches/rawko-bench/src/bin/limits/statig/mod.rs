@@ -7,7 +7,7 @@ mod zigzag;
 
 use anyhow::{Result, bail};
 
-use crate::report::Report;
+use rawko_bench::report::Report;
 
 pub(crate) fn run(workload: &str, n: Option<u64>) -> Result<()> {
     let report = Report::new("statig", workload);

@@ -1,0 +1,20 @@
+//! `limits table|statig WORKLOAD [N]`: how fast a chart can be when it is not loaded at run time. The same protocol as
+//! `rawko-bench`.
+
+mod statig;
+mod table;
+
+use anyhow::{Context, Result, bail};
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut words = arguments.iter().map(String::as_str);
+    let peer = words.next().context("which limit? table or statig")?;
+    let workload = words.next().context("which workload?")?;
+    let n = words.next().map(str::parse).transpose().context("N is a whole number")?;
+    match peer {
+        "table" => table::run(workload, n),
+        "statig" => statig::run(workload, n),
+        other => bail!("no limit {other} in this program"),
+    }
+}
