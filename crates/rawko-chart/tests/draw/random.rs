@@ -103,7 +103,7 @@ fn body(at: usize, states: &[Flat]) -> Value {
         .copied()
         .filter(|c| states[*c].kind != 7 || !states[*c].children.is_empty())
         .collect();
-    if state.kind % 2 == 0 && real.len() >= 2 {
+    if state.kind.is_multiple_of(2) && real.len() >= 2 {
         out["type"] = json!("parallel");
     } else {
         out["initial"] = json!(format!("s{}", real.first().unwrap_or(&state.children[0])));
