@@ -77,8 +77,8 @@ pub fn load_bytes(name: &str, bytes: &[u8], registry: &Registry) -> (Source, Loa
             let loaded = load(&source, registry);
             (source, loaded)
         }
-        Err(refused) => {
-            let (source, finding) = *refused;
+        Err(unread) => {
+            let (source, finding) = *unread;
             (source, Loaded { findings: vec![finding], ..Loaded::default() })
         }
     }

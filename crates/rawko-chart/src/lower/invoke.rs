@@ -24,9 +24,9 @@ impl<'a> Lowering<'a> {
         let id = self.invoke_id(node, invoke, earlier);
         let src = self.optional_template(invoke.src, Rule::Data);
         if let (Template::Literal(value), Some(view)) = (&src, invoke.src)
-            && let Some(text) = value.as_str().map(str::to_owned)
+            && let Some(text) = value.as_str()
         {
-            self.check_service(&text, view.span());
+            self.check_service(text, view.span());
         }
         let spec = InvokeSpec {
             id,

@@ -47,6 +47,8 @@ impl<'a> Lowering<'a> {
 
     fn on(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
         if let Some(pairs) = view.pairs() {
+            blocks.transitions.reserve_exact(pairs.len());
+            blocks.transition_places.reserve_exact(pairs.len());
             for pair in pairs {
                 self.check_event(pair.key, pair.key_span);
                 self.transitions(
