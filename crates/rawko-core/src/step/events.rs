@@ -73,8 +73,6 @@ impl Run<'_> {
         let handled = !selection.is_empty();
         if handled {
             self.microstep(selection)?;
-        } else if let Some(name) = self.event.as_ref().map(|event| Arc::clone(&event.name)) {
-            self.trace(|| TraceEntry::Unhandled { event: name, deferred: false });
         }
         self.settle()?;
         self.offer_deferred_since(before)?;
