@@ -2,6 +2,9 @@
 
 use crate::source::Span;
 
+/// After this many findings nobody reads on, and finding more only costs time.
+pub(crate) const FINDINGS_MAX: usize = 1000;
+
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {

@@ -1,8 +1,12 @@
 //! Turns text (YAML, JSON, SCXML, XState) into a checked chart with a span for every complaint, and draws it.
 
 mod check;
+pub mod codes;
 mod def;
+mod document;
+pub mod draw;
 mod finding;
+pub mod import;
 mod load;
 mod lower;
 mod lowered;
@@ -15,6 +19,9 @@ mod suggest;
 mod tree;
 mod version;
 
+pub use check::analyse;
+pub use codes::Code;
+pub use document::{Document, DocumentData, DocumentEntry};
 pub use finding::{Finding, Severity};
 pub use load::{Loaded, load, load_bytes, lower_source, source_from_bytes};
 pub use lowered::{ActionPlaces, InvokePlaces, Lowered, NodePlaces, Places, TransitionPlaces};

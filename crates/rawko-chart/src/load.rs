@@ -11,8 +11,8 @@ use crate::registry::Registry;
 use crate::source::{Source, Span};
 use crate::tree::{SOURCE_BYTES_MAX, Tree, too_large};
 
-const NOT_COMPILED: &str = "rawko::chart::not_compiled";
-const INVALID_UTF8: &str = "rawko::chart::invalid_utf8";
+const NOT_COMPILED: &str = crate::codes::NOT_COMPILED.name;
+const INVALID_UTF8: &str = crate::codes::INVALID_UTF8.name;
 /// How much of a text that cannot be read is kept to show.
 const SHOWN_BYTES_MAX: usize = 4096;
 
@@ -51,7 +51,8 @@ pub fn lower_source(source: &Source, registry: &Registry) -> (Option<Lowered>, V
     let mut findings = Vec::new();
     let lowered = read(source, registry, &mut findings);
     if let Some(lowered) = &lowered {
-        findings.extend(check::analyse(lowered));
+        let further = check::analyse_beside(lowered, &source.text, &findings);
+        findings.extend(further);
     }
     tidy(&mut findings);
     (lowered, findings)
@@ -98,7 +99,8 @@ fn invalid_utf8(name: &str, bytes: &[u8], offset: usize) -> (Source, Finding) {
     let rest = rest.split('\n').next().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes[..offset]).into_owned() + rest;
     let span = Span::new(offset, offset + rest.chars().next().map_or(0, char::len_utf8));
-    let message = format!("the text is not UTF-8: byte {offset} (0x{:02x}) does not belong there", bytes[offset]);
+    let message =
+        format!("the text is not UTF-8: byte {offset} (0x{:02x}) does not belong there", bytes[offset]);
     let finding = Finding::new(INVALID_UTF8, Severity::Fatal, span, message).help("save the file as UTF-8");
     (Source::new(name, text), finding)
 }

@@ -12,7 +12,7 @@ use crate::version::{Range, Version};
 
 /// Services that every host has.
 const BUILT_IN_SERVICES: &[&str] = &["human"];
-const NOT_A_REGISTRY: &str = "rawko::chart::not_a_registry";
+const NOT_A_REGISTRY: &str = crate::codes::NOT_A_REGISTRY.name;
 
 /// What can be invoked. `Registry::default()` knows nothing and does not claim to know everything.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +84,10 @@ impl Registry {
         let Some(range) = Range::parse(range) else { return Resolution::BadRange };
         let parsed = versions.iter().filter_map(|text| Some((Version::parse(text)?, text)));
         let newest = parsed.filter(|(version, _)| range.contains(version)).max();
-        newest.map_or_else(|| Resolution::NoVersion(versions.clone()), |(_, text)| Resolution::Found(text.clone()))
+        newest.map_or_else(
+            || Resolution::NoVersion(versions.clone()),
+            |(_, text)| Resolution::Found(text.clone()),
+        )
     }
 }
 
@@ -136,10 +139,12 @@ fn entries(list: View<'_>, findings: &mut Vec<Finding>) -> Vec<RegistryEntry> {
     let mut entries: Vec<RegistryEntry> = Vec::new();
     for item in list.items().into_iter().flatten() {
         let Some(entry) = entry(item) else { continue };
-        if let Some(earlier) = entries.iter().find(|other| (&other.id, &other.version) == (&entry.id, &entry.version)) {
+        if let Some(earlier) =
+            entries.iter().find(|other| (&other.id, &other.version) == (&entry.id, &entry.version))
+        {
             let message = format!("`{}` is listed twice in version {}", entry.id, entry.version);
             findings.push(
-                Finding::new("rawko::chart::duplicate_entry", Severity::Error, entry.span, message)
+                Finding::new(crate::codes::DUPLICATE_ENTRY.name, Severity::Error, entry.span, message)
                     .related(earlier.span, "first listed here"),
             );
         }

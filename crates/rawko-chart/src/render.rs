@@ -12,7 +12,7 @@ pub struct Style {
     pub color: bool,
 }
 
-/// A whole line of a huge file is of no use to anybody; neither is a thousand findings.
+/// A thousand findings are of no use to anybody.
 const SHOWN_MAX: usize = 50;
 const WIDTH: usize = 140;
 
@@ -37,12 +37,17 @@ fn group<'a>(finding: &'a Finding, source: &'a Source) -> Group<'a> {
         Severity::Warning => Level::WARNING,
         Severity::Error | Severity::Fatal => Level::ERROR,
     };
-    let mut primary = AnnotationKind::Primary.span(shown(finding.span, &source.text));
+    let window = Window::around(finding, &source.text);
+    let mut primary = AnnotationKind::Primary.span(window.shown(finding.span));
     if !finding.label.is_empty() {
         primary = primary.label(finding.label.as_str());
     }
-    let related = finding.related.iter().map(|(span, label)| context(*span, label, &source.text));
-    let snippet = Snippet::source(&*source.text).path(&*source.name).annotation(primary).annotations(related);
+    let related = finding.related.iter().map(|(span, label)| context(window.shown(*span), label));
+    let snippet = Snippet::source(window.text)
+        .line_start(window.first_line)
+        .path(&*source.name)
+        .annotation(primary)
+        .annotations(related);
     let group = level.primary_title(finding.message.as_str()).id(finding.code).element(snippet);
     match &finding.help {
         Some(help) => group.element(Level::HELP.message(help.as_str())),
@@ -50,24 +55,46 @@ fn group<'a>(finding: &'a Finding, source: &'a Source) -> Group<'a> {
     }
 }
 
-fn context<'a>(span: Span, label: &'a str, text: &str) -> Annotation<'a> {
-    let annotation = AnnotationKind::Context.span(shown(span, text));
+fn context<'a>(place: std::ops::Range<usize>, label: &'a str) -> Annotation<'a> {
+    let annotation = AnnotationKind::Context.span(place);
     if label.is_empty() { annotation } else { annotation.label(label) }
 }
 
-/// A place that is safe to underline: within the text, on character boundaries, and on one line, because a block
-/// of thirty lines says less than the line it starts with.
-fn shown(span: Span, text: &str) -> std::ops::Range<usize> {
-    let mut start = (span.start as usize).min(text.len());
-    while !text.is_char_boundary(start) {
-        start -= 1;
+/// The lines that a finding is about: showing one place of a large file should not mean going through all of it.
+struct Window<'t> {
+    text: &'t str,
+    start: usize,
+    first_line: usize,
+}
+
+impl<'t> Window<'t> {
+    fn around(finding: &Finding, text: &'t str) -> Self {
+        let places = || std::iter::once(finding.span).chain(finding.related.iter().map(|(span, _)| *span));
+        let first = places().map(|span| span.start as usize).min().unwrap_or(0);
+        let last = places().map(|span| span.start as usize).max().unwrap_or(0);
+        let (first, last) = (boundary(text, first), boundary(text, last));
+        let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
+        let end = text[last..].find('\n').map_or(text.len(), |newline| last + newline);
+        let first_line = text[..start].bytes().filter(|byte| *byte == b'\n').count() + 1;
+        Self { text: &text[start..end], start, first_line }
     }
-    let mut end = (span.end as usize).clamp(start, text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
+
+    /// A place that is safe to underline: within the window, on character boundaries, and on one line, because a
+    /// block of thirty lines says less than the line it starts with.
+    fn shown(&self, span: Span) -> std::ops::Range<usize> {
+        let start = boundary(self.text, (span.start as usize).saturating_sub(self.start));
+        let end = boundary(self.text, (span.end as usize).saturating_sub(self.start)).max(start);
+        start..self.text[start..end].find('\n').map_or(end, |newline| start + newline)
     }
-    let line = text[start..end].find('\n').map_or(end, |newline| start + newline);
-    start..line.max(start)
+}
+
+/// The nearest character boundary at or before an offset.
+fn boundary(text: &str, offset: usize) -> usize {
+    let mut at = offset.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 /// The findings as data, for editors and other tools. Lines and columns count from 1, columns in characters.
@@ -129,7 +156,8 @@ impl<'t> Lines<'t> {
     fn point(&self, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= offset).max(1);
         let start = self.starts[line - 1];
-        let column = self.text.get(start..offset.min(self.text.len())).map_or(1, |text| text.chars().count() + 1);
+        let column =
+            self.text.get(start..offset.min(self.text.len())).map_or(1, |text| text.chars().count() + 1);
         (line, column)
     }
 }

@@ -69,8 +69,10 @@ impl Definitions {
             }
             properties.insert(field.key.into(), property);
         }
-        let mut definition = json!({ "type": "object", "properties": properties, "additionalProperties": false });
-        let (choices, plain): (Vec<&str>, Vec<&str>) = record.required.iter().partition(|key| key.contains('|'));
+        let mut definition =
+            json!({ "type": "object", "properties": properties, "additionalProperties": false });
+        let (choices, plain): (Vec<&str>, Vec<&str>) =
+            record.required.iter().partition(|key| key.contains('|'));
         if !plain.is_empty() {
             definition["required"] = json!(plain);
         }

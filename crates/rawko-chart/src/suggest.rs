@@ -1,7 +1,7 @@
 //! "Did you mean": the nearest of the names there are. Only called when something is wrong already.
 
-/// Names further away than this share of their length are not worth showing.
-const NEAR: f64 = 0.7;
+/// Names that are less alike than this are not worth showing.
+const NEAR: f64 = 0.6;
 /// Longer names are not compared: the cost grows with the square of the length.
 const LENGTH_MAX: usize = 64;
 

@@ -14,7 +14,9 @@ impl Version {
         let (text, _build) = text.split_once('+').unwrap_or((text, ""));
         let (core, pre) = text.split_once('-').map_or((text, None), |(core, pre)| (core, Some(pre)));
         let (numbers, _) = numbers(core)?;
-        let fits = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
+        let fits = |word: &str| {
+            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c))
+        };
         if pre.is_some_and(|pre| !fits(pre)) {
             return None;
         }
@@ -85,7 +87,9 @@ fn bounds_of(part: &str) -> Option<Vec<Bound>> {
         }
     }
     if let Some(rest) = part.strip_prefix('^') {
-        return between(rest, |numbers, count| numbers.iter().take(count).position(|n| *n > 0).unwrap_or(count - 1));
+        return between(rest, |numbers, count| {
+            numbers.iter().take(count).position(|n| *n > 0).unwrap_or(count - 1)
+        });
     }
     if let Some(rest) = part.strip_prefix('~') {
         return between(rest, |_, count| (count - 1).min(1));
@@ -144,7 +148,8 @@ mod tests {
             ("1.2.0-rc.1", "1.2.0-rc.1", true),
         ];
         for (range, version, expected) in table {
-            let (range_parsed, version_parsed) = (Range::parse(range).unwrap(), Version::parse(version).unwrap());
+            let (range_parsed, version_parsed) =
+                (Range::parse(range).unwrap(), Version::parse(version).unwrap());
             assert_eq!(range_parsed.contains(&version_parsed), expected, "{range} {version}");
         }
     }

@@ -47,8 +47,9 @@ fn no_report_is_left_without_its_chart() {
 /// The broken charts, in order.
 fn charts(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut charts: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "json")).collect();
+    let mut charts: Vec<PathBuf> = entries
+        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "json"))
+        .collect();
     charts.sort();
     charts
 }

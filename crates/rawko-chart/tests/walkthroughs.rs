@@ -18,12 +18,14 @@ fn every_walkthrough_does_what_it_says() {
     let mut files = Vec::new();
     collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/walkthroughs"), &mut files);
     files.sort();
-    assert!(files.len() >= 40, "only {} walkthroughs found", files.len());
+    let mut walked = 0;
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         println!("{}", file.display());
         expect_file![&file].assert_eq(&walk(&file, &text));
+        walked += 1;
     }
+    assert!(walked >= 50, "only {walked} walkthroughs found");
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

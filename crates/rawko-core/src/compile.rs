@@ -396,7 +396,7 @@ fn fix_routes(tables: &mut Tables) {
 }
 
 /// A transition's domain and what it enters; the last part tells whether a history node had a say in it.
-pub(crate) fn route<R: Recorded>(
+fn route<R: Recorded>(
     tables: &Tables,
     transition: &Transition,
     targets: &[NodeId],
@@ -408,6 +408,17 @@ pub(crate) fn route<R: Recorded>(
     let met = set.met_history;
     let (entries, met_on_entry) = set.enter(targets, domain);
     (domain, entries, met || met_on_entry)
+}
+
+/// The domain of a transition to history, by what is recorded now; what it enters is decided after the exits.
+pub(crate) fn domain_by_history<R: Recorded>(
+    tables: &Tables,
+    transition: &Transition,
+    targets: &[NodeId],
+    history: &R,
+) -> NodeId {
+    let effective = EntrySet::new(tables, history).effective_targets(targets);
+    domain(tables, transition, &effective)
 }
 
 /// The innermost node that stays active: the source itself unless it is left, else the least common ancestor, which

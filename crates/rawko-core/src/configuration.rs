@@ -32,7 +32,8 @@ impl Configuration {
         &self.frontier
     }
 
-    pub(crate) fn from_frontier(frontier: impl IntoIterator<Item = NodeId>) -> Self {
+    /// The configuration with these innermost active nodes.
+    pub fn from_frontier(frontier: impl IntoIterator<Item = NodeId>) -> Self {
         let mut frontier: SmallVec<[NodeId; 4]> = frontier.into_iter().collect();
         frontier.sort_unstable();
         Self { frontier }

@@ -1,2 +1,26 @@
-//! placeholder
-fn main() {}
+//! The `rawko` binary: arguments in, exit code out. Everything between is a command, one file each.
+
+mod cli;
+mod commands;
+mod console;
+mod engine;
+mod failure;
+mod files;
+mod inputs;
+mod loading;
+mod project;
+mod scenario;
+mod simulation;
+mod walk;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    let mut console = console::Console::new(cli.color);
+    let outcome = commands::run(cli.command, &mut console);
+    let outcome = outcome.and_then(|verdict| console.flush().map(|()| verdict));
+    failure::exit_code(outcome, &mut console)
+}

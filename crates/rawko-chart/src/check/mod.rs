@@ -1,8 +1,62 @@
-//! Semantic analyses over a lowered chart. Placeholder of this branch: the branch `check` brings the real module.
+//! The analyses: what can be said about a chart from its drawing alone, before anything runs. One file for each; they
+//! share an [`Index`](index::Index) that is computed once, and none is worse than linear in chart × depth.
+
+mod actions;
+mod cycles;
+mod dead_ends;
+mod entry;
+mod eventless;
+mod events;
+mod failures;
+mod finals;
+mod guards;
+mod histories;
+mod index;
+mod invokes;
+mod orphans;
+mod reach;
+mod regions;
+mod resets;
+mod shadowed;
+mod shared_keys;
+#[cfg(test)]
+mod sketch;
+mod strays;
+#[cfg(test)]
+mod tests;
+mod wildcards;
+mod words;
 
 use crate::finding::Finding;
 use crate::lowered::Lowered;
 
-pub(crate) fn analyse(_lowered: &Lowered) -> Vec<Finding> {
-    Vec::new()
+/// Everything the analyses find, in the order of the source text.
+pub fn analyse(lowered: &Lowered) -> Vec<Finding> {
+    analyse_beside(lowered, "", &[])
+}
+
+/// Like [`analyse`], without what follows from the earlier findings in the same text alone.
+pub(crate) fn analyse_beside(lowered: &Lowered, text: &str, earlier: &[Finding]) -> Vec<Finding> {
+    if lowered.blueprint.nodes.is_empty() {
+        return Vec::new();
+    }
+    let index = index::Index::new(lowered, &strays::Strays::new(text, earlier));
+    let doings = actions::Doings::new(&index);
+    let mut findings = Vec::new();
+    orphans::analyse(&index, &mut findings);
+    regions::analyse(&index, &mut findings);
+    histories::analyse(&index, &mut findings);
+    eventless::analyse(&index, &doings, &mut findings);
+    finals::analyse(&index, &mut findings);
+    invokes::analyse(&index, &mut findings);
+    events::analyse(&index, &doings, &mut findings);
+    guards::analyse(&index, &mut findings);
+    shadowed::analyse(&index, &mut findings);
+    resets::analyse(&index, &mut findings);
+    shared_keys::analyse(&index, &doings, &mut findings);
+    wildcards::analyse(&index, &mut findings);
+    failures::analyse(&index, &mut findings);
+    dead_ends::analyse(&index, &mut findings);
+    findings.sort_by_key(|finding| finding.span);
+    findings
 }

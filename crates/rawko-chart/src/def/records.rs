@@ -12,8 +12,7 @@ static FIXED_DELAY: Shape = Either(&[Text, Number]);
 static NAME_OR_EXPRESSION: Shape = Either(&[Text, Shape::Record(&EXPRESSION)]);
 static ONE_TRANSITION: Shape = Either(&[Text, Shape::Record(&TRANSITION)]);
 static TRANSITIONS: Shape = Either(&[Text, Shape::Record(&TRANSITION), List(&ONE_TRANSITION)]);
-static ON: Shape =
-    Either(&[MapOf(&TRANSITIONS, "an event's name"), List(&Shape::Record(&EVENT_TRANSITION))]);
+static ON: Shape = Either(&[MapOf(&TRANSITIONS, "an event's name"), List(&Shape::Record(&EVENT_TRANSITION))]);
 static AFTER: Shape = Either(&[MapOf(&TRANSITIONS, "a delay"), List(&Shape::Record(&DELAYED_TRANSITION))]);
 static INVOKES: Shape = Either(&[Shape::Record(&INVOKE), List(&Shape::Record(&INVOKE))]);
 static STATES: Shape = MapOf(&STATE_OR_NOTHING, "a state's key");

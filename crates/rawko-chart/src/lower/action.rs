@@ -17,11 +17,11 @@ use crate::source::Span;
 use crate::suggest::nearest;
 use crate::tree::View;
 
-const UNKNOWN_ACTION: &str = "rawko::chart::unknown_action";
-const RECURSIVE_ACTION: &str = "rawko::chart::recursive_action";
-const TOO_LARGE: &str = "rawko::chart::too_large";
+const UNKNOWN_ACTION: &str = crate::codes::UNKNOWN_ACTION.name;
+const RECURSIVE_ACTION: &str = crate::codes::RECURSIVE_ACTION.name;
+const TOO_LARGE: &str = crate::codes::TOO_LARGE.name;
 /// Actions of a chart, named ones counted at every use.
-const ACTIONS_MAX: usize = 200_000;
+const ACTIONS_MAX: usize = 50_000;
 
 type Lowered = (Vec<Action>, Vec<ActionPlaces>);
 
@@ -92,12 +92,14 @@ impl<'a> Lowering<'a> {
             return;
         }
         self.actions.used.insert(name);
+        let known = self.actions.lowered.get(name).map(|lowered| lowered.0.len());
+        if self.actions.count + known.unwrap_or(0) > ACTIONS_MAX {
+            self.report_too_many(span);
+            return;
+        }
+        self.actions.count += known.unwrap_or(0);
         let (mut actions, mut places) = match self.actions.lowered.get(name) {
-            Some(lowered) => {
-                let lowered = lowered.clone();
-                self.actions.count += lowered.0.len();
-                lowered
-            }
+            Some(lowered) => lowered.clone(),
             None => self.expand(name, written),
         };
         let label: Arc<str> = name.into();

@@ -13,9 +13,9 @@ use crate::source::Span;
 use crate::suggest::nearest;
 use crate::tree::{View, to_value};
 
-pub(crate) const UNDECLARED: &str = "rawko::chart::undeclared_context_key";
-pub(crate) const UNKNOWN: &str = "rawko::chart::unknown_context_key";
-pub(crate) const TYPE_MISMATCH: &str = "rawko::chart::context_type_mismatch";
+pub(crate) const UNDECLARED: &str = crate::codes::UNDECLARED_CONTEXT_KEY.name;
+pub(crate) const UNKNOWN: &str = crate::codes::UNKNOWN_CONTEXT_KEY.name;
+pub(crate) const TYPE_MISMATCH: &str = crate::codes::CONTEXT_TYPE_MISMATCH.name;
 
 /// Slots are handed out while expressions are resolved, behind a shared reference: hence the cell.
 #[derive(Default)]
@@ -98,6 +98,20 @@ impl Context {
         slot
     }
 
+    /// The number of slots so far.
+    pub(crate) fn len(&self) -> usize {
+        self.table.borrow().keys.len()
+    }
+
+    /// Takes back the slots from this number on.
+    pub(crate) fn forget_from(&self, len: usize) {
+        let table = &mut *self.table.borrow_mut();
+        for key in table.keys.drain(len..) {
+            table.slots.remove(&key.name);
+        }
+        table.facts.truncate(len);
+    }
+
     pub(crate) fn slot(&self, name: &str) -> Option<Slot> {
         self.table.borrow().slots.get(name).copied()
     }
@@ -138,8 +152,12 @@ impl Context {
         if compatible(facts.kind, found) {
             return;
         }
-        let message =
-            format!("`{}` is {}, but {} is assigned to it", key.name, type_words(facts.kind), type_words(found));
+        let message = format!(
+            "`{}` is {}, but {} is assigned to it",
+            key.name,
+            type_words(facts.kind),
+            type_words(found)
+        );
         findings.push(
             Finding::new(TYPE_MISMATCH, Severity::Error, place, message)
                 .related(facts.place, format!("declared as {} here", type_words(facts.kind)))

@@ -8,7 +8,8 @@ pub(crate) fn parse_delay(text: &str) -> Option<u64> {
 /// Whether a text that is no delay was probably meant to be one, rather than an expression.
 pub(crate) fn looks_like_delay(text: &str) -> bool {
     let text = text.trim();
-    let iso = text.strip_prefix('P').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == 'T'));
+    let iso =
+        text.strip_prefix('P').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == 'T'));
     let number = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     iso || (number.len() < text.len() && number.trim_start().chars().all(char::is_alphabetic))
 }

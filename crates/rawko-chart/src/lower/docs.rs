@@ -16,7 +16,11 @@ impl<'a> Lowering<'a> {
         let position = meta.get("position");
         let position = position.get("x").as_f64().zip(position.get("y").as_f64());
         Docs {
-            description: def.description.and_then(View::text).map(str::to_owned).or_else(|| text("description")),
+            description: def
+                .description
+                .and_then(View::text)
+                .map(str::to_owned)
+                .or_else(|| text("description")),
             tags: def.tags.map_or_else(Vec::new, texts),
             label: text("label"),
             color: text("color"),

@@ -11,14 +11,14 @@ use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::locate;
 
-const EXPRESSION_SYNTAX: &str = "rawko::chart::expression_syntax";
-const GUARD_SYNTAX: &str = "rawko::chart::guard_syntax";
-const UNKNOWN_NAME: &str = "rawko::chart::unknown_name";
-const UNKNOWN_GUARD: &str = "rawko::chart::unknown_guard";
-const UNKNOWN_STATE: &str = "rawko::chart::unknown_state";
-const WRONG_ARGUMENTS: &str = "rawko::chart::wrong_arguments";
-const TYPE_MISMATCH: &str = "rawko::chart::type_mismatch";
-const NEVER_EQUAL: &str = "rawko::chart::never_equal";
+const EXPRESSION_SYNTAX: &str = crate::codes::EXPRESSION_SYNTAX.name;
+const GUARD_SYNTAX: &str = crate::codes::GUARD_SYNTAX.name;
+const UNKNOWN_NAME: &str = crate::codes::UNKNOWN_NAME.name;
+const UNKNOWN_GUARD: &str = crate::codes::UNKNOWN_GUARD.name;
+const UNKNOWN_STATE: &str = crate::codes::UNKNOWN_STATE.name;
+const WRONG_ARGUMENTS: &str = crate::codes::WRONG_ARGUMENTS.name;
+const TYPE_MISMATCH: &str = crate::codes::TYPE_MISMATCH.name;
+const NEVER_EQUAL: &str = crate::codes::NEVER_EQUAL.name;
 
 /// What an expression is for: decides codes and help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(crate) fn resolve(&mut self, ast: &Ast, text: &str, span: Span, purpose: Use) -> Expr {
+        let keys = self.context.len();
         let names = ChartNames { lowering: self, text, span, reads: RefCell::default() };
         match language::resolve(ast, &names) {
             Ok(expr) => {
@@ -62,6 +63,8 @@ impl<'a> Lowering<'a> {
                 expr
             }
             Err(problems) => {
+                // Names were tried out as context keys on the way to a suggestion.
+                self.context.forget_from(keys);
                 self.report_problems(&problems, text, span, purpose);
                 language::null()
             }
@@ -109,7 +112,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// Help that knows the chart, where the language's own would not do.
-    fn problem_help(&self, problem: &ExprProblem, text: &str, purpose: Use, bare_word: bool) -> Option<String> {
+    fn problem_help(
+        &self,
+        problem: &ExprProblem,
+        text: &str,
+        purpose: Use,
+        bare_word: bool,
+    ) -> Option<String> {
         match (purpose, problem.kind) {
             (Use::Guard, ExprProblemKind::UnknownName) if bare_word => {
                 let close = crate::suggest::nearest(text, self.guards.names());
@@ -119,7 +128,7 @@ impl<'a> Lowering<'a> {
                 ))
             }
             (Use::Value, ExprProblemKind::UnknownName | ExprProblemKind::Syntax)
-                if problem.help.is_none() || bare_word =>
+                if !reads_bindings(text) && (problem.help.is_none() || bare_word) =>
             {
                 if self.context.slot(text).is_some() {
                     return Some(format!("for the context's value write `context.{text}`"));
@@ -168,6 +177,11 @@ impl Names for ChartNames<'_, '_> {
     fn state(&self, path: &str) -> Option<NodeId> {
         self.lowering.index.state_in(path)
     }
+}
+
+/// Whether somebody who writes this surely means an expression.
+fn reads_bindings(text: &str) -> bool {
+    ["context.", "event.", "input.", "env.", "agents."].iter().any(|root| text.contains(root))
 }
 
 pub(crate) fn is_bare_word(text: &str) -> bool {

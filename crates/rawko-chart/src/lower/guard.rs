@@ -63,7 +63,9 @@ impl<'a> Lowering<'a> {
                 Some(Said::Literal(literal)) => fixed(to_value(literal)),
                 None => fixed(Value::Null),
             },
-            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) | Data::List { .. } => fixed(to_value(view)),
+            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) | Data::List { .. } => {
+                fixed(to_value(view))
+            }
         }
     }
 

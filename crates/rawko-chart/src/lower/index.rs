@@ -63,7 +63,8 @@ impl<'a> Index<'a> {
         if let Some((id, _)) = state.id {
             return id.to_owned();
         }
-        let unique = self.keys.get(state.key).is_some_and(Option::is_some) && !self.ids.contains_key(state.key);
+        let unique =
+            self.keys.get(state.key).is_some_and(Option::is_some) && !self.ids.contains_key(state.key);
         if unique { state.key.to_owned() } else { self.path(node) }
     }
 
@@ -171,6 +172,7 @@ impl<'a> Index<'a> {
     }
 
     fn ancestors(&self, node: u32) -> Vec<u32> {
-        std::iter::successors(self.states[node as usize].parent, |node| self.states[*node as usize].parent).collect()
+        std::iter::successors(self.states[node as usize].parent, |node| self.states[*node as usize].parent)
+            .collect()
     }
 }

@@ -8,11 +8,9 @@ use super::Lowering;
 use super::delay::parse_delay;
 use super::template::Rule;
 use crate::def::{InvokeDef, RetryKey};
-use crate::finding::{Finding, Severity};
 use crate::lowered::InvokePlaces;
 use crate::tree::{Data, View};
 
-const DUPLICATE_INVOKE: &str = "rawko::chart::duplicate_invoke_id";
 const RETRY_DEFAULT: Retry =
     Retry { max_attempts: 3, backoff: Backoff::Exponential, initial_delay_ms: 1000, max_delay_ms: 60_000 };
 
@@ -47,17 +45,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// The author's id, or the node's path with a number from the second on.
-    fn invoke_id(&mut self, node: u32, invoke: &InvokeDef<'a>, earlier: &[InvokeSpec]) -> Arc<str> {
-        let Some((id, span)) = invoke.id else {
+    fn invoke_id(&self, node: u32, invoke: &InvokeDef<'a>, earlier: &[InvokeSpec]) -> Arc<str> {
+        let Some((id, _)) = invoke.id else {
             let path = self.index.path(node);
             let path = if path.is_empty() { self.chart.id.unwrap_or("chart").to_owned() } else { path };
             return if earlier.is_empty() { path.into() } else { format!("{path}.{}", earlier.len()).into() };
         };
-        if earlier.iter().any(|other| &*other.id == id) {
-            let message = format!("two invokes of this state have the id `{id}`");
-            let finding = Finding::new(DUPLICATE_INVOKE, Severity::Fatal, span, message);
-            self.report(finding.help("their results could not be told apart: give each its own id"));
-        }
         id.into()
     }
 

@@ -20,7 +20,7 @@ use rawko_core::{Blueprint, Unhandled};
 use rustc_hash::FxHashMap;
 
 use crate::def::ChartDef;
-use crate::finding::{Finding, Severity};
+use crate::finding::{FINDINGS_MAX, Finding, Severity};
 use crate::lowered::{Lowered, Places};
 use crate::registry::Registry;
 use crate::source::Span;
@@ -32,8 +32,8 @@ use guard::GuardTable;
 use index::Index;
 
 
-const MISSING_ID: &str = "rawko::chart::missing_id";
-const INVALID_VERSION: &str = "rawko::chart::invalid_version";
+const MISSING_ID: &str = crate::codes::MISSING_ID.name;
+const INVALID_VERSION: &str = crate::codes::INVALID_VERSION.name;
 const MICROSTEPS_DEFAULT: u32 = 1000;
 
 /// What lowering a chart needs at hand.
@@ -160,7 +160,7 @@ impl<'a> Lowering<'a> {
             if let Some(earlier) = seen.insert(id, span) {
                 let message = format!("two states have the id `{id}`");
                 self.report(
-                    Finding::new("rawko::chart::duplicate_id", Severity::Fatal, span, message)
+                    Finding::new(crate::codes::DUPLICATE_ID.name, Severity::Fatal, span, message)
                         .label("used again here")
                         .related(earlier, "first used here")
                         .help("ids are unique in a chart"),
@@ -170,7 +170,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn report(&mut self, finding: Finding) {
-        self.findings.push(finding);
+        if self.findings.len() < FINDINGS_MAX {
+            self.findings.push(finding);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::{View, to_value};
 
-const POLICY_WIDENS: &str = "rawko::chart::policy_widens";
+const POLICY_WIDENS: &str = crate::codes::POLICY_WIDENS.name;
 
 impl<'a> Lowering<'a> {
     /// The state's policy within its parent's. Times are in milliseconds, so that they can be compared.
@@ -32,7 +32,10 @@ impl<'a> Lowering<'a> {
             match ToolsKey::parse(pair.key) {
                 Some(ToolsKey::Allowed) => allowed = Some((texts(pair.value), pair.value.span())),
                 Some(ToolsKey::Blocked) => {
-                    let new = texts(pair.value).into_iter().filter(|name| !blocked.contains(name)).collect::<Vec<_>>();
+                    let new = texts(pair.value)
+                        .into_iter()
+                        .filter(|name| !blocked.contains(name))
+                        .collect::<Vec<_>>();
                     blocked.extend(new);
                 }
                 None => {}
@@ -57,9 +60,11 @@ impl<'a> Lowering<'a> {
 
     /// What both lists allow; a name that only the inner one has is worth a word.
     fn narrowed(&mut self, own: &[String], outer: &[String], span: Span) -> Vec<String> {
-        let within = |name: &String, patterns: &[String]| patterns.iter().any(|pattern| covers(pattern, name));
+        let within =
+            |name: &String, patterns: &[String]| patterns.iter().any(|pattern| covers(pattern, name));
         for name in own.iter().filter(|name| !within(name, outer) && !outer.iter().any(|o| covers(name, o))) {
-            let message = format!("`{name}` is not allowed by the enclosing state, so allowing it here does nothing");
+            let message =
+                format!("`{name}` is not allowed by the enclosing state, so allowing it here does nothing");
             let finding = Finding::new(POLICY_WIDENS, Severity::Warning, span, message);
             self.report(finding.help(format!("allow `{name}` further out as well")));
         }
@@ -84,7 +89,9 @@ impl<'a> Lowering<'a> {
                 (Some(own), Some(outer)) if own > outer => {
                     let message = format!("`{}` is larger than the enclosing state's {limit}", pair.key);
                     let finding = Finding::new(POLICY_WIDENS, Severity::Warning, pair.value.span(), message);
-                    self.report(finding.help("the smaller one holds; remove this one, or raise the outer one"));
+                    self.report(
+                        finding.help("the smaller one holds; remove this one, or raise the outer one"),
+                    );
                 }
                 _ => drop(budget.insert(pair.key.into(), value)),
             }

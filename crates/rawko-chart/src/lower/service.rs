@@ -6,7 +6,7 @@ use crate::registry::Resolution;
 use crate::source::Span;
 use crate::suggest::nearest;
 
-const UNKNOWN_SERVICE: &str = "rawko::chart::unknown_service";
+const UNKNOWN_SERVICE: &str = crate::codes::UNKNOWN_SERVICE.name;
 
 impl Lowering<'_> {
     pub(super) fn check_service(&mut self, src: &str, span: Span) {
@@ -49,7 +49,8 @@ impl Lowering<'_> {
             ),
             Resolution::BadRange => (
                 format!("`{range}` is not a range of versions"),
-                "write a version such as `1.2.0`, or a range such as `^1.2`, `~1.2`, `1.x` or `>=1.2 <3`".to_owned(),
+                "write a version such as `1.2.0`, or a range such as `^1.2`, `~1.2`, `1.x` or `>=1.2 <3`"
+                    .to_owned(),
             ),
             Resolution::Unknown => {
                 let close = nearest(id, self.registry.charts());

@@ -10,11 +10,11 @@ use crate::lowered::ActionPlaces;
 use crate::source::Span;
 use crate::tree::View;
 
-const UNKNOWN_TARGET: &str = "rawko::chart::unknown_target";
-const AMBIGUOUS_TARGET: &str = "rawko::chart::ambiguous_target";
-const CONFLICTING_TARGETS: &str = "rawko::chart::conflicting_targets";
-const MISSING_INITIAL: &str = "rawko::chart::missing_initial";
-const UNKNOWN_INITIAL: &str = "rawko::chart::unknown_initial";
+const UNKNOWN_TARGET: &str = crate::codes::UNKNOWN_TARGET.name;
+const AMBIGUOUS_TARGET: &str = crate::codes::AMBIGUOUS_TARGET.name;
+const CONFLICTING_TARGETS: &str = crate::codes::CONFLICTING_TARGETS.name;
+const MISSING_INITIAL: &str = crate::codes::MISSING_INITIAL.name;
+const UNKNOWN_INITIAL: &str = crate::codes::UNKNOWN_INITIAL.name;
 
 impl<'a> Lowering<'a> {
     /// The targets of a transition of `source`.
@@ -47,8 +47,12 @@ impl<'a> Lowering<'a> {
     fn missing_target(&self, source: u32, text: &str, span: Span, missing: Missing) -> Finding {
         match missing {
             Missing::Unknown => {
-                let finding =
-                    Finding::new(UNKNOWN_TARGET, Severity::Fatal, span, format!("there is no state `{text}` here"));
+                let finding = Finding::new(
+                    UNKNOWN_TARGET,
+                    Severity::Fatal,
+                    span,
+                    format!("there is no state `{text}` here"),
+                );
                 match self.index.suggestion(source, text) {
                     Some(close) => finding.help(format!("did you mean `{close}`?")),
                     None => finding.help(
@@ -118,9 +122,10 @@ impl<'a> Lowering<'a> {
     fn report_missing_initial(&mut self, node: u32) {
         let state = &self.chart.states[node as usize];
         let words = if node == 0 { "the chart".to_owned() } else { format!("`{}`", state.key) };
-        let first = state.children.iter().find(|child| {
-            !matches!(self.chart.states[**child as usize].kind, NodeKind::History(_))
-        });
+        let first = state
+            .children
+            .iter()
+            .find(|child| !matches!(self.chart.states[**child as usize].kind, NodeKind::History(_)));
         let first = first.map_or("", |child| self.chart.states[*child as usize].key);
         let finding = Finding::new(
             MISSING_INITIAL,
@@ -137,7 +142,10 @@ impl<'a> Lowering<'a> {
         let keys = state.children.iter().map(|child| self.chart.states[*child as usize].key);
         let help = match crate::suggest::nearest(text, keys.clone()) {
             Some(close) => format!("did you mean `{close}`?"),
-            None => format!("its states are {}", keys.take(8).map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")),
+            None => format!(
+                "its states are {}",
+                keys.take(8).map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+            ),
         };
         let message = format!("{words} starts in `{text}`, which is not a state inside it");
         self.report(Finding::new(UNKNOWN_INITIAL, Severity::Fatal, span, message).help(help));

@@ -12,9 +12,9 @@ use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::{Data, View, locate, to_value};
 
-const LOOKS_LIKE_EXPRESSION: &str = "rawko::chart::looks_like_expression";
-const LOOKS_LIKE_LITERAL: &str = "rawko::chart::looks_like_literal";
-const WRONG_TYPE: &str = "rawko::chart::wrong_type";
+const LOOKS_LIKE_EXPRESSION: &str = crate::codes::LOOKS_LIKE_EXPRESSION.name;
+const LOOKS_LIKE_LITERAL: &str = crate::codes::LOOKS_LIKE_LITERAL.name;
+const WRONG_TYPE: &str = crate::codes::WRONG_TYPE.name;
 const ROOTS: &[&str] = &["context", "event", "input", "env", "agents"];
 
 /// How text is taken.
@@ -105,7 +105,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn data_template(&mut self, text: &str, span: Span) -> Template {
-        let parsed = if could_be_rooted(text) || self.mentions_local(text) { self.parse(text).ok() } else { None };
+        let parsed =
+            if could_be_rooted(text) || self.mentions_local(text) { self.parse(text).ok() } else { None };
         match parsed {
             Some(ast) if language::is_rooted(&ast) || self.mentions_local(text) => {
                 if ROOTS.contains(&text.trim()) {
@@ -115,7 +116,7 @@ impl<'a> Lowering<'a> {
             }
             _ => {
                 if self.reads_like_expression(text) {
-                    self.warn_expression(text, span, "but is taken as plain text here");
+                    self.warn_expression(text, span);
                 }
                 Template::Literal(Value::str(text))
             }
@@ -153,16 +154,21 @@ impl<'a> Lowering<'a> {
             && !is_bare_word(text)
             && self.parse(text).is_ok_and(|ast| language::is_rooted(&ast));
         if rooted {
-            self.warn_expression(text, span, "but initial values are plain data");
+            let place = locate(self.text, span, text, 0..text.len());
+            let message = format!("`{}` reads like an expression, but initial values are plain data", brief(text));
+            self.report(
+                Finding::new(LOOKS_LIKE_EXPRESSION, Severity::Warning, place, message)
+                    .help("start with `null` and assign it in the chart's `entry`"),
+            );
         }
     }
 
-    fn warn_expression(&mut self, text: &str, span: Span, how: &str) {
+    fn warn_expression(&mut self, text: &str, span: Span) {
         let place = locate(self.text, span, text, 0..text.len());
-        let message = format!("`{text}` reads like an expression, {how}");
+        let message = format!("`{}` reads like an expression, but is taken as plain text here", brief(text));
         self.report(
             Finding::new(LOOKS_LIKE_EXPRESSION, Severity::Warning, place, message)
-                .help(format!("write `{{expr: \"{text}\"}}` or `{{literal: \"{text}\"}}` to say which")),
+                .help("write `{expr: \"…\"}` or `{literal: \"…\"}` to say which it is"),
         );
     }
 
@@ -220,7 +226,9 @@ fn compose(view: View<'_>, out: &mut String) {
             out.push(']');
         }
         Data::Map { .. } => compose_map(view, out),
-        Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => out.push_str(&to_value(view).to_string()),
+        Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => {
+            out.push_str(&to_value(view).to_string())
+        }
     }
 }
 
@@ -257,6 +265,16 @@ fn literal_value(template: &Template) -> Value {
 
 fn to_value_plain(items: &[Template]) -> Value {
     Value::list(items.iter().map(literal_value).collect())
+}
+
+/// A text short enough for a message.
+fn brief(text: &str) -> String {
+    const LENGTH: usize = 60;
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 fn first_word(text: &str) -> &str {

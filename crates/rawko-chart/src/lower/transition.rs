@@ -13,8 +13,8 @@ use crate::read::{read_delayed, read_event_list, read_invoke, read_transitions};
 use crate::source::Span;
 use crate::tree::{Data, View};
 
-const INVALID_EVENT: &str = "rawko::chart::invalid_event";
-const INVALID_DELAY: &str = "rawko::chart::invalid_delay";
+const INVALID_EVENT: &str = crate::codes::INVALID_EVENT.name;
+const INVALID_DELAY: &str = crate::codes::INVALID_DELAY.name;
 
 /// What the blocks of one state give.
 #[derive(Default)]
@@ -49,7 +49,13 @@ impl<'a> Lowering<'a> {
         if let Some(pairs) = view.pairs() {
             for pair in pairs {
                 self.check_event(pair.key, pair.key_span);
-                self.transitions(node, Trigger::Event(pair.key.to_owned()), pair.key_span, pair.value, blocks);
+                self.transitions(
+                    node,
+                    Trigger::Event(pair.key.to_owned()),
+                    pair.key_span,
+                    pair.value,
+                    blocks,
+                );
             }
         }
         for (trigger, transition) in view.items().into_iter().flatten().filter_map(read_event_list) {
@@ -89,8 +95,10 @@ impl<'a> Lowering<'a> {
             blocks.invoke_places.push(places);
             let results =
                 [("done", invoke.on_done), ("error", invoke.on_error), ("timeout", invoke.on_timeout)];
-            let mut written: Vec<_> =
-                results.into_iter().filter_map(|(word, part)| part.map(|(span, view)| (word, span, view))).collect();
+            let mut written: Vec<_> = results
+                .into_iter()
+                .filter_map(|(word, part)| part.map(|(span, view)| (word, span, view)))
+                .collect();
             written.sort_by_key(|(_, span, _)| *span);
             for (word, span, view) in written {
                 self.transitions(node, Trigger::Event(format!("{word}.invoke.{id}")), span, view, blocks);
@@ -120,7 +128,14 @@ impl<'a> Lowering<'a> {
         let guard = def.guard.map(|view| self.guard(view));
         let (actions, action_places) = self.optional_actions(def.actions);
         let docs = self.docs(&def.docs);
-        blocks.transitions.push(TransitionSpec { trigger, guard, targets, reenter: def.reenter, actions, docs });
+        blocks.transitions.push(TransitionSpec {
+            trigger,
+            guard,
+            targets,
+            reenter: def.reenter,
+            actions,
+            docs,
+        });
         blocks.transition_places.push(TransitionPlaces {
             trigger: def.trigger,
             body: def.body,
@@ -133,7 +148,8 @@ impl<'a> Lowering<'a> {
     /// `NAME`, `foo.*` or `*`.
     fn check_event(&mut self, event: &str, span: Span) {
         let stem = event.strip_suffix(".*").unwrap_or(event);
-        let ok = event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace));
+        let ok =
+            event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace));
         if !ok {
             let message = format!("`{event}` cannot be the name of an event");
             self.report(

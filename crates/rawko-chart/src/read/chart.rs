@@ -56,7 +56,8 @@ pub(crate) fn read_chart<'a>(body: View<'a>, findings: &mut Vec<Finding>) -> Cha
         }
     }
     if root.key_span == body.span() {
-        root.key_span = body.pairs().and_then(|mut pairs| pairs.next()).map_or(body.span(), |pair| pair.key_span);
+        root.key_span =
+            body.pairs().and_then(|mut pairs| pairs.next()).map_or(body.span(), |pair| pair.key_span);
     }
     chart.states = StateReader::new(findings).read(root, kind, states, regions);
     chart

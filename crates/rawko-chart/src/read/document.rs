@@ -6,7 +6,7 @@ use crate::read::check_shape;
 use crate::source::Span;
 use crate::tree::View;
 
-const NOT_A_CHART: &str = "rawko::chart::not_a_chart";
+const NOT_A_CHART: &str = crate::codes::NOT_A_CHART.name;
 
 pub(crate) enum Document<'a> {
     Chart(View<'a>),

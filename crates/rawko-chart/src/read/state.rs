@@ -8,11 +8,11 @@ use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::{DUPLICATE_KEY, View};
 
-const MISPLACED_KEY: &str = "rawko::chart::misplaced_key";
-const TYPE_CONFLICT: &str = "rawko::chart::type_conflict";
-const INVALID_NAME: &str = "rawko::chart::invalid_name";
-const NO_STATES: &str = "rawko::chart::no_states";
-const PARALLEL_NEEDS_REGIONS: &str = "rawko::chart::parallel_needs_regions";
+const MISPLACED_KEY: &str = crate::codes::MISPLACED_KEY.name;
+const TYPE_CONFLICT: &str = crate::codes::TYPE_CONFLICT.name;
+const INVALID_NAME: &str = crate::codes::INVALID_NAME.name;
+const NO_STATES: &str = crate::codes::NO_STATES.name;
+const PARALLEL_NEEDS_REGIONS: &str = crate::codes::PARALLEL_NEEDS_REGIONS.name;
 
 pub(super) fn empty_state<'a>(key: &'a str, key_span: Span, body: Span, parent: Option<u32>) -> StateDef<'a> {
     StateDef {
@@ -63,7 +63,8 @@ impl<'a, 'f> StateReader<'a, 'f> {
     ) -> Vec<StateDef<'a>> {
         let below = Below { kind, states, regions, variant: None };
         // A chart without states is still a chart to complain about.
-        root.kind = if self.kind(&below) == NodeKind::Parallel { NodeKind::Parallel } else { NodeKind::Compound };
+        root.kind =
+            if self.kind(&below) == NodeKind::Parallel { NodeKind::Parallel } else { NodeKind::Compound };
         self.states.push(root);
         self.children(0, below);
         self.states
@@ -196,7 +197,8 @@ impl<'a, 'f> StateReader<'a, 'f> {
                 let message = format!("{words} is parallel and needs at least two regions; it has {real}");
                 let finding = Finding::new(PARALLEL_NEEDS_REGIONS, severity, span, message);
                 let block = below.regions.or(below.states);
-                let finding = block.into_iter().fold(finding, |finding, block| finding.related(block.span(), ""));
+                let finding =
+                    block.into_iter().fold(finding, |finding, block| finding.related(block.span(), ""));
                 self.findings.push(finding.help("add a region, or make it `type: compound`"));
             }
             NodeKind::Atomic
@@ -235,15 +237,24 @@ impl<'a, 'f> StateReader<'a, 'f> {
     /// Keys that mean nothing on this kind of state: most often a sign of wrong indentation.
     fn misplaced(&self, state: &StateDef<'a>, body: View<'a>) -> Vec<Finding> {
         let wrong: &[&str] = match state.kind {
-            NodeKind::Atomic => {
-                &["initial", "variant", "target", "actions", "output", "onDone", "onAllDone"]
-            }
+            NodeKind::Atomic => &["initial", "variant", "target", "actions", "output", "onDone", "onAllDone"],
             NodeKind::Compound => &["variant", "target", "actions", "output", "onAllDone"],
             NodeKind::Parallel => &["initial", "variant", "target", "actions", "output"],
             NodeKind::Final => &["initial", "variant", "target", "actions", "onDone", "onAllDone"],
             NodeKind::History(_) => &[
-                "initial", "output", "onDone", "onAllDone", "on", "always", "after", "invoke", "entry", "exit", "tools",
-                "budget", "loop",
+                "initial",
+                "output",
+                "onDone",
+                "onAllDone",
+                "on",
+                "always",
+                "after",
+                "invoke",
+                "entry",
+                "exit",
+                "tools",
+                "budget",
+                "loop",
             ],
         };
         let pairs = body.pairs().into_iter().flatten();
@@ -252,7 +263,8 @@ impl<'a, 'f> StateReader<'a, 'f> {
             .map(|pair| {
                 let word = kind_word(state.kind);
                 let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);
-                Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message).help(misplaced_help(pair.key))
+                Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message)
+                    .help(misplaced_help(pair.key))
             })
             .collect()
     }
@@ -274,11 +286,15 @@ fn kind_word(kind: NodeKind) -> &'static str {
 
 fn misplaced_help(key: &str) -> &'static str {
     match key {
-        "target" | "actions" => "transitions stand under `on`, `always` or `after`: is the indentation right?",
+        "target" | "actions" => {
+            "transitions stand under `on`, `always` or `after`: is the indentation right?"
+        }
         "initial" => "only a state with `states` starts in one of them",
         "output" => "only a `type: final` state has a result",
         "variant" => "add `type: history`, or remove it",
-        "onDone" | "onAllDone" => "for an invoke's result, write it below `invoke`; otherwise only states with states are done",
+        "onDone" | "onAllDone" => {
+            "for an invoke's result, write it below `invoke`; otherwise only states with states are done"
+        }
         _ => "a history state only remembers: put this on the state that it stands for",
     }
 }

@@ -1,20 +1,23 @@
 //! Compares a tree with the description of the format: unknown keys, wrong kinds of values, missing keys.
 
 use crate::def::{Record, Shape, Tagged};
-use crate::finding::{Finding, Severity};
+use crate::finding::{FINDINGS_MAX, Finding, Severity};
 use crate::source::Span;
 use crate::suggest::nearest;
 use crate::tree::{Data, View};
 
-const UNKNOWN_KEY: &str = "rawko::chart::unknown_key";
-const UNKNOWN_VALUE: &str = "rawko::chart::unknown_value";
-const WRONG_TYPE: &str = "rawko::chart::wrong_type";
-const MISSING_KEY: &str = "rawko::chart::missing_key";
-const UNKNOWN_ACTION: &str = "rawko::chart::unknown_action";
+const UNKNOWN_KEY: &str = crate::codes::UNKNOWN_KEY.name;
+const UNKNOWN_VALUE: &str = crate::codes::UNKNOWN_VALUE.name;
+const WRONG_TYPE: &str = crate::codes::WRONG_TYPE.name;
+const MISSING_KEY: &str = crate::codes::MISSING_KEY.name;
+const UNKNOWN_ACTION: &str = crate::codes::UNKNOWN_ACTION.name;
 
 /// Reports everything below `view` that does not fit `shape`. `at` is where to point when the value itself has no
 /// place to show, such as a key with nothing behind it.
 pub(crate) fn check_shape(view: View<'_>, shape: &Shape, at: Span, findings: &mut Vec<Finding>) {
+    if findings.len() >= FINDINGS_MAX {
+        return;
+    }
     match shape {
         Shape::Any => {}
         Shape::Null | Shape::Text | Shape::Bool | Shape::Number => {
@@ -111,10 +114,11 @@ fn check_tagged(view: View<'_>, tagged: &Tagged, shape: &Shape, at: Span, findin
         let words = tagged.words;
         let message = format!("{words} needs a `{}`", tagged.tag);
         let names: Vec<&str> = tagged.variants.iter().map(|(name, _)| *name).collect();
-        findings.push(
-            Finding::new(MISSING_KEY, Severity::Fatal, view.span(), message)
-                .help(format!("add `{}:` with one of {}", tagged.tag, list_words(&names))),
-        );
+        findings.push(Finding::new(MISSING_KEY, Severity::Fatal, view.span(), message).help(format!(
+            "add `{}:` with one of {}",
+            tagged.tag,
+            list_words(&names)
+        )));
         return;
     };
     let Some(name) = tag.text() else {
@@ -141,7 +145,8 @@ fn unknown_key(key: &str, span: Span, record: &Record) -> Finding {
     let message = format!("{} has no key `{key}`", record.words);
     let finding = Finding::new(UNKNOWN_KEY, Severity::Fatal, span, message);
     let keys = record.all_fields();
-    let hint = FAMILIAR.iter().find(|(other, ours)| *other == key && keys.iter().any(|field| field.key == *ours));
+    let hint =
+        FAMILIAR.iter().find(|(other, ours)| *other == key && keys.iter().any(|field| field.key == *ours));
     if let Some((_, ours)) = hint {
         return finding.help(format!("here it is called `{ours}`"));
     }
@@ -178,7 +183,8 @@ fn missing_key(required: &str, record: &Record, span: Span) -> Finding {
     let key = required.replace('|', "` or `");
     let message = format!("{} needs `{key}`", record.words);
     let doc = required.split('|').next().and_then(|key| record.field(key)).map_or("", |field| field.doc);
-    Finding::new(MISSING_KEY, Severity::Fatal, span, message).help(format!("add `{key}`: {}", lower_first(doc)))
+    Finding::new(MISSING_KEY, Severity::Fatal, span, message)
+        .help(format!("add `{key}`: {}", lower_first(doc)))
 }
 
 fn lower_first(doc: &str) -> String {
@@ -203,7 +209,9 @@ fn expected(shape: &Shape) -> String {
         Shape::Number => "a number".into(),
         Shape::Word(words) => format!("one of {}", list_words(words)),
         Shape::List(_) => "a list".into(),
-        Shape::MapOf(_, keys) => format!("a map by {}", keys.trim_start_matches("an ").trim_start_matches("a ")),
+        Shape::MapOf(_, keys) => {
+            format!("a map by {}", keys.trim_start_matches("an ").trim_start_matches("a "))
+        }
         Shape::Record(record) => format!("{} (a map)", record.words),
         Shape::Tagged(tagged) => format!("{} (a map)", tagged.words),
         Shape::Either(shapes) => {

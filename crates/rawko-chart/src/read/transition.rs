@@ -1,7 +1,8 @@
 //! Transitions and invokes in all the forms in which they can be written.
 
 use crate::def::{
-    DelayedTransitionKey, DocsDef, EventTransitionKey, InvokeDef, InvokeKey, TransitionDef, TransitionKey, TriggerDef,
+    DelayedTransitionKey, DocsDef, EventTransitionKey, InvokeDef, InvokeKey, TransitionDef, TransitionKey,
+    TriggerDef,
 };
 use crate::source::Span;
 use crate::tree::View;
@@ -12,11 +13,7 @@ fn bare<'a>(trigger: Span, body: Span) -> TransitionDef<'a> {
 }
 
 /// A target, a transition, or a list of these; all have the same trigger.
-pub(crate) fn read_transitions<'a>(
-    trigger: Span,
-    value: View<'a>,
-    mut each: impl FnMut(TransitionDef<'a>),
-) {
+pub(crate) fn read_transitions<'a>(trigger: Span, value: View<'a>, mut each: impl FnMut(TransitionDef<'a>)) {
     match value.items() {
         Some(items) => items.for_each(|item| each(read_one(trigger, item))),
         None => each(read_one(trigger, value)),

@@ -56,10 +56,6 @@ impl<'t> Builder<'t> {
         matches!(self.frames.last(), Some(Frame { kind: FrameKind::Map { key: None, .. }, .. }))
     }
 
-    pub(super) fn depth(&self) -> usize {
-        self.frames.len()
-    }
-
     pub(super) fn key(&mut self, text: Cow<'t, str>, span: Span) {
         if let Some(Frame { kind: FrameKind::Map { key, .. }, .. }) = self.frames.last_mut() {
             *key = Some((text, span));

@@ -64,7 +64,8 @@ impl<'t> Reader<'t> {
         }
         loop {
             if self.peek() != b'"' {
-                return self.fail("expected a key in double quotes", "is there a comma too many before this?");
+                return self
+                    .fail("expected a key in double quotes", "is there a comma too many before this?");
             }
             let start = self.at;
             let key = self.string()?;
@@ -203,7 +204,11 @@ impl<'t> Reader<'t> {
             self.at += 6;
             return Ok(character);
         }
-        let low = if self.bytes.get(self.at + 6..self.at + 8) == Some(b"\\u") { self.hex(self.at + 8) } else { None };
+        let low = if self.bytes.get(self.at + 6..self.at + 8) == Some(b"\\u") {
+            self.hex(self.at + 8)
+        } else {
+            None
+        };
         if let (Some(high @ 0xd800..0xdc00), Some(low @ 0xdc00..0xe000)) = (high, low) {
             let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
             if let Some(character) = char::from_u32(code) {
@@ -233,7 +238,8 @@ impl<'t> Reader<'t> {
     }
 
     fn fail<T>(&mut self, message: &str, help: &str) -> Result<T, Stop> {
-        let end = self.text[self.at..].chars().next().map_or(self.at, |character| self.at + character.len_utf8());
+        let end =
+            self.text[self.at..].chars().next().map_or(self.at, |character| self.at + character.len_utf8());
         let mut finding = Finding::new(JSON_SYNTAX, Severity::Fatal, Span::new(self.at, end), message);
         if !help.is_empty() {
             finding = finding.help(help);

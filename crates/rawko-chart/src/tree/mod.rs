@@ -72,22 +72,12 @@ pub(crate) struct Pair<'a> {
 }
 
 impl<'t> Tree<'t> {
-    /// Reads a text as JSON if it starts like JSON, as YAML otherwise. A text that starts like JSON but is not
-    /// (YAML's flow style) gets a second try as YAML; if that fails too, the JSON complaint is the one to show.
+    /// Reads a text as JSON if it starts like JSON, as YAML otherwise.
     pub(crate) fn read(text: &'t str) -> Result<Tree<'t>, Vec<Finding>> {
         if text.len() > SOURCE_BYTES_MAX {
             return Err(vec![too_large(text.len())]);
         }
-        if !starts_like_json(text) {
-            return yaml::read(text);
-        }
-        match json::read(text) {
-            Ok(tree) => Ok(tree),
-            Err(findings) if findings.iter().any(|finding| finding.code == JSON_SYNTAX) => {
-                yaml::read(text).or(Err(findings))
-            }
-            Err(findings) => Err(findings),
-        }
+        if starts_like_json(text) { json::read(text) } else { yaml::read(text) }
     }
 
     pub(crate) fn root<'a>(&'a self) -> View<'a>
@@ -160,14 +150,18 @@ impl<'a> View<'a> {
     }
 }
 
-pub(crate) const JSON_SYNTAX: &str = "rawko::chart::json_syntax";
-pub(crate) const YAML_SYNTAX: &str = "rawko::chart::yaml_syntax";
-pub(crate) const DUPLICATE_KEY: &str = "rawko::chart::duplicate_key";
-const TOO_LARGE: &str = "rawko::chart::too_large";
+pub(crate) const JSON_SYNTAX: &str = crate::codes::JSON_SYNTAX.name;
+pub(crate) const YAML_SYNTAX: &str = crate::codes::YAML_SYNTAX.name;
+pub(crate) const DUPLICATE_KEY: &str = crate::codes::DUPLICATE_KEY.name;
+const TOO_LARGE: &str = crate::codes::TOO_LARGE.name;
 
+/// A bracket, or a brace and a quote. A brace and a bare word is YAML's flow style.
 fn starts_like_json(text: &str) -> bool {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    text.trim_start().starts_with(['{', '['])
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
+    match text.strip_prefix('{') {
+        Some(rest) => rest.trim_start().starts_with(['"', '}']),
+        None => text.starts_with('['),
+    }
 }
 
 /// The finding for a text that is not read because of its size.

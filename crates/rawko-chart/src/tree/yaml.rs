@@ -123,7 +123,11 @@ impl<'t> Reader<'t> {
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Stop> {
         self.last_end = span.end as usize;
         let Some((node, measure)) = self.anchors.get(&anchor).cloned() else {
-            return self.fail(span, "an alias to the value that it stands in", "a chart cannot contain itself");
+            return self.fail(
+                span,
+                "an alias to the value that it stands in",
+                "a chart cannot contain itself",
+            );
         };
         if self.builder.wants_key() {
             let Data::Str(text) = node.data else {
@@ -151,7 +155,7 @@ impl<'t> Reader<'t> {
     fn syntax(&mut self, error: &granit_parser::ScanError, offset: usize) -> Result<(), Stop> {
         let at = (error.marker().byte_offset().unwrap_or(0) + offset).min(self.text.len());
         let span = Span::new(at, self.text[at..].chars().next().map_or(at, |c| at + c.len_utf8()));
-        if self.builder.depth() >= DEPTH_MAX {
+        if *error.kind() == granit_parser::ErrorKind::RecursionLimitExceeded {
             self.builder.findings.push(too_deep(span));
             return Err(Stop);
         }

@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::ast::Arithmetic;
 use super::env::{Env, NULL, Outcome, Val};
 use super::functions::{Call, Function};
-use super::measure::built;
+use super::measure::{built, built_text};
 use super::node::{EventPart, Kind, Node};
 use super::ops;
 use crate::event::NamedEvent;
 use crate::value::{Map, Value};
 
 impl Node {
-    /// What lies in the scope as it is: no walk, no fault.
+    /// What lies in the scope as it is, borrowed: nothing to compute, no fault, nothing to drop.
     #[inline]
-    fn peek<'a>(&'a self, env: &Env<'a>) -> Option<&'a Value> {
+    pub(crate) fn peek<'a>(&'a self, env: &Env<'a>) -> Option<&'a Value> {
         match &self.kind {
             Kind::Constant(value) => Some(value),
             Kind::Slot(slot) => Some(env.scope.context.get(slot.index()).unwrap_or(&NULL)),
@@ -25,18 +26,59 @@ impl Node {
             Kind::Env => Some(&env.scope.world.env),
             Kind::Event(EventPart::Data) => Some(env.scope.event.map_or(&NULL, |event| &event.data)),
             Kind::Event(EventPart::Origin) => Some(env.scope.event.map_or(&NULL, |event| &event.origin)),
+            Kind::Field(base, key) => base.peek_field(env, key),
             _ => None,
+        }
+    }
+
+    /// None where the field is a mistake as well; computing it says which.
+    #[inline(never)]
+    fn peek_field<'a>(&'a self, env: &Env<'a>, key: &str) -> Option<&'a Value> {
+        match self.peek(env)? {
+            Value::Map(map) => Some(map.get(key).unwrap_or(&NULL)),
+            Value::Null => Some(&NULL),
+            Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => None,
         }
     }
 
     #[inline]
     pub(crate) fn eval<'a>(&'a self, env: &Env<'a>) -> Outcome<Val<'a>> {
-        match self.peek(env) {
-            Some(value) => Ok(Val::Ref(value)),
-            None => self.compute(env),
+        match (self.peek(env), &self.kind) {
+            (Some(value), _) => Ok(Val::Ref(value)),
+            (None, Kind::Arithmetic(operator, two)) => self.arithmetic(env, *operator, two),
+            (None, _) => self.compute(env),
         }
     }
 
+    #[inline]
+    fn arithmetic<'a>(&'a self, env: &Env<'a>, operator: Arithmetic, two: &'a [Node; 2]) -> Outcome<Val<'a>> {
+        // Counting up and down is most arithmetic of charts.
+        if let (Some(Value::Int(left)), Some(Value::Int(right))) = (two[0].peek(env), two[1].peek(env)) {
+            let small = match operator {
+                Arithmetic::Add => left.checked_add(*right),
+                Arithmetic::Subtract => left.checked_sub(*right),
+                Arithmetic::Multiply => left.checked_mul(*right),
+                Arithmetic::Divide | Arithmetic::Remainder | Arithmetic::Power => None,
+            };
+            if let Some(result) = small {
+                return Ok(Val::Own(Value::Int(result)));
+            }
+        }
+        self.any_arithmetic(env, operator, two)
+    }
+
+    #[inline(never)]
+    fn any_arithmetic<'a>(
+        &'a self,
+        env: &Env<'a>,
+        operator: Arithmetic,
+        two: &'a [Node; 2],
+    ) -> Outcome<Val<'a>> {
+        let (left, right) = (two[0].eval(env)?, two[1].eval(env)?);
+        self.own(env, ops::arithmetic(env, operator, left.get(), right.get()))
+    }
+
+    #[inline(never)]
     fn compute<'a>(&'a self, env: &Env<'a>) -> Outcome<Val<'a>> {
         match &self.kind {
             Kind::Constant(_) | Kind::Slot(_) | Kind::Local(_) | Kind::Input | Kind::Env => {
@@ -61,17 +103,8 @@ impl Node {
                 value if value.get().is_null() => two[1].eval(env),
                 value => Ok(value),
             },
-            Kind::Arithmetic(operator, two) => {
-                if let (Some(left), Some(right)) = (two[0].peek(env), two[1].peek(env)) {
-                    return self.own(env, ops::arithmetic(env, *operator, left, right));
-                }
-                let (left, right) = (two[0].eval(env)?, two[1].eval(env)?);
-                self.own(env, ops::arithmetic(env, *operator, left.get(), right.get()))
-            }
-            Kind::Concat(two) => {
-                let (left, right) = (two[0].eval(env)?, two[1].eval(env)?);
-                self.own(env, ops::concat(env, left.get(), right.get()))
-            }
+            Kind::Arithmetic(operator, two) => self.any_arithmetic(env, *operator, two),
+            Kind::Concat(_) => self.own(env, self.concatenated(env)),
             Kind::Conditional(three) => if three[0].holds(env)? { &three[1] } else { &three[2] }.eval(env),
             Kind::List(items) => self.own(env, list(env, items)),
             Kind::Map(entries) => self.own(env, map(env, entries)),
@@ -144,6 +177,23 @@ impl Node {
         self.located(env, by(left.get(), right.get()))
     }
 
+    /// A chain of `~` is written into one string.
+    #[inline(never)]
+    fn concatenated<'a>(&'a self, env: &Env<'a>) -> Outcome<Value> {
+        let mut text = String::new();
+        self.write(env, &mut text)?;
+        built_text(env, text)
+    }
+
+    fn write<'a>(&'a self, env: &Env<'a>, text: &mut String) -> Outcome<()> {
+        if let Kind::Concat(two) = &self.kind {
+            two[0].write(env, text)?;
+            return two[1].write(env, text);
+        }
+        let value = self.eval(env)?;
+        self.located(env, ops::write_text(value.get(), text))
+    }
+
     #[inline]
     fn located<T>(&self, env: &Env<'_>, outcome: Outcome<T>) -> Outcome<T> {
         outcome.map_err(|fault| env.locate(fault, self.span))
@@ -155,6 +205,7 @@ impl Node {
     }
 }
 
+#[inline(never)]
 fn call<'a>(env: &Env<'a>, function: &Function, arguments: &'a [Node]) -> Outcome<Value> {
     let mut values = SmallVec::new();
     for argument in arguments {
@@ -163,21 +214,25 @@ fn call<'a>(env: &Env<'a>, function: &Function, arguments: &'a [Node]) -> Outcom
     function.run(Call { env, arguments: values })
 }
 
+#[inline(never)]
 fn list<'a>(env: &Env<'a>, items: &'a [Node]) -> Outcome<Value> {
     let items = items.iter().map(|node| node.eval(env).map(Val::into_value)).collect::<Outcome<Vec<_>>>()?;
     built(env, Value::list(items))
 }
 
+#[inline(never)]
 fn map<'a>(env: &Env<'a>, entries: &'a [(Arc<str>, Node)]) -> Outcome<Value> {
     let entries = entries.iter().map(|(key, node)| Ok((key.clone(), node.eval(env)?.into_value())));
     built(env, Value::Map(Arc::new(entries.collect::<Outcome<Map>>()?)))
 }
 
+#[inline(never)]
 fn whole_context(env: &Env<'_>) -> Outcome<Value> {
     let scope = env.scope;
     built(env, Value::map(scope.context_names.iter().cloned().zip(scope.context.iter().cloned())))
 }
 
+#[inline(never)]
 fn context_at<'a>(env: &Env<'a>, key: &Value) -> Outcome<Val<'a>> {
     let scope = env.scope;
     match key {
@@ -193,6 +248,7 @@ fn context_at<'a>(env: &Env<'a>, key: &Value) -> Outcome<Val<'a>> {
     }
 }
 
+#[inline(never)]
 fn event_part<'a>(event: Option<&'a NamedEvent>, part: EventPart) -> Val<'a> {
     let Some(event) = event else { return Val::Ref(&NULL) };
     match part {

@@ -4,6 +4,7 @@
 //! state nodes, giving an [`Expr`] that a step evaluates without looking at a name again.
 
 mod ast;
+mod claims;
 mod env;
 mod eval;
 mod functions;
@@ -27,8 +28,9 @@ use crate::value::Value;
 use crate::world::World;
 
 use ast::Tree;
+pub use claims::{Claim, Claims, Operand, Relation, Subject, SubjectRoot};
 use env::{Env, Val};
-pub use functions::function_names;
+pub use functions::{function_names, function_signatures};
 pub use measure::check_size;
 use node::{Kind, Node};
 use problem::Span;
@@ -95,14 +97,18 @@ impl Expr {
     #[inline]
     pub fn eval(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
         let env = Env::new(scope, &self.inner.text, self.inner.nodes);
-        Ok(self.inner.root.eval(&env).map(Val::into_value)?)
+        match self.inner.root.eval(&env) {
+            Ok(Val::Own(value)) => Ok(value),
+            Ok(Val::Ref(value)) => Ok(value.clone()),
+            Err(fault) => Err(fault.into()),
+        }
     }
 
     /// The value as a condition: null counts as false, anything but a boolean is a type mismatch.
     #[inline]
     pub fn eval_guard(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
         let env = Env::new(scope, &self.inner.text, self.inner.nodes);
-        Ok(self.inner.root.holds(&env)?)
+        self.inner.root.holds(&env).map_err(EvalError::from)
     }
 
     /// The value, when it depends on nothing.
@@ -115,7 +121,7 @@ impl Expr {
         infer::infer(&self.inner.root, context_types)
     }
 
-    /// Operations that fail whatever the data, and comparisons that can never be true.
+    /// Operations that fail whatever the data (unless it is missing, where null is allowed), and comparisons that can never be true.
     pub fn type_problems(&self, context_types: &dyn Fn(Slot) -> Type) -> Vec<ExprProblem> {
         infer::problems(&self.inner.text, &self.inner.root, context_types)
     }

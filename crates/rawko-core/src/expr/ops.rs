@@ -201,18 +201,17 @@ pub(crate) fn position(env: &Env<'_>, item: &Value, items: &[Value]) -> Outcome<
     Ok(None)
 }
 
-pub(crate) fn concat(env: &Env<'_>, left: &Value, right: &Value) -> Outcome<Value> {
-    let (left, right) = (scalar_text(left)?, scalar_text(right)?);
-    two_texts(env, &left, &right)
-}
-
-/// The text of anything but a list or map, borrowed if it is a string.
-fn scalar_text(value: &Value) -> Outcome<std::borrow::Cow<'_, str>> {
+/// Adds the text of anything but a list or map.
+pub(crate) fn write_text(value: &Value, text: &mut String) -> Outcome<()> {
     match value {
-        Value::Str(text) => Ok(text.as_ref().into()),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => Ok(value.to_string().into()),
-        Value::List(_) | Value::Map(_) => fault(concat_message(value.type_name())),
+        Value::Str(part) => text.push_str(part),
+        Value::Null => text.push_str("null"),
+        Value::Bool(truth) => text.push_str(if *truth { "true" } else { "false" }),
+        Value::Int(whole) => text.push_str(&whole.to_string()),
+        Value::Float(_) => text.push_str(&value.to_string()),
+        Value::List(_) | Value::Map(_) => return fault(concat_message(value.type_name())),
     }
+    check_text(text.len())
 }
 
 pub(crate) fn concat_message(type_name: &str) -> String {

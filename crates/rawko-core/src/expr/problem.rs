@@ -44,7 +44,7 @@ pub enum ExprProblemKind {
     UnknownState,
     /// A function called with the wrong number of arguments.
     Arity,
-    /// An operation that fails whatever the data: a number plus a string, say.
+    /// An operation that fails whatever the data, unless the data is missing: a number plus a string, say.
     TypeMismatch,
     /// `==` or `!=` between values that cannot have the same type; legal, and surely not what was meant.
     NeverEqual,

@@ -81,7 +81,9 @@ impl Resolver<'_> {
         let found = if name == "agents" {
             problem("`agents` is not a value".into())
                 .help("write `agents.select(role, task_type)`, `agents.get(id)` or `agents.list()`")
-        } else if name == "stateIn" || functions::named(name).is_some() {
+        } else if self.names.context_key(name).is_none()
+            && (name == "stateIn" || functions::named(name).is_some())
+        {
             problem(format!("`{name}` is a function")).help(format!("write `{name}(…)`"))
         } else {
             let unknown = problem(format!("`{name}` is not a name that expressions know"));
@@ -183,7 +185,7 @@ impl Resolver<'_> {
             TreeKind::Field(base, method, place) => {
                 self.node(base);
                 self.nodes(arguments);
-                self.no_method(base, method, *place)
+                self.no_method(base, method, *place, arguments.is_empty())
             }
             _ => {
                 self.node(callee);
@@ -193,7 +195,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn no_method(&mut self, base: &Tree, method: &str, place: Span) -> Kind {
+    fn no_method(&mut self, base: &Tree, method: &str, place: Span, alone: bool) -> Kind {
         let problem = ExprProblem::new(
             ExprProblemKind::UnknownName,
             place,
@@ -203,7 +205,8 @@ impl Resolver<'_> {
         let problem = match known {
             Some(function) => {
                 let operand = self.text.get(base.span.range()).unwrap_or("x");
-                problem.help(format!("write `{function}({operand}, …)`"))
+                let more = if alone { "" } else { ", …" };
+                problem.help(format!("write `{function}({operand}{more})`"))
             }
             None => problem,
         };

@@ -1,10 +1,16 @@
 //! "Did you mean": the nearest known name, or what another language's name is called here.
 
+/// Nobody misspells a longer name by a letter or two.
+const NAME_CHARS_MAX: usize = 64;
+
 /// The candidate nearest to `name`, if it is near enough to be a slip.
 pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let slack = (name.chars().count() / 3).max(1);
+    let length = name.chars().count();
+    let slack = (length / 3).max(1);
     candidates
         .into_iter()
+        // Names can be as long as a text may be; comparing costs the product of both lengths.
+        .filter(|candidate| length <= NAME_CHARS_MAX && candidate.chars().count().abs_diff(length) <= slack)
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= slack)
         .min_by_key(|(distance, _)| *distance)

@@ -33,6 +33,11 @@ impl Agenda {
         Some((item.due_ms, item.instance, item.event))
     }
 
+    /// When the next thing happens.
+    pub(super) fn next_due_ms(&self) -> Option<i64> {
+        self.entries.iter().map(|item| item.due_ms).min()
+    }
+
     pub(super) fn drop_timer(&mut self, of: usize, id: u64) {
         self.entries.retain(|item| {
             !(item.instance == of && matches!(item.event, Event::TimerFired { timer } if timer == id))

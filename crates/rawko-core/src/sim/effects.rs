@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Emitted, Invoked, Sent, Simulation};
 use crate::effect::{Effect, Invoke, Send, SendTarget};
 use crate::event::{Event, NamedEvent};
+use crate::snapshot::Status;
 use crate::value::Value;
 
 impl Simulation {
@@ -88,7 +89,7 @@ impl Simulation {
         match target {
             SendTarget::Itself => self.send_from_outside(from, event("self", None)),
             SendTarget::Parent => {
-                if let Some((parent, _, id)) = self.instances[from].parent.clone() {
+                if let Some((parent, _, id)) = self.listening_parent(from) {
                     let event = event(&id, Some(Arc::clone(&id)));
                     self.send_from_outside(parent, event);
                 }
@@ -103,10 +104,17 @@ impl Simulation {
         }
     }
 
+    /// Whom a child speaks to. Once it is cancelled nobody listens: its exit actions run, but the parent has moved on.
+    fn listening_parent(&self, child: usize) -> Option<(usize, u64, Arc<str>)> {
+        let instance = &self.instances[child];
+        instance.parent.clone().filter(|_| instance.snapshot.status() != Status::Cancelled)
+    }
+
     /// To the parent, where there is one; from the simulated instance to whoever listens.
     fn emit(&mut self, from: usize, event: Arc<str>, data: Value) {
-        match self.instances[from].parent.clone() {
-            None => self.line.emitted.push(Emitted { name: event.to_string(), data }),
+        match self.listening_parent(from) {
+            None if from == 0 => self.line.emitted.push(Emitted { name: event.to_string(), data }),
+            None => {}
             Some((parent, _, id)) => {
                 let event = NamedEvent {
                     name: event,

@@ -83,6 +83,11 @@ impl Simulation {
         self.now_ms
     }
 
+    /// When the next timer fires or the next stub answers, if anything is due at all.
+    pub fn next_due_ms(&self) -> Option<i64> {
+        self.agenda.next_due_ms()
+    }
+
     /// Starts the chart and whatever follows from that at time 0.
     pub fn start(&mut self) -> Line {
         self.begin_line(None);

@@ -10,7 +10,7 @@ use super::trace::TraceEntry;
 use crate::blueprint::{Action, ActionKind, Delay, Foreach, Guard, Template};
 use crate::effect::{Effect, Send, SendTarget};
 use crate::event::NamedEvent;
-use crate::expr::{EvalError, Expr};
+use crate::expr::{self, EvalError, Expr};
 use crate::ids::Slot;
 use crate::snapshot::TimerPurpose;
 use crate::value::{Map, Value};
@@ -195,18 +195,27 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A template with its expressions evaluated.
+    /// A template with its expressions evaluated. Data built from data can double at every step, so what is built is
+    /// measured once it is whole.
     pub(super) fn render(&self, template: &Template) -> Result<Value, EvalError> {
+        let value = self.fill_in(template)?;
+        if matches!(template, Template::List(_) | Template::Map(_)) {
+            expr::check_size(&value)?;
+        }
+        Ok(value)
+    }
+
+    fn fill_in(&self, template: &Template) -> Result<Value, EvalError> {
         Ok(match template {
             Template::Literal(value) => value.clone(),
             Template::Expr(expr) => expr.eval(&self.scope())?,
             Template::List(items) => {
-                Value::list(items.iter().map(|item| self.render(item)).collect::<Result<_, _>>()?)
+                Value::list(items.iter().map(|item| self.fill_in(item)).collect::<Result<_, _>>()?)
             }
             Template::Map(entries) => {
                 let mut map = Map::default();
                 for (key, value) in entries {
-                    map.insert(Arc::clone(key), self.render(value)?);
+                    map.insert(Arc::clone(key), self.fill_in(value)?);
                 }
                 Value::Map(Arc::new(map))
             }

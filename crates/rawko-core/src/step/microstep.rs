@@ -1,5 +1,7 @@
 //! One microstep: leave, act, enter. Exits innermost first in reverse document order; entries in document order.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use super::StepError;
@@ -7,13 +9,14 @@ use super::run::Run;
 use super::select::{Selected, Selection};
 use super::trace::TraceEntry;
 use crate::blueprint::{HistoryVariant, NodeKind};
+use crate::entry_set::EntrySet;
 use crate::ids::NodeId;
 use crate::snapshot::Status;
-use crate::tables::Entry;
+use crate::tables::{Entry, Route};
 
 type Nodes = SmallVec<[NodeId; 16]>;
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// Takes these transitions together.
     pub(super) fn microstep(&mut self, selection: Selection) -> Result<(), StepError> {
         self.count_microstep()?;
@@ -169,9 +172,8 @@ impl Run<'_> {
     }
 
     fn enter_all(&mut self, selection: &Selection) {
-        let tables = self.tables();
         if let [only] = &selection[..] {
-            for entry in only.entries(tables) {
+            for entry in self.entries(only).iter() {
                 self.enter(*entry);
             }
             return;
@@ -181,12 +183,23 @@ impl Run<'_> {
         }
     }
 
+    /// What one transition enters. Asked after the exits, because history has a say and may just have been recorded.
+    fn entries(&self, selected: &Selected) -> Cow<'a, [Entry]> {
+        let tables = self.tables();
+        match (&tables.transition(selected.id).route, selected.domain) {
+            (Route::Fixed { entries, .. }, _) => Cow::Borrowed(&tables.entries[entries.usize()]),
+            (Route::ByHistory { targets }, Some(domain)) => {
+                Cow::Owned(EntrySet::new(tables, &self.snapshot.more).enter(targets, domain).0)
+            }
+            (Route::ByHistory { .. }, None) | (Route::Targetless, _) => Cow::Borrowed(&[]),
+        }
+    }
+
     /// What these transitions enter, in document order.
     fn entry_set(&self, selection: &Selection) -> SmallVec<[Entry; 16]> {
-        let tables = self.tables();
         let mut entries: SmallVec<[Entry; 16]> = SmallVec::new();
         for selected in selection {
-            entries.extend_from_slice(selected.entries(tables));
+            entries.extend_from_slice(&self.entries(selected));
         }
         // Usually the transitions come in the order of what they enter.
         if !entries.is_sorted_by_key(|entry| entry.node) {

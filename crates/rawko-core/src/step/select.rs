@@ -9,29 +9,17 @@ use super::run::Run;
 use super::trace::{Outcome, Refusal, TraceEntry};
 use crate::compile;
 use crate::ids::{NodeId, TransitionId};
-use crate::tables::{Entry, Node, Route, Tables};
+use crate::tables::{Node, Route, Tables};
 
 /// A transition that will fire, with what it leaves. Small, because selections are handed around.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Selected {
     pub(super) id: TransitionId,
     /// Everything active below this node is left. `None`: nothing is.
     pub(super) domain: Option<NodeId>,
-    /// What it enters, where history had a say; else its route knows.
-    by_history: Option<Box<[Entry]>>,
 }
 
 impl Selected {
-    /// The nodes it enters, in document order.
-    #[inline]
-    pub(super) fn entries<'s>(&'s self, tables: &'s Tables) -> &'s [Entry] {
-        match (&self.by_history, &tables.transition(self.id).route) {
-            (Some(entries), _) => entries,
-            (None, Route::Fixed { entries, .. }) => &tables.entries[entries.usize()],
-            (None, Route::Targetless | Route::ByHistory { .. }) => &[],
-        }
-    }
-
     /// Where it leads, if nothing happens on the way there.
     #[inline]
     pub(super) fn plain<'s>(&self, tables: &'s Tables) -> Option<&'s [NodeId]> {
@@ -44,7 +32,11 @@ impl Selected {
     /// Whether it leaves and enters nothing.
     #[inline]
     pub(super) fn stays(&self, tables: &Tables) -> bool {
-        self.domain.is_none() && self.entries(tables).is_empty()
+        let enters_nothing = match &tables.transition(self.id).route {
+            Route::Fixed { entries, .. } => entries.is_empty(),
+            Route::Targetless | Route::ByHistory { .. } => true,
+        };
+        self.domain.is_none() && enters_nothing
     }
 }
 
@@ -210,17 +202,16 @@ impl Run<'_> {
     fn selected(&self, id: TransitionId) -> Selected {
         let tables = self.tables();
         let transition = tables.transition(id);
-        let (domain, by_history) = match &transition.route {
-            Route::Targetless => (None, None),
-            Route::Fixed { domain, .. } => (Some(*domain), None),
+        let domain = match &transition.route {
+            Route::Targetless => None,
+            Route::Fixed { domain, .. } => Some(*domain),
             Route::ByHistory { targets } => {
-                let (domain, entries, _) = compile::route(tables, transition, targets, &self.snapshot.more);
-                (Some(domain), Some(entries.into_boxed_slice()))
+                Some(compile::domain_by_history(tables, transition, targets, &self.snapshot.more))
             }
         };
         // A node without anything active below it (an atomic source that targets itself) leaves nothing.
         let domain = domain.filter(|domain| tables.last[domain.index()] != *domain);
-        Selected { id, domain, by_history }
+        Selected { id, domain }
     }
 
     /// Two transitions conflict when one leaves something the other leaves too; domains are subtrees, so that is when

@@ -1,12 +1,23 @@
 //! The expression language as tables: an expression and what it gives, one row each. The guide's tables are checked
 //! against these and against the implementation.
+#![expect(clippy::unwrap_used, reason = "a helper of tests that cannot go on stops the test")]
 
+mod bounds;
+mod durations;
+mod functions;
+mod guide;
 mod operators;
+mod problems;
+mod properties;
+mod types;
 
 use std::sync::Arc;
 
 use rawko_core::expr::{Expr, ExprProblem, Names, Scope, parse};
-use rawko_core::{AgentEntry, Configuration, NamedEvent, NodeId, Slot, Value, World};
+use rawko_core::{Active, AgentEntry, Configuration, NamedEvent, NodeId, Slot, Value, World};
+
+/// The states `root`, `review` in it and `review.open` in that: the last descendant of each.
+const LAST: [NodeId; 3] = [NodeId(2), NodeId(2), NodeId(2)];
 
 /// What the expressions of these tests see. The context has one key for each kind of value, and `missing`.
 struct Fixture {
@@ -29,9 +40,6 @@ impl Fixture {
         });
         let entries = Value::from_json(context);
         let map = entries.as_map().unwrap();
-        let mut configuration = Configuration::empty(8);
-        configuration.insert(NodeId(0));
-        configuration.insert(NodeId(1));
         let mut event =
             NamedEvent::new("ORDER.placed", serde_json::json!({"output": "done", "tags": ["x"]}).into());
         event.origin = "parent".into();
@@ -43,7 +51,7 @@ impl Fixture {
             event,
             input: serde_json::json!({"artifact": "main.rs"}).into(),
             world: World { env: serde_json::json!({"REGION": "eu"}).into(), agents: agents() },
-            configuration,
+            configuration: Configuration::from_frontier([NodeId(1)]),
         }
     }
 
@@ -56,7 +64,7 @@ impl Fixture {
             input: &self.input,
             now_ms: 1_767_323_045_678,
             world: &self.world,
-            configuration: &self.configuration,
+            configuration: Active::new(&self.configuration, &LAST),
         }
     }
 }

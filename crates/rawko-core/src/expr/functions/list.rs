@@ -26,14 +26,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("sort", &[LIST, FIELD], Type::List, Missing::EmptyList, sort).optional(1),
     Function::new("unique", &[LIST], Type::List, Missing::EmptyList, unique),
     Function::new("flatten", &[LIST], Type::List, Missing::EmptyList, flatten),
-    Function::new(
-        "range",
-        &[("from", Types::NUMBER), ("to", Types::NUMBER)],
-        Type::List,
-        Missing::Null,
-        range,
-    )
-    .optional(1),
+    Function::new("range", &[("n", Types::NUMBER), ("to", Types::NUMBER)], Type::List, Missing::Null, range)
+        .optional(1),
     Function::new("pluck", &[LIST, FIELD], Type::List, Missing::EmptyList, pluck),
     Function::new("where", &[LIST, FIELD, VALUE], Type::List, Missing::EmptyList, matching),
     Function::new("count", &[LIST, FIELD, VALUE], Type::Number, Missing::Zero, count),

@@ -42,6 +42,11 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
     all().map(|function| function.name).chain(["stateIn"])
 }
 
+/// How each function is called, `slice(x, from[, to])`, in the order of the guide: for editors and documentation.
+pub fn function_signatures() -> impl Iterator<Item = String> {
+    all().map(Function::signature).chain(["stateIn(path)".to_owned()])
+}
+
 /// A set of types that an argument may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Types(u8);

@@ -118,11 +118,7 @@ fn join(call: Call<'_>) -> Outcome<Value> {
         if index > 0 {
             text.push_str(separator);
         }
-        match item {
-            Value::Str(part) => text.push_str(part),
-            other => text.push_str(&other.to_string()),
-        }
-        check_text(text.len())?;
+        ops::write_text(item, &mut text)?;
     }
     built_text(call.env, text)
 }

@@ -1,0 +1,125 @@
+//! Walks every action of a chart together with the place it was written at, nested ones included. Two questions are
+//! asked of actions by more than one analysis: which keys they assign, and which events they send to the chart itself.
+
+use rawko_core::{Action, ActionKind, NodeId, Slot, Template, Value};
+
+use super::index::Index;
+use crate::lowered::ActionPlaces;
+use crate::source::Span;
+
+/// A key that an action assigns.
+pub(crate) struct Assigned {
+    pub(crate) node: NodeId,
+    /// The number of the transition whose action it is; `None` for actions of entry and exit.
+    pub(crate) transition: Option<usize>,
+    pub(crate) slot: Slot,
+    pub(crate) span: Span,
+}
+
+/// An event that an action sends to the chart's own instance.
+pub(crate) struct Raised<'a> {
+    pub(crate) event: &'a str,
+    pub(crate) how: How,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    Raised,
+    SentToSelf,
+}
+
+/// What the actions of a chart do, in document order.
+#[derive(Default)]
+pub(crate) struct Doings<'a> {
+    /// The transition whose actions are being collected.
+    transition: Option<usize>,
+    pub(crate) assigned: Vec<Assigned>,
+    pub(crate) raised: Vec<Raised<'a>>,
+}
+
+impl<'a> Doings<'a> {
+    pub(crate) fn new(index: &Index<'a>) -> Self {
+        let mut doings = Doings::default();
+        for id in index.ids() {
+            doings.collect_node(index, id);
+        }
+        doings
+    }
+
+    fn collect_node(&mut self, index: &Index<'a>, id: NodeId) {
+        let node = index.node(id);
+        let places = index.places(id);
+        self.collect(id, &node.entry, places.map(|places| &places.entry[..]));
+        self.collect(id, &node.exit, places.map(|places| &places.exit[..]));
+        if let Some(initial) = &node.initial {
+            self.collect(id, &initial.actions, places.map(|places| &places.initial_actions[..]));
+        }
+        for (number, transition) in node.transitions.iter().enumerate() {
+            let places = places.and_then(|places| places.transitions.get(number));
+            self.transition = Some(number);
+            self.collect(id, &transition.actions, places.map(|places| &places.actions[..]));
+        }
+        self.transition = None;
+    }
+
+    fn collect(&mut self, node: NodeId, actions: &'a [Action], places: Option<&[ActionPlaces]>) {
+        for (number, action) in actions.iter().enumerate() {
+            self.collect_action(node, action, places.and_then(|places| places.get(number)));
+        }
+    }
+
+    fn assigned(&mut self, node: NodeId, slot: Slot, span: Span) {
+        self.assigned.push(Assigned { node, transition: self.transition, slot, span });
+    }
+
+    fn collect_action(&mut self, node: NodeId, action: &'a Action, places: Option<&ActionPlaces>) {
+        let span = places.map(|places| places.used).unwrap_or_default();
+        let nested = places.map(|places| &places.nested[..]);
+        match &action.kind {
+            ActionKind::Assign(updates) => {
+                for (slot, _) in updates {
+                    self.assigned(node, *slot, span);
+                }
+            }
+            ActionKind::Raise { event, .. } => self.sent(event, How::Raised, span),
+            ActionKind::Send { target, event, .. } => {
+                if is_self(target) {
+                    self.sent(event, How::SentToSelf, span);
+                }
+            }
+            ActionKind::Choose { branches } => {
+                let mut done = 0;
+                for (_, actions) in branches {
+                    self.collect(node, actions, nested.and_then(|nested| nested.get(done..)));
+                    done += actions.len();
+                }
+            }
+            ActionKind::Foreach(foreach) => {
+                for slot in [foreach.item_slot, foreach.index_slot].into_iter().flatten() {
+                    self.assigned(node, slot, span);
+                }
+                self.collect(node, &foreach.actions, nested);
+            }
+            ActionKind::Emit { .. }
+            | ActionKind::Cancel { .. }
+            | ActionKind::Call { .. }
+            | ActionKind::Log { .. } => {}
+        }
+    }
+
+    fn sent(&mut self, event: &'a Template, how: How, span: Span) {
+        if let Template::Literal(Value::Str(event)) = event {
+            self.raised.push(Raised { event, how, span });
+        }
+    }
+}
+
+/// A send without a target, or to `self`.
+fn is_self(target: &Template) -> bool {
+    match target {
+        Template::Literal(Value::Str(name)) => &**name == "self",
+        Template::Literal(value) => value.is_null(),
+        Template::Expr(_) | Template::List(_) | Template::Map(_) => false,
+    }
+}

@@ -1,0 +1,265 @@
+//! Rule 9: eventless transitions that go round for ever. What follows what is a graph over three kinds of vertices, so
+//! that its size stays linear:
+//!
+//! - `Enter(n)`: state `n` is entered for its own sake, and goes on to its initial states;
+//! - `Ask(n)`: `n` is active and nothing below it had an eventless transition to take: it is asked, then its parent;
+//! - `Take(e)`: the eventless transition `e` is taken.
+//!
+//! Every cycle passes through a `Take`. A graph with only the ways that no guard can bar gives loops that are certain;
+//! one with all ways gives those that depend on guards.
+
+use rawko_core::{NodeId, NodeKind};
+use rustc_hash::FxHashSet;
+
+use super::actions::{Assigned, Doings};
+use super::cycles::{Successors, components, cycle_through};
+use super::entry::{self, Entered};
+use super::guards;
+use super::index::{Edge, Index};
+use crate::codes::{EVENTLESS_CYCLE, GUARDED_EVENTLESS_CYCLE};
+use crate::finding::Finding;
+
+/// In parallel states of more regions than this, only the targets' own are followed: the graph stays linear, and the
+/// bound at run time covers the rest.
+const REGIONS_MAX: usize = 64;
+/// How many cycles with guards are looked into, and how many states of a cycle are named.
+const GUARDED_MAX: usize = 100;
+const ROUTE_MAX: usize = 8;
+
+/// Which ways to follow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ways {
+    Certain,
+    Possible,
+}
+
+pub(crate) fn analyse(index: &Index<'_>, doings: &Doings<'_>, findings: &mut Vec<Finding>) {
+    let always: Vec<&Edge<'_>> = index.edges.iter().filter(|edge| edge.is_always()).collect();
+    if always.is_empty() {
+        return;
+    }
+    let mut chart = Eventless { index, always, number: vec![0; index.nodes.len() + 1] };
+    chart.number_always();
+    let reported = chart.report_certain(findings);
+    chart.report_guarded(doings, &reported, findings);
+}
+
+struct Eventless<'i, 'a> {
+    index: &'i Index<'a>,
+    always: Vec<&'i Edge<'a>>,
+    /// Where each node's eventless transitions begin in `always`.
+    number: Vec<u32>,
+}
+
+impl Eventless<'_, '_> {
+    fn number_always(&mut self) {
+        let mut next = 0;
+        for id in self.index.ids() {
+            self.number[id.index()] = next as u32;
+            next += self.always[next..].iter().take_while(|edge| edge.source == id).count();
+        }
+        self.number[self.index.nodes.len()] = next as u32;
+    }
+
+    fn candidates(&self, id: NodeId) -> std::ops::Range<u32> {
+        self.number[id.index()]..self.number[id.index() + 1]
+    }
+
+    fn ask(&self, id: NodeId) -> u32 {
+        id.0
+    }
+
+    fn enter(&self, id: NodeId) -> u32 {
+        self.index.nodes.len() as u32 + id.0
+    }
+
+    fn take(&self, number: u32) -> u32 {
+        2 * self.index.nodes.len() as u32 + number
+    }
+
+    fn graph(&self, ways: Ways) -> Successors {
+        let mut graph = Successors::default();
+        for id in self.index.ids() {
+            graph.push(|next| self.after_asking(id, ways, next));
+        }
+        for id in self.index.ids() {
+            graph.push(|next| self.after_entering(id, next));
+        }
+        for edge in &self.always {
+            graph.push(|next| self.after_taking(edge, ways, next));
+        }
+        graph
+    }
+
+    fn after_asking(&self, id: NodeId, ways: Ways, next: &mut Vec<u32>) {
+        for number in self.candidates(id) {
+            let unguarded = self.always[number as usize].unguarded;
+            if unguarded || ways == Ways::Possible {
+                next.push(self.take(number));
+            }
+            // A guarded candidate may be a way out of the loop; an unguarded one is the last to be asked.
+            if unguarded || ways == Ways::Certain {
+                return;
+            }
+        }
+        next.extend(self.index.parent(id).map(|parent| self.ask(parent)));
+    }
+
+    fn after_entering(&self, id: NodeId, next: &mut Vec<u32>) {
+        match self.index.kind(id) {
+            NodeKind::Compound => {
+                if let Some(initial) = &self.index.node(id).initial {
+                    self.enter_targets(&initial.targets, id, next);
+                }
+            }
+            NodeKind::Parallel => next.extend(self.index.regions(id).map(|region| self.enter(region))),
+            // A top-level final state ends the instance.
+            NodeKind::Final if self.index.parent(id) == Some(NodeId::ROOT) => {}
+            NodeKind::Atomic | NodeKind::Final => next.push(self.ask(id)),
+            NodeKind::History(_) => {}
+        }
+    }
+
+    fn after_taking(&self, edge: &Edge<'_>, ways: Ways, next: &mut Vec<u32>) {
+        match edge.domain {
+            Some(domain) => self.enter_targets(edge.targets(), domain, next),
+            // The same states are asked again, from the innermost: one with a guard there may be a way out.
+            None if ways == Ways::Certain && self.has_always_below(edge.source) => {}
+            None => next.push(self.ask(edge.source)),
+        }
+    }
+
+    /// What a history node restores depends on the past: no claim is made about it.
+    fn enter_targets(&self, targets: &[NodeId], domain: NodeId, next: &mut Vec<u32>) {
+        entry::enter(self.index, targets, domain, &mut |entered| match entered {
+            Entered::Default(id) => next.push(self.enter(id)),
+            Entered::Beside(parallel) => self.enter_beside(parallel, targets, next),
+            Entered::Passed(_) | Entered::History(_) => {}
+        });
+    }
+
+    fn enter_beside(&self, parallel: NodeId, targets: &[NodeId], next: &mut Vec<u32>) {
+        let few = self.index.regions_count(parallel) <= REGIONS_MAX;
+        if let Some(spoken_for) = entry::spoken_for(self.index, targets, parallel).filter(|_| few) {
+            let others = self.index.regions(parallel).filter(|region| !spoken_for.contains(region));
+            next.extend(others.map(|region| self.enter(region)));
+        }
+    }
+
+    fn has_always_below(&self, id: NodeId) -> bool {
+        self.number[id.index() + 1] < self.number[self.index.last(id).index() + 1]
+    }
+
+    /// Reports each loop that no guard can stop; returns which eventless transitions those are.
+    fn report_certain(&self, findings: &mut Vec<Finding>) -> Vec<bool> {
+        let mut reported = vec![false; self.always.len()];
+        self.each_cycle(Ways::Certain, |cycle| {
+            cycle.iter().for_each(|number| reported[*number] = true);
+            findings.push(self.certain(cycle));
+        });
+        reported
+    }
+
+    fn report_guarded(&self, doings: &Doings<'_>, reported: &[bool], findings: &mut Vec<Finding>) {
+        if self.always.iter().all(|edge| edge.unguarded) {
+            return;
+        }
+        let mut left = GUARDED_MAX;
+        self.each_cycle(Ways::Possible, |cycle| {
+            left = left.saturating_sub(1);
+            if left > 0
+                && !cycle.iter().any(|number| reported[*number])
+                && self.nothing_changes(doings, cycle)
+            {
+                findings.push(self.guarded(cycle));
+            }
+        });
+    }
+
+    /// Visits one cycle of each component, as numbers of eventless transitions.
+    fn each_cycle(&self, ways: Ways, mut visit: impl FnMut(&[usize])) {
+        let graph = self.graph(ways);
+        let component = components(&graph);
+        let first_take = self.take(0);
+        let mut seen = FxHashSet::default();
+        for number in 0..self.always.len() as u32 {
+            let vertex = self.take(number);
+            let Some(found) = component[vertex as usize] else { continue };
+            if seen.insert(found) {
+                let cycle: Vec<usize> = cycle_through(&graph, &component, vertex)
+                    .into_iter()
+                    .filter_map(|vertex| vertex.checked_sub(first_take).map(|number| number as usize))
+                    .collect();
+                visit(&cycle);
+            }
+        }
+    }
+
+    /// Whether all guards of a cycle can hold together and nothing on the way can change that.
+    fn nothing_changes(&self, doings: &Doings<'_>, cycle: &[usize]) -> bool {
+        let guards: Vec<_> =
+            cycle.iter().filter_map(|number| self.always[*number].spec.guard.as_ref()).collect();
+        // Candidates before one on the cycle would have to fail: too much to tell here.
+        let first =
+            cycle.iter().all(|number| self.candidates(self.always[*number].source).start == *number as u32);
+        let Some(reads) = guards::joint_reads(&guards).filter(|_| first) else { return false };
+        let Some(top) = cycle
+            .iter()
+            .map(|number| self.always[*number])
+            .map(|edge| edge.domain.unwrap_or(edge.source))
+            .reduce(|a, b| self.index.common(a, b))
+        else {
+            return false;
+        };
+        let taken: FxHashSet<(NodeId, usize)> =
+            cycle.iter().map(|number| self.always[*number]).map(|edge| (edge.source, edge.number)).collect();
+        let on_the_way = |assigned: &&Assigned| match assigned.transition {
+            Some(number) => taken.contains(&(assigned.node, number)),
+            None => self.index.within(assigned.node, top),
+        };
+        !doings.assigned.iter().filter(on_the_way).any(|assigned| reads.contains(&assigned.slot))
+    }
+
+    fn route(&self, cycle: &[usize]) -> String {
+        let mut names: Vec<String> = cycle
+            .iter()
+            .map(|number| format!("`{}`", self.index.path(self.always[*number].source)))
+            .collect();
+        names.dedup();
+        if names.len() > ROUTE_MAX {
+            names.splice(ROUTE_MAX / 2..names.len() - ROUTE_MAX / 2, ["…".to_owned()]);
+        }
+        names.extend(names.first().cloned());
+        names.join(" → ")
+    }
+
+    fn certain(&self, cycle: &[usize]) -> Finding {
+        let first = self.always[cycle[0]];
+        let what = match (cycle.len(), first.domain) {
+            (1, None) => format!(
+                "eventless transition of `{}` has neither guard nor target, so it is taken for ever",
+                self.index.path(first.source)
+            ),
+            _ => format!("eventless transitions without a guard go round for ever: {}", self.route(cycle)),
+        };
+        self.point_at(EVENTLESS_CYCLE.at(self.index.trigger_span(first), what), cycle)
+            .label("taken again and again")
+            .help("give one of them a guard that becomes false, or wait for an event or a delay")
+    }
+
+    fn guarded(&self, cycle: &[usize]) -> Finding {
+        let first = self.always[cycle[0]];
+        let route = self.route(cycle);
+        let what = format!("once the guard holds, eventless transitions go round for ever: {route}");
+        self.point_at(GUARDED_EVENTLESS_CYCLE.at(self.index.guard_span(first), what), cycle)
+            .label("nothing on the way changes what this reads")
+            .help("assign what the guard reads on the way, or let the transition lead out of the cycle")
+    }
+
+    fn point_at(&self, mut finding: Finding, cycle: &[usize]) -> Finding {
+        for number in cycle.iter().skip(1).take(5) {
+            finding = finding.related(self.index.trigger_span(self.always[*number]), "and then this one");
+        }
+        finding
+    }
+}

@@ -1,0 +1,142 @@
+//! Failures that end as successes: a final state that is named or reached like a failure but whose output says that all
+//! went well, and a failure or limit that leads straight to the final state of those who succeeded. Names and outputs
+//! are only read where they are plain; anything computed gets the benefit of the doubt.
+
+use rawko_core::{NodeId, NodeKind, Template, Trigger, Value};
+use rustc_hash::FxHashMap;
+
+use super::guards;
+use super::index::{Edge, Index};
+use super::words;
+use crate::codes::FAILURE_REPORTS_SUCCESS;
+use crate::finding::Finding;
+
+pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+    let incoming = incoming(index);
+    for id in index.ids().filter(|id| index.kind(*id) == NodeKind::Final) {
+        let edges = incoming.get(&id).map(Vec::as_slice).unwrap_or_default();
+        match verdict(index.node(id).output.as_ref()) {
+            Verdict::Success => claims_success(index, id, edges, findings),
+            Verdict::Silent => {}
+            Verdict::Other => continue,
+        }
+        if index.parent(id) == Some(NodeId::ROOT) && words::sound_like_success(&index.node(id).key) {
+            joined_by_failures(index, id, edges, findings);
+        }
+    }
+}
+
+/// The transitions into each final state.
+fn incoming<'i, 'a>(index: &'i Index<'a>) -> FxHashMap<NodeId, Vec<&'i Edge<'a>>> {
+    let mut incoming: FxHashMap<NodeId, Vec<&Edge<'_>>> = FxHashMap::default();
+    for edge in index.edges.iter().filter(|edge| index.reached[edge.source.index()]) {
+        for target in edge.targets().iter().filter(|target| index.kind(**target) == NodeKind::Final) {
+            incoming.entry(*target).or_default().push(edge);
+        }
+    }
+    incoming
+}
+
+/// What an output says about the outcome.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Success,
+    /// Nothing about it.
+    Silent,
+    /// Failure, or something only known when it runs.
+    Other,
+}
+
+fn verdict(output: Option<&Template>) -> Verdict {
+    let entries: Vec<(&str, Option<Value>)> = match output {
+        Some(Template::Map(entries)) => {
+            entries.iter().map(|(key, value)| (&**key, constant(value))).collect()
+        }
+        Some(Template::Literal(Value::Map(map))) => {
+            map.iter().map(|(key, value)| (&**key, Some(value.clone()))).collect()
+        }
+        Some(Template::Literal(_)) | None => Vec::new(),
+        Some(Template::Expr(_) | Template::List(_)) => return Verdict::Other,
+    };
+    let verdicts = entries.iter().map(|(key, value)| entry_verdict(key, value.as_ref()));
+    verdicts.fold(Verdict::Silent, |so_far, next| match (so_far, next) {
+        (Verdict::Other, _) | (_, Verdict::Other) => Verdict::Other,
+        (Verdict::Success, _) | (_, Verdict::Success) => Verdict::Success,
+        (Verdict::Silent, Verdict::Silent) => Verdict::Silent,
+    })
+}
+
+fn constant(template: &Template) -> Option<Value> {
+    match template {
+        Template::Literal(value) => Some(value.clone()),
+        Template::Expr(expr) => expr.constant(),
+        Template::List(_) | Template::Map(_) => None,
+    }
+}
+
+fn entry_verdict(key: &str, value: Option<&Value>) -> Verdict {
+    let success = match key {
+        "success" | "ok" | "succeeded" | "passed" => value.map(|value| *value == Value::Bool(true)),
+        "status" | "result" | "outcome" => {
+            value.map(|value| value.as_str().is_some_and(words::sound_like_success))
+        }
+        _ => return Verdict::Silent,
+    };
+    if success == Some(true) { Verdict::Success } else { Verdict::Other }
+}
+
+/// Its output claims success: neither its name nor every way to it may say otherwise.
+fn claims_success(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findings: &mut Vec<Finding>) {
+    let path = index.path(id);
+    let finding = if words::sound_like_failure(&index.node(id).key) {
+        FAILURE_REPORTS_SUCCESS.at(index.key_span(id), format!("final state `{path}` reports success"))
+    } else if !edges.is_empty() && edges.iter().all(|edge| is_failure(edge)) {
+        let message = format!("final state `{path}` is only reached by failures, but reports success");
+        let finding = FAILURE_REPORTS_SUCCESS.at(index.key_span(id), message);
+        finding.related(index.target_span(edges[0]), "a failure leads here")
+    } else {
+        return;
+    };
+    findings.push(
+        finding
+            .label("its output says that all went well")
+            .help("let the output say what happened, so that whoever started this can tell"),
+    );
+}
+
+/// A final state for success: a failure or a limit that leads straight to it looks like one too.
+fn joined_by_failures(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findings: &mut Vec<Finding>) {
+    let failing = |edge: &&&Edge<'_>| why_failing(index, edge).is_some();
+    let Some(success) = edges.iter().find(|edge| !failing(edge)) else { return };
+    for edge in edges {
+        if let Some(what) = why_failing(index, edge) {
+            findings.push(
+                FAILURE_REPORTS_SUCCESS
+                    .at(
+                        index.target_span(edge),
+                        format!("{what} ends in `{}`, like a success", index.path(id)),
+                    )
+                    .label("nobody can tell it from a success")
+                    .related(index.target_span(success), "success ends here too")
+                    .help("give it a final state of its own, or an `output` that says what happened"),
+            );
+        }
+    }
+}
+
+fn why_failing(index: &Index<'_>, edge: &Edge<'_>) -> Option<String> {
+    let source = index.path(edge.source);
+    if is_failure(edge) {
+        return Some(format!("{} in `{source}`", index.trigger_text(edge)));
+    }
+    let by_itself = matches!(edge.spec.trigger, Trigger::Always | Trigger::After(_));
+    if by_itself && words::sound_like_failure(&index.node(edge.source).key) {
+        return Some(format!("`{source}`"));
+    }
+    let guard = edge.spec.guard.as_ref()?;
+    guards::reaches_limit(index, guard).then(|| format!("the limit `{}` in `{source}`", guard.text))
+}
+
+fn is_failure(edge: &Edge<'_>) -> bool {
+    edge.event().is_some_and(|event| event.starts_with("error.") || event.starts_with("timeout.invoke."))
+}

@@ -1,0 +1,304 @@
+//! `Index`: what every analysis asks of a chart, computed once: subtree ranges, depths, a flat list of transitions with
+//! their domains, and which states can be entered and completed. Nothing here is worse than linear in chart × depth.
+
+use std::cell::OnceCell;
+
+use rawko_core::{Delay, InvokeSpec, NodeId, NodeKind, NodeSpec, TransitionSpec, Trigger};
+use rustc_hash::FxHashMap;
+
+use super::strays::Strays;
+use super::{guards, reach};
+use crate::lowered::{InvokePlaces, Lowered, NodePlaces, TransitionPlaces};
+use crate::source::Span;
+
+pub(crate) struct Index<'a> {
+    pub(crate) lowered: &'a Lowered,
+    pub(crate) nodes: &'a [NodeSpec],
+    /// The last descendant of each node in preorder; itself for a leaf.
+    last: Vec<u32>,
+    depth: Vec<u32>,
+    /// How many children a node has, history nodes aside.
+    regions_count: Vec<u32>,
+    has_final: Vec<bool>,
+    names: OnceCell<FxHashMap<&'a str, NodeId>>,
+    /// All transitions, in document order.
+    pub(crate) edges: Vec<Edge<'a>>,
+    /// Where each node's transitions begin in `edges`; one longer than `nodes`.
+    first_edge: Vec<u32>,
+    /// Whether a state can ever be active (for history: whether something targets it).
+    pub(crate) reached: Vec<bool>,
+    /// Whether `done.state.<name>` can ever occur.
+    pub(crate) completes: Vec<bool>,
+}
+
+/// A transition with what the analyses want to know of it.
+pub(crate) struct Edge<'a> {
+    pub(crate) source: NodeId,
+    /// Its place among the transitions of its source.
+    pub(crate) number: usize,
+    pub(crate) spec: &'a TransitionSpec,
+    /// The state it stays inside of; `None` for a targetless transition.
+    pub(crate) domain: Option<NodeId>,
+    /// No guard, or one that is always true.
+    pub(crate) unguarded: bool,
+}
+
+impl Edge<'_> {
+    pub(crate) fn targets(&self) -> &[NodeId] {
+        self.spec.targets.as_deref().unwrap_or_default()
+    }
+
+    /// Its targets were written, but none was found: it may lead anywhere.
+    pub(crate) fn is_stray(&self) -> bool {
+        self.spec.targets.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    pub(crate) fn is_always(&self) -> bool {
+        matches!(self.spec.trigger, Trigger::Always)
+    }
+
+    /// The event's name or pattern; `None` for eventless and delayed transitions.
+    pub(crate) fn event(&self) -> Option<&str> {
+        match &self.spec.trigger {
+            Trigger::Event(name) => Some(name),
+            Trigger::Always | Trigger::After(_) => None,
+        }
+    }
+}
+
+impl<'a> Index<'a> {
+    pub(crate) fn new(lowered: &'a Lowered, strays: &Strays<'_>) -> Self {
+        let nodes = &lowered.blueprint.nodes[..];
+        let mut index = Index {
+            lowered,
+            nodes,
+            last: last_descendants(nodes),
+            depth: depths(nodes),
+            regions_count: vec![0; nodes.len()],
+            has_final: vec![false; nodes.len()],
+            names: OnceCell::new(),
+            edges: Vec::with_capacity(nodes.iter().map(|node| node.transitions.len()).sum()),
+            first_edge: Vec::with_capacity(nodes.len() + 1),
+            reached: Vec::new(),
+            completes: Vec::new(),
+        };
+        index.count_children();
+        index.list_edges();
+        index.reached = reach::reached(&index, strays);
+        index.completes = reach::completes(&index);
+        index
+    }
+
+    fn count_children(&mut self) {
+        for node in self.nodes {
+            let Some(parent) = node.parent else { continue };
+            self.regions_count[parent.index()] += u32::from(!matches!(node.kind, NodeKind::History(_)));
+            self.has_final[parent.index()] |= node.kind == NodeKind::Final;
+        }
+    }
+
+    fn list_edges(&mut self) {
+        for (source, node) in self.nodes.iter().enumerate() {
+            self.first_edge.push(self.edges.len() as u32);
+            for (number, spec) in node.transitions.iter().enumerate() {
+                let source = NodeId(source as u32);
+                let domain = spec.targets.as_ref().map(|targets| self.domain(source, targets, spec.reenter));
+                let unguarded = spec.guard.as_ref().is_none_or(guards::always_true);
+                self.edges.push(Edge { source, number, spec, domain, unguarded });
+            }
+        }
+        self.first_edge.push(self.edges.len() as u32);
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> &'a NodeSpec {
+        &self.nodes[id.index()]
+    }
+
+    pub(crate) fn kind(&self, id: NodeId) -> NodeKind {
+        self.nodes[id.index()].kind
+    }
+
+    pub(crate) fn parent(&self, id: NodeId) -> Option<NodeId> {
+        self.nodes[id.index()].parent
+    }
+
+    /// The place of a node's first transition in `edges`.
+    pub(crate) fn first_edge(&self, id: NodeId) -> usize {
+        self.first_edge[id.index()] as usize
+    }
+
+    pub(crate) fn edges_of(&self, id: NodeId) -> &[Edge<'a>] {
+        &self.edges[self.first_edge(id)..self.first_edge[id.index() + 1] as usize]
+    }
+
+    /// The last descendant of a node in document order.
+    pub(crate) fn last(&self, id: NodeId) -> NodeId {
+        NodeId(self.last[id.index()])
+    }
+
+    /// The transitions of a node and of everything below it.
+    pub(crate) fn edges_within(&self, id: NodeId) -> &[Edge<'a>] {
+        &self.edges[self.first_edge(id)..self.first_edge[self.last(id).index() + 1] as usize]
+    }
+
+    /// Whether `node` is `above` or below it.
+    pub(crate) fn within(&self, node: NodeId, above: NodeId) -> bool {
+        above <= node && node.0 <= self.last[above.index()]
+    }
+
+    /// The children in document order, history nodes included.
+    pub(crate) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let end = self.last[id.index()];
+        let mut next = id.0 + 1;
+        std::iter::from_fn(move || {
+            let child = (next <= end).then_some(NodeId(next))?;
+            next = self.last[child.index()] + 1;
+            Some(child)
+        })
+    }
+
+    /// The children of a parallel state that are active together.
+    pub(crate) fn regions(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.children(id).filter(|child| !matches!(self.kind(*child), NodeKind::History(_)))
+    }
+
+    pub(crate) fn regions_count(&self, id: NodeId) -> usize {
+        self.regions_count[id.index()] as usize
+    }
+
+    /// Whether one of the children is final.
+    pub(crate) fn has_final(&self, id: NodeId) -> bool {
+        self.has_final[id.index()]
+    }
+
+    /// The states by the name in their done event.
+    pub(crate) fn names(&self) -> &FxHashMap<&'a str, NodeId> {
+        self.names.get_or_init(|| self.ids().map(|id| (self.name(id), id)).collect())
+    }
+
+    /// The enclosing states, innermost first.
+    pub(crate) fn ancestors(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(self.parent(id), |node| self.parent(*node))
+    }
+
+    /// The innermost state that is, or encloses, both.
+    pub(crate) fn common(&self, mut a: NodeId, mut b: NodeId) -> NodeId {
+        while a != b {
+            let climb = if self.depth[a.index()] >= self.depth[b.index()] { &mut a } else { &mut b };
+            *climb = self.parent(*climb).unwrap_or(NodeId::ROOT);
+        }
+        a
+    }
+
+    /// Whether two states can be active at the same time.
+    pub(crate) fn coexist(&self, a: NodeId, b: NodeId) -> bool {
+        self.within(a, b) || self.within(b, a) || self.kind(self.common(a, b)) == NodeKind::Parallel
+    }
+
+    /// The state a transition stays inside of: its source if every target is the source or inside it and it does not
+    /// re-enter, else the innermost state that properly encloses source and targets. The root is never left.
+    fn domain(&self, source: NodeId, targets: &[NodeId], reenter: bool) -> NodeId {
+        // A history node stands for states inside its parent.
+        let landing = |target: NodeId| match self.kind(target) {
+            NodeKind::History(_) => self.parent(target).unwrap_or(NodeId::ROOT),
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => target,
+        };
+        if !reenter && targets.iter().all(|target| self.within(landing(*target), source)) {
+            return source;
+        }
+        let mut domain = self.parent(source).unwrap_or(NodeId::ROOT);
+        for target in targets {
+            domain = self.common(domain, self.parent(*target).unwrap_or(NodeId::ROOT));
+        }
+        domain
+    }
+
+    /// The dotted path people know a state by; the chart's id for the root.
+    pub(crate) fn path(&self, id: NodeId) -> String {
+        if id == NodeId::ROOT {
+            return self.lowered.blueprint.id.clone();
+        }
+        let mut keys: Vec<&str> = self.ancestors(id).map(|node| self.node(node).key.as_str()).collect();
+        keys.pop();
+        keys.reverse();
+        keys.push(&self.node(id).key);
+        keys.join(".")
+    }
+
+    /// A short name for messages: the key when it is enough, else the path.
+    pub(crate) fn name(&self, id: NodeId) -> &'a str {
+        if id == NodeId::ROOT { &self.lowered.blueprint.id } else { &self.node(id).name }
+    }
+
+    pub(crate) fn places(&self, id: NodeId) -> Option<&'a NodePlaces> {
+        self.lowered.places.nodes.get(id.index())
+    }
+
+    /// Where a state's key is written.
+    pub(crate) fn key_span(&self, id: NodeId) -> Span {
+        self.places(id).map(|places| places.key).unwrap_or_default()
+    }
+
+    pub(crate) fn edge_places(&self, edge: &Edge<'_>) -> Option<&'a TransitionPlaces> {
+        self.places(edge.source)?.transitions.get(edge.number)
+    }
+
+    pub(crate) fn trigger_span(&self, edge: &Edge<'_>) -> Span {
+        self.edge_places(edge).map(|places| places.trigger).unwrap_or_default()
+    }
+
+    /// Where the target is written, else the trigger.
+    pub(crate) fn target_span(&self, edge: &Edge<'_>) -> Span {
+        self.edge_places(edge).map(|places| places.target.unwrap_or(places.trigger)).unwrap_or_default()
+    }
+
+    pub(crate) fn guard_span(&self, edge: &Edge<'_>) -> Span {
+        self.edge_places(edge).map(|places| places.guard.unwrap_or(places.trigger)).unwrap_or_default()
+    }
+
+    pub(crate) fn invoke_places(&self, id: NodeId, number: usize) -> Option<&'a InvokePlaces> {
+        self.places(id)?.invokes.get(number)
+    }
+
+    /// Every invoke with the state it belongs to and its number there.
+    pub(crate) fn invokes(&self) -> impl Iterator<Item = (NodeId, usize, &'a InvokeSpec)> + '_ {
+        self.ids().flat_map(|id| {
+            self.node(id).invokes.iter().enumerate().map(move |(number, spec)| (id, number, spec))
+        })
+    }
+
+    /// What sets a transition off, as a message says it.
+    pub(crate) fn trigger_text(&self, edge: &Edge<'_>) -> String {
+        match &edge.spec.trigger {
+            Trigger::Event(name) => format!("`{name}`"),
+            Trigger::Always => "`always`".to_owned(),
+            Trigger::After(timer) => match self.node(edge.source).timers.get(*timer) {
+                Some(Delay::Millis(millis)) => format!("`after {millis}`"),
+                Some(Delay::Expr(_, text)) => format!("`after {text}`"),
+                None => "`after`".to_owned(),
+            },
+        }
+    }
+}
+
+fn last_descendants(nodes: &[NodeSpec]) -> Vec<u32> {
+    let mut last: Vec<u32> = (0..nodes.len() as u32).collect();
+    for (id, node) in nodes.iter().enumerate().rev() {
+        if let Some(parent) = node.parent {
+            last[parent.index()] = last[parent.index()].max(last[id]);
+        }
+    }
+    last
+}
+
+fn depths(nodes: &[NodeSpec]) -> Vec<u32> {
+    let mut depth = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        depth.push(node.parent.map_or(0, |parent| depth[parent.index()] + 1));
+    }
+    depth
+}

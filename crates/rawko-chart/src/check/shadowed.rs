@@ -1,0 +1,69 @@
+//! Transitions that can never be chosen: behind one for the same event that always applies, or in a state that an
+//! eventless transition leaves at once.
+
+use rawko_core::{NodeId, Trigger};
+
+use super::index::{Edge, Index};
+use crate::codes::UNREACHABLE_TRANSITION;
+use crate::finding::Finding;
+
+pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+    for id in index.ids() {
+        let edges = index.edges_of(id);
+        if edges.len() > 1 {
+            behind_unguarded(index, edges, findings);
+            in_transient_state(index, id, edges, findings);
+        }
+    }
+}
+
+fn behind_unguarded(index: &Index<'_>, edges: &[Edge<'_>], findings: &mut Vec<Finding>) {
+    // Candidates for one event are mostly neighbours, and lists are short; only long ones are worth sorting.
+    let mut order: Vec<usize> = (0..edges.len()).collect();
+    order.sort_by(|a, b| key(&edges[*a]).cmp(&key(&edges[*b])).then(a.cmp(b)));
+    let mut certain: Option<&Edge<'_>> = None;
+    for edge in order.into_iter().map(|number| &edges[number]) {
+        match certain.filter(|first| first.spec.trigger == edge.spec.trigger) {
+            Some(first) => findings.push(shadowed(index, first, edge)),
+            None => certain = Some(edge).filter(|edge| edge.unguarded),
+        }
+    }
+}
+
+fn key<'e>(edge: &'e Edge<'_>) -> (u8, &'e str, usize) {
+    match &edge.spec.trigger {
+        Trigger::Event(name) => (0, name, 0),
+        Trigger::Always => (1, "", 0),
+        Trigger::After(timer) => (2, "", *timer),
+    }
+}
+
+fn shadowed(index: &Index<'_>, first: &Edge<'_>, edge: &Edge<'_>) -> Finding {
+    let trigger = index.trigger_text(edge);
+    let why = if first.spec.guard.is_some() { "whose guard is always true" } else { "without a guard" };
+    UNREACHABLE_TRANSITION
+        .at(
+            index.target_span(edge),
+            format!("this {trigger} transition of `{}` can never be chosen", index.path(edge.source)),
+        )
+        .label(format!("comes after one {why}"))
+        .related(index.target_span(first), "always chosen first")
+        .help("put the transition without a guard last, or give it a guard")
+}
+
+/// Eventless transitions go first, so a state with one that always leaves it never waits for an event.
+fn in_transient_state(index: &Index<'_>, id: NodeId, edges: &[Edge<'_>], findings: &mut Vec<Finding>) {
+    let leaves = |edge: &&Edge<'_>| edge.is_always() && edge.unguarded && edge.domain.is_some_and(|d| d < id);
+    let Some(leaving) = edges.iter().find(leaves) else { return };
+    let Some(waiting) = edges.iter().find(|edge| !edge.is_always()) else { return };
+    findings.push(
+        UNREACHABLE_TRANSITION
+            .at(
+                index.trigger_span(waiting),
+                format!("`{}` never waits for {}", index.path(id), index.trigger_text(waiting)),
+            )
+            .label("the state is left before any event arrives")
+            .related(index.trigger_span(leaving), "this eventless transition always applies")
+            .help("give the eventless transition a guard, or remove what cannot happen"),
+    );
+}

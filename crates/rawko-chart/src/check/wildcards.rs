@@ -1,0 +1,119 @@
+//! A `*` takes every event, `done.*` and `error.*` included, before an enclosing state sees it. That is rarely meant
+//! where the enclosing state waits for a completion.
+
+use rawko_core::{NodeId, NodeKind};
+use rustc_hash::FxHashMap;
+
+use super::index::{Edge, Index};
+use crate::codes::WILDCARD_SWALLOWS_COMPLETION;
+use crate::finding::Finding;
+
+/// How many completions of one enclosing state are looked at for each `*`.
+const WAITING_MAX: usize = 64;
+
+/// A transition that waits for a completion or a failure.
+struct Waiting<'i, 'a> {
+    edge: &'i Edge<'a>,
+    event: &'i str,
+    what: Completion,
+}
+
+#[derive(Clone, Copy)]
+enum Completion {
+    Of(NodeId),
+    OfInvokeIn(NodeId),
+}
+
+pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+    let stars: Vec<&Edge<'_>> = index.edges.iter().filter(|edge| edge.event() == Some("*")).collect();
+    if stars.is_empty() {
+        return;
+    }
+    let waiting = waiting_by_node(index);
+    let mut last_source = None;
+    for star in stars {
+        // One report for each state, however many candidates its `*` has.
+        if last_source.replace(star.source) != Some(star.source)
+            && let Some(swallowed) = find_swallowed(index, &waiting, star)
+        {
+            findings.push(finding(index, star, swallowed));
+        }
+    }
+}
+
+fn waiting_by_node<'i, 'a>(index: &'i Index<'a>) -> FxHashMap<NodeId, Vec<Waiting<'i, 'a>>> {
+    let states = index.names();
+    let invokes: FxHashMap<&str, NodeId> =
+        index.invokes().map(|(node, _, invoke)| (&*invoke.id, node)).collect();
+    let mut waiting: FxHashMap<NodeId, Vec<Waiting<'_, '_>>> = FxHashMap::default();
+    for edge in &index.edges {
+        let Some(event) = edge.event() else { continue };
+        let what = if let Some(name) = event.strip_prefix("done.state.") {
+            states.get(name).map(|id| Completion::Of(*id))
+        } else {
+            let id = ["done.invoke.", "error.invoke.", "timeout.invoke."]
+                .into_iter()
+                .find_map(|prefix| event.strip_prefix(prefix));
+            id.and_then(|id| invokes.get(id)).map(|node| Completion::OfInvokeIn(*node))
+        };
+        if let Some(what) = what {
+            waiting.entry(edge.source).or_default().push(Waiting { edge, event, what });
+        }
+    }
+    waiting
+}
+
+fn find_swallowed<'w, 'i, 'a>(
+    index: &Index<'_>,
+    waiting: &'w FxHashMap<NodeId, Vec<Waiting<'i, 'a>>>,
+    star: &Edge<'_>,
+) -> Option<&'w Waiting<'i, 'a>> {
+    let mut beside_others = false;
+    for above in index.ancestors(star.source) {
+        beside_others |= index.kind(above) == NodeKind::Parallel;
+        // Another region still finds the enclosing transition, and one that exits nothing does not stand in its way.
+        if beside_others && star.domain.is_none() {
+            return None;
+        }
+        let found = waiting.get(&above).into_iter().flatten().take(WAITING_MAX).find(|waiting| {
+            hears(index, star.source, waiting.what) && !answers(index, star.source, waiting.event)
+        });
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// Whether a state is active, and asked before its ancestors, when the completion occurs.
+fn hears(index: &Index<'_>, star: NodeId, what: Completion) -> bool {
+    match what {
+        Completion::Of(done) if index.within(done, star) => true,
+        // Inside a done state only final states and the regions of parallel ones are left.
+        Completion::Of(done) => {
+            index.within(star, done)
+                && std::iter::once(star)
+                    .chain(index.ancestors(star))
+                    .take_while(|node| *node != done)
+                    .all(|node| index.parent(node).is_some_and(|up| index.kind(up) == NodeKind::Parallel))
+        }
+        Completion::OfInvokeIn(invoking) => index.coexist(star, invoking),
+    }
+}
+
+/// Whether the state names the event itself, which goes before its `*`.
+fn answers(index: &Index<'_>, star: NodeId, event: &str) -> bool {
+    index.edges_of(star).iter().any(|edge| edge.event() == Some(event) && edge.unguarded)
+}
+
+fn finding(index: &Index<'_>, star: &Edge<'_>, swallowed: &Waiting<'_, '_>) -> Finding {
+    let (inner, outer) = (index.path(star.source), index.path(swallowed.edge.source));
+    WILDCARD_SWALLOWS_COMPLETION
+        .at(
+            index.trigger_span(star),
+            format!("`*` in `{inner}` takes `{}` before `{outer}` can", swallowed.event),
+        )
+        .label("matches every event, completions and errors included")
+        .related(index.trigger_span(swallowed.edge), "waits for it here")
+        .help(format!("name the events that `{inner}` means, or handle `{}` there as well", swallowed.event))
+}

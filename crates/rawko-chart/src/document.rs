@@ -1,0 +1,100 @@
+//! `Document`: any YAML or JSON text as an owned tree with places. For files that stand beside charts (scenarios,
+//! settings, stubs), whose readers live outside this crate and should complain as precisely as ours.
+
+use crate::finding::Finding;
+use crate::source::Span;
+use crate::tree::{Data, Tree, View};
+
+/// One value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    pub span: Span,
+    pub data: DocumentData,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum DocumentData {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(String),
+    List(Vec<Document>),
+    Map(Vec<DocumentEntry>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentEntry {
+    pub key: String,
+    pub key_span: Span,
+    pub value: Document,
+}
+
+impl Document {
+    /// Reads a text, or says everything that keeps it from being read.
+    pub fn read(text: &str) -> Result<Document, Vec<Finding>> {
+        Ok(owned(Tree::read(text)?.root()))
+    }
+
+    /// The value of a key, when this is a map that has it.
+    pub fn get(&self, key: &str) -> Option<&Document> {
+        self.entries()?.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    }
+
+    pub fn entries(&self) -> Option<&[DocumentEntry]> {
+        if let DocumentData::Map(entries) = &self.data { Some(entries) } else { None }
+    }
+
+    pub fn items(&self) -> Option<&[Document]> {
+        if let DocumentData::List(items) = &self.data { Some(items) } else { None }
+    }
+
+    pub fn text(&self) -> Option<&str> {
+        if let DocumentData::Str(text) = &self.data { Some(text) } else { None }
+    }
+
+    /// The words for what stands here, as in "found a list".
+    pub fn kind_words(&self) -> &'static str {
+        match &self.data {
+            DocumentData::Null => "nothing",
+            DocumentData::Bool(_) => "a boolean",
+            DocumentData::Int(_) => "a whole number",
+            DocumentData::Float(_) => "a number",
+            DocumentData::Str(_) => "text",
+            DocumentData::List(_) => "a list",
+            DocumentData::Map(_) => "a map",
+        }
+    }
+
+    pub fn to_json(&self) -> serde_json::Value {
+        match &self.data {
+            DocumentData::Null => serde_json::Value::Null,
+            DocumentData::Bool(value) => (*value).into(),
+            DocumentData::Int(value) => (*value).into(),
+            DocumentData::Float(value) => (*value).into(),
+            DocumentData::Str(text) => text.as_str().into(),
+            DocumentData::List(items) => items.iter().map(Document::to_json).collect(),
+            DocumentData::Map(entries) => serde_json::Value::Object(
+                entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect(),
+            ),
+        }
+    }
+}
+
+/// Bounded: the tree's own limit on depth has already been applied.
+fn owned(view: View<'_>) -> Document {
+    let data = match view.data() {
+        Data::Null => DocumentData::Null,
+        Data::Bool(value) => DocumentData::Bool(*value),
+        Data::Int(value) => DocumentData::Int(*value),
+        Data::Float(value) => DocumentData::Float(*value),
+        Data::Str(text) => DocumentData::Str(text.to_string()),
+        Data::List { .. } => DocumentData::List(view.items().into_iter().flatten().map(owned).collect()),
+        Data::Map { .. } => DocumentData::Map(view.pairs().into_iter().flatten().map(owned_entry).collect()),
+    };
+    Document { span: view.span(), data }
+}
+
+fn owned_entry(pair: crate::tree::Pair<'_>) -> DocumentEntry {
+    DocumentEntry { key: pair.key.to_owned(), key_span: pair.key_span, value: owned(pair.value) }
+}

@@ -1,0 +1,210 @@
+//! Graphviz DOT: composite states are clusters, `compound=true` lets transitions end at their borders. A cluster is
+//! no node, so a transition from or to one is tied to a node inside and cut off at the border.
+
+use rawko_core::{NodeId, NodeKind};
+
+use super::color::readable_on;
+use super::names::names;
+use super::picture::{Edge, Node, Picture};
+
+pub(crate) fn write(picture: &Picture) -> String {
+    let mut out = Writer { picture, names: names(picture), text: String::new() };
+    out.line(0, &format!("digraph \"{}\" {{", quote(&picture.id)));
+    out.line(1, "compound=true; rankdir=TB; nodesep=0.4; ranksep=0.5; fontname=\"Helvetica\"; fontsize=12;");
+    out.line(1, "node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=12];");
+    out.line(1, "edge [fontname=\"Helvetica\", fontsize=10, arrowsize=0.7];");
+    let root = picture.root();
+    if picture.root_is_drawn() {
+        out.cluster(root, 1);
+    } else {
+        out.inside(root, 1);
+    }
+    for edge in &picture.edges {
+        for target in &edge.targets {
+            out.edge(edge, *target);
+        }
+    }
+    out.line(0, "}");
+    out.text
+}
+
+struct Writer<'a> {
+    picture: &'a Picture,
+    names: Vec<String>,
+    text: String,
+}
+
+impl<'a> Writer<'a> {
+    fn line(&mut self, depth: usize, line: &str) {
+        self.text.push_str(&"  ".repeat(depth));
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn name(&self, id: NodeId) -> &str {
+        &self.names[id.index()]
+    }
+
+    fn inside(&mut self, parent: &'a Node, depth: usize) {
+        if !parent.initial.is_empty() {
+            let dot = format!("\"{}.initial\" [shape=circle, style=filled, fillcolor=black, label=\"\", width=0.13];", self.name(parent.id));
+            self.line(depth, &dot);
+        }
+        let picture = self.picture;
+        for child in parent.children.iter().map(|c| picture.node(*c)) {
+            if child.is_composite() {
+                self.cluster(child, depth);
+            } else {
+                let node = self.node(child);
+                self.line(depth, &node);
+            }
+        }
+        for target in &parent.initial {
+            self.initial(parent, *target, depth);
+        }
+        for child in parent.children.iter().map(|c| picture.node(*c)).filter(|c| c.is_history()) {
+            for target in &child.initial {
+                self.arrow(child.id, *target, "style=dashed", depth);
+            }
+        }
+    }
+
+    fn cluster(&mut self, node: &'a Node, depth: usize) {
+        let name = self.name(node.id).to_owned();
+        self.line(depth, &format!("subgraph \"cluster_{name}\" {{"));
+        let style = if self.picture.is_region(node.id) { "rounded,dashed" } else { "rounded" };
+        let color = node.color.as_deref().unwrap_or("#666666");
+        self.line(depth + 1, &format!("label={}; style=\"{style}\"; color=\"{color}\";", table(node, "")));
+        self.inside(node, depth + 1);
+        if self.anchor(node.id) == format!("{name}.anchor") {
+            self.line(depth + 1, &format!("\"{name}.anchor\" [shape=point, style=invis];"));
+        }
+        if self.picture.edges.iter().any(|e| e.source == node.id && e.targets.iter().any(|t| self.picture.contains(node.id, *t))) {
+            self.line(depth + 1, &format!("\"{name}.self\" [shape=point, width=0.06];"));
+        }
+        self.line(depth, "}");
+    }
+
+    fn node(&self, node: &Node) -> String {
+        let name = self.name(node.id);
+        if let Some(mark) = node.history_mark() {
+            return format!("\"{name}\" [shape=circle, width=0.3, fixedsize=true, label=\"{mark}\", fontsize=10];");
+        }
+        let mut attributes = format!("label={}", table(node, node.color.as_deref().map_or("", readable_on)));
+        if let Some(color) = &node.color {
+            attributes.push_str(&format!(", fillcolor=\"{color}\""));
+        }
+        if node.kind == NodeKind::Final {
+            attributes.push_str(", peripheries=2");
+        }
+        format!("\"{name}\" [{attributes}];")
+    }
+
+    fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
+        let from = format!("{}.initial", self.name(parent.id));
+        let mut attributes = Vec::new();
+        if !parent.initial_actions.is_empty() {
+            attributes.push(format!("label=\"/ {}\"", quote(&parent.initial_actions.join(", "))));
+        }
+        if self.picture.node(target).is_composite() {
+            attributes.push(format!("lhead=\"cluster_{}\"", self.name(target)));
+        }
+        let to = self.anchor(target);
+        self.line(depth, &format!("\"{from}\" -> \"{to}\" [{}];", attributes.join(", ")));
+    }
+
+    fn edge(&mut self, edge: &Edge, target: NodeId) {
+        let mut attributes = format!("label=\"{}\"", quote(&edge.label.shown()));
+        if let Some(color) = &edge.color {
+            attributes.push_str(&format!(", color=\"{color}\""));
+        }
+        self.arrow(edge.source, target, &attributes, 1);
+    }
+
+    /// A cluster's border cuts the arrow only where the other end is outside: Graphviz complains otherwise.
+    fn arrow(&mut self, source: NodeId, target: NodeId, attributes: &str, depth: usize) {
+        let picture = self.picture;
+        let mut attributes = attributes.to_owned();
+        if picture.node(source).is_composite() && !picture.contains(source, target) {
+            attributes.push_str(&format!(", ltail=\"cluster_{}\"", self.name(source)));
+        }
+        if picture.node(target).is_composite() && !picture.contains(target, source) {
+            attributes.push_str(&format!(", lhead=\"cluster_{}\"", self.name(target)));
+        }
+        // The way back: drawn, but it does not pull its target below.
+        if target < source && !picture.contains(target, source) {
+            attributes.push_str(", constraint=false");
+        }
+        // From a cluster to something inside there is no border to leave: the arrow starts at a point of its own.
+        let inward = picture.node(source).is_composite() && picture.contains(source, target);
+        let from = if inward { format!("{}.self", self.name(source)) } else { self.tail(source) };
+        let to = if inward && source == target { from.clone() } else { self.anchor(target) };
+        self.line(depth, &format!("\"{from}\" -> \"{to}\" [{attributes}];"));
+    }
+
+    /// Where an arrow leaves a cluster: from what is likely at its bottom, so that what follows comes below.
+    fn tail(&self, id: NodeId) -> String {
+        let inside: Vec<NodeId> = self.picture.states(id).map(|s| s.id).collect();
+        let last = match self.picture.node(id).kind {
+            NodeKind::Parallel => inside.get(inside.len() / 2),
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => inside.last(),
+        };
+        last.map_or_else(|| self.anchor(id), |last| self.tail(*last))
+    }
+
+    /// Where an arrow enters: the state itself, or a cluster's initial dot, or its first region's.
+    fn anchor(&self, id: NodeId) -> String {
+        let node = self.picture.node(id);
+        if !node.is_composite() {
+            return self.name(id).to_owned();
+        }
+        if !node.initial.is_empty() {
+            return format!("{}.initial", self.name(id));
+        }
+        match self.picture.states(id).next() {
+            Some(region) => self.anchor(region.id),
+            None => format!("{}.anchor", self.name(id)),
+        }
+    }
+}
+
+/// Title and lines as an HTML-like label, with a rule between them.
+fn table(node: &Node, color: &str) -> String {
+    let (open, close) = if color.is_empty() {
+        (String::new(), "")
+    } else {
+        (format!("<font color=\"{color}\">"), "</font>")
+    };
+    let title = format!("{open}<b>{}</b>{close}", markup(&node.title));
+    if node.lines.is_empty() {
+        return format!("<{title}>");
+    }
+    let lines: Vec<String> = node
+        .lines
+        .iter()
+        .map(|l| format!("{open}<font point-size=\"10\">{}</font>{close}<br align=\"left\"/>", markup(&l.text)))
+        .collect();
+    let rows = format!("<tr><td>{title}</td></tr><hr/><tr><td balign=\"left\">{}</td></tr>", lines.join(""));
+    format!("<<table border=\"0\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"3\">{rows}</table>>")
+}
+
+fn markup(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // Graphviz reads backslash escapes even here.
+            '\\' => out.push_str("&#92;"),
+            _ => out.push(c),
+        }
+    }
+    if out.is_empty() { " ".to_owned() } else { out }
+}
+
+/// Inside a quoted string: backslashes are escapes, and `&` would start an entity.
+fn quote(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('&', "&amp;")
+}

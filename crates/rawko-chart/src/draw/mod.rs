@@ -1,0 +1,35 @@
+//! Drawing: pure functions from a chart to text in four formats. Mermaid, PlantUML and DOT leave the layout to their
+//! tools; SVG is laid out and painted here, so that `rawko graph` and the page need no outside program.
+
+mod color;
+mod dot;
+mod mermaid;
+mod names;
+mod picture;
+mod plantuml;
+mod svg;
+
+use rawko_core::Chart;
+
+use picture::Picture;
+pub use svg::{SvgOptions, Theme};
+
+/// The chart as a Mermaid `stateDiagram-v2`.
+pub fn mermaid(chart: &Chart) -> String {
+    mermaid::write(&Picture::of(chart))
+}
+
+/// The chart as a PlantUML state diagram.
+pub fn plantuml(chart: &Chart) -> String {
+    plantuml::write(&Picture::of(chart))
+}
+
+/// The chart as a Graphviz digraph.
+pub fn dot(chart: &Chart) -> String {
+    dot::write(&Picture::of(chart))
+}
+
+/// The chart as a picture of its own: laid out, painted, with ids and classes a page can find again.
+pub fn svg(chart: &Chart, options: &SvgOptions<'_>) -> String {
+    svg::write(&Picture::of(chart), options)
+}

@@ -1,0 +1,51 @@
+//! Identifiers for formats that need them: plain ASCII words, one for each state node, never two the same and never a
+//! keyword. What people read is the title; the identifier only has to survive every version of every tool.
+
+use std::collections::BTreeSet;
+
+use super::picture::Picture;
+
+/// Words that mean something to one of the tools when they open a line, and what every JavaScript object answers to:
+/// Mermaid's layout keeps its nodes in plain objects.
+const RESERVED: &[&str] = &[
+    "__proto__", "constructor", "hasownproperty", "isprototypeof", "propertyisenumerable", "tolocalestring", "tostring",
+    "valueof", "accdescr", "acctitle", "allowmixing", "as", "choice", "class", "classdef", "click", "default", "digraph",
+    "direction", "edge", "else", "end", "endif", "endpoint", "entrypoint", "exitpoint", "exit", "fork", "footer", "graph",
+    "header", "hide", "history", "href", "if", "include", "join", "left", "legend", "newpage", "node", "note", "over",
+    "right", "rotate", "scale", "show", "skin", "skinparam", "start", "state", "statediagram", "strict", "style",
+    "subgraph", "then", "title", "top",
+];
+
+/// One identifier for each node of the picture, in its order: the key where that is enough, else the path.
+pub(crate) fn names(picture: &Picture) -> Vec<String> {
+    let keys: Vec<String> = picture.nodes.iter().map(|n| word(&n.key)).collect();
+    let mut taken = BTreeSet::new();
+    let mut names = Vec::with_capacity(keys.len());
+    for (node, key) in picture.nodes.iter().zip(&keys) {
+        let unique = keys.iter().filter(|other| *other == key).count() == 1;
+        let base = if unique || node.path.is_empty() { key.clone() } else { word(&node.path) };
+        let mut name = if base.is_empty() { format!("s{}", node.id.0) } else { base.clone() };
+        let mut n = 2;
+        while !taken.insert(name.clone()) {
+            name = format!("{base}_{n}");
+            n += 1;
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// Letters, digits and `_` stay, everything else becomes `_`; empty when nothing readable is left.
+fn word(text: &str) -> String {
+    let word: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if !word.chars().any(|c| c.is_ascii_alphanumeric()) {
+        return String::new();
+    }
+    if word.starts_with(|c: char| c.is_ascii_digit()) {
+        return format!("s{word}");
+    }
+    if RESERVED.contains(&word.to_ascii_lowercase().as_str()) {
+        return format!("{word}_");
+    }
+    word
+}

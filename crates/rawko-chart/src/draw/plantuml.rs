@@ -1,0 +1,191 @@
+//! PlantUML state diagrams: real history (`[H]`, `[H*]`), regions between `--`, lines inside states as descriptions.
+//! Text is written so that PlantUML's wiki markup and preprocessor leave it alone.
+
+use rawko_core::{NodeId, NodeKind};
+
+use super::names::names;
+use super::picture::{Edge, Node, Picture};
+
+pub(crate) fn write(picture: &Picture) -> String {
+    let mut out = Writer { picture, names: names(picture), text: String::new() };
+    out.line(0, "@startuml");
+    out.line(0, "hide empty description");
+    let root = picture.root();
+    if picture.root_is_drawn() {
+        out.composite(root, 0);
+    } else {
+        out.inside(root, 0);
+    }
+    out.edges();
+    out.line(0, "@enduml");
+    out.text
+}
+
+struct Writer<'a> {
+    picture: &'a Picture,
+    names: Vec<String>,
+    text: String,
+}
+
+impl<'a> Writer<'a> {
+    fn line(&mut self, depth: usize, line: &str) {
+        self.text.push_str(&"  ".repeat(depth));
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn inside(&mut self, parent: &'a Node, depth: usize) {
+        for target in &parent.initial {
+            self.initial(parent, *target, depth);
+        }
+        let picture = self.picture;
+        for child in parent.children.iter().map(|c| picture.node(*c)) {
+            self.node(child, depth);
+        }
+    }
+
+    fn node(&mut self, node: &'a Node, depth: usize) {
+        if node.is_history() {
+            return self.history(node, depth);
+        }
+        if node.is_composite() {
+            return self.composite(node, depth);
+        }
+        let head = self.head(node);
+        self.line(depth, &head);
+        self.lines(node, depth);
+        if node.kind == NodeKind::Final {
+            let name = &self.names[node.id.index()];
+            let line = format!("{name} --> [*]");
+            self.line(depth, &line);
+        }
+    }
+
+    fn composite(&mut self, node: &'a Node, depth: usize) {
+        let head = self.head(node);
+        self.line(depth, &format!("{head} {{"));
+        match node.kind {
+            NodeKind::Parallel => self.regions(node, depth + 1),
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => self.inside(node, depth + 1),
+        }
+        self.line(depth, "}");
+        self.lines(node, depth);
+    }
+
+    fn regions(&mut self, node: &'a Node, depth: usize) {
+        let picture = self.picture;
+        let apart = separable(picture, node);
+        for (i, region) in picture.states(node.id).enumerate() {
+            if i > 0 && apart {
+                self.line(depth, "--");
+            }
+            self.node(region, depth);
+            if i == 0 {
+                for child in node.children.iter().map(|c| picture.node(*c)).filter(|c| c.is_history()) {
+                    self.history(child, depth);
+                }
+            }
+        }
+    }
+
+    fn head(&self, node: &Node) -> String {
+        let mut head = format!("state \"{}\" as {}", escape(&node.title), self.names[node.id.index()]);
+        if let Some(color) = &node.color {
+            head.push_str(&format!(" {color}"));
+        }
+        let parent = node.parent.map(|p| self.picture.node(p));
+        if parent.is_some_and(|p| p.kind == NodeKind::Parallel && !separable(self.picture, p)) {
+            head.push_str(" ##[dashed]");
+        }
+        head
+    }
+
+    fn lines(&mut self, node: &Node, depth: usize) {
+        for line in &node.lines {
+            let name = &self.names[node.id.index()];
+            let line = format!("{name} : {}", escape(&line.text));
+            self.line(depth, &line);
+        }
+    }
+
+    fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
+        let actions = parent.initial_actions.join(", ");
+        let label = if actions.is_empty() { String::new() } else { format!(" : {}", escape(&format!("/ {actions}"))) };
+        let target = self.reference(target, Some(parent.id));
+        self.line(depth, &format!("[*] --> {target}{label}"));
+    }
+
+    /// `[H]` has no name of its own: a mention inside its parent makes it appear.
+    fn history(&mut self, node: &Node, depth: usize) {
+        if let (Some(mark), false) = (node.history_mark(), self.built_in(node)) {
+            let variant = mark.replace('H', "history");
+            let line = format!("state \"{mark}\" as {} <<{variant}>>", self.names[node.id.index()]);
+            self.line(depth, &line);
+        }
+        let mark = self.reference(node.id, node.parent);
+        for target in &node.initial {
+            let target = self.reference(*target, node.parent);
+            self.line(depth, &format!("{mark} --> {target}"));
+        }
+    }
+
+    fn edges(&mut self) {
+        let picture = self.picture;
+        for edge in &picture.edges {
+            for target in &edge.targets {
+                self.edge(edge, *target);
+            }
+        }
+    }
+
+    fn edge(&mut self, edge: &Edge, target: NodeId) {
+        let color = edge.color.as_ref().map_or_else(|| "-->".to_owned(), |c| format!("-[{c}]->"));
+        let (from, to) = (self.reference(edge.source, None), self.reference(target, None));
+        self.line(0, &format!("{from} {color} {to} : {}", escape(&edge.label.shown())));
+    }
+
+    /// Whether `[H]` can stand for it: PlantUML has one in each composite state, and Debian's no `[H*]`.
+    fn built_in(&self, node: &Node) -> bool {
+        let Some(parent) = node.parent.map(|p| self.picture.node(p)) else { return false };
+        let first = parent.children.iter().find(|c| self.picture.node(**c).history_mark() == Some("H"));
+        parent.kind != NodeKind::Parallel && first == Some(&node.id)
+    }
+
+    /// How a state node is named from inside `scope` (`None`: from the top).
+    fn reference(&self, id: NodeId, scope: Option<NodeId>) -> String {
+        let node = self.picture.node(id);
+        let Some(parent) = node.parent.filter(|_| self.built_in(node)) else { return self.names[id.index()].clone() };
+        let top = parent == NodeId::ROOT && !self.picture.root_is_drawn();
+        if scope == Some(parent) || top { "[H]".to_owned() } else { format!("{}[H]", self.names[parent.index()]) }
+    }
+}
+
+/// PlantUML refuses transitions that cross the border of a `--` region; such regions are drawn as dashed states instead.
+fn separable(picture: &Picture, parallel: &Node) -> bool {
+    let region_of = |id: NodeId| picture.states(parallel.id).find(|r| picture.contains(r.id, id)).map(|r| r.id);
+    let transitions = picture.edges.iter().flat_map(|e| e.targets.iter().map(move |t| (e.source, *t)));
+    let defaults = picture.nodes.iter().filter(|s| s.is_history()).flat_map(|s| s.initial.iter().map(move |t| (s.id, *t)));
+    transitions.chain(defaults).all(|(a, b)| region_of(a) == region_of(b))
+}
+
+/// Characters that PlantUML reads as markup, escapes, comments or preprocessor calls become their code point.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\\' | '<' | '>' | '~' | '%' | '$' | '!' | '\'' | '`' | '|' | '@' | '#' | '^' | '&' | '{' | '}' => {
+                out.push_str(&format!("<U+{:04X}>", c as u32));
+            }
+            // Doubled, these are markup: bold, italics, underline, strike, headings, links.
+            '*' | '/' | '_' | '-' | '=' | '[' | ']' | '.' | ':' | ';' if out.ends_with(c) => {
+                out.push_str(&format!("<U+{:04X}>", c as u32));
+            }
+            // At the start, these are lists, headings and rules.
+            '*' | '-' | '=' | '.' | '_' | ';' | ':' if out.is_empty() => {
+                out.push_str(&format!("<U+{:04X}>", c as u32));
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}

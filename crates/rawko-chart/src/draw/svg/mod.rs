@@ -1,0 +1,62 @@
+//! SVG, drawn by us: boxes are measured, a layout places them (ELK, or a plain one without it), and the painter writes
+//! elements that a page can find again by `data-node` and `data-transition`.
+
+mod boxes;
+#[cfg(feature = "elk")]
+mod elk;
+mod geometry;
+mod layout;
+mod paint;
+mod plain;
+mod states;
+mod straight;
+mod text;
+mod theme;
+
+use rawko_core::{NodeId, TransitionId};
+
+use super::picture::Picture;
+use layout::{Layout, Plan};
+pub use theme::Theme;
+
+/// How a chart is painted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SvgOptions<'a> {
+    pub theme: Theme,
+    /// State nodes to light, usually a configuration.
+    pub active: &'a [NodeId],
+    /// State nodes and transitions to point out as never reached.
+    pub uncovered_nodes: &'a [NodeId],
+    pub uncovered: &'a [TransitionId],
+}
+
+/// Space around the drawing.
+const MARGIN: f64 = 16.0;
+
+pub(crate) fn write(picture: &Picture, options: &SvgOptions<'_>) -> String {
+    let plan = Plan::of(picture);
+    let mut layout = arrange(&plan, NodeId::ROOT);
+    straight::route_rest(&plan, &mut layout);
+    layout.trim(MARGIN);
+    paint::paint(&plan, &layout, options)
+}
+
+/// Where the author gave positions they hold; everything else is ELK's, or plain without it.
+fn arrange(plan: &Plan<'_>, id: NodeId) -> Layout {
+    let placed = |id| plain::place(plan, id, |child| arrange(plan, child));
+    if plain::positioned(plan, id) {
+        return placed(id);
+    }
+    by_elk(plan, id).unwrap_or_else(|| placed(id))
+}
+
+/// `None` when ELK refuses. Composites with positions go in as blocks that are already laid out.
+#[cfg(feature = "elk")]
+fn by_elk(plan: &Plan<'_>, id: NodeId) -> Option<Layout> {
+    elk::layout(plan, id, |block| plain::positioned(plan, block).then(|| arrange(plan, block)))
+}
+
+#[cfg(not(feature = "elk"))]
+fn by_elk(_: &Plan<'_>, _: NodeId) -> Option<Layout> {
+    None
+}

@@ -1,0 +1,86 @@
+//! Placement without ELK: where the author said, else regions side by side and states in a column. Also joins the
+//! parts: a composite whose children have positions is a block of its own inside whatever is laid out around it.
+
+use rawko_core::{NodeId, NodeKind};
+
+use super::boxes::{DOT, PAD, REGION_GAP};
+use super::layout::{Layout, Plan, Rect};
+
+const COLUMN_GAP: f64 = 64.0;
+const SIDE: f64 = 18.0;
+
+/// Whether the author gave every child a place.
+pub(crate) fn positioned(plan: &Plan<'_>, id: NodeId) -> bool {
+    let node = plan.picture.node(id);
+    node.is_composite() && node.children.iter().all(|c| plan.picture.node(*c).position.is_some())
+}
+
+/// One composite with its children as `inside` laid them out (leaves are measured here).
+pub(crate) fn place(plan: &Plan<'_>, id: NodeId, inside: impl Fn(NodeId) -> Layout) -> Layout {
+    let node = plan.picture.node(id);
+    let boxed = id != NodeId::ROOT || plan.framed;
+    let top = if boxed { plan.writings[id.index()].height + 16.0 } else { 0.0 };
+    let side = if boxed { SIDE } else { 0.0 };
+    let mut out = Layout::empty(plan);
+    let mut cursor = Cursor { x: side, y: top };
+    if plan.has_dot(id) && !positioned(plan, id) {
+        out.dots[id.index()] = Some((side + 42.0, top + DOT / 2.0));
+        cursor.y += DOT + 26.0;
+    }
+    for child in &node.children {
+        let block = if plan.picture.node(*child).is_composite() { inside(*child) } else { leaf(plan, *child) };
+        let (x, y) = if positioned(plan, id) { at(plan, id, *child, (side, top)) } else { (cursor.x, cursor.y) };
+        match node.kind {
+            NodeKind::Parallel => cursor.x += block.width + REGION_GAP,
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => cursor.y += block.height + COLUMN_GAP,
+        }
+        out.absorb(&block, x, y);
+    }
+    if plan.has_dot(id) && positioned(plan, id) {
+        out.dots[id.index()] = dot_beside(plan, id, &out);
+    }
+    finish(plan, id, boxed, &mut out);
+    out
+}
+
+struct Cursor {
+    x: f64,
+    y: f64,
+}
+
+/// A leaf as a layout of its own.
+fn leaf(plan: &Plan<'_>, id: NodeId) -> Layout {
+    let writing = &plan.writings[id.index()];
+    let mut out = Layout::empty(plan);
+    out.rects[id.index()] = Some(Rect { x: 0.0, y: 0.0, w: writing.width, h: writing.height });
+    (out.width, out.height) = (writing.width, writing.height);
+    out
+}
+
+/// The author's place for a child; the leftmost and topmost sibling is at the corner, with room for the initial dot.
+fn at(plan: &Plan<'_>, parent: NodeId, child: NodeId, (side, top): (f64, f64)) -> (f64, f64) {
+    let places = plan.picture.node(parent).children.iter().filter_map(|c| plan.picture.node(*c).position);
+    let (left, high) = places.fold((f64::MAX, f64::MAX), |(x, y), p| (x.min(p.0), y.min(p.1)));
+    let own = plan.picture.node(child).position.unwrap_or((left, high));
+    let room = if plan.has_dot(parent) { 36.0 } else { 0.0 };
+    (side + room + own.0 - left, top + own.1 - high)
+}
+
+fn dot_beside(plan: &Plan<'_>, id: NodeId, out: &Layout) -> Option<(f64, f64)> {
+    let target = *plan.picture.node(id).initial.first()?;
+    let rect = out.rects[target.index()]?;
+    Some((rect.x - 30.0, rect.y + (rect.h / 2.0).min(18.0)))
+}
+
+/// The composite's own box around what is inside.
+fn finish(plan: &Plan<'_>, id: NodeId, boxed: bool, out: &mut Layout) {
+    let writing = &plan.writings[id.index()];
+    let right = out.rects.iter().flatten().map(Rect::right).fold(0.0, f64::max);
+    let bottom = out.rects.iter().flatten().map(Rect::bottom).fold(0.0, f64::max);
+    (out.width, out.height) = (right, bottom);
+    if boxed {
+        out.width = (right + SIDE).max(writing.width + PAD);
+        out.height = (bottom + SIDE).max(writing.height + SIDE);
+        out.rects[id.index()] = Some(Rect { x: 0.0, y: 0.0, w: out.width, h: out.height });
+    }
+}

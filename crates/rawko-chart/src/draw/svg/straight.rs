@@ -1,0 +1,135 @@
+//! Routes for arrows no layout algorithm has routed: a straight line where nothing is in the way, else a detour through
+//! a lane of its own at the right of the drawing. Used where an author fixed the positions, and without ELK.
+
+use rawko_core::NodeId;
+
+use super::geometry::distance;
+use super::layout::{Arrow, ArrowKind, End, Layout, Plan, Point, Rect, Route};
+
+const LANE_GAP: f64 = 14.0;
+
+/// Routes every arrow that has no route yet.
+pub(crate) fn route_rest(plan: &Plan<'_>, layout: &mut Layout) {
+    layout.routes.resize(plan.arrows.len(), Route::default());
+    let mut lane = right_edge(layout) + LANE_GAP;
+    for (at, arrow) in plan.arrows.iter().enumerate() {
+        if !layout.routes[at].points.is_empty() {
+            continue;
+        }
+        let Some((from, to)) = ends(layout, arrow) else { continue };
+        layout.routes[at] = match direct(plan, layout, at, from, to) {
+            Some(route) => route,
+            None => detour(arrow, from, to, &mut lane),
+        };
+    }
+}
+
+fn right_edge(layout: &Layout) -> f64 {
+    let boxes = layout.rects.iter().flatten().map(Rect::right);
+    let labels = layout.routes.iter().filter_map(|r| r.label).map(|l| l.right());
+    boxes.chain(labels).fold(0.0, f64::max)
+}
+
+fn ends(layout: &Layout, arrow: &Arrow) -> Option<(Rect, Rect)> {
+    let from = match arrow.from {
+        End::Node(id) => layout.rects[id.index()]?,
+        End::Dot(id) => layout.dots[id.index()].map(|(x, y)| Rect { x: x - 5.0, y: y - 5.0, w: 10.0, h: 10.0 })?,
+    };
+    Some((from, layout.rects[arrow.to.index()]?))
+}
+
+/// The straight line between the two borders, if it is free and its label too.
+fn direct(plan: &Plan<'_>, layout: &Layout, at: usize, from: Rect, to: Rect) -> Option<Route> {
+    let arrow = &plan.arrows[at];
+    if from == to || from.holds(to) || to.holds(from) {
+        return None;
+    }
+    let side = if opposite(plan, at) { offset(from.center(), to.center(), 9.0) } else { (0.0, 0.0) };
+    let a = (from.center().0 + side.0, from.center().1 + side.1);
+    let b = (to.center().0 + side.0, to.center().1 + side.1);
+    let points = vec![border(from, a, b)?, border(to, b, a)?];
+    let label = arrow.label.as_ref().map(|l| centered(middle(points[0], points[1]), l.width, l.height));
+    let long_enough = label.is_none_or(|l| distance(points[0], points[1]) > l.h + 16.0);
+    let free = leaves(plan, layout).all(|r| r == from || r == to || !crosses(points[0], points[1], r));
+    let clear = label.is_none_or(|l| leaves(plan, layout).chain(labels(layout)).all(|r| !overlap(l, r)));
+    (free && clear && long_enough).then_some(Route { points, label })
+}
+
+/// Out to the right, along the lane, and back in.
+fn detour(arrow: &Arrow, from: Rect, to: Rect, lane: &mut f64) -> Route {
+    let (width, height) = arrow.label.as_ref().map_or((0.0, 0.0), |l| (l.width, l.height));
+    let x = *lane + width / 2.0;
+    *lane += width + LANE_GAP;
+    let (mut y1, mut y2) = (from.center().1, to.center().1);
+    if from == to || (y1 - y2).abs() < height + 12.0 {
+        (y1, y2) = (y1 + (height / 2.0 + 7.0).min(from.h / 2.0 - 2.0), y2 - (height / 2.0 + 7.0).min(to.h / 2.0 - 2.0));
+    }
+    let points = vec![(from.right(), y1), (x, y1), (x, y2), (to.right(), y2)];
+    let label = arrow.label.as_ref().map(|l| centered((x, (y1 + y2) / 2.0), l.width, l.height));
+    Route { points, label }
+}
+
+/// Whether another arrow runs the other way or the same way between the two states.
+fn opposite(plan: &Plan<'_>, at: usize) -> bool {
+    let pair = |a: &Arrow| match (a.kind, a.from) {
+        (ArrowKind::Transition(_), End::Node(id)) => Some((id.min(a.to), id.max(a.to))),
+        (ArrowKind::Initial | ArrowKind::Default, _) | (ArrowKind::Transition(_), End::Dot(_)) => None,
+    };
+    let own = pair(&plan.arrows[at]);
+    own.is_some() && plan.arrows.iter().enumerate().any(|(i, a)| i != at && pair(a) == own)
+}
+
+fn leaves<'a>(plan: &'a Plan<'_>, layout: &'a Layout) -> impl Iterator<Item = Rect> + 'a {
+    plan.picture.nodes.iter().filter(|s| !s.is_composite()).filter_map(|s| layout.rects[NodeId(s.id.0).index()])
+}
+
+fn labels(layout: &Layout) -> impl Iterator<Item = Rect> + '_ {
+    layout.routes.iter().filter_map(|r| r.label)
+}
+
+pub(crate) fn overlap(a: Rect, b: Rect) -> bool {
+    a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom()
+}
+
+/// Where the line from `inside` (in the rectangle) to `outside` leaves the rectangle.
+fn border(rect: Rect, inside: Point, outside: Point) -> Option<Point> {
+    let (dx, dy) = (outside.0 - inside.0, outside.1 - inside.1);
+    let along = |delta: f64, low: f64, high: f64, at: f64| match delta {
+        d if d > 0.0 => (high - at) / d,
+        d if d < 0.0 => (low - at) / d,
+        _ => f64::INFINITY,
+    };
+    let t = along(dx, rect.x, rect.right(), inside.0).min(along(dy, rect.y, rect.bottom(), inside.1));
+    (t.is_finite() && t <= 1.0).then(|| (inside.0 + dx * t, inside.1 + dy * t))
+}
+
+/// Whether the segment touches the rectangle (Liang and Barsky's test).
+pub(crate) fn crosses(a: Point, b: Point, rect: Rect) -> bool {
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let (mut low, mut high) = (0.0_f64, 1.0_f64);
+    for (p, q) in [(-dx, a.0 - rect.x), (dx, rect.right() - a.0), (-dy, a.1 - rect.y), (dy, rect.bottom() - a.1)] {
+        if p == 0.0 {
+            if q < 0.0 {
+                return false;
+            }
+        } else if p < 0.0 {
+            low = low.max(q / p);
+        } else {
+            high = high.min(q / p);
+        }
+    }
+    low <= high
+}
+
+fn offset(a: Point, b: Point, by: f64) -> Point {
+    let whole = distance(a, b).max(1.0);
+    ((b.1 - a.1) / whole * by, -(b.0 - a.0) / whole * by)
+}
+
+fn middle(a: Point, b: Point) -> Point {
+    ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0)
+}
+
+fn centered(at: Point, w: f64, h: f64) -> Rect {
+    Rect { x: at.0 - w / 2.0, y: at.1 - h / 2.0, w, h }
+}

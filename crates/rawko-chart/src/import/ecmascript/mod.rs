@@ -1,0 +1,47 @@
+//! ECMAScript, as far as statecharts use it: a tokenizer, a parser for expressions and plain scripts, and a translator into
+//! our expression language. Nothing here runs anything; what has no counterpart is refused by name.
+
+mod calls;
+mod literals;
+mod piece;
+mod script;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod token;
+mod translate;
+mod types;
+
+pub(crate) use literals::{literal, text_literal};
+pub(crate) use piece::Translated;
+pub(crate) use script::{Statement, parse_script};
+pub(crate) use syntax::{Js, parse_expression};
+pub(crate) use translate::{translate, translate_guard};
+pub(crate) use types::{JsType, Variables, type_of};
+
+/// Why an expression or a script has no counterpart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Untranslatable {
+    /// It is no ECMAScript either: evaluating it fails there, too.
+    Illegal(String),
+    /// It names a variable that nothing declares: evaluating it fails there, too.
+    Undeclared(String),
+    /// Something that only ECMAScript has.
+    Foreign(String),
+}
+
+impl Untranslatable {
+    pub(crate) fn foreign(what: impl Into<String>) -> Self {
+        Untranslatable::Foreign(what.into())
+    }
+}
+
+impl std::fmt::Display for Untranslatable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Untranslatable::Illegal(what) => write!(f, "not a legal expression: {what}"),
+            Untranslatable::Undeclared(name) => write!(f, "`{name}` is declared nowhere"),
+            Untranslatable::Foreign(what) => write!(f, "{what} exists only in ECMAScript"),
+        }
+    }
+}

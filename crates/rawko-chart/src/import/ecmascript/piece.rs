@@ -1,0 +1,67 @@
+//! `Translated`: a piece of an expression of ours, which knows when it needs parentheses.
+
+use serde_json::Value as Json;
+
+use super::literals::literal;
+
+/// How tightly a piece of text holds together; a looser piece inside a tighter one gets parentheses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Binding {
+    Conditional,
+    Or,
+    And,
+    Not,
+    Compare,
+    Coalesce,
+    Join,
+    Add,
+    Multiply,
+    Unary,
+    Power,
+    Tight,
+}
+
+/// An expression of ours.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Translated {
+    pub(crate) text: String,
+    /// Its value, where it does not depend on anything.
+    pub(crate) constant: Option<Json>,
+    binding: Binding,
+}
+
+impl Translated {
+    pub(super) fn tight(text: impl Into<String>) -> Self {
+        Self { text: text.into(), constant: None, binding: Binding::Tight }
+    }
+
+    pub(super) fn loose(text: String, binding: Binding) -> Self {
+        Self { text, constant: None, binding }
+    }
+
+    pub(crate) fn constant(value: Json) -> Self {
+        let binding = match &value {
+            Json::Number(number) if number.as_f64().is_some_and(|n| n < 0.0) => Binding::Unary,
+            _ => Binding::Tight,
+        };
+        Self { text: literal(&value), constant: Some(value), binding }
+    }
+
+    pub(super) fn power(base: &Translated, exponent: &Translated) -> Self {
+        let text = format!("{} ** {}", base.within(Binding::Tight), exponent.within(Binding::Tight));
+        Self::loose(text, Binding::Power)
+    }
+
+    pub(super) fn coalesce(value: &Translated, otherwise: &str) -> Self {
+        Self::loose(format!("{} ?? {otherwise}", value.within(Binding::Join)), Binding::Coalesce)
+    }
+
+    pub(super) fn is_join(&self) -> bool {
+        self.binding == Binding::Join
+    }
+
+    /// Its text as part of something that binds as `at_least`.
+    pub(super) fn within(&self, at_least: Binding) -> String {
+        if self.binding >= at_least { self.text.clone() } else { format!("({})", self.text) }
+    }
+}

@@ -1,0 +1,87 @@
+//! Scripts that are no more than a list of assignments: the part of `<script>` that our `assign` can say.
+
+use super::Untranslatable;
+use super::syntax::{Js, Parser};
+use super::token::Token;
+
+/// Words that begin a statement which is more than an assignment.
+const STATEMENTS: [&str; 9] = ["if", "for", "while", "do", "switch", "try", "throw", "function", "class"];
+
+/// One statement of a plain script.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Statement {
+    /// `var x` or `var x = 1`: declares the name.
+    Declare(String, Option<Js>),
+    /// `x = …`, `x.y = …`; `x += 1` and `x++` are written out.
+    Assign(Js, Js),
+}
+
+/// Parses a script, or says which part of it is more than an assignment.
+pub(crate) fn parse_script(text: &str) -> Result<Vec<Statement>, Untranslatable> {
+    let mut parser = Parser::new(text)?;
+    let mut statements = Vec::new();
+    while parser.peek().is_some() {
+        parser.begin_statement();
+        if parser.accept(";") {
+            continue;
+        }
+        if ["var", "let", "const"].iter().any(|word| parser.at_word(word)) {
+            parser.next();
+            declarations(&mut parser, &mut statements)?;
+        } else {
+            statements.push(assignment(&mut parser)?);
+        }
+    }
+    Ok(statements)
+}
+
+fn declarations(parser: &mut Parser, statements: &mut Vec<Statement>) -> Result<(), Untranslatable> {
+    loop {
+        let Some(Token::Word(name)) = parser.next() else {
+            return Err(Untranslatable::Illegal("`var` without a name".to_owned()));
+        };
+        let value = if parser.accept("=") { Some(parser.expression()?) } else { None };
+        statements.push(Statement::Declare(name, value));
+        if !parser.accept(",") {
+            return Ok(());
+        }
+    }
+}
+
+fn assignment(parser: &mut Parser) -> Result<Statement, Untranslatable> {
+    for (sign, operator) in [("++", "+"), ("--", "-")] {
+        if parser.accept(sign) {
+            let place = parser.expression()?;
+            return Ok(Statement::Assign(place.clone(), step(operator, place)));
+        }
+    }
+    if let Some(Token::Word(word)) = parser.peek()
+        && STATEMENTS.contains(&word.as_str())
+    {
+        return Err(Untranslatable::foreign(format!("`{word}`")));
+    }
+    let place = parser.expression()?;
+    for (sign, operator) in [("++", "+"), ("--", "-")] {
+        if parser.accept(sign) {
+            return Ok(Statement::Assign(place.clone(), step(operator, place)));
+        }
+    }
+    for (sign, operator) in [("+=", "+"), ("-=", "-"), ("*=", "*"), ("/=", "/"), ("%=", "%")] {
+        if parser.accept(sign) {
+            let amount = parser.expression()?;
+            return Ok(Statement::Assign(
+                place.clone(),
+                Js::Binary(operator, Box::new(place), Box::new(amount)),
+            ));
+        }
+    }
+    if parser.accept("=") {
+        let value = parser.expression()?;
+        return Ok(Statement::Assign(place, value));
+    }
+    Err(Untranslatable::foreign("a statement that is no assignment"))
+}
+
+fn step(operator: &'static str, place: Js) -> Js {
+    Js::Binary(operator, Box::new(place), Box::new(Js::Number(1.0)))
+}

@@ -1,0 +1,347 @@
+//! From an ECMAScript tree to the text of one of our expressions. Where both languages would disagree about a value (truth,
+//! joining, missing things) the translation says it in our strict terms.
+
+use serde_json::{Value as Json, json};
+
+use super::Untranslatable;
+use super::calls::call;
+use super::literals::{context_key, is_identifier, is_true, number_json, plain, text_literal};
+use super::piece::{Binding, Translated};
+use super::syntax::Js;
+use super::types::{JsType, Variables, type_of};
+
+/// How an SCXML document names the event processor between charts.
+const SCXML_PROCESSOR: &str = "http://www.w3.org/TR/scxml/#SCXMLEventProcessor";
+
+/// What `_event` has in SCXML.
+const EVENT_FIELDS: [&str; 7] = ["name", "type", "sendid", "origin", "origintype", "invokeid", "data"];
+
+pub(crate) fn translate(js: &Js, variables: &Variables) -> Result<Translated, Untranslatable> {
+    Translator { variables }.value(js)
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Translator<'a> {
+    pub(super) variables: &'a Variables,
+}
+
+impl Translator<'_> {
+    pub(super) fn value(self, js: &Js) -> Result<Translated, Untranslatable> {
+        match js {
+            Js::Number(number) => Ok(Translated::constant(number_json(*number))),
+            Js::Text(text) => Ok(Translated::constant(address(text).into())),
+            Js::Bool(value) => Ok(Translated::constant((*value).into())),
+            Js::Null => Ok(Translated::constant(Json::Null)),
+            Js::Name(name) => self.name(name),
+            Js::Member(object, name) => self.member(object, name),
+            Js::Index(object, index) => self.index(object, index),
+            Js::Call(function, arguments) => call(self, function, arguments),
+            Js::Unary(operator, operand) => self.unary(operator, operand),
+            Js::Binary(operator, left, right) => self.binary(operator, left, right),
+            Js::Conditional(condition, yes, no) => self.conditional(condition, yes, no),
+            Js::List(items) => self.list(items),
+            Js::Object(entries) => self.object(entries),
+        }
+    }
+
+    /// The expression as a guard: true or false, by ECMAScript's idea of truth.
+    pub(super) fn truth(self, js: &Js) -> Result<Translated, Untranslatable> {
+        match js {
+            Js::Binary("&&", left, right) => self.both(" and ", Binding::And, left, right),
+            Js::Binary("||", left, right) => self.both(" or ", Binding::Or, left, right),
+            Js::Unary("!", operand) => self.negation(operand),
+            Js::Name(name) if name == "_event" => {
+                Ok(Translated::loose("event != null".to_owned(), Binding::Compare))
+            }
+            _ => {
+                let value = self.value(js)?;
+                Ok(match (&value.constant, type_of(js, self.variables)) {
+                    (Some(constant), _) => Translated::constant(is_true(constant).into()),
+                    (None, JsType::Bool) => value,
+                    (None, JsType::Number) => compare(&value, "!=", "0"),
+                    (None, JsType::Text) => compare(&value, "!=", "''"),
+                    (None, JsType::List | JsType::Map) => compare(&value, "!=", "null"),
+                    (None, JsType::Null | JsType::Unknown) => {
+                        compare(&value, "not in", "[null, false, 0, '']")
+                    }
+                })
+            }
+        }
+    }
+
+    fn both(self, word: &str, binding: Binding, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+        let (left, right) = (self.truth(left)?, self.truth(right)?);
+        Ok(Translated::loose(format!("{}{word}{}", left.within(binding), right.within(binding)), binding))
+    }
+
+    fn negation(self, operand: &Js) -> Result<Translated, Untranslatable> {
+        let truth = self.truth(operand)?;
+        Ok(match &truth.constant {
+            Some(constant) => Translated::constant((!is_true(constant)).into()),
+            None => Translated::loose(format!("not {}", truth.within(Binding::Unary)), Binding::Not),
+        })
+    }
+
+    fn name(self, name: &str) -> Result<Translated, Untranslatable> {
+        match name {
+            "_event" => Ok(Translated::tight("event")),
+            "_name" => Ok(Translated::constant(self.variables.chart.clone().into())),
+            // `send` knows an instance's own address by this word, and no other use of a session id survives an import.
+            "_sessionid" => Ok(Translated::constant("self".into())),
+            "_ioprocessors" => Ok(Translated::constant(
+                json!({"scxml": {"location": "self"}, SCXML_PROCESSOR: {"location": "self"}}),
+            )),
+            _ if self.variables.types.contains_key(name) => Ok(Translated::tight(context_key(name))),
+            "Math" | "JSON" | "Date" | "Object" | "Array" | "String" | "Number" | "NaN" | "Infinity"
+            | "console" => Err(Untranslatable::foreign(format!("`{name}`"))),
+            _ => Err(Untranslatable::Undeclared(name.to_owned())),
+        }
+    }
+
+    fn member(self, object: &Js, name: &str) -> Result<Translated, Untranslatable> {
+        match object {
+            Js::Name(root) if root == "_event" => return event_field(name),
+            Js::Name(root) if root == "Math" && name == "PI" => {
+                return Ok(Translated::constant(std::f64::consts::PI.into()));
+            }
+            _ => {}
+        }
+        let value = self.value(object)?;
+        if let Some(Json::Object(entries)) = &value.constant {
+            return Ok(Translated::constant(entries.get(name).cloned().unwrap_or(Json::Null)));
+        }
+        if name == "length" {
+            return Ok(Translated::tight(format!("length({})", value.text)));
+        }
+        Ok(Translated::tight(if is_identifier(name) {
+            format!("{}.{name}", value.within(Binding::Tight))
+        } else {
+            format!("{}[{}]", value.within(Binding::Tight), text_literal(name))
+        }))
+    }
+
+    fn index(self, object: &Js, index: &Js) -> Result<Translated, Untranslatable> {
+        let (object, index) = (self.value(object)?, self.value(index)?);
+        Ok(Translated::tight(format!("{}[{}]", object.within(Binding::Tight), index.text)))
+    }
+
+    fn unary(self, operator: &str, operand: &Js) -> Result<Translated, Untranslatable> {
+        match operator {
+            "!" => self.negation(operand),
+            "-" => Ok(Translated::loose(
+                format!("-{}", self.value(operand)?.within(Binding::Tight)),
+                Binding::Unary,
+            )),
+            "+" => Ok(Translated::tight(format!("number({})", self.value(operand)?.text))),
+            _ => Err(Untranslatable::foreign("`typeof` outside a comparison with a type's name")),
+        }
+    }
+
+    fn binary(self, operator: &str, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+        match operator {
+            "==" | "===" | "!=" | "!==" => self.equality(operator, left, right),
+            "<" | ">" | "<=" | ">=" => self.infix(operator, Binding::Compare, left, right),
+            "+" => self.plus(left, right),
+            "-" => self.infix(operator, Binding::Add, left, right),
+            "*" | "/" | "%" => self.infix(operator, Binding::Multiply, left, right),
+            "&&" | "||" | "??" => self.either(operator, left, right),
+            "in" => self.contained(left, right),
+            "instanceof" => self.instance(left, right),
+            "|" | "&" => self.bits(operator, left, right),
+            _ => Err(Untranslatable::foreign(format!("`{operator}`"))),
+        }
+    }
+
+    fn equality(self, operator: &str, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+        let operator = if operator.starts_with('!') { "!=" } else { "==" };
+        for (typed, word) in [(left, right), (right, left)] {
+            if let (Js::Unary("typeof", operand), Js::Text(word)) = (typed, word) {
+                return self.type_test(operator, operand, word);
+            }
+        }
+        self.infix(operator, Binding::Compare, left, right)
+    }
+
+    /// `typeof x == 'string'`. Of a name that nothing declares it is `'undefined'`, and no error.
+    fn type_test(self, operator: &str, operand: &Js, word: &str) -> Result<Translated, Untranslatable> {
+        let value = match self.value(operand) {
+            Err(Untranslatable::Undeclared(_)) => Translated::constant(Json::Null),
+            other => other?,
+        };
+        let negate = if operator == "!=" { "not in" } else { "in" };
+        Ok(match word {
+            "undefined" if value.constant.is_some() => {
+                let undefined = value.constant == Some(Json::Null);
+                Translated::constant((undefined == (operator == "==")).into())
+            }
+            "undefined" => compare(&value, operator, "null"),
+            "object" => compare(
+                &Translated::tight(format!("type({})", value.text)),
+                negate,
+                "['map', 'list', 'null']",
+            ),
+            "string" | "number" | "boolean" => {
+                compare(&Translated::tight(format!("type({})", value.text)), operator, &text_literal(word))
+            }
+            _ => return Err(Untranslatable::foreign(format!("the type `{word}`"))),
+        })
+    }
+
+    fn infix(
+        self,
+        operator: &str,
+        binding: Binding,
+        left: &Js,
+        right: &Js,
+    ) -> Result<Translated, Untranslatable> {
+        let (left, right) = (self.value(left)?, self.value(right)?);
+        // To the right one step tighter, since everything groups to the left; comparisons do not chain at all.
+        let tighter = match binding {
+            Binding::Add => Binding::Multiply,
+            Binding::Multiply => Binding::Unary,
+            _ => Binding::Add,
+        };
+        let loosest = if binding == Binding::Compare { Binding::Add } else { binding };
+        Ok(Translated::loose(
+            format!("{} {operator} {}", left.within(loosest), right.within(tighter)),
+            binding,
+        ))
+    }
+
+    fn plus(self, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+        let joined = [left, right].iter().any(|side| type_of(side, self.variables) == JsType::Text);
+        if !joined {
+            return self.infix("+", Binding::Add, left, right);
+        }
+        let (left, right) = (self.joinable(left)?, self.joinable(right)?);
+        if let (Some(a), Some(b)) = (&left.constant, &right.constant) {
+            return Ok(Translated::constant(format!("{}{}", plain(a), plain(b)).into()));
+        }
+        let head = if left.is_join() { left.text } else { left.within(Binding::Unary) };
+        Ok(Translated::loose(format!("{head} ~ {}", right.within(Binding::Unary)), Binding::Join))
+    }
+
+    /// One side of a joined text: `~` takes no lists or maps.
+    fn joinable(self, js: &Js) -> Result<Translated, Untranslatable> {
+        let value = self.value(js)?;
+        Ok(match type_of(js, self.variables) {
+            JsType::List | JsType::Map => Translated::tight(format!("json({})", value.text)),
+            JsType::Unknown | JsType::Null | JsType::Bool | JsType::Number | JsType::Text => value,
+        })
+    }
+
+    /// `a || b` as a value: one of the two, not true or false.
+    fn either(self, operator: &str, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+        let both_bool = [left, right].iter().all(|side| type_of(side, self.variables) == JsType::Bool);
+        if both_bool && operator != "??" {
+            return self.truth(&Js::Binary(
+                if operator == "&&" { "&&" } else { "||" },
+                Box::new(left.clone()),
+                Box::new(right.clone()),
+            ));
+        }
+        let (kept, other) = (self.value(left)?, self.value(right)?);
+        if operator == "??" {
+            return Ok(Translated::coalesce(&kept, &other.within(Binding::Join)));
+        }
+        let test = self.truth(left)?;
+        let (yes, no) = if operator == "&&" { (other, kept) } else { (kept, other) };
+        Ok(choose(&test, &yes, &no))
+    }
+
+    fn contained(self, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+        if let (Js::Text(field), Js::Name(root)) = (left, right)
+            && root == "_event"
+        {
+            return Ok(if EVENT_FIELDS.contains(&field.as_str()) {
+                Translated::loose("event != null".to_owned(), Binding::Compare)
+            } else {
+                Translated::constant(false.into())
+            });
+        }
+        self.infix("in", Binding::Compare, left, right)
+    }
+
+    fn instance(self, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+        let value = self.value(left)?;
+        let word = match right {
+            Js::Name(class) if class == "Array" => "list",
+            Js::Name(class) if class == "Object" => "map",
+            _ => return Err(Untranslatable::foreign("`instanceof`")),
+        };
+        Ok(compare(&Translated::tight(format!("type({})", value.text)), "==", &text_literal(word)))
+    }
+
+    /// `|` and `&` between truths are what people meant by `||` and `&&`.
+    fn bits(self, operator: &str, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+        let both_bool = [left, right].iter().all(|side| type_of(side, self.variables) == JsType::Bool);
+        match operator {
+            "|" if both_bool => self.both(" or ", Binding::Or, left, right),
+            "&" if both_bool => self.both(" and ", Binding::And, left, right),
+            _ => Err(Untranslatable::foreign(format!("`{operator}` on bits"))),
+        }
+    }
+
+    fn conditional(self, condition: &Js, yes: &Js, no: &Js) -> Result<Translated, Untranslatable> {
+        Ok(choose(&self.truth(condition)?, &self.value(yes)?, &self.value(no)?))
+    }
+
+    fn list(self, items: &[Js]) -> Result<Translated, Untranslatable> {
+        let items = items.iter().map(|item| self.value(item)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(constants) = items.iter().map(|item| item.constant.clone()).collect::<Option<Vec<_>>>() {
+            return Ok(Translated::constant(Json::Array(constants)));
+        }
+        let texts: Vec<_> = items.iter().map(|item| item.text.as_str()).collect();
+        Ok(Translated::tight(format!("[{}]", texts.join(", "))))
+    }
+
+    fn object(self, entries: &[(String, Js)]) -> Result<Translated, Untranslatable> {
+        let entries = entries
+            .iter()
+            .map(|(key, value)| Ok((key.clone(), self.value(value)?)))
+            .collect::<Result<Vec<_>, Untranslatable>>()?;
+        let constants = entries.iter().map(|(key, value)| Some((key.clone(), value.constant.clone()?)));
+        if let Some(constants) = constants.collect::<Option<serde_json::Map<_, _>>>() {
+            return Ok(Translated::constant(Json::Object(constants)));
+        }
+        let texts: Vec<_> =
+            entries.iter().map(|(key, value)| format!("{}: {}", text_literal(key), value.text)).collect();
+        Ok(Translated::tight(format!("{{{}}}", texts.join(", "))))
+    }
+}
+
+/// A guard: the expression's truth.
+pub(crate) fn translate_guard(js: &Js, variables: &Variables) -> Result<Translated, Untranslatable> {
+    Translator { variables }.truth(js)
+}
+
+fn event_field(name: &str) -> Result<Translated, Untranslatable> {
+    match name {
+        "name" => Ok(Translated::tight("event.type")),
+        "data" | "origin" | "sendid" | "invokeid" => Ok(Translated::tight(format!("event.{name}"))),
+        "origintype" => {
+            let text = format!("event.origin == null ? null : '{SCXML_PROCESSOR}'");
+            Ok(Translated::loose(text, Binding::Conditional))
+        }
+        _ => Err(Untranslatable::foreign(format!("`_event.{name}`"))),
+    }
+}
+
+fn compare(left: &Translated, operator: &str, right: &str) -> Translated {
+    Translated::loose(format!("{} {operator} {right}", left.within(Binding::Add)), Binding::Compare)
+}
+
+fn choose(test: &Translated, yes: &Translated, no: &Translated) -> Translated {
+    let text =
+        format!("{} ? {} : {}", test.within(Binding::Or), yes.within(Binding::Or), no.within(Binding::Or));
+    Translated::loose(text, Binding::Conditional)
+}
+
+/// Addresses inside strings: sessions are called by their id alone, the parent and oneself by a word.
+fn address(text: &str) -> &str {
+    match text {
+        "#_parent" => "parent",
+        "#_internal" => "self",
+        _ => text.strip_prefix("#_scxml_").or_else(|| text.strip_prefix("#_")).unwrap_or(text),
+    }
+}

@@ -1,0 +1,103 @@
+//! Expressions in attributes. What has no counterpart becomes an expression that fails when it is evaluated: the chart hears
+//! `error.execution` there, as SCXML has it for illegal ones, and nothing is quietly true or empty.
+
+use roxmltree::Node;
+use serde_json::Value as Json;
+
+use super::Importer;
+use super::xml::line;
+use crate::import::ecmascript::{
+    Translated, Untranslatable, literal, parse_expression, text_literal, translate, translate_guard,
+};
+use crate::import::yaml::Yaml;
+use crate::import::{literal_data, reads_as_expression};
+
+impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+    /// An attribute's expression as text of ours.
+    pub(super) fn expression(&mut self, xml: Node<'a, 'i>, text: &str) -> String {
+        match self.translated(xml, text) {
+            Ok(translated) => translated.text,
+            Err(failing) => failing,
+        }
+    }
+
+    /// The same as data, where only some strings are taken for expressions.
+    pub(super) fn template(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
+        match self.translated(xml, text) {
+            Ok(Translated { constant: Some(constant), .. }) => literal_data(&constant),
+            Ok(translated) => expression_data(translated.text),
+            Err(failing) => expression_data(failing),
+        }
+    }
+
+    /// A name that may be computed: of an event, a target, a send.
+    pub(super) fn name(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
+        match self.translated(xml, text) {
+            Ok(Translated { constant: Some(Json::String(name)), .. }) => Yaml::Text(name),
+            Ok(Translated { text, .. }) | Err(text) => Yaml::map([("expr", Yaml::Text(text))]),
+        }
+    }
+
+    /// Where every string is an expression: assignments, input, output.
+    pub(super) fn value(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
+        match self.translated(xml, text) {
+            Ok(Translated { constant: Some(constant), .. }) => constant_value(&constant),
+            Ok(translated) => Yaml::Text(translated.text),
+            Err(failing) => Yaml::Text(failing),
+        }
+    }
+
+    /// A condition; `None` where it is always true.
+    pub(super) fn guard(&mut self, xml: Node<'a, 'i>, text: &str) -> Option<String> {
+        let guard = parse_expression(text).and_then(|js| translate_guard(&js, &self.variables));
+        match guard {
+            Ok(guard) if guard.constant == Some(Json::Bool(true)) => None,
+            Ok(guard) => Some(guard.text),
+            Err(why) => Some(self.failing(xml, text, &why)),
+        }
+    }
+
+    pub(super) fn translated(&mut self, xml: Node<'a, 'i>, text: &str) -> Result<Translated, String> {
+        let translated = parse_expression(text).and_then(|js| translate(&js, &self.variables));
+        let translated = translated.map_err(|why| self.failing(xml, text, &why))?;
+        let chart = match &translated.constant {
+            Some(Json::String(name)) => self.chart_named(xml, name),
+            _ => None,
+        };
+        Ok(chart.map_or(translated, |chart| Translated::constant(chart.into())))
+    }
+
+    /// Notes what is wrong and gives an expression that fails with the reason.
+    pub(super) fn failing(&mut self, xml: Node<'a, 'i>, text: &str, why: &Untranslatable) -> String {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match why {
+            Untranslatable::Illegal(_) | Untranslatable::Undeclared(_) => {
+                self.notes
+                    .changed(line(xml), format!("`{text}` fails when it is evaluated, as in SCXML: {why}"));
+            }
+            Untranslatable::Foreign(_) => self.notes.lost(line(xml), format!("`{text}`: {why}")),
+        }
+        failure(&why.to_string())
+    }
+
+    /// An action that always fails, for what SCXML itself lets fail or we cannot say.
+    pub(super) fn failing_action(&mut self, why: &str) -> Yaml {
+        Yaml::map([("type", Yaml::text("log")), ("message", Yaml::map([("expr", Yaml::Text(failure(why)))]))])
+    }
+}
+
+/// The negative of a text: an expression that loads, always fails, and shows why to whoever reads it.
+fn failure(why: &str) -> String {
+    format!("-{}", text_literal(why))
+}
+
+fn constant_value(constant: &Json) -> Yaml {
+    match constant {
+        Json::Null | Json::Bool(_) | Json::Number(_) => Yaml::from_json(constant),
+        Json::String(_) | Json::Array(_) | Json::Object(_) => Yaml::Text(literal(constant)),
+    }
+}
+
+fn expression_data(text: String) -> Yaml {
+    if reads_as_expression(&text) { Yaml::Text(text) } else { Yaml::map([("expr", Yaml::Text(text))]) }
+}

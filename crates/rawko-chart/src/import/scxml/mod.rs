@@ -1,0 +1,161 @@
+//! SCXML documents with the ECMAScript data model. `outline` sees the whole tree first; then each kind of element has its
+//! file. Everything is carried over as it behaves, not as it is spelled; what cannot be is noted, and fails where it is reached.
+
+mod actions;
+mod datamodel;
+mod expressions;
+mod invoke;
+mod outline;
+mod scripts;
+mod send;
+mod states;
+mod transitions;
+mod xml;
+
+use roxmltree::{Document, Node, NodeId};
+
+use self::outline::Outline;
+use self::xml::{is, line, named, own_descendants};
+use super::ecmascript::Variables;
+use super::yaml::Yaml;
+use super::{ImportError, ImportOptions, Imported, ImportedChart, Notes};
+
+/// How many charts may stand inside each other by `<invoke>`.
+const CHARTS_DEEP_MAX: usize = 8;
+
+/// Imports an SCXML document.
+pub fn scxml(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportError> {
+    let document = parse(text)?;
+    let root = document.root_element();
+    let id = chart_id(root, options.id.unwrap_or("imported"));
+    let mut family = Family { options, charts: Vec::new(), deep: 0, taken: vec![id.clone()] };
+    let mut notes = Notes::default();
+    let body = chart(root, &id, false, &mut family, &mut notes)?;
+    let notes = notes.finish();
+    let yaml = super::heading("SCXML", &notes) + &body.write();
+    let charts =
+        family.charts.into_iter().map(|(id, body)| ImportedChart { id, yaml: body.write() }).collect();
+    Ok(Imported { id, yaml, charts, notes })
+}
+
+fn parse(text: &str) -> Result<Document<'_>, ImportError> {
+    let options = roxmltree::ParsingOptions { allow_dtd: false, ..Default::default() };
+    let document = Document::parse_with_options(text.trim_start_matches('\u{feff}'), options)
+        .map_err(|error| ImportError::Malformed { line: error.pos().row, message: error.to_string() })?;
+    if !is(document.root_element(), "scxml") {
+        return Err(ImportError::Malformed {
+            line: 1,
+            message: "the outermost element is not `<scxml>`".to_owned(),
+        });
+    }
+    Ok(document)
+}
+
+fn chart_id(root: Node<'_, '_>, otherwise: &str) -> String {
+    let name = root.attribute("name").map(str::trim).filter(|name| !name.is_empty()).unwrap_or(otherwise);
+    let usable = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    apart_from_states(root, name.chars().map(|c| if usable(c) { c } else { '_' }).collect())
+}
+
+/// `#id` finds a chart before it finds a state, so a chart is not called like one of its states.
+fn apart_from_states(root: Node<'_, '_>, mut id: String) -> String {
+    let states: Vec<_> =
+        own_descendants(root).into_iter().filter_map(|state| state.attribute("id")).collect();
+    while states.contains(&id.as_str()) {
+        id.push_str("_chart");
+    }
+    id
+}
+
+/// What all charts of one document share.
+struct Family<'o> {
+    options: ImportOptions<'o>,
+    charts: Vec<(String, Yaml)>,
+    deep: usize,
+    taken: Vec<String>,
+}
+
+/// The import of one chart: a document, or an `<scxml>` inside an `<invoke>`.
+struct Importer<'a, 'i, 'f, 'o> {
+    family: &'f mut Family<'o>,
+    notes: &'f mut Notes,
+    chart_id: String,
+    /// Whether somebody may hand it input: it stands inside another chart.
+    is_child: bool,
+    outline: Outline<'a, 'i>,
+    variables: Variables,
+    /// With `binding="late"`: the state that brings a variable along, and its assignment.
+    late_data: Vec<(NodeId, Yaml)>,
+    /// How many ids of sends were made up.
+    sends: usize,
+}
+
+fn chart(
+    root: Node<'_, '_>,
+    id: &str,
+    is_child: bool,
+    family: &mut Family<'_>,
+    notes: &mut Notes,
+) -> Result<Yaml, ImportError> {
+    let outline = Outline::of(root)?;
+    let mut importer = Importer {
+        family,
+        notes,
+        chart_id: id.to_owned(),
+        is_child,
+        outline,
+        variables: Variables::default(),
+        late_data: Vec::new(),
+        sends: 0,
+    };
+    importer.variables = datamodel::variables(&importer, root);
+    Ok(importer.whole(root))
+}
+
+impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+    fn whole(&mut self, root: Node<'a, 'i>) -> Yaml {
+        self.note_the_data_model(root);
+        let model = self.datamodel(root);
+        let mut chart = Yaml::map([("id", Yaml::text(&self.chart_id)), ("version", Yaml::text("1.0.0"))]);
+        let top = self.outline.top.clone();
+        chart.push("initial", self.start(root, model.initial, &top));
+        if !model.context.is_empty() {
+            let context = model.context.iter().map(|(name, value)| (name.clone(), Yaml::from_json(value)));
+            chart.push("context", Yaml::Map(context.collect()));
+        }
+        chart.push("states", self.states(&top));
+        Yaml::map([("statechart", chart)])
+    }
+
+    /// The start of the chart: its data first, then its scripts, then what `<initial>` does.
+    fn start(&mut self, root: Node<'a, 'i>, mut actions: Vec<Yaml>, top: &[usize]) -> Yaml {
+        for script in named(root, "script") {
+            actions.extend(self.script(script));
+        }
+        let initial = self.initial(root, None, top);
+        let (target, more) = match initial {
+            Yaml::Map(mut entries) => {
+                let more = entries.pop().map(|(_, actions)| actions);
+                (entries.pop().map_or(Yaml::Null, |(_, target)| target), more)
+            }
+            target => (target, None),
+        };
+        if let Some(Yaml::List(more)) = more {
+            actions.extend(more);
+        }
+        if actions.is_empty() {
+            target
+        } else {
+            Yaml::map([("target", target), ("actions", Yaml::List(actions))])
+        }
+    }
+
+    fn note_the_data_model(&mut self, root: Node<'a, 'i>) {
+        if let Some(other) =
+            root.attribute("datamodel").filter(|model| !matches!(*model, "ecmascript" | "null" | ""))
+        {
+            self.notes
+                .lost(line(root), format!("the data model `{other}`: expressions are read as ECMAScript"));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `<send>`: to itself, the parent, a child or an address; now or later.
+
+use roxmltree::Node;
+use serde_json::Value as Json;
+
+use super::Importer;
+use super::actions::action;
+use super::xml::line;
+use crate::import::ecmascript::text_literal;
+use crate::import::yaml::Yaml;
+
+impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+    pub(super) fn send(&mut self, xml: Node<'a, 'i>) -> Vec<Yaml> {
+        if let Some(kind) = xml.attribute("type").map(str::trim).filter(|kind| !is_known_processor(kind)) {
+            return self.send_by_other_means(xml, kind);
+        }
+        if let Some(expr) = xml.attribute("typeexpr") {
+            self.notes.changed(line(xml), format!("the event processor `{expr}` is taken to be SCXML's own"));
+        }
+        let event = self.event_name(xml);
+        let data = self.payload(xml, Self::template);
+        if xml.attribute("target").map(str::trim) == Some("#_internal") {
+            let mut raise = action("raise", [("event", event)]);
+            raise_data(&mut raise, data);
+            return vec![raise];
+        }
+        if let Some(target) = xml.attribute("target").map(str::trim).filter(|target| !is_address(target)) {
+            self.notes.changed(line(xml), format!("sending fails, as in SCXML: `{target}` is no address"));
+            let mut actions = Vec::new();
+            self.send_id(xml, &mut actions);
+            actions.push(self.failing_action(&format!("{target} is no address")));
+            return actions;
+        }
+        let mut actions = Vec::new();
+        let mut send = action("send", [("target", self.target_of(xml)), ("event", event)]);
+        raise_data(&mut send, data);
+        if let Some(delay) = self.delay(xml) {
+            send.push("delay", delay);
+        }
+        if let Some(id) = self.send_id(xml, &mut actions) {
+            send.push("id", id);
+        }
+        actions.push(send);
+        actions
+    }
+
+    fn send_by_other_means(&mut self, xml: Node<'a, 'i>, kind: &str) -> Vec<Yaml> {
+        if kind.contains("BasicHTTP") || kind == "basichttp" {
+            self.notes.lost(line(xml), "sending by HTTP: configure an endpoint and send to it by name");
+        } else {
+            self.notes.changed(
+                line(xml),
+                format!("sending fails, as in SCXML: `{kind}` is no known event processor"),
+            );
+        }
+        vec![self.failing_action(&format!("{kind} is no known event processor"))]
+    }
+
+    fn event_name(&mut self, xml: Node<'a, 'i>) -> Yaml {
+        match xml.attribute("eventexpr") {
+            Some(expr) => self.name(xml, expr),
+            None => Yaml::text(xml.attribute("event").unwrap_or_default().trim()),
+        }
+    }
+
+    fn target_of(&mut self, xml: Node<'a, 'i>) -> Yaml {
+        if let Some(expr) = xml.attribute("targetexpr") {
+            return self.name(xml, expr);
+        }
+        let target = xml.attribute("target").unwrap_or_default().trim();
+        Yaml::text(match target {
+            "" => "self",
+            "#_parent" => "parent",
+            other => other.strip_prefix("#_scxml_").or_else(|| other.strip_prefix("#_")).unwrap_or(other),
+        })
+    }
+
+    fn delay(&mut self, xml: Node<'a, 'i>) -> Option<Yaml> {
+        if let Some(delay) = xml.attribute("delay") {
+            return Some(Yaml::Text(duration(delay)));
+        }
+        let expr = xml.attribute("delayexpr")?;
+        Some(match self.translated(xml, expr) {
+            Ok(delay) => match delay.constant {
+                Some(Json::String(text)) => Yaml::Text(duration(&text)),
+                Some(constant @ Json::Number(_)) => Yaml::from_json(&constant),
+                _ => Yaml::Text(delay.text),
+            },
+            Err(failing) => Yaml::Text(failing),
+        })
+    }
+
+    /// The id of a send; one that the platform would make up is made up here, once for each place.
+    fn send_id(&mut self, xml: Node<'a, 'i>, before: &mut Vec<Yaml>) -> Option<Yaml> {
+        if let Some(id) = xml.attribute("id") {
+            return Some(Yaml::text(id));
+        }
+        let location = xml.attribute("idlocation")?.trim().to_owned();
+        self.sends += 1;
+        let id = format!("send_{}", self.sends);
+        before.push(self.assign_to(xml, &location, Yaml::Text(text_literal(&id))));
+        self.notes.changed(line(xml), format!("the id stored in `{location}` is always `{id}`"));
+        Some(Yaml::Text(id))
+    }
+}
+
+/// What SCXML's own event processor can send to: a session, or somewhere by URI.
+fn is_address(target: &str) -> bool {
+    target.is_empty() || target.starts_with("#_") || target.contains(':')
+}
+
+fn raise_data(action: &mut Yaml, data: Option<Yaml>) {
+    if let Some(data) = data {
+        action.push("data", data);
+    }
+}
+
+fn is_known_processor(kind: &str) -> bool {
+    matches!(
+        kind,
+        "" | "scxml" | "http://www.w3.org/TR/scxml/#SCXMLEventProcessor" | "http://www.w3.org/TR/scxml"
+    )
+}
+
+/// A CSS2 time as one of our durations: no fractions, no bare dots.
+pub(super) fn duration(text: &str) -> String {
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len()));
+    let factor = match unit {
+        "s" => 1_000.0,
+        "m" | "min" => 60_000.0,
+        "h" => 3_600_000.0,
+        _ => 1.0,
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) if number.fract() == 0.0 && matches!(unit, "s" | "ms" | "h") => format!("{number}{unit}"),
+        Ok(number) if number >= 0.0 => format!("{}ms", (number * factor).round()),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+
+    #[test]
+    fn css_times_become_durations() {
+        for (css, ours) in [
+            ("1s", "1s"),
+            ("1.5s", "1500ms"),
+            (".5s", "500ms"),
+            ("10ms", "10ms"),
+            ("200", "200ms"),
+            ("0s", "0s"),
+        ] {
+            assert_eq!(duration(css), ours);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The line of every value of a JSON text. The parser of JSON keeps no places, and a note without a line is hard to follow.
+
+use std::collections::HashMap;
+
+/// Lines by place: `/states/idle/on` is the line of that key.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    by_place: HashMap<String, u32>,
+}
+
+/// An open object or list.
+enum Level {
+    Object { key: Option<String> },
+    List { index: usize },
+}
+
+impl Lines {
+    /// Scans a text that is known to be JSON.
+    pub(super) fn of(text: &str) -> Self {
+        let mut lines = Lines::default();
+        let mut levels: Vec<Level> = Vec::new();
+        let mut line = 1;
+        let mut at = 0;
+        let bytes = text.as_bytes();
+        while at < bytes.len() {
+            match bytes[at] {
+                b'\n' => line += 1,
+                b'{' => levels.push(Level::Object { key: None }),
+                b'[' => {
+                    levels.push(Level::List { index: 0 });
+                    lines.note(&levels, line);
+                }
+                b'}' | b']' => {
+                    levels.pop();
+                }
+                b',' => match levels.last_mut() {
+                    Some(Level::List { index }) => {
+                        *index += 1;
+                        lines.note(&levels, line);
+                    }
+                    Some(Level::Object { key }) => *key = None,
+                    None => {}
+                },
+                b'"' => {
+                    let end = string_end(bytes, at);
+                    if let Some(Level::Object { key: key @ None }) = levels.last_mut() {
+                        *key = serde_json::from_str(text.get(at..end).unwrap_or("\"\"")).ok();
+                        lines.note(&levels, line);
+                    }
+                    at = end;
+                    continue;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        lines
+    }
+
+    fn note(&mut self, levels: &[Level], line: u32) {
+        let mut place = String::new();
+        for level in levels {
+            place.push('/');
+            match level {
+                Level::Object { key } => place.push_str(key.as_deref().unwrap_or_default()),
+                Level::List { index } => place.push_str(&index.to_string()),
+            }
+        }
+        self.by_place.entry(place).or_insert(line);
+    }
+
+    /// The line of a place, or of what it stands in.
+    pub(super) fn line(&self, place: &str) -> u32 {
+        let mut place = place;
+        loop {
+            if let Some(line) = self.by_place.get(place) {
+                return *line;
+            }
+            match place.rfind('/') {
+                Some(slash) => place = &place[..slash],
+                None => return 1,
+            }
+        }
+    }
+}
+
+/// The first byte behind a string that starts here.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            b'"' => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+
+    #[test]
+    fn every_key_and_item_has_its_line() {
+        let text = "{\n \"a\": {\"b\\\"\": 1,\n  \"c\": [1,\n   {\"d\": \"x\\\"y\"}]},\n \"e\": 2}";
+        let lines = Lines::of(text);
+        for (place, line) in
+            [("/a", 2), ("/a/b\"", 2), ("/a/c", 3), ("/a/c/0", 3), ("/a/c/1/d", 4), ("/e", 5), ("/a/zzz", 2)]
+        {
+            assert_eq!(lines.line(place), line, "{place}");
+        }
+    }
+}

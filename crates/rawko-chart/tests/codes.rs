@@ -1,0 +1,150 @@
+//! The register of codes, the pages about them, the charts that show them and the code that reports them agree.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rawko_chart::codes::{self, ALL};
+use rawko_chart::{Finding, Registry, Source, load, read_registry};
+
+/// Found in files that cannot be printed on a page: too large, no text, no chart.
+const WITHOUT_CHART: [&str; 4] = ["invalid_utf8", "too_large", "not_a_registry", "not_compiled"];
+
+/// Found in registries, which `broken/` has none of, and where only a chart built by hand can get.
+const WITHOUT_BROKEN: [&str; 3] = ["duplicate_entry", "not_a_registry", "not_compiled"];
+
+#[test]
+fn every_code_has_a_page_and_every_page_a_code() {
+    assert_same("docs/errors", &slugs(&[]), &stems(&pages(), &["md"]));
+}
+
+#[test]
+fn every_code_has_a_broken_chart_and_every_broken_chart_a_code() {
+    assert_same(
+        "tests/broken",
+        &slugs(&WITHOUT_BROKEN),
+        &stems(&here().join("tests/broken"), &["yaml", "json"]),
+    );
+}
+
+#[test]
+fn every_code_is_listed_once() {
+    assert_eq!(slugs(&[]).len(), ALL.len());
+    for code in ALL {
+        assert_eq!(codes::find(code.slug()), Some(code));
+        assert_eq!(codes::find(code.name), Some(code));
+        assert!(!code.summary.ends_with('.') && code.summary.starts_with(|c: char| !c.is_uppercase()));
+    }
+}
+
+#[test]
+fn a_page_says_how_bad_it_is_and_what_to_do() {
+    for code in ALL {
+        let page = page(code.slug());
+        let opening = format!("# {}\n\n**{:?}** (`{}`)", code.slug(), code.severity, code.name);
+        assert!(page.starts_with(&opening), "{} does not start with\n{opening}", code.slug());
+        assert!(page.contains("\n## What to do\n"), "{} does not say what to do", code.slug());
+    }
+}
+
+#[test]
+fn the_chart_on_a_page_shows_what_the_page_is_about() {
+    for code in ALL.iter().filter(|code| !WITHOUT_CHART.contains(&code.slug())) {
+        let page = page(code.slug());
+        let text = example(&page).unwrap_or_else(|| panic!("{} shows no chart", code.slug()));
+        let found: Vec<&str> = findings(text).iter().map(|finding| finding.code).collect();
+        assert!(found.contains(&code.name), "the chart of {} gives {found:?}", code.slug());
+    }
+}
+
+/// The reader of charts names its codes by text; this keeps those texts in the register.
+#[test]
+fn the_source_names_no_code_that_is_not_listed() {
+    let mut named = BTreeSet::new();
+    for path in sources(&here().join("src")) {
+        let text = fs::read_to_string(&path).unwrap();
+        for rest in text.split("\"rawko::chart::").skip(1) {
+            let slug: String = rest
+                .chars()
+                .take_while(|c| c.is_ascii_lowercase() || *c == '_' || c.is_ascii_digit())
+                .collect();
+            named.insert(slug);
+        }
+    }
+    named.remove("");
+    let listed = slugs(&[]);
+    let unknown: Vec<&String> = named.difference(&listed).collect();
+    assert!(unknown.is_empty(), "not in the register: {unknown:?}");
+}
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn pages() -> PathBuf {
+    here().join("../../docs/errors")
+}
+
+fn page(slug: &str) -> String {
+    fs::read_to_string(pages().join(format!("{slug}.md"))).unwrap()
+}
+
+fn slugs(without: &[&str]) -> BTreeSet<String> {
+    let slugs = ALL.iter().map(|code| code.slug()).filter(|slug| !without.contains(slug));
+    slugs.map(str::to_owned).collect()
+}
+
+/// The names of files in a folder, without what follows a `~` or the ending.
+fn stems(folder: &Path, endings: &[&str]) -> BTreeSet<String> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|ending| endings.contains(&ending.to_str().unwrap())))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().split('~').next().unwrap().to_owned())
+        .collect()
+}
+
+#[track_caller]
+fn assert_same(folder: &str, codes: &BTreeSet<String>, files: &BTreeSet<String>) {
+    let missing: Vec<&String> = codes.difference(files).collect();
+    let stale: Vec<&String> = files.difference(codes).collect();
+    assert!(missing.is_empty() && stale.is_empty(), "{folder}: missing {missing:?}, stale {stale:?}");
+}
+
+/// The first fenced chart of a page.
+fn example(page: &str) -> Option<&str> {
+    let start =
+        ["```yaml\n", "```json\n"].into_iter().find_map(|fence| Some(page.find(fence)? + fence.len()))?;
+    page[start..].split("```").next()
+}
+
+fn findings(text: &str) -> Vec<Finding> {
+    let source = Source::new("example.yaml", text);
+    if text.starts_with("machine_registry") {
+        return read_registry(&source).findings;
+    }
+    load(&source, &registry()).findings
+}
+
+/// What the charts on the pages refer to.
+fn registry() -> Registry {
+    let mut registry = Registry::default();
+    registry.add_chart("review_workflow", "1.2.0");
+    registry.add_agent("reviewer");
+    registry.add_service("agent_executor");
+    registry.complete()
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}

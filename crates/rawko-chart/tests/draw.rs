@@ -1,0 +1,74 @@
+//! Drawings: goldens of the text formats (they are what people read), and for SVG what must hold of every picture
+//! whatever the layout did.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests read and write files")]
+
+#[path = "draw/drawn.rs"]
+mod drawn;
+#[path = "draw/support.rs"]
+mod support;
+
+use drawn::Drawn;
+use expect_test::expect_file;
+use rawko_chart::draw::{self, SvgOptions, Theme};
+use rawko_core::{Chart, NodeId, TransitionId};
+use support::{compile, fixtures, folder, walkthroughs};
+
+#[test]
+fn text_formats_are_as_written_beside_the_charts() {
+    for (name, chart) in fixtures() {
+        let golden = |ending: &str, text: String| expect_file![folder().join(format!("{name}.{ending}"))].assert_eq(&text);
+        golden("mmd", draw::mermaid(&chart));
+        golden("puml", draw::plantuml(&chart));
+        golden("dot", draw::dot(&chart));
+    }
+}
+
+#[test]
+fn every_picture_shows_everything_and_nothing_overlaps() {
+    for (name, chart) in fixtures().into_iter().chain(walkthroughs()) {
+        check(&name, &chart);
+    }
+}
+
+/// All that must hold of any picture of the chart.
+fn check(name: &str, chart: &Chart) {
+    let text = draw::svg(chart, &SvgOptions::default());
+    assert_eq!(text, draw::svg(chart, &SvgOptions::default()), "{name}: not the same twice");
+    let drawn = Drawn::read(&text).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
+    let problems = drawn.problems(chart);
+    assert!(problems.is_empty(), "{name}:\n{}", problems.join("\n"));
+}
+
+#[test]
+fn a_page_can_find_states_and_transitions() {
+    let chart = compile("door", include_str!("draw/small.yaml"));
+    let (open, unlock) = (chart.find("open").unwrap(), TransitionId(3));
+    let options = SvgOptions { active: &[NodeId::ROOT, open], uncovered: &[unlock], ..SvgOptions::default() };
+    let text = draw::svg(&chart, &options);
+    assert!(text.contains(r#"<g id="state-open" class="state leaf active" data-node="open">"#), "{text}");
+    assert!(text.contains(r#"<g class="transition uncovered" data-transition="3""#), "{text}");
+    assert!(!text.contains(r#"class="state leaf active" data-node="closed""#), "{text}");
+}
+
+#[test]
+fn themes_differ_only_in_colours() {
+    let chart = compile("door", include_str!("draw/small.yaml"));
+    let draw = |theme| draw::svg(&chart, &SvgOptions { theme, ..SvgOptions::default() });
+    let (auto, light, dark) = (draw(Theme::Auto), draw(Theme::Light), draw(Theme::Dark));
+    let body = |text: &str| text.split_once("</style>").unwrap().1.to_owned();
+    assert_eq!(body(&auto), body(&light));
+    assert_eq!(body(&light), body(&dark));
+    assert!(auto.contains("prefers-color-scheme:dark") && !light.contains("prefers-color-scheme"));
+    assert_ne!(light, dark);
+}
+
+#[test]
+fn positions_of_the_author_are_kept() {
+    let chart = compile("light", include_str!("draw/positions.yaml"));
+    let drawn = Drawn::read(&draw::svg(&chart, &SvgOptions::default())).unwrap();
+    let at = |path: &str| drawn.states.iter().find(|s| s.path == path).map(|s| (s.rect.x, s.rect.y)).unwrap();
+    let red = at("red");
+    assert_eq!((at("green").0 - red.0, at("green").1 - red.1), (320.0, 0.0));
+    assert_eq!((at("yellow").0 - red.0, at("yellow").1 - red.1), (160.0, 180.0));
+}

@@ -1,0 +1,231 @@
+//! An SVG drawing read back: where states, arrows and labels are, and what is wrong with that.
+
+use rawko_core::{Chart, NodeId};
+use roxmltree::{Document, Node};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rect {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) w: f64,
+    pub(crate) h: f64,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) path: String,
+    pub(crate) rect: Rect,
+    group: bool,
+    region: bool,
+}
+
+#[derive(Debug)]
+struct Arrow {
+    source: String,
+    target: String,
+    first: (f64, f64),
+    tip: (f64, f64),
+}
+
+#[derive(Debug)]
+pub(crate) struct Drawn {
+    pub(crate) states: Vec<State>,
+    arrows: Vec<Arrow>,
+    /// The transition and its label's box.
+    labels: Vec<(String, Rect)>,
+    /// Transitions mentioned anywhere.
+    transitions: Vec<u32>,
+    view: Rect,
+    points: Vec<(f64, f64)>,
+}
+
+impl Drawn {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let document = Document::parse(text).map_err(|e| e.to_string())?;
+        let root = document.root_element();
+        if root.attribute("role") != Some("img") || !root.children().any(|c| c.has_tag_name("title")) {
+            return Err("no role or title".into());
+        }
+        let view: Vec<f64> = root.attribute("viewBox").unwrap().split(' ').map(|v| v.parse().unwrap()).collect();
+        let mut drawn = Drawn {
+            states: Vec::new(),
+            arrows: Vec::new(),
+            labels: Vec::new(),
+            transitions: Vec::new(),
+            view: Rect { x: view[0], y: view[1], w: view[2], h: view[3] },
+            points: Vec::new(),
+        };
+        for node in root.descendants().filter(Node::is_element) {
+            drawn.take(node);
+        }
+        Ok(drawn)
+    }
+
+    fn take(&mut self, node: Node<'_, '_>) {
+        let classes = node.attribute("class").unwrap_or("");
+        let is = |class: &str| classes.split(' ').any(|c| c == class);
+        if let Some(rect) = rect(node) {
+            self.points.extend([(rect.x, rect.y), (rect.x + rect.w, rect.y + rect.h)]);
+        }
+        if let Some(path) = node.attribute("d") {
+            self.points.extend(points(path));
+        }
+        if let Some(id) = node.attribute("data-transition") {
+            self.transitions.push(id.parse().unwrap());
+        }
+        if is("state") {
+            let boxes: Vec<Rect> = node.children().filter_map(rect).collect();
+            if let Some(rect) = boxes.iter().copied().reduce(join) {
+                let path = node.attribute("data-node").unwrap().to_owned();
+                self.states.push(State { path, rect, group: is("group"), region: is("region") });
+            }
+        }
+        if is("route") {
+            self.arrow(node);
+        }
+        if is("pill") {
+            let of = node.ancestors().find_map(|a| a.attribute("data-transition")).unwrap_or("").to_owned();
+            self.labels.push((of, rect(node).unwrap()));
+        }
+    }
+
+    fn arrow(&mut self, route: Node<'_, '_>) {
+        let group = route.parent().unwrap();
+        let Some(source) = group.attribute("data-source") else { return };
+        let head = group.children().find(|c| c.attribute("class") == Some("head")).unwrap();
+        self.arrows.push(Arrow {
+            source: source.to_owned(),
+            target: group.attribute("data-target").unwrap().to_owned(),
+            first: points(route.attribute("d").unwrap())[0],
+            tip: points(head.attribute("d").unwrap())[0],
+        });
+    }
+
+    pub(crate) fn problems(&self, chart: &Chart) -> Vec<String> {
+        let mut out = Vec::new();
+        self.missing(chart, &mut out);
+        self.outside(&mut out);
+        self.nesting(chart, &mut out);
+        self.labels_apart(&mut out);
+        self.arrows_end_at_borders(&mut out);
+        out
+    }
+
+    fn missing(&self, chart: &Chart, out: &mut Vec<String>) {
+        for id in chart.node_ids().filter(|id| *id != NodeId::ROOT) {
+            let path = &*chart.node(id).path;
+            if self.states.iter().filter(|s| s.path == path).count() != 1 {
+                out.push(format!("state `{path}` is not drawn once"));
+            }
+        }
+        for id in chart.transition_ids() {
+            if !self.transitions.contains(&id.0) {
+                out.push(format!("transition {} `{}` is not drawn", id.0, chart.transition(id).label));
+            }
+        }
+    }
+
+    fn outside(&self, out: &mut Vec<String>) {
+        let view = self.view;
+        for (x, y) in &self.points {
+            if *x < 0.0 || *y < 0.0 || *x > view.w || *y > view.h {
+                out.push(format!("({x}, {y}) is outside the picture"));
+            }
+        }
+    }
+
+    /// Children are inside their parents and siblings apart.
+    fn nesting(&self, chart: &Chart, out: &mut Vec<String>) {
+        let of = |id: NodeId| self.states.iter().find(|s| s.path == *chart.node(id).path);
+        for id in chart.node_ids() {
+            let children: Vec<&State> = chart.node(id).children.iter().filter_map(|c| of(*c)).collect();
+            for (i, child) in children.iter().enumerate() {
+                if let Some(parent) = of(id).filter(|p| !holds(p.rect, child.rect)) {
+                    out.push(format!("`{}` is not inside `{}`", child.path, parent.path));
+                }
+                for other in children[..i].iter().filter(|o| overlap(o.rect, child.rect)) {
+                    out.push(format!("`{}` lies over `{}`", child.path, other.path));
+                }
+            }
+        }
+    }
+
+    /// A label covers no state that has no children, no title, and no other label.
+    fn labels_apart(&self, out: &mut Vec<String>) {
+        for (i, (of, label)) in self.labels.iter().enumerate() {
+            for state in &self.states {
+                let solid = if state.group && !state.region { Rect { h: 26.0, ..state.rect } } else { state.rect };
+                if !state.region && overlap(*label, solid) {
+                    out.push(format!("the label of {of} lies over `{}`", state.path));
+                }
+            }
+            for (other, rect) in &self.labels[..i] {
+                if overlap(*label, *rect) {
+                    out.push(format!("the labels of {of} and {other} overlap"));
+                }
+            }
+        }
+    }
+
+    fn arrows_end_at_borders(&self, out: &mut Vec<String>) {
+        let of = |path: &str| self.states.iter().find(|s| s.path == path);
+        for arrow in &self.arrows {
+            for (path, point) in [(&arrow.source, arrow.first), (&arrow.target, arrow.tip)] {
+                if let Some(state) = of(path).filter(|s| !on_border(s.rect, point)) {
+                    out.push(format!("{point:?} is not on the border of `{path}` {:?}", state.rect));
+                }
+            }
+        }
+    }
+}
+
+fn number(node: Node<'_, '_>, name: &str) -> Option<f64> {
+    node.attribute(name)?.parse().ok()
+}
+
+fn rect(node: Node<'_, '_>) -> Option<Rect> {
+    if node.has_tag_name("circle") {
+        let (x, y, r) = (number(node, "cx")?, number(node, "cy")?, number(node, "r")?);
+        return Some(Rect { x: x - r, y: y - r, w: 2.0 * r, h: 2.0 * r });
+    }
+    if !node.has_tag_name("rect") {
+        return None;
+    }
+    let (x, y) = (number(node, "x").unwrap_or(0.0), number(node, "y").unwrap_or(0.0));
+    Some(Rect { x, y, w: number(node, "width")?, h: number(node, "height")? })
+}
+
+/// The end points of `M` and `L` commands; corners curve inside them.
+fn points(path: &str) -> Vec<(f64, f64)> {
+    let mut out = Vec::new();
+    for part in path.split(['M', 'L']).filter(|p| !p.is_empty()) {
+        let numbers: Vec<f64> = part.split([' ', 'Q', 'Z', 'V', 'H']).filter_map(|n| n.parse().ok()).collect();
+        if let [x, y, ..] = numbers[..] {
+            out.push((x, y));
+        }
+    }
+    out
+}
+
+fn join(a: Rect, b: Rect) -> Rect {
+    let (x, y) = (a.x.min(b.x), a.y.min(b.y));
+    Rect { x, y, w: (a.x + a.w).max(b.x + b.w) - x, h: (a.y + a.h).max(b.y + b.h) - y }
+}
+
+fn overlap(a: Rect, b: Rect) -> bool {
+    let slack = 0.5;
+    a.x + slack < b.x + b.w && b.x + slack < a.x + a.w && a.y + slack < b.y + b.h && b.y + slack < a.y + a.h
+}
+
+fn holds(a: Rect, b: Rect) -> bool {
+    let slack = 0.5;
+    a.x - slack <= b.x && a.y - slack <= b.y && a.x + a.w + slack >= b.x + b.w && a.y + a.h + slack >= b.y + b.h
+}
+
+fn on_border(rect: Rect, (x, y): (f64, f64)) -> bool {
+    let slack = 1.0;
+    let near = |a: f64, b: f64| (a - b).abs() <= slack;
+    let within = x >= rect.x - slack && x <= rect.x + rect.w + slack && y >= rect.y - slack && y <= rect.y + rect.h + slack;
+    let edge = near(x, rect.x) || near(x, rect.x + rect.w) || near(y, rect.y) || near(y, rect.y + rect.h);
+    within && edge
+}

@@ -1,0 +1,234 @@
+//! What must hold for an expression to be true, as far as it is plain: its parts joined by `and`, each a comparison of
+//! something named with a value or with something else named. For those who ask about a guard without running it.
+
+use std::sync::Arc;
+
+use super::Expr;
+use super::ast::Order;
+use super::node::{EventPart, Kind, Node};
+use crate::ids::Slot;
+use crate::value::Value;
+
+/// The plain conditions an expression is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claims {
+    /// All of these must hold for the expression to be true.
+    pub list: Vec<Claim>,
+    /// One part is false, whatever the data.
+    pub never: bool,
+    /// There is more to the expression than the list says.
+    pub more: bool,
+}
+
+/// `subject relation operand`, as in `context.count >= 3`. A bare `context.ready` claims to equal true.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    pub subject: Subject,
+    pub relation: Relation,
+    pub operand: Operand,
+}
+
+/// Something with a name: `context.a.b`, `event.data.x`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    pub root: SubjectRoot,
+    pub path: Vec<Arc<str>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubjectRoot {
+    Context(Slot),
+    EventType,
+    EventData,
+    Input,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    Value(Value),
+    Subject(Subject),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Relation {
+    /// What holds when this one does not.
+    pub fn negated(self) -> Relation {
+        match self {
+            Relation::Equal => Relation::NotEqual,
+            Relation::NotEqual => Relation::Equal,
+            Relation::Less => Relation::GreaterOrEqual,
+            Relation::LessOrEqual => Relation::Greater,
+            Relation::Greater => Relation::LessOrEqual,
+            Relation::GreaterOrEqual => Relation::Less,
+        }
+    }
+
+    /// What holds with the two sides exchanged.
+    pub fn flipped(self) -> Relation {
+        match self {
+            Relation::Equal | Relation::NotEqual => self,
+            Relation::Less => Relation::Greater,
+            Relation::LessOrEqual => Relation::GreaterOrEqual,
+            Relation::Greater => Relation::Less,
+            Relation::GreaterOrEqual => Relation::LessOrEqual,
+        }
+    }
+}
+
+impl From<Order> for Relation {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Less => Relation::Less,
+            Order::LessOrEqual => Relation::LessOrEqual,
+            Order::Greater => Relation::Greater,
+            Order::GreaterOrEqual => Relation::GreaterOrEqual,
+        }
+    }
+}
+
+impl Expr {
+    /// What must hold for the expression to be true, as far as it is plain.
+    pub fn claims(&self) -> Claims {
+        let mut claims = Claims::default();
+        claims.add(&self.inner.root, true);
+        claims
+    }
+}
+
+impl Claims {
+    /// Adds what follows from `node` having the given truth.
+    fn add(&mut self, node: &Node, truth: bool) {
+        match (&node.kind, truth) {
+            (Kind::And(two), true) | (Kind::Or(two), false) => {
+                self.add(&two[0], truth);
+                self.add(&two[1], truth);
+            }
+            (Kind::Not(operand), _) => self.add(operand, !truth),
+            (Kind::Constant(value), _) => self.never |= (*value == Value::Bool(true)) != truth,
+            (Kind::Equal(two), _) => self.compare(two, Relation::Equal, truth),
+            (Kind::NotEqual(two), _) => self.compare(two, Relation::NotEqual, truth),
+            (Kind::Order(order, two), _) => self.compare(two, Relation::from(*order), truth),
+            _ => match subject(node) {
+                Some(subject) => {
+                    let relation = if truth { Relation::Equal } else { Relation::NotEqual };
+                    self.list.push(Claim { subject, relation, operand: Operand::Value(Value::Bool(true)) });
+                }
+                None => self.more = true,
+            },
+        }
+    }
+
+    fn compare(&mut self, [left, right]: &[Node; 2], relation: Relation, truth: bool) {
+        let relation = if truth { relation } else { relation.negated() };
+        let claim = match (subject(left), subject(right)) {
+            (Some(subject), Some(other)) => {
+                Some(Claim { subject, relation, operand: Operand::Subject(other) })
+            }
+            (Some(subject), None) => claim(subject, relation, right),
+            (None, Some(subject)) => claim(subject, relation.flipped(), left),
+            (None, None) => None,
+        };
+        match claim {
+            Some(claim) => self.list.push(claim),
+            None => self.more = true,
+        }
+    }
+}
+
+fn claim(subject: Subject, relation: Relation, value: &Node) -> Option<Claim> {
+    value.constant().map(|value| Claim { subject, relation, operand: Operand::Value(value.clone()) })
+}
+
+fn subject(node: &Node) -> Option<Subject> {
+    let root = |root| Some(Subject { root, path: Vec::new() });
+    match &node.kind {
+        Kind::Slot(slot) => root(SubjectRoot::Context(*slot)),
+        Kind::Event(EventPart::Type) => root(SubjectRoot::EventType),
+        Kind::Event(EventPart::Data) => root(SubjectRoot::EventData),
+        Kind::Input => root(SubjectRoot::Input),
+        Kind::Field(base, name) => {
+            let mut subject = subject(base)?;
+            subject.path.push(name.clone());
+            Some(subject)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Names, parse};
+    use super::*;
+    use crate::ids::NodeId;
+
+    /// `context.a`, `context.b`, `context.c` are slots 0, 1 and 2.
+    struct Letters;
+
+    impl Names for Letters {
+        fn context_key(&self, key: &str) -> Option<Slot> {
+            ["a", "b", "c"].iter().position(|name| *name == key).map(|slot| Slot(slot as u32))
+        }
+        fn context_keys(&self) -> Vec<String> {
+            Vec::new()
+        }
+        fn local(&self, _: &str) -> Option<usize> {
+            None
+        }
+        fn state(&self, _: &str) -> Option<NodeId> {
+            Some(NodeId::ROOT)
+        }
+    }
+
+    fn describe(text: &str) -> String {
+        let claims = parse(text).unwrap().resolve(&Letters).unwrap().claims();
+        let mut parts: Vec<String> = claims.list.iter().map(describe_claim).collect();
+        parts.extend(claims.never.then(|| "never".to_owned()));
+        parts.extend(claims.more.then(|| "more".to_owned()));
+        parts.join(", ")
+    }
+
+    fn describe_claim(claim: &Claim) -> String {
+        let operand = match &claim.operand {
+            Operand::Value(value) => value.to_json().to_string(),
+            Operand::Subject(subject) => describe_subject(subject),
+        };
+        format!("{} {:?} {operand}", describe_subject(&claim.subject), claim.relation)
+    }
+
+    fn describe_subject(subject: &Subject) -> String {
+        let root = match subject.root {
+            SubjectRoot::Context(slot) => ["a", "b", "c"][slot.index()].to_owned(),
+            root => format!("{root:?}"),
+        };
+        subject.path.iter().fold(root, |text, part| format!("{text}.{part}"))
+    }
+
+    #[test]
+    fn an_expression_claims_its_parts() {
+        for (text, claims) in [
+            ("context.a", "a Equal true"),
+            ("not context.a", "a NotEqual true"),
+            ("context.a == 1 and 2 < context.b", "a Equal 1, b Greater 2"),
+            ("context.a >= context.b", "a GreaterOrEqual b"),
+            ("not (context.a == 1 or context.b < 2)", "a NotEqual 1, b GreaterOrEqual 2"),
+            ("context.a.x.y != 'z'", "a.x.y NotEqual \"z\""),
+            ("event.data.n == 1 and event.type == 'GO'", "EventData.n Equal 1, EventType Equal \"GO\""),
+            ("context.a == 1 or context.b", "more"),
+            ("context.a == 1 and stateIn('x')", "a Equal 1, more"),
+            ("context.a + 1 == 2", "more"),
+            ("false", "never"),
+            ("true", ""),
+        ] {
+            assert_eq!(describe(text), claims, "{text}");
+        }
+    }
+}

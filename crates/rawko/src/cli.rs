@@ -1,0 +1,50 @@
+//! The command line as a whole: the list of commands and what holds for all of them.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands::{check, completions, graph, import, schema, simulate, test};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed: a scenario did not hold, a simulation failed
+  2    usage: wrong arguments, a file that cannot be read, a malformed stimulus
+  52   the chart or the settings are invalid
+  130  interrupted
+
+Every command reads standard input when the file is `-`, writes its data to standard output and
+everything else to standard error.";
+
+/// The statechart runtime for AI agents.
+///
+/// rawko reads a workflow written as a statechart, tells you precisely what is wrong with it, draws it,
+/// and plays it through in virtual time.
+#[derive(Debug, Parser)]
+#[command(name = "rawko", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
+#[command(disable_help_subcommand = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// When to use colour; auto is on a terminal, unless `NO_COLOR` is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
+    pub(crate) color: ColorWhen,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Check(check::Args),
+    Simulate(simulate::Args),
+    Graph(graph::Args),
+    Test(test::Args),
+    Import(import::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
+}

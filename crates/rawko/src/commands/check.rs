@@ -1,0 +1,202 @@
+//! `rawko check`: everything that is wrong with a chart or a whole project, at once.
+
+use std::path::{Path, PathBuf};
+
+use rawko_chart::{Finding, Registry, Severity, Source, render};
+use serde_json::Value as Json;
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::files;
+use crate::project::{self, Project};
+use crate::scenario::report::count;
+
+const EXAMPLES: &str = "\
+A directory is a project: every chart below it and in `.rawko/charts` is checked, references
+between charts are looked up in every `machine_registry` found, agents in `.rawko/agents` and
+services in `.rawko/config.yaml`. A single file inside a project is checked against them too.
+
+Errors fail the check (exit code 52), warnings only with --strict.
+
+Examples:
+  rawko check order.yaml
+  rawko check .
+  rawko check order.yaml --with parcel.yaml
+  cat order.yaml | rawko check -
+  rawko check . --json | jq '.findings[].code'";
+
+/// Find everything that is wrong with a chart, or with all charts of a project
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Charts or directories; `-` reads standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Print the findings as one JSON document
+    #[arg(long)]
+    json: bool,
+
+    /// Let warnings fail the check as well
+    #[arg(long)]
+    strict: bool,
+
+    /// A chart that others may invoke, though it lies elsewhere
+    #[arg(long, value_name = "CHART")]
+    with: Vec<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let mut report = Report::default();
+    for path in &args.paths {
+        if path.is_dir() {
+            check_project(path, args, &mut report)?;
+        } else {
+            check_file(path, args, &mut report)?;
+        }
+    }
+    if report.charts == 0 && report.findings() == 0 {
+        let places: Vec<_> = args.paths.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::Usage(format!("there are no charts in `{}`", places.join("`, `"))));
+    }
+    let failed = report.errors() > 0 || (args.strict && report.warnings() > 0);
+    if args.json {
+        report.print_json(failed, console)?
+    } else {
+        report.print_text(console)?
+    }
+    Ok(if failed { Verdict::Invalid } else { Verdict::Done })
+}
+
+fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Failure> {
+    let below = Project::at(dir)?;
+    let mut homes: Vec<(PathBuf, Registry)> = vec![(dir.to_owned(), known(Some(&below), args)?)];
+    report.add_problems(&below);
+    for path in &below.charts {
+        // A directory may hold whole projects, or be part of one: a chart belongs to the nearest.
+        let home = Project::home_of(path).unwrap_or_else(|| dir.to_owned());
+        if !homes.iter().any(|(known, _)| *known == home) {
+            let project = Project::at(&home)?;
+            report.add_problems(&project);
+            homes.push((home.clone(), known(Some(&project), args)?));
+        }
+        if let Some((_, known)) = homes.iter().find(|(known, _)| *known == home) {
+            report.check(path, known)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_file(path: &Path, args: &Args, report: &mut Report) -> Result<(), Failure> {
+    let project = Project::around(path)?;
+    report.check(path, &known(project.as_ref(), args)?)
+}
+
+/// What charts may refer to: what the project has, and every other chart named on the command line.
+fn known(project: Option<&Project>, args: &Args) -> Result<Registry, Failure> {
+    let mut known = project.map(Project::known).unwrap_or_default();
+    for path in
+        args.with.iter().chain(args.paths.iter().filter(|path| !path.is_dir() && !files::is_stdin(path)))
+    {
+        if let Some((id, version)) = project::identity(&files::read(path)?) {
+            known.add_chart(id, version);
+        }
+    }
+    Ok(known)
+}
+
+/// The findings of all files, and how many charts there were.
+#[derive(Default)]
+struct Report {
+    charts: usize,
+    files: Vec<(Source, Vec<Finding>)>,
+}
+
+impl Report {
+    fn check(&mut self, path: &Path, known: &Registry) -> Result<(), Failure> {
+        let (source, loaded) = rawko_chart::load_bytes(&files::shown(path), &files::read(path)?, known);
+        self.charts += 1;
+        self.add(source, loaded.findings);
+        Ok(())
+    }
+
+    /// What is wrong beside the charts. A registry is met from every project that encloses it, and said once.
+    fn add_problems(&mut self, project: &Project) {
+        for (source, findings) in &project.problems {
+            if !self.files.iter().any(|(known, _)| known.name == source.name) {
+                self.add(source.clone(), findings.clone());
+            }
+        }
+    }
+
+    fn add(&mut self, source: Source, findings: Vec<Finding>) {
+        self.files.push((source, findings));
+    }
+
+    fn count(&self, counts: impl Fn(Severity) -> bool) -> usize {
+        self.files
+            .iter()
+            .flat_map(|(_, findings)| findings)
+            .filter(|finding| counts(finding.severity))
+            .count()
+    }
+
+    fn errors(&self) -> usize {
+        self.count(|severity| severity >= Severity::Error)
+    }
+
+    fn warnings(&self) -> usize {
+        self.count(|severity| severity == Severity::Warning)
+    }
+
+    fn findings(&self) -> usize {
+        self.count(|_| true)
+    }
+
+    fn print_text(&self, console: &mut Console) -> Result<(), Failure> {
+        let style = render::Style { color: console.colour() };
+        for (source, findings) in self.files.iter().filter(|(_, findings)| !findings.is_empty()) {
+            console.data(&render::report(findings, source, style))?;
+        }
+        let summary = self.summary();
+        let style = match (self.errors(), self.warnings()) {
+            (0, 0) => Style::Good,
+            (0, _) => Style::Notice,
+            (_, _) => Style::Bad,
+        };
+        let painted = console.paint(style, &summary);
+        console.line(&painted)
+    }
+
+    /// `3 charts, 1 error, 2 warnings`.
+    fn summary(&self) -> String {
+        let mut parts = vec![count(self.charts, "chart")];
+        match (self.errors(), self.warnings()) {
+            (0, 0) => parts.push("nothing to complain about".to_owned()),
+            (errors, warnings) => {
+                parts.extend((errors > 0).then(|| count(errors, "error")));
+                parts.extend((warnings > 0).then(|| count(warnings, "warning")));
+            }
+        }
+        parts.join(", ")
+    }
+
+    fn print_json(&self, failed: bool, console: &mut Console) -> Result<(), Failure> {
+        let findings: Vec<Json> = self
+            .files
+            .iter()
+            .flat_map(|(source, findings)| match render::to_json(findings, source) {
+                Json::Array(items) => items,
+                other => vec![other],
+            })
+            .collect();
+        let document = serde_json::json!({
+            "ok": !failed,
+            "charts": self.charts,
+            "errors": self.errors(),
+            "warnings": self.warnings(),
+            "findings": findings,
+        });
+        console.line(&serde_json::to_string_pretty(&document).unwrap_or_default())
+    }
+}

@@ -1,0 +1,30 @@
+//! `rawko completions`: a script that teaches a shell our commands and options.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::console::Console;
+use crate::failure::{Failure, Verdict};
+
+const EXAMPLES: &str = "\
+Examples:
+  rawko completions bash > ~/.local/share/bash-completion/completions/rawko
+  rawko completions zsh > ~/.zfunc/_rawko
+  rawko completions fish > ~/.config/fish/completions/rawko.fish";
+
+/// Print a completion script for a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The shell to write it for
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    // Into a buffer first: the generator panics when the reader of the output goes away.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "rawko", &mut script);
+    console.data(&String::from_utf8_lossy(&script))?;
+    Ok(Verdict::Done)
+}

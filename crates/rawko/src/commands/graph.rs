@@ -1,0 +1,98 @@
+//! `rawko graph`: a chart as a drawing.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use rawko_chart::draw::{self, SvgOptions, Theme};
+use rawko_core::Chart;
+
+use crate::console::Console;
+use crate::failure::{Failure, Verdict};
+use crate::files;
+use crate::loading;
+
+const EXAMPLES: &str = "\
+Examples:
+  rawko graph order.yaml                       # Mermaid, for a Markdown page
+  rawko graph order.yaml -o order.svg          # a picture
+  rawko graph order.yaml -o order.svg --theme dark
+  rawko graph order.yaml --format dot | dot -Tpng > order.png";
+
+/// Draw a chart as Mermaid, PlantUML, Graphviz DOT or SVG
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The chart; `-` reads standard input
+    chart: PathBuf,
+
+    /// The form of the drawing; otherwise by the ending of the output file, else mermaid
+    #[arg(long, short, value_name = "FORMAT")]
+    format: Option<Format>,
+
+    /// The colours of an SVG; auto follows the reader's own setting
+    #[arg(long, value_name = "THEME", default_value = "auto")]
+    theme: ThemeName,
+
+    /// Write to a file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Mermaid,
+    Plantuml,
+    Dot,
+    Svg,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ThemeName {
+    Auto,
+    Light,
+    Dark,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let loaded = loading::runnable(&args.chart)?;
+    loading::warn(&loaded, console);
+    let mut drawing = drawing(&loaded.chart, format_for(args.format, args.output.as_deref()), args.theme);
+    if !drawing.ends_with('\n') {
+        drawing.push('\n');
+    }
+    match args.output.as_deref().filter(|output| !files::is_stdin(output)) {
+        Some(output) => files::write_text(output, &drawing)?,
+        None => console.data(&drawing)?,
+    }
+    Ok(Verdict::Done)
+}
+
+fn drawing(chart: &Chart, format: Format, theme: ThemeName) -> String {
+    match format {
+        Format::Mermaid => draw::mermaid(chart),
+        Format::Plantuml => draw::plantuml(chart),
+        Format::Dot => draw::dot(chart),
+        Format::Svg => draw::svg(chart, &SvgOptions { theme: theme.into(), ..SvgOptions::default() }),
+    }
+}
+
+impl From<ThemeName> for Theme {
+    fn from(name: ThemeName) -> Theme {
+        match name {
+            ThemeName::Auto => Theme::Auto,
+            ThemeName::Light => Theme::Light,
+            ThemeName::Dark => Theme::Dark,
+        }
+    }
+}
+
+/// The format asked for, else the one a file's ending suggests, else Mermaid.
+fn format_for(asked: Option<Format>, output: Option<&Path>) -> Format {
+    let by_ending = || match output.and_then(Path::extension).and_then(|ending| ending.to_str()) {
+        Some("svg") => Format::Svg,
+        Some("dot" | "gv") => Format::Dot,
+        Some("puml" | "plantuml" | "pu") => Format::Plantuml,
+        _ => Format::Mermaid,
+    };
+    asked.unwrap_or_else(by_ending)
+}

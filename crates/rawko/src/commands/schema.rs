@@ -1,0 +1,22 @@
+//! `rawko schema`: the JSON Schema of the chart format, for editors.
+
+use crate::console::Console;
+use crate::failure::{Failure, Verdict};
+
+const EXAMPLES: &str = "\
+Examples:
+  rawko schema > rawko.schema.json
+
+  # in an editor with the YAML language server, as the first line of a chart:
+  # yaml-language-server: $schema=rawko.schema.json";
+
+/// Print the JSON Schema of the chart format
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let text = serde_json::to_string_pretty(&rawko_chart::schema()).unwrap_or_default();
+    console.line(&text)?;
+    Ok(Verdict::Done)
+}

@@ -1,0 +1,189 @@
+//! `rawko simulate`: plays a chart through in virtual time, from a file, a pipe or a prompt.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rawko_chart::Document;
+use rawko_core::{AgentEntry, Chart, World};
+use serde_json::Value as Json;
+
+use crate::console::{Console, Style};
+use crate::engine::{self, Session, Start};
+use crate::failure::{Failure, Verdict};
+use crate::files;
+use crate::inputs;
+use crate::loading;
+use crate::project::Project;
+use crate::simulation::prompt;
+use crate::simulation::show::Show;
+use crate::simulation::stimuli::Stimuli;
+
+const EXAMPLES: &str = "\
+Stimuli are JSON objects, one a line: an event, or time that passes.
+
+  {\"type\": \"APPROVED\", \"data\": {\"by\": \"ada\"}}
+  {\"advance\": 1500}
+  {\"advance\": \"24h\"}
+
+Services answer as the stubs file says: after a while, with a result or an error. What has no stub
+waits until a stimulus `done.invoke.<id>` or `error.invoke.<id>` answers it.
+
+  {\"charge_card\": {\"after\": \"2s\", \"done\": {\"receipt\": \"r-1\"}},
+   \"agent:linter\": {\"after\": 50, \"error\": {\"message\": \"no such rule\"}}}
+
+On a terminal without --events a prompt takes the stimuli; `:help` there says how.
+
+Examples:
+  rawko simulate order.yaml
+  rawko simulate order.yaml --with parcel.yaml --services stubs.json --events events.jsonl
+  echo '{\"advance\": \"1m\"}' | rawko simulate traffic-light.yaml --json
+  rawko simulate order.yaml --input order_id=o-17 --input amount=250 -v";
+
+/// Play a chart through in virtual time, without any service or agent
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The chart; `-` reads standard input
+    pub(crate) chart: PathBuf,
+
+    /// A chart that may be invoked as a child
+    #[arg(long, value_name = "CHART")]
+    pub(crate) with: Vec<PathBuf>,
+
+    /// Stubs for what the chart invokes, as JSON or YAML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) services: Option<PathBuf>,
+
+    /// Stimuli, one JSON object a line; `-` reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+
+    /// Print one JSON object for the start and one for each stimulus
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Say which transitions were taken, and why the others were not
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+
+    /// Input of the instance: a JSON object, or key=value (may be given again)
+    #[arg(long, value_name = "JSON|KEY=VALUE")]
+    pub(crate) input: Vec<String>,
+
+    /// Agents that `agents.select` can find, as JSON or YAML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agents: Option<PathBuf>,
+
+    /// A value of the `env` binding (may be given again)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) env: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    only_one_reads_stdin(args)?;
+    let project = Project::around(&args.chart)?;
+    let charts = charts(args, project.as_ref(), console)?;
+    let start = start(args, project.as_ref())?;
+    let mut session = Session::new(&charts, start)
+        .ok_or_else(|| Failure::Usage("there is no chart to simulate".to_owned()))?;
+    let mut show = Show::new(args.json, args.verbose);
+    if args.events.is_none() && !args.json && io::stdin().is_terminal() {
+        return prompt::talk(&mut session, &mut show, console);
+    }
+    play(args, &mut session, &mut show, console)
+}
+
+fn only_one_reads_stdin(args: &Args) -> Result<(), Failure> {
+    let named = [&args.services, &args.events, &args.agents].into_iter().flatten();
+    let readers =
+        std::iter::once(&args.chart).chain(&args.with).chain(named).filter(|path| files::is_stdin(path));
+    if readers.count() > 1 {
+        return Err(Failure::Usage("only one thing can be read from standard input".to_owned()));
+    }
+    Ok(())
+}
+
+/// One report for the start and one for each stimulus. A malformed one ends it, after those before it were played.
+fn play(
+    args: &Args,
+    session: &mut Session,
+    show: &mut Show,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    let mut stimuli = Stimuli::open(args.events.as_deref().unwrap_or(Path::new("-")))?;
+    let mut verdict = Verdict::Done;
+    let mut report = session.start();
+    loop {
+        show.report(&report, console)?;
+        if let Some(error) = &report.error {
+            verdict = Verdict::Failed;
+            console.note(Style::Bad, "error", &format!("step {}: {error}", report.json["step"]));
+        }
+        match stimuli.next()? {
+            Some(stimulus) => report = session.apply(&stimulus),
+            None => return Ok(verdict),
+        }
+    }
+}
+
+/// The simulated chart, those given with it, and those its project has registered under other ids.
+fn charts(args: &Args, project: Option<&Project>, console: &mut Console) -> Result<Vec<Arc<Chart>>, Failure> {
+    let mut charts = Vec::new();
+    for path in std::iter::once(&args.chart).chain(&args.with) {
+        let loaded = loading::runnable(path)?;
+        loading::warn(&loaded, console);
+        charts.push(loaded.chart);
+    }
+    for path in project.map(Project::invocable_charts).unwrap_or_default() {
+        // A registered chart that cannot be used matters only to whoever invokes it, and `check` says what is wrong.
+        let Ok(loaded) = loading::runnable(&path) else { continue };
+        let known =
+            |chart: &Arc<Chart>| chart.id() == loaded.chart.id() && chart.version() == loaded.chart.version();
+        if !charts.iter().any(known) {
+            charts.push(loaded.chart);
+        }
+    }
+    Ok(charts)
+}
+
+fn start(args: &Args, project: Option<&Project>) -> Result<Start, Failure> {
+    let services = match &args.services {
+        Some(path) => match json_of(path)? {
+            Json::Object(services) => services,
+            Json::Null => serde_json::Map::new(),
+            _ => {
+                return Err(Failure::Usage(format!(
+                    "`{}` must be a map from service to answer",
+                    files::shown(path)
+                )));
+            }
+        },
+        None => serde_json::Map::new(),
+    };
+    let env = engine::object(&inputs::env_from(&args.env)?);
+    Ok(Start {
+        stubs: engine::stubs(&services).map_err(Failure::Usage)?,
+        world: World { env, agents: agents(args, project)? },
+        input: engine::object(&inputs::object_from("--input", &args.input)?),
+    })
+}
+
+/// Those of the file; without one, those of the project.
+fn agents(args: &Args, project: Option<&Project>) -> Result<Vec<AgentEntry>, Failure> {
+    match &args.agents {
+        Some(path) => {
+            let json = json_of(path)?;
+            let list = json.get("agents").unwrap_or(&json);
+            inputs::agents_from(list)
+                .map_err(|problem| Failure::Usage(format!("`{}`: {problem}", files::shown(path))))
+        }
+        None => Ok(project.map(|project| project.agents.clone()).unwrap_or_default()),
+    }
+}
+
+fn json_of(path: &Path) -> Result<Json, Failure> {
+    let source = files::read_source(path)?;
+    let document = Document::read(&source.text).map_err(|findings| loading::unusable(&source, &findings))?;
+    Ok(document.to_json())
+}

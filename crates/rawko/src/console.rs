@@ -1,0 +1,110 @@
+//! The terminal: data to stdout, words to stderr, colour only where somebody looks. The one place that prints.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+
+use crate::cli::ColorWhen;
+use crate::failure::Failure;
+
+/// Where a command writes.
+pub(crate) struct Console {
+    out: BufWriter<Stdout>,
+    out_colour: bool,
+    err_colour: bool,
+}
+
+/// What a stretch of text is, so that colour is decided in one place. Colour is never the only signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Bold,
+    Dim,
+    Good,
+    Bad,
+    Notice,
+    Accent,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Style::Plain => "0",
+            Style::Bold => "1",
+            Style::Dim => "2",
+            Style::Good => "32",
+            Style::Bad => "1;31",
+            Style::Notice => "33",
+            Style::Accent => "36",
+        }
+    }
+
+    fn paint(self, text: &str, colour: bool) -> String {
+        if colour && self != Style::Plain {
+            format!("\x1b[{}m{text}\x1b[0m", self.code())
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+impl Console {
+    pub(crate) fn new(when: ColorWhen) -> Self {
+        Self {
+            out: BufWriter::new(io::stdout()),
+            out_colour: wants_colour(when, io::stdout().is_terminal()),
+            err_colour: wants_colour(when, io::stderr().is_terminal()),
+        }
+    }
+
+    /// Whether data goes out in colour.
+    pub(crate) fn colour(&self) -> bool {
+        self.out_colour
+    }
+
+    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+        style.paint(text, self.out_colour)
+    }
+
+    /// Data, as it is.
+    pub(crate) fn data(&mut self, text: &str) -> Result<(), Failure> {
+        self.out.write_all(text.as_bytes()).map_err(Failure::Output)
+    }
+
+    /// Data, as a line.
+    pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
+        writeln!(self.out, "{text}").map_err(Failure::Output)
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(Failure::Output)
+    }
+
+    /// A word to the person beside the data. Nobody reading stderr is no reason to stop.
+    pub(crate) fn note(&mut self, style: Style, title: &str, text: &str) {
+        let _ = self.out.flush();
+        let _ = writeln!(io::stderr(), "{}: {text}", style.paint(title, self.err_colour));
+    }
+
+    pub(crate) fn error(&self, text: &str) {
+        let _ = writeln!(io::stderr(), "{}: {text}", Style::Bad.paint("error", self.err_colour));
+    }
+
+    /// Text that is ready as it is, such as rendered findings.
+    pub(crate) fn aside(&mut self, text: &str) {
+        let _ = self.out.flush();
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Whether findings on stderr go out in colour.
+    pub(crate) fn aside_colour(&self) -> bool {
+        self.err_colour
+    }
+}
+
+fn wants_colour(when: ColorWhen, terminal: bool) -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    match when {
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
+        ColorWhen::Auto => terminal && !refused,
+    }
+}

@@ -1,0 +1,73 @@
+//! Reading and writing the files a person names, with messages that say which file and why.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use rawko_chart::Source;
+
+use crate::failure::Failure;
+
+/// More than this is no chart, scenario or list of stubs; reading on would only fill the memory.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Whether a path means standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The name a person knows a path by.
+pub(crate) fn shown(path: &Path) -> String {
+    if is_stdin(path) {
+        return "<stdin>".to_owned();
+    }
+    let short = path.strip_prefix(".").ok().filter(|short| !short.as_os_str().is_empty());
+    short.unwrap_or(path).display().to_string()
+}
+
+/// The bytes of a file, or of standard input for `-`.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let bytes = read_bytes(path).map_err(|error| cannot_read(path, &error))?;
+    if bytes.len() as u64 > BYTES_MAX {
+        let problem = format!("`{}` is larger than {} MB", shown(path), BYTES_MAX / 1024 / 1024);
+        return Err(Failure::Invalid(problem));
+    }
+    Ok(bytes)
+}
+
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(read(path)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::Invalid(format!("`{}` is not UTF-8 text (byte {at} is the first that is not)", shown(path)))
+    })
+}
+
+pub(crate) fn read_source(path: &Path) -> Result<Source, Failure> {
+    Ok(Source::new(shown(path), read_text(path)?))
+}
+
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text)
+        .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))
+}
+
+fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if is_stdin(path) {
+        io::stdin().lock().take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    } else {
+        fs::File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// Why a file cannot be read, in words.
+pub(crate) fn cannot_read(path: &Path, error: &io::Error) -> Failure {
+    let name = shown(path);
+    Failure::Usage(match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no file `{name}`"),
+        _ if path.is_dir() => format!("`{name}` is a directory; a file is needed here"),
+        _ => format!("cannot read `{name}`: {error}"),
+    })
+}

@@ -1,0 +1,127 @@
+//! Small things a person types as values: `key=value` pairs, a JSON object, and what a list of agents looks like.
+
+use rawko_core::AgentEntry;
+use serde_json::{Map, Value as Json};
+
+use crate::failure::Failure;
+
+/// Each text is a JSON object or `key=value`; later ones win.
+pub(crate) fn object_from(option: &str, texts: &[String]) -> Result<Map<String, Json>, Failure> {
+    let mut all = Map::new();
+    for text in texts {
+        if text.trim_start().starts_with('{') {
+            all.extend(json_object(option, text)?);
+        } else {
+            let (key, value) = pair(option, text)?;
+            all.insert(key.to_owned(), value_from(value));
+        }
+    }
+    Ok(all)
+}
+
+/// Each text is `key=value`, and the value stays a string, as in an environment.
+pub(crate) fn env_from(texts: &[String]) -> Result<Map<String, Json>, Failure> {
+    texts.iter().map(|text| pair("--env", text).map(|(key, value)| (key.to_owned(), value.into()))).collect()
+}
+
+/// JSON where it reads as JSON (`3`, `true`, `[1]`, `"3"`), otherwise the text itself.
+fn value_from(text: &str) -> Json {
+    serde_json::from_str(text).unwrap_or_else(|_| Json::String(text.to_owned()))
+}
+
+fn json_object(option: &str, text: &str) -> Result<Map<String, Json>, Failure> {
+    serde_json::from_str(text)
+        .map_err(|error| Failure::Usage(format!("{option} is not a JSON object: {error}")))
+}
+
+fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key, value)),
+        _ => Err(Failure::Usage(format!("{option} needs KEY=VALUE, not `{text}`"))),
+    }
+}
+
+/// Agents for the `agents` binding: a list of ids or `{id, roles, task_types, …}`, or a map from id to the rest.
+pub(crate) fn agents_from(json: &Json) -> Result<Vec<AgentEntry>, String> {
+    match json {
+        Json::Null => Ok(Vec::new()),
+        Json::Array(items) => items.iter().map(agent_in_list).collect(),
+        Json::Object(entries) => entries.iter().map(|(id, details)| agent(id, details)).collect(),
+        other => Err(format!("agents must be a list or a map, not {other}")),
+    }
+}
+
+fn agent_in_list(json: &Json) -> Result<AgentEntry, String> {
+    let id = json.get("id").or_else(|| json.get("name")).unwrap_or(json);
+    match id {
+        Json::String(id) => agent(id, json),
+        _ => Err(format!("an agent needs an `id`: {json}")),
+    }
+}
+
+fn agent(id: &str, details: &Json) -> Result<AgentEntry, String> {
+    Ok(AgentEntry {
+        id: id.to_owned(),
+        roles: strings(id, details, &["roles", "role"])?,
+        task_types: strings(id, details, &["task_types", "task_type"])?,
+        details: if details.is_object() { details.clone().into() } else { rawko_core::Value::Null },
+    })
+}
+
+/// A list of strings, or one string, under the first of the keys that is there.
+fn strings(id: &str, details: &Json, keys: &[&str]) -> Result<Vec<String>, String> {
+    let Some((key, value)) = keys.iter().find_map(|key| details.get(key).map(|value| (key, value))) else {
+        return Ok(Vec::new());
+    };
+    match value {
+        Json::String(one) => Ok(vec![one.clone()]),
+        Json::Array(items) => items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned))
+            .collect::<Option<_>>()
+            .ok_or_else(|| format!("`{key}` of the agent `{id}` must be a list of strings")),
+        _ => Err(format!("`{key}` of the agent `{id}` must be a list of strings")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(texts: &[&str]) -> Result<Json, String> {
+        let texts: Vec<_> = texts.iter().map(|text| (*text).to_owned()).collect();
+        object_from("--input", &texts).map(Json::Object).map_err(|failure| format!("{failure:?}"))
+    }
+
+    #[test]
+    fn input_is_json_or_pairs() {
+        assert_eq!(object(&[]), Ok(json!({})));
+        assert_eq!(
+            object(&["a=1", "b=x=y", "c=", "d=true", "e=\"7\""]),
+            Ok(json!({"a":1,"b":"x=y","c":"","d":true,"e":"7"}))
+        );
+        assert_eq!(object(&[r#"{"a": [1], "b": 2}"#, "b=3"]), Ok(json!({"a":[1],"b":3})));
+        assert_eq!(object(&["nonsense"]), Err("Usage(\"--input needs KEY=VALUE, not `nonsense`\")".into()));
+        assert_eq!(
+            object(&["{nonsense"]),
+            Err("Usage(\"--input is not a JSON object: key must be a string at line 1 column 2\")".into())
+        );
+    }
+
+    #[test]
+    fn agents_are_listed_or_mapped() {
+        let ids = |json: Json| {
+            agents_from(&json).map(|all| all.into_iter().map(|a| (a.id, a.roles)).collect::<Vec<_>>())
+        };
+        let ada = || ("ada".to_owned(), vec!["reviewer".to_owned()]);
+        assert_eq!(ids(json!([{"id": "ada", "roles": ["reviewer"]}])), Ok(vec![ada()]));
+        assert_eq!(ids(json!({"ada": {"role": "reviewer"}})), Ok(vec![ada()]));
+        assert_eq!(ids(json!(["bo"])), Ok(vec![("bo".into(), vec![])]));
+        assert_eq!(ids(json!([{"roles": []}])), Err("an agent needs an `id`: {\"roles\":[]}".into()));
+        assert_eq!(
+            ids(json!([{"id": "x", "roles": 3}])),
+            Err("`roles` of the agent `x` must be a list of strings".into())
+        );
+    }
+}

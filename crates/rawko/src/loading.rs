@@ -1,0 +1,56 @@
+//! From a path to a chart that can run, or to words about why it cannot.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rawko_chart::render::{self, Style};
+use rawko_chart::{Finding, Registry, Severity, Source};
+use rawko_core::Chart;
+
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::files;
+
+/// What an invoke refers to is looked up when it is reached; only `check` knows what there is.
+const UNKNOWN_SERVICE: &str = "rawko::chart::unknown_service";
+
+/// A chart that can run, with what is nevertheless wrong with it.
+#[derive(Debug)]
+pub(crate) struct Runnable {
+    pub(crate) chart: Arc<Chart>,
+    source: Source,
+    findings: Vec<Finding>,
+}
+
+/// Loads a chart to run or draw it.
+pub(crate) fn runnable(path: &Path) -> Result<Runnable, Failure> {
+    let (source, loaded) =
+        rawko_chart::load_bytes(&files::shown(path), &files::read(path)?, &Registry::default());
+    let wrong = |finding: &Finding| finding.severity >= Severity::Error && finding.code != UNKNOWN_SERVICE;
+    match loaded.chart {
+        Some(chart) => {
+            let findings = loaded.findings.into_iter().filter(wrong).collect();
+            Ok(Runnable { chart: Arc::new(chart), source, findings })
+        }
+        None => {
+            let findings: Vec<_> = loaded.findings.into_iter().filter(wrong).collect();
+            Err(unusable(&source, &findings))
+        }
+    }
+}
+
+/// Says on stderr what `check` would fail for, though the chart can run.
+pub(crate) fn warn(loaded: &Runnable, console: &mut Console) {
+    if !loaded.findings.is_empty() {
+        let style = Style { color: console.aside_colour() };
+        console.aside(&render::report(&loaded.findings, &loaded.source, style));
+    }
+}
+
+/// The failure for a file whose findings leave nothing to work with.
+pub(crate) fn unusable(source: &Source, findings: &[Finding]) -> Failure {
+    Failure::Findings {
+        rendered: render::report(findings, source, Style { color: false }),
+        message: format!("`{}` cannot be used", source.name),
+    }
+}

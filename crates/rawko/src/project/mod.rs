@@ -1,0 +1,213 @@
+//! A project on disk: the charts below a directory, the registries that name them, and the agents and services its
+//! charts may call. Reading is lenient here: what is wrong with a chart is said by its own check.
+
+mod agents;
+mod registry;
+
+use std::path::{Path, PathBuf};
+
+use rawko_chart::{Document, Finding, Registry, Source};
+use rawko_core::AgentEntry;
+
+use registry::Registered;
+
+use crate::failure::Failure;
+use crate::files;
+use crate::walk;
+
+/// What there is in a project.
+#[derive(Debug, Default)]
+pub(crate) struct Project {
+    /// Chart files, sorted.
+    pub(crate) charts: Vec<PathBuf>,
+    pub(crate) registry: Vec<Registered>,
+    pub(crate) agents: Vec<AgentEntry>,
+    /// `None` when the project has no list of services, so that nothing can be said about a name.
+    pub(crate) services: Option<Vec<String>>,
+    /// What is wrong with registries, agents and settings, each with the file it is about.
+    pub(crate) problems: Vec<(Source, Vec<Finding>)>,
+}
+
+impl Project {
+    /// Everything below a directory.
+    pub(crate) fn at(dir: &Path) -> Result<Project, Failure> {
+        let mut project = Project::default();
+        for path in walk::files_below(dir, &walk::is_yaml_or_json)? {
+            project.take_file(&path)?;
+        }
+        project.take_surroundings(&dir.join(".rawko"));
+        Ok(project)
+    }
+
+    /// The project a file lies in: the nearest directory upward that has a `.rawko`.
+    pub(crate) fn around(file: &Path) -> Result<Option<Project>, Failure> {
+        Project::home_of(file).map(|root| Project::at(&root)).transpose()
+    }
+
+    /// The nearest directory upward of a file that has a `.rawko`.
+    pub(crate) fn home_of(file: &Path) -> Option<PathBuf> {
+        let full = file.canonicalize().ok().filter(|_| !files::is_stdin(file))?;
+        let root = full.ancestors().skip(1).find(|dir| dir.join(".rawko").is_dir())?;
+        // Findings name files as the person did, so the root is made relative where that is possible.
+        let here = std::env::current_dir().ok()?.canonicalize().ok()?;
+        let root = root.strip_prefix(here).unwrap_or(root);
+        Some(if root.as_os_str().is_empty() { PathBuf::from(".") } else { root.to_owned() })
+    }
+
+    /// What charts of this project may refer to.
+    pub(crate) fn known(&self) -> Registry {
+        let mut known = Registry::default();
+        for entry in &self.registry {
+            known.add_chart(&entry.id, &entry.version);
+        }
+        for (id, version) in self.charts.iter().filter_map(|path| identity(&files::read(path).ok()?)) {
+            known.add_chart(id, version);
+        }
+        for agent in &self.agents {
+            known.add_agent(&agent.id);
+        }
+        for service in self.services.iter().flatten() {
+            known.add_service(service);
+        }
+        // Only a project that lists its services can say that a name is not among them.
+        if self.services.is_some() { known.complete() } else { known }
+    }
+
+    /// Charts that others may invoke: those of registries, then those in `.rawko/charts`.
+    pub(crate) fn invocable_charts(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = self.registry.iter().map(|entry| entry.path.clone()).collect();
+        let shipped = |path: &&PathBuf| path.parent().is_some_and(|parent| parent.ends_with(".rawko/charts"));
+        for path in self.charts.iter().filter(shipped) {
+            if !paths.contains(path) {
+                paths.push(path.clone());
+            }
+        }
+        paths
+    }
+
+    fn take_file(&mut self, path: &Path) -> Result<(), Failure> {
+        let is_scenario = path.file_name().is_some_and(|name| walk::is_scenario(&name.to_string_lossy()));
+        if is_scenario {
+            return Ok(());
+        }
+        let Ok(text) = files::read_text(path) else {
+            // Unreadable or not text: only worth a word when somebody named it.
+            return Ok(());
+        };
+        if looks_like(&text, "machine_registry") {
+            self.take_registry(path, &text);
+        }
+        if is_chart(&text) {
+            self.charts.push(path.to_owned());
+        }
+        Ok(())
+    }
+
+    fn take_registry(&mut self, path: &Path, text: &str) {
+        let source = Source::new(files::shown(path), text);
+        let (entries, mut findings) = registry::read(path, &source);
+        if looks_like(text, "statechart") {
+            // The chart in the same file reports the structure of the whole document when it is checked.
+            findings.retain(|finding| finding.code == registry::MISSING_FILE);
+        }
+        self.registry.extend(entries);
+        self.complain(source, findings);
+    }
+
+    fn take_surroundings(&mut self, folder: &Path) {
+        let mut entries = Vec::new();
+        for directory in [folder.join("agents"), folder.with_file_name(".claude").join("agents")] {
+            entries.extend(agents::read_all(&directory));
+        }
+        for entry in entries {
+            match entry {
+                Ok(agent) => self.agents.push(agent),
+                Err((source, findings)) => self.complain(source, findings),
+            }
+        }
+        self.take_settings(&folder.join("config.yaml"));
+    }
+
+    fn take_settings(&mut self, path: &Path) {
+        let Ok(text) = files::read_text(path) else { return };
+        match Document::read(&text) {
+            Ok(document) => {
+                let services = document.get("services").and_then(Document::entries);
+                self.services = services.map(|all| all.iter().map(|entry| entry.key.clone()).collect());
+            }
+            Err(findings) => self.complain(Source::new(files::shown(path), text), findings),
+        }
+    }
+
+    fn complain(&mut self, source: Source, findings: Vec<Finding>) {
+        if !findings.is_empty() {
+            self.problems.push((source, findings));
+        }
+    }
+}
+
+/// The id and version of the chart in a text, as far as they can be read.
+pub(crate) fn identity(bytes: &[u8]) -> Option<(String, String)> {
+    let document = Document::read(std::str::from_utf8(bytes).ok()?).ok()?;
+    let chart = document.get("statechart").unwrap_or(&document);
+    let plain = |json: serde_json::Value| json.as_str().map_or_else(|| json.to_string(), str::to_owned);
+    let version = chart.get("version").map(|version| plain(version.to_json())).unwrap_or_default();
+    Some((chart.get("id")?.text()?.to_owned(), version))
+}
+
+/// Whether a text is meant to be a chart: wrapped in `statechart:`, or bare. A bare one in JSON is more likely XState's.
+fn is_chart(text: &str) -> bool {
+    looks_like(text, "statechart")
+        || (!is_json(text)
+            && looks_like(text, "states")
+            && looks_like(text, "initial")
+            && looks_like(text, "id"))
+}
+
+fn is_json(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
+}
+
+/// Whether a text has a top-level key, judged by its lines: a chart with a syntax error is still meant to be a chart.
+fn looks_like(text: &str, key: &str) -> bool {
+    let yaml = |line: &str| {
+        let line = line.trim_start_matches('\u{feff}');
+        let line = line.strip_prefix(['"', '\'']).unwrap_or(line);
+        line.strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
+    };
+    let trimmed = text.trim_start_matches('\u{feff}').trim_start();
+    if !is_json(text) {
+        return text.lines().any(yaml);
+    }
+    // JSON has the key somewhere near its opening brace; strings that merely mention it are not followed by a colon.
+    let quoted = format!("\"{key}\"");
+    trimmed.match_indices(&quoted).any(|(at, _)| {
+        let outside = trimmed[..at].matches('{').count() == 1 + trimmed[..at].matches('}').count();
+        outside && trimmed[at + quoted.len()..].trim_start().starts_with(':')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks_like;
+
+    #[test]
+    fn a_chart_is_known_by_its_key() {
+        let table = [
+            ("statechart:\n  id: a", true),
+            ("# a comment\n\"statechart\" :\n", true),
+            ("statechart:\n  id: [broken", true),
+            ("{\"statechart\": {}}", true),
+            ("{\"machine_registry\": [], \"statechart\" : {}}", true),
+            ("{\"a\": {\"statechart\": 1}}", false),
+            ("{\"a\": \"statechart\"}", false),
+            ("steps:\n  statechart: a", false),
+            ("statecharts: []", false),
+            ("", false),
+        ];
+        for (text, expected) in table {
+            assert_eq!(looks_like(text, "statechart"), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A scenario file as data: what to play, and what should be seen. Places are line numbers, which is what reports show.
+
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+
+/// One `*.scenario.yaml`.
+#[derive(Clone, Debug)]
+pub(crate) struct ScenarioFile {
+    pub(crate) path: PathBuf,
+    /// The chart under test, relative to the file; without it the file of the same stem beside it.
+    pub(crate) chart: Option<String>,
+    /// Charts that may be invoked as children, relative to the file.
+    pub(crate) with: Vec<String>,
+    pub(crate) setup: Setup,
+    pub(crate) scenarios: Vec<Scenario>,
+}
+
+/// What a simulation starts with. A scenario's own setup overrides the file's, key by key.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Setup {
+    pub(crate) services: serde_json::Map<String, Json>,
+    pub(crate) agents: Option<Json>,
+    pub(crate) env: serde_json::Map<String, Json>,
+    pub(crate) input: serde_json::Map<String, Json>,
+}
+
+impl Setup {
+    pub(crate) fn overridden_by(&self, other: &Setup) -> Setup {
+        let mut all = self.clone();
+        all.services.extend(other.services.clone());
+        all.env.extend(other.env.clone());
+        all.input.extend(other.input.clone());
+        if other.agents.is_some() {
+            all.agents = other.agents.clone();
+        }
+        all
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    pub(crate) name: String,
+    pub(crate) line: usize,
+    pub(crate) setup: Setup,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A stimulus and what should be seen after it. Without a stimulus it looks at where things stand.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) line: usize,
+    /// In the form `simulate` reads: `{"type": …, "data": …}` or `{"advance": …}`.
+    pub(crate) stimulus: Option<Json>,
+    pub(crate) expectations: Vec<Expectation>,
+}
+
+impl Step {
+    /// `send APPROVE`, `advance 15m`, or `no stimulus` for a look.
+    pub(crate) fn label(&self) -> String {
+        let Some(stimulus) = &self.stimulus else { return "no stimulus".to_owned() };
+        match (stimulus.get("type"), stimulus.get("advance")) {
+            (Some(Json::String(name)), _) => format!("send {name}"),
+            (_, Some(Json::String(duration))) => format!("advance {duration}"),
+            (_, Some(ms)) => format!("advance {ms}"),
+            _ => stimulus.to_string(),
+        }
+    }
+}
+
+/// One key below `expect:`.
+#[derive(Clone, Debug)]
+pub(crate) struct Expectation {
+    pub(crate) line: usize,
+    pub(crate) field: Field,
+    pub(crate) wanted: Wanted,
+}
+
+/// The keys of a report line that can be expected, by the names they have there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Configuration,
+    Context,
+    Status,
+    Log,
+    Emitted,
+    Sent,
+    Invoked,
+    Output,
+}
+
+impl Field {
+    pub(crate) const ALL: [Field; 8] = [
+        Field::Configuration,
+        Field::Context,
+        Field::Status,
+        Field::Log,
+        Field::Emitted,
+        Field::Sent,
+        Field::Invoked,
+        Field::Output,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Field::Configuration => "configuration",
+            Field::Context => "context",
+            Field::Status => "status",
+            Field::Log => "log",
+            Field::Emitted => "emitted",
+            Field::Sent => "sent",
+            Field::Invoked => "invoked",
+            Field::Output => "output",
+        }
+    }
+
+    /// Whether entries are plain texts, so that a map can only mean `{contains, excludes}`.
+    pub(crate) fn has_plain_entries(self) -> bool {
+        matches!(self, Field::Configuration | Field::Log)
+    }
+
+    /// Whether it is a list, and so may be expected as `{contains: […]}` too.
+    pub(crate) fn is_list(self) -> bool {
+        match self {
+            Field::Configuration | Field::Log | Field::Emitted | Field::Sent | Field::Invoked => true,
+            Field::Context | Field::Status | Field::Output => false,
+        }
+    }
+}
+
+/// What is wanted of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Wanted {
+    /// A value; maps match when every wanted key does.
+    Like(Json),
+    /// A list with exactly these items in this order.
+    Exactly(Vec<Json>),
+    /// A list with these items among others, and none of those.
+    Among { contains: Vec<Json>, excludes: Vec<Json> },
+}

@@ -1,0 +1,61 @@
+//! The events that would do something now, as the prompt lists them.
+
+use rawko_core::sim::Choice;
+use rawko_core::{Chart, Outcome, Refusal, Trace, TraceEntry, TransitionId};
+
+use crate::engine::Session;
+
+use super::explain;
+
+/// An event a person may send, and what each of its transitions would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) event: String,
+    /// `→ charging`, or `[guard] → x (no: its guard is false)`.
+    pub(crate) transitions: Vec<String>,
+}
+
+/// What can be sent. Completions and errors that the engine itself raises are no offers.
+pub(crate) fn of(session: &Session) -> Vec<Offer> {
+    let choices = session.choices();
+    let offers = choices.iter().filter(|choice| is_for_people(&choice.event));
+    offers
+        .map(|choice| offer(session.chart(), choice))
+        .filter(|offer| !offer.transitions.is_empty())
+        .collect()
+}
+
+fn is_for_people(event: &str) -> bool {
+    !event.starts_with("done.state.") && !event.starts_with("error.execution")
+}
+
+fn offer(chart: &Chart, choice: &Choice) -> Offer {
+    Offer { event: choice.event.to_string(), transitions: outcomes(chart, &choice.trace, &choice.event) }
+}
+
+/// What became of each candidate for the event itself; what follows from it is for when it is sent.
+fn outcomes(chart: &Chart, trace: &Trace, event: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut its_own = false;
+    for entry in &trace.entries {
+        match entry {
+            TraceEntry::Considered { event: Some(name) } => its_own = &**name == event && words.is_empty(),
+            TraceEntry::Considered { event: None } => its_own = false,
+            TraceEntry::Candidate { transition, outcome } if its_own => {
+                words.push(outcome_words(chart, *transition, outcome));
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+/// The event is tried without data, so a guard that fails may only be missing it.
+fn outcome_words(chart: &Chart, transition: TransitionId, outcome: &Outcome) -> String {
+    let does = explain::effect_words(chart, transition);
+    match outcome {
+        Outcome::Taken => does,
+        Outcome::Refused(Refusal::GuardFailed(_)) => format!("{does} (the guard needs data)"),
+        Outcome::Refused(refusal) => format!("{does} (no: {})", explain::refusal_words(chart, refusal)),
+    }
+}

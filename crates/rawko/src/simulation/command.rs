@@ -1,0 +1,129 @@
+//! What a person types at the prompt, as data.
+
+use serde_json::{Value as Json, json};
+
+/// One line at the prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Command {
+    Nothing,
+    /// A stimulus in the form of the stimuli file.
+    Stimulus(Json),
+    /// The event with this number in the list, with data.
+    Choice {
+        number: usize,
+        data: Json,
+    },
+    /// Advance to whatever is due next.
+    Wait,
+    Events,
+    Context,
+    States,
+    Why,
+    Help,
+    Quit,
+}
+
+pub(crate) const HELP: &str = "\
+  EVENT               send an event                       APPROVED
+  EVENT JSON          send an event with data             APPROVED {\"by\": \"ada\"}
+  NUMBER [JSON]       send an event of the list           1
+  +DURATION           let time pass                       +1500ms  +15m  +24h
+  +                   let time pass until something is due
+  {...}               a stimulus as in a file             {\"advance\": 1500}
+
+  :events             events that would do something now
+  :states             active states
+  :context            the context
+  :why                say which transitions were taken and why others were not (again: stop)
+  :help               this text
+  :quit               leave (also Ctrl-D)";
+
+/// Words after a colon, and the first letters that will do.
+const NAMED: [(&str, Command); 6] = [
+    ("events", Command::Events),
+    ("context", Command::Context),
+    ("states", Command::States),
+    ("why", Command::Why),
+    ("help", Command::Help),
+    ("quit", Command::Quit),
+];
+
+/// Understands a line, or says why not.
+pub(crate) fn parse(line: &str) -> Result<Command, String> {
+    let line = line.trim();
+    match line.chars().next() {
+        None => Ok(Command::Nothing),
+        Some(':') => named(line[1..].trim()),
+        Some('?') => Ok(Command::Help),
+        Some('+') => Ok(wait(line[1..].trim())),
+        Some('{') => {
+            serde_json::from_str(line).map(Command::Stimulus).map_err(|error| format!("not JSON: {error}"))
+        }
+        Some(_) => event(line),
+    }
+}
+
+fn named(word: &str) -> Result<Command, String> {
+    let found = NAMED.iter().find(|(name, _)| !word.is_empty() && name.starts_with(word));
+    found
+        .map(|(_, command)| command.clone())
+        .ok_or_else(|| format!("there is no command `:{word}`; `:help` lists them"))
+}
+
+fn wait(duration: &str) -> Command {
+    if duration.is_empty() {
+        return Command::Wait;
+    }
+    let ms = duration.parse::<u64>().map(Json::from);
+    Command::Stimulus(json!({ "advance": ms.unwrap_or_else(|_| duration.into()) }))
+}
+
+fn event(line: &str) -> Result<Command, String> {
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let data = match rest.trim() {
+        "" => Json::Null,
+        text => serde_json::from_str(text)
+            .map_err(|error| format!("the data of `{name}` is not JSON: {error}"))?,
+    };
+    Ok(match name.parse() {
+        Ok(number) => Command::Choice { number, data },
+        Err(_) => Command::Stimulus(stimulus(name, data)),
+    })
+}
+
+/// An event as a stimulus.
+pub(crate) fn stimulus(name: &str, data: Json) -> Json {
+    if data.is_null() { json!({ "type": name }) } else { json!({ "type": name, "data": data }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_what_they_mean() {
+        let table = [
+            ("", Ok(Command::Nothing)),
+            ("  GO ", Ok(Command::Stimulus(json!({"type": "GO"})))),
+            ("GO {\"a\": 1}", Ok(Command::Stimulus(json!({"type": "GO", "data": {"a": 1}})))),
+            ("2", Ok(Command::Choice { number: 2, data: Json::Null })),
+            ("2 [1]", Ok(Command::Choice { number: 2, data: json!([1]) })),
+            ("+15m", Ok(Command::Stimulus(json!({"advance": "15m"})))),
+            ("+ 1500", Ok(Command::Stimulus(json!({"advance": 1500})))),
+            ("+", Ok(Command::Wait)),
+            ("{\"advance\": 3}", Ok(Command::Stimulus(json!({"advance": 3})))),
+            (":q", Ok(Command::Quit)),
+            (":context", Ok(Command::Context)),
+            ("?", Ok(Command::Help)),
+            (":nope", Err("there is no command `:nope`; `:help` lists them".to_owned())),
+            (":", Err("there is no command `:`; `:help` lists them".to_owned())),
+            (
+                "GO {",
+                Err("the data of `GO` is not JSON: EOF while parsing an object at line 1 column 1".to_owned()),
+            ),
+        ];
+        for (line, expected) in table {
+            assert_eq!(parse(line), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A trace in words: what a step looked at, what it took, and why it left the rest. For `simulate -v` and the prompt.
+
+use rawko_core::{Chart, NodeId, Outcome, Refusal, Trace, TraceEntry, TransitionId};
+
+/// The story of one macrostep, a line each, indented under the event it belongs to.
+pub(crate) fn story(chart: &Chart, trace: &Trace) -> Vec<String> {
+    trace.entries.iter().map(|entry| told(chart, entry)).collect()
+}
+
+fn told(chart: &Chart, entry: &TraceEntry) -> String {
+    match entry {
+        TraceEntry::Considered { event: Some(event) } => format!("event {event}"),
+        TraceEntry::Considered { event: None } => "eventless transitions".to_owned(),
+        TraceEntry::Candidate { transition, outcome } => candidate(chart, *transition, outcome),
+        TraceEntry::Unhandled { event, deferred: false } => format!("  nothing takes {event}; it is ignored"),
+        TraceEntry::Unhandled { event, deferred: true } => {
+            format!("  nothing takes {event} yet; it is kept for later")
+        }
+        TraceEntry::Exited { node } => format!("  left      {}", node_words(chart, *node)),
+        TraceEntry::Entered { node } => format!("  entered   {}", node_words(chart, *node)),
+        TraceEntry::Acted { label } => format!("  ran       {label}"),
+        TraceEntry::Assigned { slot, value } => {
+            let name = chart.context_names().get(slot.index()).map_or("?", |name| name);
+            format!("  assigned  {name} = {}", value.to_json())
+        }
+        TraceEntry::Raised { event } => format!("  raised    {event}"),
+        TraceEntry::Failed { message } => format!("  failed    {message}"),
+        TraceEntry::Stale => "  came too late: what it belongs to is over".to_owned(),
+        TraceEntry::Retrying { id, attempt, delay_ms } => {
+            format!("  will try  {id} again in {delay_ms} ms (attempt {attempt} failed)")
+        }
+    }
+}
+
+fn candidate(chart: &Chart, transition: TransitionId, outcome: &Outcome) -> String {
+    let words = transition_words(chart, transition);
+    match outcome {
+        Outcome::Taken => format!("  taken     {words}"),
+        Outcome::Refused(refusal) => format!("  not taken {words}: {}", refusal_words(chart, refusal)),
+    }
+}
+
+pub(crate) fn refusal_words(chart: &Chart, refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::GuardFalse => "its guard is false".to_owned(),
+        Refusal::GuardFailed(message) => format!("its guard fails: {message}"),
+        Refusal::Preempted { by } => format!("{} goes first", transition_words(chart, *by)),
+    }
+}
+
+/// A state by its path; the root by the chart's id.
+pub(crate) fn node_words(chart: &Chart, node: NodeId) -> String {
+    let path = &chart.node(node).path;
+    if path.is_empty() { chart.id().to_owned() } else { path.to_string() }
+}
+
+/// `review.person: APPROVE [guard] → agreed`.
+pub(crate) fn transition_words(chart: &Chart, transition: TransitionId) -> String {
+    let info = chart.transition(transition);
+    let effect = effect_words(chart, transition);
+    let gap = if effect.is_empty() { "" } else { " " };
+    format!("{}: {}{gap}{effect}", node_words(chart, info.source), info.label)
+}
+
+/// `[guard] → agreed`, or `/ log` where nothing is left.
+pub(crate) fn effect_words(chart: &Chart, transition: TransitionId) -> String {
+    let info = chart.transition(transition);
+    let mut words = Vec::new();
+    if let Some(guard) = &info.guard {
+        words.push(format!("[{guard}]"));
+    }
+    match &info.targets {
+        Some(targets) if !targets.is_empty() => {
+            let targets: Vec<_> = targets.iter().map(|target| node_words(chart, *target)).collect();
+            words.push(format!("→ {}", targets.join(", ")));
+        }
+        _ if info.actions.is_empty() => words.push("(nothing: the event is consumed)".to_owned()),
+        _ => words.push(format!("/ {}", info.actions.join(", "))),
+    }
+    words.join(" ")
+}

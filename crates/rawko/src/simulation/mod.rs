@@ -1,0 +1,9 @@
+//! Everything around `rawko simulate`: where stimuli come from, and how what happened is shown.
+
+pub(crate) mod choices;
+pub(crate) mod command;
+pub(crate) mod explain;
+pub(crate) mod prompt;
+pub(crate) mod show;
+pub(crate) mod stimuli;
+pub(crate) mod transcript;

@@ -1,0 +1,140 @@
+//! The interactive prompt: where the chart stands, which events would do something, and what a chosen one did.
+
+use rawko_core::sim::Stimulus;
+use rustyline::completion::Completer;
+use rustyline::config::Config;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::MemHistory;
+use rustyline::validate::Validator;
+use rustyline::{Context, Editor, Helper};
+use serde_json::Value as Json;
+
+use crate::console::{Console, Style};
+use crate::engine::{self, Session};
+use crate::failure::{Failure, Verdict};
+
+use super::choices::{self, Offer};
+use super::command::{self, Command};
+use super::show::Show;
+
+/// Talks with a person until they leave.
+pub(crate) fn talk(
+    session: &mut Session,
+    show: &mut Show,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    let mut editor = editor()?;
+    show.beside_prompt();
+    let report = session.start();
+    show.report(&report, console)?;
+    console.note(Style::Dim, "tip", "`:help` says what can be typed here, Ctrl-D leaves");
+    loop {
+        let offers = choices::of(session);
+        list(&offers, console)?;
+        console.flush()?;
+        editor.set_helper(Some(Names(offers.iter().map(|offer| offer.event.clone()).collect())));
+        let line = match editor.readline("> ") {
+            Ok(line) => line,
+            Err(ReadlineError::Eof) => return Ok(Verdict::Done),
+            Err(ReadlineError::Interrupted) => return Err(Failure::Interrupted),
+            Err(error) => return Err(Failure::Usage(format!("cannot read from the terminal: {error}"))),
+        };
+        // Forgetting a line is no reason to stop.
+        let _ = editor.add_history_entry(&line);
+        match obey(&line, &offers, session, show, console)? {
+            Next::GoOn => {}
+            Next::Leave => return Ok(Verdict::Done),
+        }
+    }
+}
+
+enum Next {
+    GoOn,
+    Leave,
+}
+
+fn editor() -> Result<Editor<Names, MemHistory>, Failure> {
+    let config = Config::builder().build();
+    Editor::with_history(config, MemHistory::new())
+        .map_err(|error| Failure::Usage(format!("cannot use the terminal: {error}")))
+}
+
+fn obey(
+    line: &str,
+    offers: &[Offer],
+    session: &mut Session,
+    show: &mut Show,
+    console: &mut Console,
+) -> Result<Next, Failure> {
+    match command::parse(line) {
+        Ok(Command::Nothing | Command::Events) => {}
+        Ok(Command::Quit) => return Ok(Next::Leave),
+        Ok(Command::Help) => console.line(command::HELP)?,
+        Ok(Command::States) => console.line(&session.active_paths().join("\n"))?,
+        Ok(Command::Context) => console.line(&show.context_text())?,
+        Ok(Command::Why) => {
+            let words = if show.toggle_why() {
+                "every step is explained from now on"
+            } else {
+                "no more explanations"
+            };
+            console.line(words)?;
+        }
+        Ok(Command::Wait) => match session.next_due_in_ms() {
+            Some(ms) => play(&serde_json::json!({ "advance": ms }), session, show, console)?,
+            None => console.line("nothing is due: no timer runs and no stubbed service is at work")?,
+        },
+        Ok(Command::Stimulus(json)) => play(&json, session, show, console)?,
+        Ok(Command::Choice { number, data }) => {
+            match number.checked_sub(1).and_then(|index| offers.get(index)) {
+                Some(offer) => play(&command::stimulus(&offer.event, data), session, show, console)?,
+                None => console.line(&format!("there is no event number {number}"))?,
+            }
+        }
+        Err(problem) => console.line(&problem)?,
+    }
+    Ok(Next::GoOn)
+}
+
+fn play(json: &Json, session: &mut Session, show: &mut Show, console: &mut Console) -> Result<(), Failure> {
+    let stimulus: Stimulus = match engine::stimulus(json) {
+        Ok(stimulus) => stimulus,
+        Err(problem) => return console.line(&problem),
+    };
+    let report = session.apply(&stimulus);
+    show.report(&report, console)
+}
+
+fn list(offers: &[Offer], console: &mut Console) -> Result<(), Failure> {
+    let width = offers.iter().map(|offer| offer.event.chars().count()).max().unwrap_or(0);
+    for (index, offer) in offers.iter().enumerate() {
+        let number = console.paint(Style::Dim, &format!("{:>3}", index + 1));
+        let event = console.paint(Style::Bold, &format!("{:<width$}", offer.event));
+        for (row, words) in offer.transitions.iter().enumerate() {
+            let lead = if row == 0 { format!("{number}  {event}") } else { " ".repeat(5 + width) };
+            console.line(&format!("{lead}  {words}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Completes event names at the start of a line.
+struct Names(Vec<String>);
+
+impl Completer for Names {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        let typed = &line[..pos];
+        Ok((0, self.0.iter().filter(|name| name.starts_with(typed)).cloned().collect()))
+    }
+}
+
+impl Hinter for Names {
+    type Hint = String;
+}
+impl Highlighter for Names {}
+impl Validator for Names {}
+impl Helper for Names {}

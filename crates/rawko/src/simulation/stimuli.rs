@@ -1,0 +1,76 @@
+//! Stimuli from a file or a pipe, one JSON object a line, as they come: a program may send one, read what it did, and
+//! decide the next.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use rawko_core::sim::Stimulus;
+
+use crate::engine;
+use crate::failure::Failure;
+use crate::files;
+
+/// A stimulus is small; a line longer than this is something else.
+const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Reads stimuli, and knows which line it is at.
+pub(crate) struct Stimuli {
+    reader: Box<dyn BufRead>,
+    name: String,
+    line: usize,
+}
+
+impl Stimuli {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let name = files::shown(path);
+        let reader: Box<dyn BufRead> = if files::is_stdin(path) {
+            Box::new(BufReader::new(io::stdin()))
+        } else {
+            let file = File::open(path).map_err(|error| files::cannot_read(path, &error))?;
+            if path.is_dir() {
+                return Err(Failure::Usage(format!("`{name}` is a directory; a file of stimuli is needed")));
+            }
+            Box::new(BufReader::new(file))
+        };
+        Ok(Self { reader, name, line: 0 })
+    }
+
+    /// The next stimulus, `None` at the end. Blank lines are passed over.
+    pub(crate) fn next(&mut self) -> Result<Option<Stimulus>, Failure> {
+        loop {
+            let Some(text) = self.next_line()? else { return Ok(None) };
+            if !text.trim().is_empty() {
+                return self.parse(&text).map(Some);
+            }
+        }
+    }
+
+    fn next_line(&mut self) -> Result<Option<String>, Failure> {
+        let mut bytes = Vec::new();
+        let mut limited = (&mut self.reader).take(LINE_BYTES_MAX);
+        let count =
+            limited.read_until(b'\n', &mut bytes).map_err(|error| self.complaint(&error.to_string()))?;
+        self.line += 1;
+        if count as u64 == LINE_BYTES_MAX {
+            return Err(self.complaint("the line is too long"));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| self.complaint("the line is not UTF-8 text"))?;
+        Ok((count > 0).then_some(text))
+    }
+
+    fn parse(&self, text: &str) -> Result<Stimulus, Failure> {
+        let json = serde_json::from_str(text.trim_start_matches('\u{feff}').trim())
+            .map_err(|error| self.complaint(&format!("not JSON: {}", without_line(&error))))?;
+        engine::stimulus(&json).map_err(|problem| self.complaint(&problem))
+    }
+
+    fn complaint(&self, problem: &str) -> Failure {
+        Failure::Usage(format!("{}, line {}: {problem}", self.name, self.line))
+    }
+}
+
+/// The parser always says "line 1", which is not the line the reader looks for.
+fn without_line(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
+}

@@ -1,0 +1,98 @@
+//! The report lines of a simulation as something to read: one line for the states, then only what changed.
+
+use rawko_core::duration;
+use serde_json::{Map, Value as Json};
+
+use crate::console::{Console, Style};
+use crate::failure::Failure;
+
+/// Prints report lines, each against the one before it.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    /// Beside a prompt, which marks what was typed already, stimuli need no mark of their own.
+    pub(crate) at_prompt: bool,
+    context: Map<String, Json>,
+    status: String,
+}
+
+impl Transcript {
+    /// One stimulus and what came of it. `line` is the report as `--json` prints it.
+    pub(crate) fn print(&mut self, line: &Json, console: &mut Console) -> Result<(), Failure> {
+        let words = stimulus_words(&line["stimulus"]);
+        let words = if self.at_prompt { words.trim_start_matches("> ") } else { &words };
+        let head = console.paint(Style::Bold, &format!("{words:<28}"));
+        let states =
+            console.paint(Style::Accent, &format!("[{}]", strings(&line["configuration"]).join(", ")));
+        console.line(&format!("{head} {states}"))?;
+        for (title, text) in self.changes(line) {
+            let title = console.paint(Style::Dim, &format!("{title:<8}"));
+            console.line(&format!("    {title} {text}"))?;
+        }
+        Ok(())
+    }
+
+    /// The context after the last line printed.
+    pub(crate) fn context_text(&self) -> String {
+        self.context.iter().map(|(key, value)| format!("    {key}: {value}")).collect::<Vec<_>>().join("\n")
+    }
+
+    /// What is worth saying about a line beyond its states.
+    fn changes(&mut self, line: &Json) -> Vec<(&'static str, String)> {
+        let mut changes = Vec::new();
+        let context = line["context"].as_object().cloned().unwrap_or_default();
+        let first = line["stimulus"].is_null();
+        for (key, value) in context.iter().filter(|(key, value)| self.context.get(*key) != Some(value)) {
+            let was =
+                self.context.get(key).filter(|_| !first).map(|was| format!("{was} → ")).unwrap_or_default();
+            changes.push(("context", format!("{key}: {was}{value}")));
+        }
+        for message in items(&line["log"]) {
+            changes.push(("log", message.as_str().map_or_else(|| message.to_string(), str::to_owned)));
+        }
+        for (field, title) in [("emitted", "emitted"), ("sent", "sent"), ("invoked", "invoked")] {
+            changes.extend(items(&line[field]).iter().map(|entry| (title, entry_words(entry))));
+        }
+        let status = line["status"].as_str().unwrap_or_default();
+        if status != self.status && !(first && status == "active") {
+            changes.push(("status", status.to_owned()));
+        }
+        if status == "done" && self.status != "done" && !line["output"].is_null() {
+            changes.push(("output", line["output"].to_string()));
+        }
+        self.context = context;
+        self.status = status.to_owned();
+        changes
+    }
+}
+
+/// `start`, `> APPROVED {"by":"ada"}`, `> +15m`.
+pub(crate) fn stimulus_words(stimulus: &Json) -> String {
+    if stimulus.is_null() {
+        return "start".to_owned();
+    }
+    match (&stimulus["type"], &stimulus["data"], &stimulus["advance"]) {
+        (Json::String(name), Json::Null, _) => format!("> {name}"),
+        (Json::String(name), data, _) => format!("> {name} {data}"),
+        (_, _, Json::String(duration)) => format!("> +{duration}"),
+        (_, _, Json::Number(ms)) => format!("> +{}", duration::format_ms(ms.as_u64().unwrap_or(u64::MAX))),
+        _ => format!("> {stimulus}"),
+    }
+}
+
+fn items(json: &Json) -> &[Json] {
+    json.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn strings(json: &Json) -> Vec<&str> {
+    items(json).iter().filter_map(Json::as_str).collect()
+}
+
+/// Names bare, data as JSON, nothing said about what is null.
+fn entry_words(entry: &Json) -> String {
+    let Some(fields) = entry.as_object() else { return entry.to_string() };
+    let words = fields.values().filter(|value| !value.is_null()).map(|value| match value {
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}

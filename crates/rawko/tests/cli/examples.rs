@@ -1,0 +1,82 @@
+//! The examples do what their transcripts say, their charts are sound, and their scenarios visit everything.
+
+use expect_test::expect_file;
+
+use crate::support::{repository, run, transcript};
+
+/// The commands of each example, as its README gives them. Its transcript lies beside them.
+fn check(example: &str, commands: &[&[&str]]) {
+    let dir = repository().join("examples").join(example);
+    let shown: Vec<_> = commands.iter().map(|args| transcript(&dir, args, "")).collect();
+    expect_file![dir.join("transcript.txt")].assert_eq(&shown.join("\n"));
+}
+
+#[test]
+fn traffic_light() {
+    check(
+        "traffic-light",
+        &[&["check", "."], &["simulate", "traffic-light.yaml", "--events", "events.jsonl"], &["test"]],
+    );
+}
+
+#[test]
+fn code_review() {
+    check(
+        "code-review",
+        &[
+            &["check", "."],
+            &["simulate", "code_review.yaml", "--services", "stubs.yaml", "--events", "events.jsonl"],
+            &["test"],
+        ],
+    );
+}
+
+#[test]
+fn order() {
+    check(
+        "order",
+        &[
+            &["check", "."],
+            &[
+                "simulate",
+                "order.yaml",
+                "--with",
+                "parcel.yaml",
+                "--services",
+                "stubs.yaml",
+                "--events",
+                "events.jsonl",
+                "--input",
+                "order_id=o-17",
+                "--input",
+                "amount=250",
+            ],
+            &["test"],
+        ],
+    );
+}
+
+#[test]
+fn pipeline() {
+    check(
+        "pipeline",
+        &[
+            &["check", "."],
+            &["simulate", "pipeline.yaml", "--services", "stubs.yaml", "--events", "events.jsonl"],
+            &["test"],
+        ],
+    );
+}
+
+#[test]
+fn every_example_is_sound_and_covered() {
+    let examples = repository().join("examples");
+    let checked = run(&examples, &["check", ".", "--strict"], "");
+    assert_eq!(checked.code, Some(0), "{}{}", checked.stdout, checked.stderr);
+    let tested = run(&examples, &["test", "--json"], "");
+    assert_eq!(tested.code, Some(0), "{}", tested.stdout);
+    let results: serde_json::Value = serde_json::from_str(&tested.stdout).unwrap();
+    for chart in results["coverage"].as_array().unwrap() {
+        assert_eq!(chart["percent"], 100, "{chart}");
+    }
+}

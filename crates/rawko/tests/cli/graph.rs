@@ -1,0 +1,61 @@
+//! `rawko graph`: formats by option and by ending, and the file they go to.
+
+use std::fs;
+
+use crate::support::{directory, run};
+
+const CHART: &str = "\
+statechart:
+  id: door
+  initial: closed
+  states:
+    closed:
+      on: {OPENED: open}
+    open:
+      on: {CLOSED: closed}
+";
+
+/// The first words of each format, which no other has.
+const FORMATS: [(&str, &str); 4] =
+    [("mermaid", "stateDiagram-v2"), ("plantuml", "@startuml"), ("dot", "digraph"), ("svg", "<svg")];
+
+#[test]
+fn every_format_goes_to_stdout() {
+    let dir = directory(&[("door.yaml", CHART)]);
+    for (format, mark) in FORMATS {
+        let run = run(dir.path(), &["graph", "door.yaml", "--format", format], "");
+        assert_eq!(run.code, Some(0));
+        assert!(run.stdout.contains(mark), "{format}: {}", run.stdout);
+        assert!(run.stdout.contains("OPENED"), "{format}");
+        assert!(run.stdout.ends_with('\n'), "{format}");
+    }
+}
+
+#[test]
+fn the_ending_of_the_output_chooses_the_format() {
+    let dir = directory(&[("door.yaml", CHART)]);
+    for (file, mark) in
+        [("a.svg", "<svg"), ("a.dot", "digraph"), ("a.puml", "@startuml"), ("a.md", "stateDiagram-v2")]
+    {
+        let run = run(dir.path(), &["graph", "door.yaml", "-o", file], "");
+        assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
+        assert!(fs::read_to_string(dir.path().join(file)).unwrap().contains(mark), "{file}");
+    }
+}
+
+#[test]
+fn a_chart_from_standard_input_is_mermaid() {
+    let dir = directory(&[]);
+    let run = run(dir.path(), &["graph", "-"], CHART);
+    assert_eq!(run.code, Some(0));
+    assert!(run.stdout.contains("stateDiagram-v2"));
+}
+
+#[test]
+fn themes_differ() {
+    let dir = directory(&[("door.yaml", CHART)]);
+    let drawn =
+        |theme| run(dir.path(), &["graph", "door.yaml", "--format", "svg", "--theme", theme], "").stdout;
+    assert_ne!(drawn("light"), drawn("dark"));
+    assert!(drawn("auto").contains("prefers-color-scheme"));
+}

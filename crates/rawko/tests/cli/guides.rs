@@ -1,0 +1,81 @@
+//! The guides are true: their files are written, their commands run, and what they show is what is printed.
+//! A block ```` ```yaml file=order.yaml ```` is a file; each `$ …` line of a `console` block is a command in a shell.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use expect_test::expect_file;
+
+use crate::support::{RAWKO, directory, repository};
+
+#[test]
+fn getting_started() {
+    check("getting-started.md");
+}
+
+#[test]
+fn checking() {
+    check("checking.md");
+}
+
+#[test]
+fn simulating() {
+    check("simulating.md");
+}
+
+#[test]
+fn testing() {
+    check("testing.md");
+}
+
+fn check(guide: &str) {
+    let path = repository().join("docs/guide").join(guide);
+    let dir = directory(&[]);
+    let text = fs::read_to_string(&path).unwrap();
+    expect_file![&path].assert_eq(&replayed(&text, dir.path()));
+}
+
+/// The guide with every console block as it really is, block by block.
+fn replayed(text: &str, dir: &Path) -> String {
+    let mut out = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        out += &format!("{line}\n");
+        let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else { continue };
+        let block: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
+        if let Some(name) = info.split("file=").nth(1) {
+            let path = dir.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, block.join("\n") + "\n").unwrap();
+        }
+        if info == "console" {
+            out += &block
+                .iter()
+                .filter(|line| line.starts_with("$ "))
+                .map(|line| shown(line, dir))
+                .collect::<String>();
+        } else {
+            out += &block.iter().map(|line| format!("{line}\n")).collect::<String>();
+        }
+        out += "```\n";
+    }
+    out
+}
+
+/// A command and what it printed; an exit code is shown the way a person asks for it.
+fn shown(line: &str, dir: &Path) -> String {
+    let binaries = Path::new(RAWKO).parent().unwrap();
+    let path = std::env::join_paths(
+        std::iter::once(binaries.to_owned()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let output = Command::new("bash")
+        .arg("-c")
+        .arg(format!("{} 2>&1", &line[2..]))
+        .current_dir(dir)
+        .env("PATH", path.unwrap())
+        .env_remove("COLUMNS")
+        .output()
+        .unwrap();
+    format!("{line}\n{}", String::from_utf8(output.stdout).unwrap())
+}

@@ -1,0 +1,13 @@
+//! The real binary, run as a person or a program runs it: what it prints, and the exit code.
+
+mod check;
+mod examples;
+mod exit_codes;
+mod graph;
+mod guides;
+mod help;
+mod import;
+mod prompt;
+mod scenarios;
+mod simulate;
+mod support;

@@ -1,0 +1,173 @@
+//! The interactive prompt, under a terminal made by `script` (util-linux).
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use expect_test::expect;
+
+use crate::support::{RAWKO, directory};
+
+const DOOR: &str = "\
+statechart:
+  id: door
+  initial: closed
+  context: {opened: 0}
+  states:
+    closed:
+      on:
+        OPENED: {target: open, actions: [count]}
+        FORCED: {target: open, guard: context.opened > 3}
+    open:
+      on: {CLOSED: closed, REMOVED: gone}
+      after: {30s: closed}
+    gone: {type: final}
+  actions:
+    count: {type: assign, context_updates: {opened: context.opened + 1}}
+";
+
+/// What a person sees who types these lines, each once the prompt is there. A dumb terminal draws nothing.
+fn typed(dir: &Path, term: &str, lines: &[&str]) -> (String, Option<i32>) {
+    let mut child = Command::new("script")
+        .args([
+            "--quiet",
+            "--return",
+            "--echo",
+            "never",
+            "--command",
+            &format!("'{RAWKO}' simulate door.yaml"),
+        ])
+        .arg("/dev/null")
+        .current_dir(dir)
+        .env("TERM", term)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut seen = Vec::new();
+    for line in lines {
+        read_until_prompt(&mut stdout, &mut seen);
+        stdin.write_all(line.as_bytes()).unwrap();
+        stdin.flush().unwrap();
+    }
+    stdout.read_to_end(&mut seen).unwrap();
+    let code = child.wait().unwrap().code();
+    (String::from_utf8(seen).unwrap().replace("\r\n", "\n"), code)
+}
+
+fn read_until_prompt(stdout: &mut impl Read, seen: &mut Vec<u8>) {
+    let already = seen.len();
+    let mut byte = [0];
+    while !seen[already..].ends_with(b"\n> ") && !seen[already..].ends_with(b"\x1b[K> ") {
+        assert_eq!(stdout.read(&mut byte).unwrap(), 1, "no prompt: {}", String::from_utf8_lossy(seen));
+        seen.push(byte[0]);
+    }
+}
+
+#[test]
+fn a_conversation() {
+    let dir = directory(&[("door.yaml", DOOR)]);
+    let lines = [
+        "1\n",
+        ":context\n",
+        "+10s\n",
+        "+\n",
+        ":why\n",
+        "FORCED {\"by\": \"bo\"}\n",
+        "NONSENSE {\n",
+        ":nope\n",
+        "9\n",
+        ":states\n",
+        ":help\n",
+        "+never\n",
+        ":quit\n",
+    ];
+    let (seen, code) = typed(dir.path(), "dumb", &lines);
+    assert_eq!(code, Some(0));
+    expect![[r#"
+        start                        [closed]
+            context  opened: 0
+        tip: `:help` says what can be typed here, Ctrl-D leaves
+          1  OPENED  → open
+          2  FORCED  [context.opened > 3] → open (no: its guard is false)
+        > OPENED                       [open]
+            context  opened: 0 → 1
+          1  CLOSED   → closed
+          2  REMOVED  → gone
+        >     opened: 1
+          1  CLOSED   → closed
+          2  REMOVED  → gone
+        > +10s                         [open]
+          1  CLOSED   → closed
+          2  REMOVED  → gone
+        > +20s                         [closed]
+          1  OPENED  → open
+          2  FORCED  [context.opened > 3] → open (no: its guard is false)
+        > every step is explained from now on
+          1  OPENED  → open
+          2  FORCED  [context.opened > 3] → open (no: its guard is false)
+        > FORCED {"by":"bo"}           [closed]
+                event FORCED
+                  not taken closed: FORCED [context.opened > 3] → open: its guard is false
+                  nothing takes FORCED; it is ignored
+          1  OPENED  → open
+          2  FORCED  [context.opened > 3] → open (no: its guard is false)
+        > the data of `NONSENSE` is not JSON: EOF while parsing an object at line 1 column 1
+          1  OPENED  → open
+          2  FORCED  [context.opened > 3] → open (no: its guard is false)
+        > there is no command `:nope`; `:help` lists them
+          1  OPENED  → open
+          2  FORCED  [context.opened > 3] → open (no: its guard is false)
+        > there is no event number 9
+          1  OPENED  → open
+          2  FORCED  [context.opened > 3] → open (no: its guard is false)
+        > closed
+          1  OPENED  → open
+          2  FORCED  [context.opened > 3] → open (no: its guard is false)
+        > EVENT               send an event                       APPROVED
+          EVENT JSON          send an event with data             APPROVED {"by": "ada"}
+          NUMBER [JSON]       send an event of the list           1
+          +DURATION           let time pass                       +1500ms  +15m  +24h
+          +                   let time pass until something is due
+          {...}               a stimulus as in a file             {"advance": 1500}
+
+          :events             events that would do something now
+          :states             active states
+          :context            the context
+          :why                say which transitions were taken and why others were not (again: stop)
+          :help               this text
+          :quit               leave (also Ctrl-D)
+          1  OPENED  → open
+          2  FORCED  [context.opened > 3] → open (no: its guard is false)
+        > `never` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H`
+          1  OPENED  → open
+          2  FORCED  [context.opened > 3] → open (no: its guard is false)
+        > "#]].assert_eq(&seen);
+}
+
+#[test]
+fn the_end_of_input_leaves() {
+    let dir = directory(&[("door.yaml", DOOR)]);
+    for term in ["dumb", "xterm"] {
+        let (seen, code) = typed(dir.path(), term, &["OPENED\r", "\u{4}"]);
+        assert_eq!(code, Some(0), "{seen}");
+        assert!(seen.contains("[open]"), "{seen}");
+    }
+}
+
+#[test]
+fn an_interrupt_leaves_with_130() {
+    let dir = directory(&[("door.yaml", DOOR)]);
+    let (seen, code) = typed(dir.path(), "xterm", &["\u{3}"]);
+    assert_eq!(code, Some(130), "{seen}");
+}
+
+#[test]
+fn tab_completes_events() {
+    let dir = directory(&[("door.yaml", DOOR)]);
+    let (seen, code) = typed(dir.path(), "xterm", &["OP\t\r", "\u{4}"]);
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(seen.contains("[open]"), "{seen}");
+}
