@@ -47,6 +47,9 @@ impl<'a> Lowering<'a> {
 
     fn on(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
         if let Some(pairs) = view.pairs() {
+            // Specs are large and most states have few: room for exactly these keeps loading small.
+            blocks.transitions.reserve_exact(pairs.len());
+            blocks.transition_places.reserve_exact(pairs.len());
             for pair in pairs {
                 self.check_event(pair.key, pair.key_span);
                 self.transitions(
