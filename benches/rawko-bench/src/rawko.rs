@@ -78,7 +78,7 @@ fn leaves<'a>(chart: &'a Chart, snapshot: &Snapshot) -> Vec<&'a str> {
 fn w1(report: &Report, n: u64, take: Take) -> Result<()> {
     let mut instance = Instance::start(charts::W1, Value::Null)?;
     instance.send_many(report, "TOGGLE", n, take)?;
-    report.check("the state", instance.leaves(), vec![if n % 2 == 0 { "off" } else { "on" }])
+    report.check("the state", instance.leaves(), vec![if n.is_multiple_of(2) { "off" } else { "on" }])
 }
 
 fn w2(report: &Report, n: u64, take: Take) -> Result<()> {

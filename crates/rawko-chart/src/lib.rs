@@ -1,4 +1,19 @@
 //! Turns text (YAML, JSON, SCXML, XState) into a checked chart with a span for every complaint, and draws it.
+//!
+//! ```
+//! use rawko_chart::{Registry, Source, load};
+//! use rawko_core::{Event, Value, start, step};
+//!
+//! let text = "statechart: {id: door, initial: shut, states: {shut: {on: {OPEN: open}}, open: {}}}";
+//! let loaded = load(&Source::new("door.yaml", text), &Registry::default());
+//! assert!(loaded.findings.is_empty());
+//! let chart = loaded.chart.unwrap();
+//!
+//! let (mut door, _) = start(&chart, Value::Null, 0).unwrap();
+//! let step = step(&chart, &mut door, Event::named("OPEN", Value::Null), 0).unwrap();
+//! assert!(step.handled);
+//! assert_eq!(chart.leaf_paths(door.configuration()).collect::<Vec<_>>(), ["open"]);
+//! ```
 
 mod check;
 pub mod codes;

@@ -77,18 +77,21 @@ pub fn load_bytes(name: &str, bytes: &[u8], registry: &Registry) -> (Source, Loa
             let loaded = load(&source, registry);
             (source, loaded)
         }
-        Err((source, finding)) => (source, Loaded { findings: vec![finding], ..Loaded::default() }),
+        Err(unread) => {
+            let (source, finding) = *unread;
+            (source, Loaded { findings: vec![finding], ..Loaded::default() })
+        }
     }
 }
 
 /// The text in some bytes, or why there is none.
-pub fn source_from_bytes(name: &str, bytes: &[u8]) -> Result<Source, (Source, Finding)> {
+pub fn source_from_bytes(name: &str, bytes: &[u8]) -> Result<Source, Box<(Source, Finding)>> {
     if bytes.len() > SOURCE_BYTES_MAX {
-        return Err((Source::new(name, ""), too_large(bytes.len())));
+        return Err(Box::new((Source::new(name, ""), too_large(bytes.len()))));
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(Source::new(name, text)),
-        Err(error) => Err(invalid_utf8(name, bytes, error.valid_up_to())),
+        Err(error) => Err(Box::new(invalid_utf8(name, bytes, error.valid_up_to()))),
     }
 }
 

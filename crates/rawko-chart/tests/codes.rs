@@ -59,24 +59,18 @@ fn the_chart_on_a_page_shows_what_the_page_is_about() {
     }
 }
 
-/// The reader of charts names its codes by text; this keeps those texts in the register.
 #[test]
-fn the_source_names_no_code_that_is_not_listed() {
-    let mut named = BTreeSet::new();
-    for path in sources(&here().join("src")) {
-        let text = fs::read_to_string(&path).unwrap();
-        for rest in text.split("\"rawko::chart::").skip(1) {
-            let slug: String = rest
-                .chars()
-                .take_while(|c| c.is_ascii_lowercase() || *c == '_' || c.is_ascii_digit())
-                .collect();
-            named.insert(slug);
-        }
+fn every_code_is_reported_somewhere_and_by_its_constant() {
+    let paths = sources(&here().join("src")).into_iter().filter(|path| !path.ends_with("codes.rs"));
+    let source: String = paths.map(|path| fs::read_to_string(path).unwrap()).collect();
+    let written_out = source.split("\"rawko::chart::").skip(1).find(|rest| !rest.starts_with('"'));
+    assert_eq!(written_out.map(|rest| &rest[..20]), None, "named by its constant instead");
+    for code in ALL {
+        let constant = code.slug().to_uppercase();
+        let named =
+            source.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == constant);
+        assert!(named, "nothing reports {constant}");
     }
-    named.remove("");
-    let listed = slugs(&[]);
-    let unknown: Vec<&String> = named.difference(&listed).collect();
-    assert!(unknown.is_empty(), "not in the register: {unknown:?}");
 }
 
 fn here() -> &'static Path {
@@ -147,4 +141,19 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// `docs/reference/findings.md` is made from the register.
+#[test]
+fn the_index_lists_every_code() {
+    let mut index = String::from(
+        "# Findings\n\nEverything `rawko check` can tell you. **Fatal**: there is no chart to run. **Error**: fails `check`, but the\n\
+         chart can run. **Warning**: worth knowing; fails `check --strict`. A code comes in the severity given here at worst.\n\n\
+         | Code | Severity | Meaning |\n|---|---|---|\n",
+    );
+    for code in ALL {
+        index +=
+            &format!("| [{0}](../errors/{0}.md) | {1:?} | {2} |\n", code.slug(), code.severity, code.summary);
+    }
+    expect_test::expect_file![here().join("../../docs/reference/findings.md")].assert_eq(&index);
 }

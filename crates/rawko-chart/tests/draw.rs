@@ -1,23 +1,34 @@
 //! Drawings: goldens of the text formats (they are what people read), and for SVG what must hold of every picture
 //! whatever the layout did.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests read and write files")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "tests read and write files"
+)]
 
 #[path = "draw/drawn.rs"]
 mod drawn;
+#[path = "draw/random.rs"]
+mod random;
 #[path = "draw/support.rs"]
 mod support;
 
 use drawn::Drawn;
 use expect_test::expect_file;
+use proptest::prelude::*;
 use rawko_chart::draw::{self, SvgOptions, Theme};
+use rawko_chart::{Registry, Source, load};
 use rawko_core::{Chart, NodeId, TransitionId};
-use support::{compile, fixtures, folder, walkthroughs};
+use support::{compile, examples, fixtures, folder, walkthroughs};
 
 #[test]
 fn text_formats_are_as_written_beside_the_charts() {
     for (name, chart) in fixtures() {
-        let golden = |ending: &str, text: String| expect_file![folder().join(format!("{name}.{ending}"))].assert_eq(&text);
+        let golden = |ending: &str, text: String| {
+            expect_file![folder().join(format!("{name}.{ending}"))].assert_eq(&text)
+        };
         golden("mmd", draw::mermaid(&chart));
         golden("puml", draw::plantuml(&chart));
         golden("dot", draw::dot(&chart));
@@ -26,8 +37,20 @@ fn text_formats_are_as_written_beside_the_charts() {
 
 #[test]
 fn every_picture_shows_everything_and_nothing_overlaps() {
-    for (name, chart) in fixtures().into_iter().chain(walkthroughs()) {
+    for (name, chart) in fixtures().into_iter().chain(walkthroughs()).chain(examples()) {
         check(&name, &chart);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn any_chart_can_be_drawn(recipe in random::recipe()) {
+        let text = random::chart(&recipe);
+        // Some random charts are no charts (a history node as the only child); those are not for drawing.
+        if let Some(chart) = load(&Source::new("random", text.as_str()), &Registry::default()).chart {
+            check(&text, &chart);
+        }
     }
 }
 

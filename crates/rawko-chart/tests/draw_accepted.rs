@@ -1,8 +1,15 @@
 //! The text formats meet the real tools: mermaid's own parser, PlantUML and Graphviz read every chart we can draw and
 //! understand what we meant. A missing tool fails the test: `cargo xtask tools` installs them all.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests read and write files")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "tests read and write files"
+)]
 
+#[path = "draw/random.rs"]
+mod random;
 #[path = "draw/support.rs"]
 mod support;
 
@@ -10,10 +17,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use rawko_chart::draw;
+use rawko_chart::{Registry, Source, draw, load};
 use rawko_core::{Chart, Docs, NodeId, NodeInfo, NodeKind, TransitionInfo};
 use serde_json::Value;
-use support::{fixtures, folder, walkthroughs};
+use support::{examples, fixtures, folder, walkthroughs};
 
 #[test]
 fn mermaid_reads_what_we_meant() {
@@ -22,7 +29,10 @@ fn mermaid_reads_what_we_meant() {
     let root = folder().ancestors().nth(4).unwrap().to_path_buf();
     let tools = root.join("target/tools/node");
     let installed = tools.join("node_modules/mermaid").is_dir() && tools.join("node_modules/jsdom").is_dir();
-    assert!(installed, "mermaid is not installed: run `cargo xtask tools` (npm packages of tests/tools/package.json)");
+    assert!(
+        installed,
+        "mermaid is not installed: run `cargo xtask tools` (npm packages of tests/tools/package.json)"
+    );
     let script = root.join("tests/tools/mermaid-parse.mjs");
     let output = run(Command::new("node").arg(script).arg(tools).args(&files), "nodejs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -39,37 +49,72 @@ fn understood(name: &str, chart: &Chart, found: &Value) {
     let strings = |list: &Value, key: &str| -> Vec<String> {
         list.as_array().unwrap().iter().map(|item| item[key].as_str().unwrap().to_owned()).collect()
     };
-    let titles = strings(&found["nodes"], "label");
-    for title in nodes(chart).map(title) {
-        assert!(titles.contains(&title), "{name}: no state `{title}` in {titles:?}");
+    let placed = placed(found);
+    for node in nodes(chart) {
+        let parent = chart.node(node.parent.unwrap());
+        let top = parent.parent.is_none();
+        // A title may be followed by what stands inside the state.
+        let is =
+            |label: &str, node| label == title(node) || label.starts_with(&format!("{} · ", title(node)));
+        let there = |(own, outer): &(String, Option<String>)| {
+            is(own, node) && (top || outer.as_ref().is_some_and(|outer| is(outer, parent)))
+        };
+        assert!(placed.iter().any(there), "{name}: no state `{}` in its place in {placed:?}", node.path);
     }
-    let mut labels: Vec<String> = strings(&found["edges"], "label").into_iter().filter(|l| !l.is_empty()).collect();
+    let mut labels: Vec<String> =
+        strings(&found["edges"], "label").into_iter().filter(|l| !l.is_empty()).collect();
     let mut meant: Vec<String> = chart
         .transition_ids()
         .map(|id| chart.transition(id))
         .flat_map(|t| vec![label(t); t.targets.as_ref().map_or(0, Vec::len)])
         .collect();
-    meant.extend(chart.node_ids().map(|id| chart.node(id)).filter(|n| !n.initial_actions.is_empty()).flat_map(|n| {
-        vec![format!("/ {}", n.initial_actions.join(", ")); n.initial.len()]
-    }));
+    meant.extend(
+        chart
+            .node_ids()
+            .map(|id| chart.node(id))
+            .filter(|n| !n.initial_actions.is_empty())
+            .flat_map(|n| vec![format!("/ {}", n.initial_actions.join(", ")); n.initial.len()]),
+    );
     labels.sort();
     meant.sort();
     assert_eq!(labels, meant, "{name}");
+}
+
+/// The titles of all states Mermaid found, with their parents' titles; regions are inside dividers without a name.
+fn placed(found: &Value) -> Vec<(String, Option<String>)> {
+    let nodes = found["nodes"].as_array().unwrap();
+    let label = |node: &Value| node["label"].as_str().unwrap().to_owned();
+    let parent = |node: &Value| nodes.iter().find(|n| n["id"] == node["parent"]);
+    let outer = |node: &Value| {
+        let mut at = parent(node);
+        while let Some(divider) = at.filter(|n| n["shape"] == "divider" || n["shape"] == "noteGroup") {
+            at = parent(divider);
+        }
+        at.map(label)
+    };
+    nodes.iter().map(|node| (label(node), outer(node))).collect()
 }
 
 #[test]
 fn plantuml_draws_every_chart() {
     let charts = charts();
     let files = write(&charts, "puml", draw::plantuml);
-    let output = run(Command::new("plantuml").arg("-tsvg").args(&files), "plantuml");
-    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success() && !said.contains("rror"), "{said}");
+    // Checking is much cheaper than drawing, but does not say which file is wrong.
+    if !plantuml(&["-checkonly"], &files).status.success() {
+        panic!("{}", text(&plantuml(&["-tsvg"], &files).stderr));
+    }
+    let nastiest: Vec<PathBuf> = files.iter().filter(|f| f.ends_with("nasty.puml")).cloned().collect();
+    assert!(plantuml(&["-tsvg"], &nastiest).status.success());
     let drawn = fs::read_to_string(files[0].with_file_name("nasty.svg")).unwrap();
     let words = svg_text(&drawn);
     let (_, nasty) = charts.iter().find(|(name, _)| name == "nasty").unwrap();
     for title in nodes(nasty).filter(|n| !matches!(n.kind, NodeKind::History(_))).map(title) {
         assert!(words.contains(&squeezed(&title)), "no state `{title}` in PlantUML's drawing: {words}");
     }
+}
+
+fn plantuml(arguments: &[&str], files: &[PathBuf]) -> Output {
+    run(Command::new("plantuml").args(arguments).args(files), "plantuml")
 }
 
 #[test]
@@ -81,13 +126,30 @@ fn graphviz_draws_every_chart_without_a_warning() {
     for ((name, chart), file) in charts.iter().zip(&files) {
         let words = svg_text(&fs::read_to_string(format!("{}.svg", file.display())).unwrap());
         for title in nodes(chart).map(title) {
-            assert!(words.contains(&squeezed(&title)), "{name}: no state `{title}` in Graphviz's drawing: {words}");
+            assert!(
+                words.contains(&squeezed(&title)),
+                "{name}: no state `{title}` in Graphviz's drawing: {words}"
+            );
         }
     }
 }
 
 fn charts() -> Vec<(String, Chart)> {
-    fixtures().into_iter().chain(walkthroughs()).collect()
+    fixtures().into_iter().chain(walkthroughs()).chain(examples()).chain(random_charts()).collect()
+}
+
+/// Some of the random texts are no charts; most are.
+fn random_charts() -> Vec<(String, Chart)> {
+    let charts: Vec<(String, Chart)> = random::some(40)
+        .iter()
+        .enumerate()
+        .filter_map(|(i, text)| {
+            let chart = load(&Source::new("random", text.as_str()), &Registry::default()).chart?;
+            Some((format!("random_{i}"), chart))
+        })
+        .collect();
+    assert!(charts.len() >= 20, "only {} of the random texts are charts", charts.len());
+    charts
 }
 
 fn write(charts: &[(String, Chart)], ending: &str, draw: impl Fn(&Chart) -> String) -> Vec<PathBuf> {
@@ -121,7 +183,9 @@ fn title(node: &NodeInfo) -> String {
     match node.kind {
         NodeKind::History(rawko_core::HistoryVariant::Shallow) => "H".to_owned(),
         NodeKind::History(rawko_core::HistoryVariant::Deep) => "H*".to_owned(),
-        NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => named(&node.docs, &node.key),
+        NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => {
+            named(&node.docs, &node.key)
+        }
     }
 }
 

@@ -53,7 +53,8 @@ fn aliases_cannot_make_a_small_text_large_or_deep() {
 
 #[test]
 fn actions_that_name_actions_cannot_explode() {
-    let mut chart = "id: x\ninitial: a\nstates: {a: {entry: a40}}\nactions:\n  a0: {type: log, message: x}\n".to_owned();
+    let mut chart =
+        "id: x\ninitial: a\nstates: {a: {entry: a40}}\nactions:\n  a0: {type: log, message: x}\n".to_owned();
     for level in 1..=40 {
         chart += &format!("  a{level}: [a{}, a{}]\n", level - 1, level - 1);
     }

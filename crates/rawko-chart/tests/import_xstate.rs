@@ -1,5 +1,7 @@
 //! Imports of XState configurations, shown whole.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
 use expect_test::{Expect, expect};
 use rawko_chart::import::{self, ImportOptions};
 use rawko_chart::{Registry, Severity, Source, load};

@@ -130,7 +130,8 @@ fn shown(template: &Template) -> String {
         Template::Expr(expr) => format!("expr {}", expr.text()),
         Template::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
         Template::Map(entries) => {
-            let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key}: {}", shown(value))).collect();
+            let entries: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{key}: {}", shown(value))).collect();
             format!("{{{}}}", entries.join(", "))
         }
     }
@@ -223,7 +224,9 @@ fn the_type_of_a_state_follows_from_its_keys() {
     );
     assert!(findings.iter().all(|finding| finding.severity < Severity::Fatal), "{findings:#?}");
     let kinds: Vec<String> = (1..lowered.blueprint.nodes.len() as u32)
-        .map(|node| format!("{} {:?}", path(&lowered, NodeId(node)), lowered.blueprint.nodes[node as usize].kind))
+        .map(|node| {
+            format!("{} {:?}", path(&lowered, NodeId(node)), lowered.blueprint.nodes[node as usize].kind)
+        })
         .collect();
     expect_test::expect![[r#"
         nothing Atomic
@@ -342,7 +345,10 @@ fn initial_may_be_a_key_a_path_an_id_a_list_or_a_transition() {
         - {{id: r, initial: one, states: {{one: {{}}, deep: {{}}}}}}
 "
         ));
-        assert!(findings.iter().all(|finding| finding.severity < Severity::Fatal), "{initial}: {findings:#?}");
+        assert!(
+            findings.iter().all(|finding| finding.severity < Severity::Fatal),
+            "{initial}: {findings:#?}"
+        );
         let spec = lowered.blueprint.nodes[0].initial.as_ref().unwrap();
         let mut shown: Vec<String> = spec.targets.iter().map(|target| path(&lowered, *target)).collect();
         if !spec.actions.is_empty() {

@@ -12,7 +12,8 @@ fn here(folder: &str) -> PathBuf {
 }
 
 fn files(folder: &str) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(here(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(here(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "json"));
     files.sort();
     files
@@ -34,8 +35,10 @@ fn the_schema_accepts_every_valid_chart() {
     let mut count = 0;
     for path in files("valid").into_iter().chain(files("fixtures")) {
         let document = json(&path).unwrap_or_else(|| panic!("{}", path.display()));
-        let errors: Vec<String> =
-            validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        let errors: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
         assert!(errors.is_empty(), "{}: {errors:#?}", path.display());
         count += 1;
     }
@@ -80,7 +83,9 @@ fn a_chart_with_every_key_loads_without_an_error() {
     let schema = schema();
     for (name, definition) in schema["$defs"].as_object().unwrap() {
         let Some(properties) = definition["properties"].as_object() else { continue };
-        for key in properties.keys().filter(|_| !matches!(name.as_str(), "registry_entry" | "document" | "chart")) {
+        for key in
+            properties.keys().filter(|_| !matches!(name.as_str(), "registry_entry" | "document" | "chart"))
+        {
             assert!(text.contains(&format!("{key}:")), "`{key}` of `{name}` is not in everything.yaml");
         }
     }
@@ -88,11 +93,15 @@ fn a_chart_with_every_key_loads_without_an_error() {
 
 #[test]
 fn registries_are_read_with_places() {
-    let file = read_registry(&Source::new("r.yaml", "machine_registry:\n  - {id: a, version: 1, src: a.yaml}\n"));
+    let file =
+        read_registry(&Source::new("r.yaml", "machine_registry:\n  - {id: a, version: 1, src: a.yaml}\n"));
     assert_eq!((file.entries.len(), file.entries[0].version.as_str()), (1, "1"));
     let broken = read_registry(&Source::new("r.yaml", "machine_registry:\n  - {id: a, file: a.yaml}\n"));
     let codes: Vec<&str> = broken.findings.iter().map(|finding| finding.code).collect();
-    assert_eq!(codes, ["rawko::chart::unknown_key", "rawko::chart::missing_key", "rawko::chart::missing_key"]);
+    assert_eq!(
+        codes,
+        ["rawko::chart::unknown_key", "rawko::chart::missing_key", "rawko::chart::missing_key"]
+    );
     let neither = read_registry(&Source::new("r.yaml", "a: 1\n"));
     assert_eq!(neither.findings[0].code, "rawko::chart::not_a_registry");
 }

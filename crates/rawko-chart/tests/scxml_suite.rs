@@ -2,6 +2,14 @@
 //! document beside a script of events; after each the active leaf states are compared by id. A case that is not listed in
 //! `scxml_suite/skips.txt` must pass, and one that is listed must not.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "tests"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -59,7 +67,7 @@ fn suite() -> PathBuf {
         suite.join("test").is_dir(),
         "the SCXML suite is not there; in the workspace's root run\n  \
          mkdir -p target/tools/scxml-suite\n  \
-         npm pack @scion-scxml/test-framework --pack-destination target/tools/scxml-suite\n  \
+         npm pack @scion-scxml/test-framework@2.0.16 --pack-destination target/tools/scxml-suite\n  \
          tar -xzf target/tools/scxml-suite/scion-scxml-test-framework-*.tgz -C target/tools/scxml-suite\n\
          or set RAWKO_SCXML_SUITE to the unpacked package"
     );

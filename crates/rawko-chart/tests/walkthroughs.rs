@@ -1,7 +1,13 @@
 //! Walkthroughs: charts played through in virtual time, one behaviour a file, that double as documentation of the
 //! semantics. Each file is a chart, `---`, and stimuli with what they did behind `→`; `UPDATE_EXPECT=1` rewrites that.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "tests"
+)]
 
 use std::fmt::Write as _;
 use std::fs;

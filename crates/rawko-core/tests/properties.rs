@@ -1,6 +1,12 @@
 //! Properties that hold for every chart, tried on random ones. A failure prints the seed; `RAWKO_SEED=n` runs just it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests"
+)]
 
 mod random;
 

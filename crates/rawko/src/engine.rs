@@ -7,6 +7,7 @@ use rawko_core::{Chart, Trace, Value, World};
 use serde_json::{Map, Value as Json};
 
 use crate::inputs;
+use crate::project::Project;
 use crate::scenario::model::Setup;
 use crate::simulation::explain;
 
@@ -42,9 +43,13 @@ pub(crate) fn stubs(services: &Map<String, Json>) -> Result<Stubs, String> {
     Stubs::from_value(&Json::Object(services.clone()).into()).map_err(|error| error.to_string())
 }
 
-/// What a scenario says to start with.
-pub(crate) fn start_of(setup: &Setup) -> Result<Start, String> {
-    let agents = inputs::agents_from(setup.agents.as_ref().unwrap_or(&Json::Null))?;
+/// What a scenario says to start with; the agents are those of its project unless it names some.
+pub(crate) fn start_of(setup: &Setup, project: Option<&Project>) -> Result<Start, String> {
+    let agents = match (&setup.agents, project) {
+        (Some(agents), _) => inputs::agents_from(agents)?,
+        (None, Some(project)) => project.agents.clone(),
+        (None, None) => Vec::new(),
+    };
     Ok(Start {
         stubs: stubs(&setup.services)?,
         world: World { env: object(&setup.env), agents },
@@ -112,7 +117,7 @@ impl Report {
     pub(crate) fn story(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for step in &self.line.traces {
-            let child = (step.instance > 0).then(|| format!("{}: ", step.chart.id())).unwrap_or_default();
+            let child = if step.instance > 0 { format!("{}: ", step.chart.id()) } else { String::new() };
             lines.extend(
                 explain::story(&step.chart, &step.trace).into_iter().map(|line| format!("{child}{line}")),
             );

@@ -10,6 +10,7 @@ use rawko_core::Chart;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::files;
+use crate::project::Project;
 
 /// What an invoke refers to is looked up when it is reached; only `check` knows what there is.
 const UNKNOWN_SERVICE: &str = "rawko::chart::unknown_service";
@@ -35,6 +36,19 @@ pub(crate) fn runnable(path: &Path) -> Result<Runnable, Failure> {
         None => {
             let findings: Vec<_> = loaded.findings.into_iter().filter(wrong).collect();
             Err(unusable(&source, &findings))
+        }
+    }
+}
+
+/// Adds the charts that a project has registered under other names, so that they can be invoked.
+pub(crate) fn add_registered(charts: &mut Vec<Arc<Chart>>, project: Option<&Project>) {
+    for path in project.map(Project::invocable_charts).unwrap_or_default() {
+        // A registered chart that cannot be used matters only to whoever invokes it, and `check` says what is wrong.
+        let Ok(loaded) = runnable(&path) else { continue };
+        let same =
+            |chart: &Arc<Chart>| chart.id() == loaded.chart.id() && chart.version() == loaded.chart.version();
+        if !charts.iter().any(same) {
+            charts.push(loaded.chart);
         }
     }
 }

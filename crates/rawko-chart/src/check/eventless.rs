@@ -40,8 +40,24 @@ pub(crate) fn analyse(index: &Index<'_>, doings: &Doings<'_>, findings: &mut Vec
     }
     let mut chart = Eventless { index, always, number: vec![0; index.nodes.len() + 1] };
     chart.number_always();
-    let reported = chart.report_certain(findings);
-    chart.report_guarded(doings, &reported, findings);
+    // What no way leads round at all, no certain way does: most charts end here.
+    let possible = Cycles::new(chart.graph(Ways::Possible));
+    if possible.component.iter().any(Option::is_some) {
+        let reported = chart.report_certain(findings);
+        chart.report_guarded(doings, &possible, &reported, findings);
+    }
+}
+
+struct Cycles {
+    graph: Successors,
+    component: Vec<Option<u32>>,
+}
+
+impl Cycles {
+    fn new(graph: Successors) -> Self {
+        let component = components(&graph);
+        Cycles { graph, component }
+    }
 }
 
 struct Eventless<'i, 'a> {
@@ -153,19 +169,25 @@ impl Eventless<'_, '_> {
     /// Reports each loop that no guard can stop; returns which eventless transitions those are.
     fn report_certain(&self, findings: &mut Vec<Finding>) -> Vec<bool> {
         let mut reported = vec![false; self.always.len()];
-        self.each_cycle(Ways::Certain, |cycle| {
+        self.each_cycle(&Cycles::new(self.graph(Ways::Certain)), |cycle| {
             cycle.iter().for_each(|number| reported[*number] = true);
             findings.push(self.certain(cycle));
         });
         reported
     }
 
-    fn report_guarded(&self, doings: &Doings<'_>, reported: &[bool], findings: &mut Vec<Finding>) {
+    fn report_guarded(
+        &self,
+        doings: &Doings<'_>,
+        possible: &Cycles,
+        reported: &[bool],
+        findings: &mut Vec<Finding>,
+    ) {
         if self.always.iter().all(|edge| edge.unguarded) {
             return;
         }
         let mut left = GUARDED_MAX;
-        self.each_cycle(Ways::Possible, |cycle| {
+        self.each_cycle(possible, |cycle| {
             left = left.saturating_sub(1);
             if left > 0
                 && !cycle.iter().any(|number| reported[*number])
@@ -177,16 +199,14 @@ impl Eventless<'_, '_> {
     }
 
     /// Visits one cycle of each component, as numbers of eventless transitions.
-    fn each_cycle(&self, ways: Ways, mut visit: impl FnMut(&[usize])) {
-        let graph = self.graph(ways);
-        let component = components(&graph);
+    fn each_cycle(&self, Cycles { graph, component }: &Cycles, mut visit: impl FnMut(&[usize])) {
         let first_take = self.take(0);
         let mut seen = FxHashSet::default();
         for number in 0..self.always.len() as u32 {
             let vertex = self.take(number);
             let Some(found) = component[vertex as usize] else { continue };
             if seen.insert(found) {
-                let cycle: Vec<usize> = cycle_through(&graph, &component, vertex)
+                let cycle: Vec<usize> = cycle_through(graph, component, vertex)
                     .into_iter()
                     .filter_map(|vertex| vertex.checked_sub(first_take).map(|number| number as usize))
                     .collect();

@@ -1,4 +1,65 @@
-//! What a format needs to know about an author's colour: whether black or white is readable on it.
+//! An author's colour, in the one spelling that every format understands, and what is readable on it.
+
+/// A colour every format understands: `#rgb`, `#rrggbb` or a plain name; anything else is not drawn.
+pub(crate) fn color(text: &str) -> Option<String> {
+    let text = text.trim();
+    if let Some(hex) = text.strip_prefix('#') {
+        let full = match hex.len() {
+            3 => hex.chars().flat_map(|c| [c, c]).collect::<String>(),
+            6 => hex.to_owned(),
+            _ => return None,
+        };
+        return full
+            .chars()
+            .all(|c| c.is_ascii_hexdigit())
+            .then(|| format!("#{}", full.to_ascii_lowercase()));
+    }
+    named_color(&text.to_ascii_lowercase()).map(str::to_owned)
+}
+
+/// The names people use; the tools disagree about the longer lists, so each becomes its number.
+fn named_color(name: &str) -> Option<&'static str> {
+    const NAMES: &[(&str, &str)] = &[
+        ("black", "#000000"),
+        ("blue", "#0000ff"),
+        ("brown", "#a52a2a"),
+        ("coral", "#ff7f50"),
+        ("crimson", "#dc143c"),
+        ("cyan", "#00ffff"),
+        ("gold", "#ffd700"),
+        ("gray", "#808080"),
+        ("green", "#008000"),
+        ("grey", "#808080"),
+        ("indigo", "#4b0082"),
+        ("lightblue", "#add8e6"),
+        ("lightgray", "#d3d3d3"),
+        ("lightgreen", "#90ee90"),
+        ("lightgrey", "#d3d3d3"),
+        ("lime", "#00ff00"),
+        ("magenta", "#ff00ff"),
+        ("maroon", "#800000"),
+        ("navy", "#000080"),
+        ("olive", "#808000"),
+        ("orange", "#ffa500"),
+        ("orchid", "#da70d6"),
+        ("pink", "#ffc0cb"),
+        ("plum", "#dda0dd"),
+        ("purple", "#800080"),
+        ("red", "#ff0000"),
+        ("salmon", "#fa8072"),
+        ("silver", "#c0c0c0"),
+        ("skyblue", "#87ceeb"),
+        ("steelblue", "#4682b4"),
+        ("tan", "#d2b48c"),
+        ("teal", "#008080"),
+        ("tomato", "#ff6347"),
+        ("turquoise", "#40e0d0"),
+        ("violet", "#ee82ee"),
+        ("white", "#ffffff"),
+        ("yellow", "#ffff00"),
+    ];
+    NAMES.iter().find(|(n, _)| *n == name).map(|(_, hex)| *hex)
+}
 
 /// Black or white, whichever stands out on `#rrggbb` (relative luminance as the WCAG define it).
 pub(crate) fn readable_on(color: &str) -> &'static str {

@@ -5,13 +5,16 @@ use rawko_core::{NodeId, NodeKind};
 
 use super::color::readable_on;
 use super::names::names;
-use super::picture::{Edge, Node, Picture};
+use super::picture::{Arrow, Node, Picture};
 
 pub(crate) fn write(picture: &Picture) -> String {
     let mut out = Writer { picture, names: names(picture), text: String::new() };
     out.line(0, &format!("digraph \"{}\" {{", quote(&picture.id)));
     out.line(1, "compound=true; rankdir=TB; nodesep=0.4; ranksep=0.5; fontname=\"Helvetica\"; fontsize=12;");
-    out.line(1, "node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=12];");
+    out.line(
+        1,
+        "node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=12];",
+    );
     out.line(1, "edge [fontname=\"Helvetica\", fontsize=10, arrowsize=0.7];");
     let root = picture.root();
     if picture.root_is_drawn() {
@@ -19,10 +22,8 @@ pub(crate) fn write(picture: &Picture) -> String {
     } else {
         out.inside(root, 1);
     }
-    for edge in &picture.edges {
-        for target in &edge.targets {
-            out.edge(edge, *target);
-        }
+    for arrow in picture.arrows() {
+        out.arrow(&arrow);
     }
     out.line(0, "}");
     out.text
@@ -47,7 +48,10 @@ impl<'a> Writer<'a> {
 
     fn inside(&mut self, parent: &'a Node, depth: usize) {
         if !parent.initial.is_empty() {
-            let dot = format!("\"{}.initial\" [shape=circle, style=filled, fillcolor=black, label=\"\", width=0.13];", self.name(parent.id));
+            let dot = format!(
+                "\"{}.initial\" [shape=circle, style=filled, fillcolor=black, label=\"\", width=0.13];",
+                self.name(parent.id)
+            );
             self.line(depth, &dot);
         }
         let picture = self.picture;
@@ -62,11 +66,6 @@ impl<'a> Writer<'a> {
         for target in &parent.initial {
             self.initial(parent, *target, depth);
         }
-        for child in parent.children.iter().map(|c| picture.node(*c)).filter(|c| c.is_history()) {
-            for target in &child.initial {
-                self.arrow(child.id, *target, "style=dashed", depth);
-            }
-        }
     }
 
     fn cluster(&mut self, node: &'a Node, depth: usize) {
@@ -76,10 +75,15 @@ impl<'a> Writer<'a> {
         let color = node.color.as_deref().unwrap_or("#666666");
         self.line(depth + 1, &format!("label={}; style=\"{style}\"; color=\"{color}\";", table(node, "")));
         self.inside(node, depth + 1);
-        if self.anchor(node.id) == format!("{name}.anchor") {
+        if self.anchor(node.id).name == format!("{name}.anchor") {
             self.line(depth + 1, &format!("\"{name}.anchor\" [shape=point, style=invis];"));
         }
-        if self.picture.edges.iter().any(|e| e.source == node.id && e.targets.iter().any(|t| self.picture.contains(node.id, *t))) {
+        if self
+            .picture
+            .edges
+            .iter()
+            .any(|e| e.source == node.id && e.targets.iter().any(|t| self.picture.contains(node.id, *t)))
+        {
             self.line(depth + 1, &format!("\"{name}.self\" [shape=point, width=0.06];"));
         }
         self.line(depth, "}");
@@ -88,7 +92,9 @@ impl<'a> Writer<'a> {
     fn node(&self, node: &Node) -> String {
         let name = self.name(node.id);
         if let Some(mark) = node.history_mark() {
-            return format!("\"{name}\" [shape=circle, width=0.3, fixedsize=true, label=\"{mark}\", fontsize=10];");
+            return format!(
+                "\"{name}\" [shape=circle, width=0.3, fixedsize=true, label=\"{mark}\", fontsize=10];"
+            );
         }
         let mut attributes = format!("label={}", table(node, node.color.as_deref().map_or("", readable_on)));
         if let Some(color) = &node.color {
@@ -103,47 +109,44 @@ impl<'a> Writer<'a> {
     fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
         let from = format!("{}.initial", self.name(parent.id));
         let mut attributes = Vec::new();
-        if !parent.initial_actions.is_empty() {
-            attributes.push(format!("label=\"/ {}\"", quote(&parent.initial_actions.join(", "))));
+        if let Some(label) = parent.initial_label() {
+            attributes.push(format!("label=\"{}\"", quote(&label)));
         }
         if self.picture.node(target).is_composite() {
             attributes.push(format!("lhead=\"cluster_{}\"", self.name(target)));
         }
-        let to = self.anchor(target);
+        let to = self.anchor(target).name;
         self.line(depth, &format!("\"{from}\" -> \"{to}\" [{}];", attributes.join(", ")));
     }
 
-    fn edge(&mut self, edge: &Edge, target: NodeId) {
-        let mut attributes = format!("label=\"{}\"", quote(&edge.label.shown()));
-        if let Some(color) = &edge.color {
-            attributes.push_str(&format!(", color=\"{color}\""));
-        }
-        self.arrow(edge.source, target, &attributes, 1);
-    }
-
-    /// A cluster's border cuts the arrow only where the other end is outside: Graphviz complains otherwise.
-    fn arrow(&mut self, source: NodeId, target: NodeId, attributes: &str, depth: usize) {
+    fn arrow(&mut self, arrow: &Arrow<'_>) {
         let picture = self.picture;
-        let mut attributes = attributes.to_owned();
-        if picture.node(source).is_composite() && !picture.contains(source, target) {
-            attributes.push_str(&format!(", ltail=\"cluster_{}\"", self.name(source)));
-        }
-        if picture.node(target).is_composite() && !picture.contains(target, source) {
-            attributes.push_str(&format!(", lhead=\"cluster_{}\"", self.name(target)));
-        }
-        // The way back: drawn, but it does not pull its target below.
-        if target < source && !picture.contains(target, source) {
-            attributes.push_str(", constraint=false");
-        }
+        let (source, target) = (picture.node(arrow.from), picture.node(arrow.to));
         // From a cluster to something inside there is no border to leave: the arrow starts at a point of its own.
-        let inward = picture.node(source).is_composite() && picture.contains(source, target);
-        let from = if inward { format!("{}.self", self.name(source)) } else { self.tail(source) };
-        let to = if inward && source == target { from.clone() } else { self.anchor(target) };
-        self.line(depth, &format!("\"{from}\" -> \"{to}\" [{attributes}];"));
+        let inward = source.is_composite() && picture.contains(source.id, target.id);
+        let own = Anchor { name: format!("{}.self", self.name(source.id)), inside: source.id };
+        let from = if inward { own.clone() } else { self.tail(source.id) };
+        let to = if inward && source.id == target.id { own } else { self.anchor(target.id) };
+        let mut attributes = label_of(arrow);
+        // A cluster's border cuts the arrow only where the other end is outside: Graphviz complains otherwise.
+        let back = target.id < source.id && !picture.contains(target.id, source.id);
+        let (at_source, at_target) = if back { ("lhead", "ltail") } else { ("ltail", "lhead") };
+        if source.is_composite() && !picture.contains(source.id, to.inside) {
+            attributes.push(format!("{at_source}=\"cluster_{}\"", self.name(source.id)));
+        }
+        if target.is_composite() && !picture.contains(target.id, from.inside) {
+            attributes.push(format!("{at_target}=\"cluster_{}\"", self.name(target.id)));
+        }
+        // The way back is written the other way round, so that it does not pull its target below.
+        let (first, second) = if back { (to, from) } else { (from, to) };
+        if back {
+            attributes.push("dir=back".to_owned());
+        }
+        self.line(1, &format!("\"{}\" -> \"{}\" [{}];", first.name, second.name, attributes.join(", ")));
     }
 
     /// Where an arrow leaves a cluster: from what is likely at its bottom, so that what follows comes below.
-    fn tail(&self, id: NodeId) -> String {
+    fn tail(&self, id: NodeId) -> Anchor {
         let inside: Vec<NodeId> = self.picture.states(id).map(|s| s.id).collect();
         let last = match self.picture.node(id).kind {
             NodeKind::Parallel => inside.get(inside.len() / 2),
@@ -153,28 +156,41 @@ impl<'a> Writer<'a> {
     }
 
     /// Where an arrow enters: the state itself, or a cluster's initial dot, or its first region's.
-    fn anchor(&self, id: NodeId) -> String {
+    fn anchor(&self, id: NodeId) -> Anchor {
         let node = self.picture.node(id);
         if !node.is_composite() {
-            return self.name(id).to_owned();
+            return Anchor { name: self.name(id).to_owned(), inside: id };
         }
         if !node.initial.is_empty() {
-            return format!("{}.initial", self.name(id));
+            return Anchor { name: format!("{}.initial", self.name(id)), inside: id };
         }
         match self.picture.states(id).next() {
             Some(region) => self.anchor(region.id),
-            None => format!("{}.anchor", self.name(id)),
+            None => Anchor { name: format!("{}.anchor", self.name(id)), inside: id },
         }
     }
 }
 
+/// A Graphviz node that stands for a state, and the innermost state it is drawn in.
+#[derive(Clone, Debug)]
+struct Anchor {
+    name: String,
+    inside: NodeId,
+}
+
+fn label_of(arrow: &Arrow<'_>) -> Vec<String> {
+    let mut attributes: Vec<String> = arrow.label.iter().map(|l| format!("label=\"{}\"", quote(l))).collect();
+    match arrow.edge {
+        Some(edge) => attributes.extend(edge.color.iter().map(|c| format!("color=\"{c}\""))),
+        None => attributes.push("style=dashed".to_owned()),
+    }
+    attributes
+}
+
 /// Title and lines as an HTML-like label, with a rule between them.
 fn table(node: &Node, color: &str) -> String {
-    let (open, close) = if color.is_empty() {
-        (String::new(), "")
-    } else {
-        (format!("<font color=\"{color}\">"), "</font>")
-    };
+    let (open, close) =
+        if color.is_empty() { (String::new(), "") } else { (format!("<font color=\"{color}\">"), "</font>") };
     let title = format!("{open}<b>{}</b>{close}", markup(&node.title));
     if node.lines.is_empty() {
         return format!("<{title}>");
@@ -182,7 +198,9 @@ fn table(node: &Node, color: &str) -> String {
     let lines: Vec<String> = node
         .lines
         .iter()
-        .map(|l| format!("{open}<font point-size=\"10\">{}</font>{close}<br align=\"left\"/>", markup(&l.text)))
+        .map(|l| {
+            format!("{open}<font point-size=\"10\">{}</font>{close}<br align=\"left\"/>", markup(&l.text))
+        })
         .collect();
     let rows = format!("<tr><td>{title}</td></tr><hr/><tr><td balign=\"left\">{}</td></tr>", lines.join(""));
     format!("<<table border=\"0\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"3\">{rows}</table>>")

@@ -5,7 +5,7 @@ use rawko_core::{NodeId, NodeKind};
 
 use super::color::readable_on;
 use super::names::names;
-use super::picture::{Edge, Node, Picture};
+use super::picture::{Arrow, Node, Picture};
 
 pub(crate) fn write(picture: &Picture) -> String {
     let mut out = Writer { picture, names: names(picture), text: String::new() };
@@ -13,11 +13,12 @@ pub(crate) fn write(picture: &Picture) -> String {
     let root = picture.root();
     if picture.root_is_drawn() {
         out.composite(root, 1);
-        out.edges(None, 1);
         out.note(root, 1);
     } else {
         out.inside(root, 1);
     }
+    // Mermaid moves a state to whichever block names it, but leaves it where it is when the top level does.
+    out.arrows(1, |a| local(picture, a).is_none());
     out.colors();
     out.text
 }
@@ -48,20 +49,17 @@ impl<'a> Writer<'a> {
         for child in children.iter().filter(|c| !c.is_composite()) {
             self.simple(child, depth);
         }
-        for target in &parent.initial {
-            self.initial(parent, *target, depth);
-        }
-        // Edges that cross a border come after the blocks: mermaid puts a state where it sees it first.
-        self.edges_where(depth, |e, t| local(picture, parent, e, t));
-        for child in &children {
-            self.after(child, depth);
+        self.initials(parent, depth);
+        self.arrows(depth, |a| local(picture, a) == Some(parent.id));
+        for child in children.iter().filter(|c| c.kind == NodeKind::Final) {
+            let name = self.name(child.id);
+            self.line(depth, &format!("{name} --> [*]"));
         }
         for child in children.iter().filter(|c| c.is_composite()) {
             self.line(0, "");
             self.composite(child, depth);
             self.note(child, depth);
         }
-        self.edges(Some(parent.id), depth);
     }
 
     fn composite(&mut self, node: &'a Node, depth: usize) {
@@ -69,7 +67,9 @@ impl<'a> Writer<'a> {
         self.line(depth, &format!("{head} {{"));
         match node.kind {
             NodeKind::Parallel => self.regions(node, depth + 1),
-            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => self.inside(node, depth + 1),
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => {
+                self.inside(node, depth + 1)
+            }
         }
         self.line(depth, "}");
     }
@@ -84,9 +84,7 @@ impl<'a> Writer<'a> {
                 self.composite(region, depth);
                 self.note(region, depth);
             } else {
-                let head = self.head(region);
-                self.line(depth, &head);
-                self.lines(region, depth);
+                self.simple(region, depth);
             }
             if i == 0 {
                 self.loose(node, depth);
@@ -104,24 +102,44 @@ impl<'a> Writer<'a> {
 
     fn head(&self, node: &Node) -> String {
         let name = self.name(node.id);
-        let title = node.history_mark().map_or_else(|| escape(&node.title), str::to_owned);
+        let mut title = escape(&node.title);
+        if !self.takes_note(node) {
+            node.lines.iter().for_each(|line| title.push_str(&format!(" · {}", escape(&line.text))));
+        }
         if title == name { format!("state {name}") } else { format!("state \"{title}\" as {name}") }
     }
 
-    /// A state that is just named in a transition needs no line of its own.
+    /// Mermaid accepts a note at a parallel state inside another one, and then fails to draw it: there the title has to
+    /// hold what the note would.
+    fn takes_note(&self, node: &Node) -> bool {
+        let mut outer = node.parent;
+        while let Some(parent) = outer.filter(|_| node.kind == NodeKind::Parallel) {
+            if self.picture.node(parent).kind == NodeKind::Parallel {
+                return false;
+            }
+            outer = self.picture.node(parent).parent;
+        }
+        true
+    }
+
+    /// A state that is just named by an arrow at its own level needs no line of its own.
     fn simple(&mut self, node: &Node, depth: usize) {
-        let head = self.head(node);
-        let plain = !head.contains('"');
-        let named = self.picture.edges.iter().any(|e| e.source == node.id || e.targets.contains(&node.id));
-        if !plain {
-            self.line(depth, &head);
-        } else if !node.lines.is_empty() {
-            let (name, title) = (self.name(node.id), escape(&node.title));
+        let name = self.name(node.id);
+        let title = node.history_mark().map_or_else(|| escape(&node.title), str::to_owned);
+        if title != name || !node.lines.is_empty() || !self.named(node) {
             self.line(depth, &format!("state \"{title}\" as {name}"));
-        } else if !named {
-            self.line(depth, &head);
         }
         self.lines(node, depth);
+    }
+
+    fn named(&self, node: &Node) -> bool {
+        let picture = self.picture;
+        let Some(parent) = node.parent.map(|p| picture.node(p)) else { return false };
+        let by_arrow = |a: Arrow| (a.from == node.id || a.to == node.id) && local(picture, &a).is_some();
+        parent.kind != NodeKind::Parallel
+            && (node.kind == NodeKind::Final
+                || parent.initial.contains(&node.id)
+                || picture.arrows().any(by_arrow))
     }
 
     fn lines(&mut self, node: &Node, depth: usize) {
@@ -131,48 +149,28 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
-        let actions = parent.initial_actions.join(", ");
-        let label = if actions.is_empty() { String::new() } else { format!(" : {}", escape(&format!("/ {actions}"))) };
-        let name = self.name(target);
-        self.line(depth, &format!("[*] --> {name}{label}"));
-    }
-
-    /// What follows from the state's kind: a final state ends, a history node has its default.
-    fn after(&mut self, node: &Node, depth: usize) {
-        let name = self.name(node.id);
-        match node.kind {
-            NodeKind::Final => self.line(depth, &format!("{name} --> [*]")),
-            NodeKind::History(_) => {
-                for target in &node.initial {
-                    let target = self.name(*target);
-                    self.line(depth, &format!("{name} --> {target}"));
-                }
-            }
-            NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel => {}
+    /// Where the state starts; a start deep inside shows as one at the child that holds it.
+    fn initials(&mut self, node: &Node, depth: usize) {
+        let picture = self.picture;
+        let label = node.initial_label().map_or_else(String::new, |l| format!(" : {}", escape(&l)));
+        for target in &node.initial {
+            let child = node.children.iter().find(|c| picture.contains(**c, *target)).unwrap_or(target);
+            let name = self.name(*child);
+            self.line(depth, &format!("[*] --> {name}{label}"));
         }
     }
 
-    /// Transitions at the level of `parent` that are not local to it; `None` is outside the root.
-    fn edges(&mut self, parent: Option<NodeId>, depth: usize) {
+    fn arrows(&mut self, depth: usize, wanted: impl Fn(&Arrow) -> bool) {
         let picture = self.picture;
-        self.edges_where(depth, |e, t| {
-            level(picture, e.source, t) == parent && !parent.is_some_and(|p| local(picture, picture.node(p), e, t))
-        });
-    }
-
-    fn edges_where(&mut self, depth: usize, wanted: impl Fn(&Edge, NodeId) -> bool) {
-        let picture = self.picture;
-        for edge in &picture.edges {
-            for target in edge.targets.iter().filter(|t| wanted(edge, **t)) {
-                let (from, to) = (self.name(edge.source), self.name(*target));
-                self.line(depth, &format!("{from} --> {to} : {}", escape(&edge.label.shown())));
-            }
+        for arrow in picture.arrows().filter(|a| wanted(a)) {
+            let (from, to) = (self.name(arrow.from), self.name(arrow.to));
+            let label = arrow.label.map_or_else(String::new, |l| format!(" : {}", escape(&l)));
+            self.line(depth, &format!("{from} --> {to}{label}"));
         }
     }
 
     fn note(&mut self, node: &Node, depth: usize) {
-        if node.lines.is_empty() {
+        if node.lines.is_empty() || !self.takes_note(node) {
             return;
         }
         let name = self.name(node.id);
@@ -199,23 +197,12 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Whether a transition runs between two children of `parent`.
-fn local(picture: &Picture, parent: &Node, edge: &Edge, target: NodeId) -> bool {
-    let child = |id: NodeId| picture.node(id).parent == Some(parent.id);
-    child(edge.source) && child(target)
-}
-
-/// The level a transition is written at: mermaid refuses a composite state that is named inside itself, and a parallel
-/// state has no place between its regions. `None` is outside the root.
-fn level(picture: &Picture, source: NodeId, target: NodeId) -> Option<NodeId> {
-    if source == NodeId::ROOT || target == NodeId::ROOT {
-        return None;
-    }
-    let mut at = Some(picture.common(source, target));
-    while let Some(id) = at.filter(|id| picture.node(*id).kind == NodeKind::Parallel) {
-        at = picture.node(id).parent;
-    }
-    at
+/// The state inside whose block an arrow is written: the one both its ends are children of. A parallel state has no
+/// place between its regions.
+fn local(picture: &Picture, arrow: &Arrow<'_>) -> Option<NodeId> {
+    let parent = picture.node(arrow.from).parent?;
+    let both = picture.node(arrow.to).parent == Some(parent);
+    (both && picture.node(parent).kind != NodeKind::Parallel).then_some(parent)
 }
 
 /// Mermaid's own entity codes (`#58;`) for whatever its lexer or its HTML labels would take for something else.
@@ -251,5 +238,6 @@ fn inside_word(text: &str, at: usize) -> bool {
 fn keyword_at(lower: &str, at: usize) -> bool {
     let rest = &lower[at..];
     let direction = rest.strip_prefix("direction").map(str::trim_start);
-    direction.is_some_and(|d| ["tb", "bt", "rl", "lr"].iter().any(|w| d.starts_with(w))) || rest.starts_with("end note")
+    direction.is_some_and(|d| ["tb", "bt", "rl", "lr"].iter().any(|w| d.starts_with(w)))
+        || rest.starts_with("end note")
 }

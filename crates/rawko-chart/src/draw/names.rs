@@ -1,28 +1,82 @@
 //! Identifiers for formats that need them: plain ASCII words, one for each state node, never two the same and never a
 //! keyword. What people read is the title; the identifier only has to survive every version of every tool.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::picture::Picture;
 
 /// Words that mean something to one of the tools when they open a line, and what every JavaScript object answers to:
 /// Mermaid's layout keeps its nodes in plain objects.
 const RESERVED: &[&str] = &[
-    "__proto__", "constructor", "hasownproperty", "isprototypeof", "propertyisenumerable", "tolocalestring", "tostring",
-    "valueof", "accdescr", "acctitle", "allowmixing", "as", "choice", "class", "classdef", "click", "default", "digraph",
-    "direction", "edge", "else", "end", "endif", "endpoint", "entrypoint", "exitpoint", "exit", "fork", "footer", "graph",
-    "header", "hide", "history", "href", "if", "include", "join", "left", "legend", "newpage", "node", "note", "over",
-    "right", "rotate", "scale", "show", "skin", "skinparam", "start", "state", "statediagram", "strict", "style",
-    "subgraph", "then", "title", "top",
+    "__proto__",
+    "constructor",
+    "hasownproperty",
+    "isprototypeof",
+    "propertyisenumerable",
+    "tolocalestring",
+    "tostring",
+    "valueof",
+    "accdescr",
+    "acctitle",
+    "allowmixing",
+    "as",
+    "choice",
+    "class",
+    "classdef",
+    "click",
+    "default",
+    "digraph",
+    "direction",
+    "edge",
+    "else",
+    "end",
+    "endif",
+    "endpoint",
+    "entrypoint",
+    "exitpoint",
+    "exit",
+    "fork",
+    "footer",
+    "graph",
+    "header",
+    "hide",
+    "history",
+    "href",
+    "if",
+    "include",
+    "join",
+    "left",
+    "legend",
+    "newpage",
+    "node",
+    "note",
+    "over",
+    "right",
+    "rotate",
+    "scale",
+    "show",
+    "skin",
+    "skinparam",
+    "start",
+    "state",
+    "statediagram",
+    "strict",
+    "style",
+    "subgraph",
+    "then",
+    "title",
+    "top",
 ];
 
 /// One identifier for each node of the picture, in its order: the key where that is enough, else the path.
 pub(crate) fn names(picture: &Picture) -> Vec<String> {
     let keys: Vec<String> = picture.nodes.iter().map(|n| word(&n.key)).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    keys.iter().for_each(|key| *counts.entry(key).or_default() += 1);
     let mut taken = BTreeSet::new();
     let mut names = Vec::with_capacity(keys.len());
     for (node, key) in picture.nodes.iter().zip(&keys) {
-        let unique = keys.iter().filter(|other| *other == key).count() == 1;
+        let unique = counts.get(key.as_str()) == Some(&1);
         let base = if unique || node.path.is_empty() { key.clone() } else { word(&node.path) };
         let mut name = if base.is_empty() { format!("s{}", node.id.0) } else { base.clone() };
         let mut n = 2;

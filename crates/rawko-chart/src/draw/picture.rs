@@ -3,6 +3,8 @@
 
 use rawko_core::{Chart, Docs, HistoryVariant, NodeId, NodeInfo, NodeKind, TransitionId, TransitionInfo};
 
+use super::color::color;
+
 /// A chart as a drawing sees it. `nodes` and `edges` are indexed by `NodeId` and `TransitionId`.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
@@ -59,6 +61,16 @@ pub(crate) struct Edge {
     pub(crate) label: Label,
     pub(crate) description: Option<String>,
     pub(crate) color: Option<String>,
+}
+
+/// An arrow between two states: a transition to one of its targets, or a history node's default.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrow<'a> {
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) label: Option<String>,
+    /// The transition, if it is one.
+    pub(crate) edge: Option<&'a Edge>,
 }
 
 /// The parts of `EVENT [guard] / actions`. An author's own label replaces all three.
@@ -126,6 +138,23 @@ impl Picture {
             || self.edges.iter().any(|e| e.source == root.id || e.targets.contains(&root.id))
     }
 
+    /// All arrows but the initial ones: the defaults of history nodes, then transitions in document order.
+    pub(crate) fn arrows(&self) -> impl Iterator<Item = Arrow<'_>> {
+        let defaults = self.nodes.iter().filter(|s| s.is_history()).flat_map(|s| {
+            s.initial.iter().map(|to| Arrow { from: s.id, to: *to, label: s.initial_label(), edge: None })
+        });
+        let transitions = self.edges.iter().flat_map(|e| {
+            let label = Some(e.label.shown());
+            e.targets.iter().map(move |to| Arrow {
+                from: e.source,
+                to: *to,
+                label: label.clone(),
+                edge: Some(e),
+            })
+        });
+        defaults.chain(transitions)
+    }
+
     /// Whether `inside` is below `outside` (or the same).
     pub(crate) fn contains(&self, outside: NodeId, inside: NodeId) -> bool {
         let mut at = Some(inside);
@@ -136,18 +165,6 @@ impl Picture {
             at = self.node(id).parent;
         }
         false
-    }
-
-    /// The innermost state node that holds both, neither of the two themselves unless it holds the other.
-    pub(crate) fn common(&self, a: NodeId, b: NodeId) -> NodeId {
-        let mut at = self.node(a).parent.unwrap_or(NodeId::ROOT);
-        while !self.contains(at, b) || at == b {
-            match self.node(at).parent {
-                Some(up) => at = up,
-                None => return NodeId::ROOT,
-            }
-        }
-        at
     }
 
     /// Whether it is a child of a parallel state that runs beside its siblings.
@@ -173,6 +190,11 @@ impl Node {
             NodeKind::Compound | NodeKind::Parallel => !self.children.is_empty(),
             NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => false,
         }
+    }
+
+    /// What is written on the arrow to where the node starts.
+    pub(crate) fn initial_label(&self) -> Option<String> {
+        (!self.initial_actions.is_empty()).then(|| format!("/ {}", self.initial_actions.join(", ")))
     }
 
     /// `H` or `H*` for history nodes.
@@ -218,7 +240,11 @@ fn lines(info: &NodeInfo) -> Vec<Line> {
     for (id, src) in &info.invokes {
         // An id the author did not choose is the state's own path: it says nothing beside the source.
         let named = !id.is_empty() && **id != *info.path && !id.starts_with(&format!("{}.", info.path));
-        let text = if named { format!("invoke {} ({})", one_line(src), one_line(id)) } else { format!("invoke {}", one_line(src)) };
+        let text = if named {
+            format!("invoke {} ({})", one_line(src), one_line(id))
+        } else {
+            format!("invoke {}", one_line(src))
+        };
         add(LineKind::Invoke, text);
     }
     lines
@@ -258,64 +284,7 @@ fn joined(actions: &[std::sync::Arc<str>]) -> String {
 
 /// Labels are one line: line breaks and control characters of the author's text become single spaces.
 fn one_line(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
+    let spaced: String =
+        text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
     spaced.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-/// A colour every format understands: `#rgb`, `#rrggbb` or a plain name; anything else is not drawn.
-fn color(text: &str) -> Option<String> {
-    let text = text.trim();
-    if let Some(hex) = text.strip_prefix('#') {
-        let full = match hex.len() {
-            3 => hex.chars().flat_map(|c| [c, c]).collect::<String>(),
-            6 => hex.to_owned(),
-            _ => return None,
-        };
-        return full.chars().all(|c| c.is_ascii_hexdigit()).then(|| format!("#{}", full.to_ascii_lowercase()));
-    }
-    named_color(&text.to_ascii_lowercase()).map(str::to_owned)
-}
-
-/// The names people use; the tools disagree about the longer lists, so each becomes its number.
-fn named_color(name: &str) -> Option<&'static str> {
-    const NAMES: &[(&str, &str)] = &[
-        ("black", "#000000"),
-        ("blue", "#0000ff"),
-        ("brown", "#a52a2a"),
-        ("coral", "#ff7f50"),
-        ("crimson", "#dc143c"),
-        ("cyan", "#00ffff"),
-        ("gold", "#ffd700"),
-        ("gray", "#808080"),
-        ("green", "#008000"),
-        ("grey", "#808080"),
-        ("indigo", "#4b0082"),
-        ("lightblue", "#add8e6"),
-        ("lightgray", "#d3d3d3"),
-        ("lightgreen", "#90ee90"),
-        ("lightgrey", "#d3d3d3"),
-        ("lime", "#00ff00"),
-        ("magenta", "#ff00ff"),
-        ("maroon", "#800000"),
-        ("navy", "#000080"),
-        ("olive", "#808000"),
-        ("orange", "#ffa500"),
-        ("orchid", "#da70d6"),
-        ("pink", "#ffc0cb"),
-        ("plum", "#dda0dd"),
-        ("purple", "#800080"),
-        ("red", "#ff0000"),
-        ("salmon", "#fa8072"),
-        ("silver", "#c0c0c0"),
-        ("skyblue", "#87ceeb"),
-        ("steelblue", "#4682b4"),
-        ("tan", "#d2b48c"),
-        ("teal", "#008080"),
-        ("tomato", "#ff6347"),
-        ("turquoise", "#40e0d0"),
-        ("violet", "#ee82ee"),
-        ("white", "#ffffff"),
-        ("yellow", "#ffff00"),
-    ];
-    NAMES.iter().find(|(n, _)| *n == name).map(|(_, hex)| *hex)
 }

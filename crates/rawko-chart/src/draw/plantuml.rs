@@ -4,7 +4,7 @@
 use rawko_core::{NodeId, NodeKind};
 
 use super::names::names;
-use super::picture::{Edge, Node, Picture};
+use super::picture::{Node, Picture};
 
 pub(crate) fn write(picture: &Picture) -> String {
     let mut out = Writer { picture, names: names(picture), text: String::new() };
@@ -16,7 +16,7 @@ pub(crate) fn write(picture: &Picture) -> String {
     } else {
         out.inside(root, 0);
     }
-    out.edges();
+    out.arrows();
     out.line(0, "@enduml");
     out.text
 }
@@ -35,12 +35,17 @@ impl<'a> Writer<'a> {
     }
 
     fn inside(&mut self, parent: &'a Node, depth: usize) {
-        for target in &parent.initial {
+        let picture = self.picture;
+        let child = |id: &NodeId| picture.node(*id).parent == Some(parent.id);
+        // PlantUML puts a state where it sees it first: a nested one is named after its block.
+        for target in parent.initial.iter().filter(|t| child(t)) {
             self.initial(parent, *target, depth);
         }
-        let picture = self.picture;
         for child in parent.children.iter().map(|c| picture.node(*c)) {
             self.node(child, depth);
+        }
+        for target in parent.initial.iter().filter(|t| !child(t)) {
+            self.initial(parent, *target, depth);
         }
     }
 
@@ -66,7 +71,9 @@ impl<'a> Writer<'a> {
         self.line(depth, &format!("{head} {{"));
         match node.kind {
             NodeKind::Parallel => self.regions(node, depth + 1),
-            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => self.inside(node, depth + 1),
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => {
+                self.inside(node, depth + 1)
+            }
         }
         self.line(depth, "}");
         self.lines(node, depth);
@@ -108,40 +115,30 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
-        let actions = parent.initial_actions.join(", ");
-        let label = if actions.is_empty() { String::new() } else { format!(" : {}", escape(&format!("/ {actions}"))) };
-        let target = self.reference(target, Some(parent.id));
+    fn initial(&mut self, node: &Node, target: NodeId, depth: usize) {
+        let label = node.initial_label().map_or_else(String::new, |l| format!(" : {}", escape(&l)));
+        let target = self.reference(target, Some(node.id));
         self.line(depth, &format!("[*] --> {target}{label}"));
     }
 
-    /// `[H]` has no name of its own: a mention inside its parent makes it appear.
+    /// `[H]` has no name of its own and appears where it is mentioned; every other history node is a state.
     fn history(&mut self, node: &Node, depth: usize) {
         if let (Some(mark), false) = (node.history_mark(), self.built_in(node)) {
             let variant = mark.replace('H', "history");
             let line = format!("state \"{mark}\" as {} <<{variant}>>", self.names[node.id.index()]);
             self.line(depth, &line);
         }
-        let mark = self.reference(node.id, node.parent);
-        for target in &node.initial {
-            let target = self.reference(*target, node.parent);
-            self.line(depth, &format!("{mark} --> {target}"));
-        }
     }
 
-    fn edges(&mut self) {
+    fn arrows(&mut self) {
         let picture = self.picture;
-        for edge in &picture.edges {
-            for target in &edge.targets {
-                self.edge(edge, *target);
-            }
+        for arrow in picture.arrows() {
+            let color = arrow.edge.and_then(|e| e.color.as_ref());
+            let line = color.map_or_else(|| "-->".to_owned(), |c| format!("-[{c}]->"));
+            let (from, to) = (self.reference(arrow.from, None), self.reference(arrow.to, None));
+            let label = arrow.label.map_or_else(String::new, |l| format!(" : {}", escape(&l)));
+            self.line(0, &format!("{from} {line} {to}{label}"));
         }
-    }
-
-    fn edge(&mut self, edge: &Edge, target: NodeId) {
-        let color = edge.color.as_ref().map_or_else(|| "-->".to_owned(), |c| format!("-[{c}]->"));
-        let (from, to) = (self.reference(edge.source, None), self.reference(target, None));
-        self.line(0, &format!("{from} {color} {to} : {}", escape(&edge.label.shown())));
     }
 
     /// Whether `[H]` can stand for it: PlantUML has one in each composite state, and Debian's no `[H*]`.
@@ -154,18 +151,28 @@ impl<'a> Writer<'a> {
     /// How a state node is named from inside `scope` (`None`: from the top).
     fn reference(&self, id: NodeId, scope: Option<NodeId>) -> String {
         let node = self.picture.node(id);
-        let Some(parent) = node.parent.filter(|_| self.built_in(node)) else { return self.names[id.index()].clone() };
+        let Some(parent) = node.parent.filter(|_| self.built_in(node)) else {
+            return self.names[id.index()].clone();
+        };
         let top = parent == NodeId::ROOT && !self.picture.root_is_drawn();
-        if scope == Some(parent) || top { "[H]".to_owned() } else { format!("{}[H]", self.names[parent.index()]) }
+        if scope == Some(parent) || top {
+            "[H]".to_owned()
+        } else {
+            format!("{}[H]", self.names[parent.index()])
+        }
     }
 }
 
-/// PlantUML refuses transitions that cross the border of a `--` region; such regions are drawn as dashed states instead.
+/// PlantUML refuses arrows that cross the border of a `--` region or touch one, and has no place for a history node
+/// between regions; such regions are drawn as dashed states instead.
 fn separable(picture: &Picture, parallel: &Node) -> bool {
-    let region_of = |id: NodeId| picture.states(parallel.id).find(|r| picture.contains(r.id, id)).map(|r| r.id);
-    let transitions = picture.edges.iter().flat_map(|e| e.targets.iter().map(move |t| (e.source, *t)));
-    let defaults = picture.nodes.iter().filter(|s| s.is_history()).flat_map(|s| s.initial.iter().map(move |t| (s.id, *t)));
-    transitions.chain(defaults).all(|(a, b)| region_of(a) == region_of(b))
+    if parallel.children.iter().any(|c| picture.node(*c).is_history()) {
+        return false;
+    }
+    let region_of =
+        |id: NodeId| picture.states(parallel.id).find(|r| picture.contains(r.id, id)).map(|r| r.id);
+    let inside = |id: NodeId| region_of(id) != Some(id);
+    picture.arrows().all(|a| region_of(a.from) == region_of(a.to) && inside(a.from) && inside(a.to))
 }
 
 /// Characters that PlantUML reads as markup, escapes, comments or preprocessor calls become their code point.
@@ -173,7 +180,8 @@ fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '"' | '\\' | '<' | '>' | '~' | '%' | '$' | '!' | '\'' | '`' | '|' | '@' | '#' | '^' | '&' | '{' | '}' => {
+            '"' | '\\' | '<' | '>' | '~' | '%' | '$' | '!' | '\'' | '`' | '|' | '@' | '#' | '^' | '&'
+            | '{' | '}' => {
                 out.push_str(&format!("<U+{:04X}>", c as u32));
             }
             // Doubled, these are markup: bold, italics, underline, strike, headings, links.

@@ -83,6 +83,12 @@ impl Yaml {
         matches!(self, Yaml::Map(entries) if entries.iter().all(|(_, value)| value.is_scalar()))
     }
 
+    /// On one line behind `before` characters, if it is plain and short enough.
+    fn on_a_line(&self, before: usize) -> Option<String> {
+        let line = self.is_shallow().then(|| self.inline())?;
+        (before + line.len() <= LINE_MAX).then_some(line)
+    }
+
     fn inline(&self) -> String {
         match self {
             Yaml::Null => "null".to_owned(),
@@ -124,9 +130,7 @@ fn write_value(out: &mut String, within: &str, key: &str, value: &Yaml, indent: 
         "states" => !value.is_flat_map(),
         _ => !matches!(value, Yaml::List(_)) && ROOMY.contains(&key),
     };
-    let fits = value.is_shallow() && !roomy;
-    let line = value.inline();
-    if fits && indent + key.len() + 2 + line.len() <= LINE_MAX {
+    if !roomy && let Some(line) = value.on_a_line(indent + key.len() + 2) {
         let _ = writeln!(out, " {line}");
         return;
     }
@@ -141,14 +145,13 @@ fn write_value(out: &mut String, within: &str, key: &str, value: &Yaml, indent: 
 fn write_items(out: &mut String, items: &[Yaml], indent: usize) {
     for item in items {
         let _ = write!(out, "{:indent$}- ", "");
-        let line = item.inline();
         match item {
-            _ if item.is_scalar() || (item.is_shallow() && indent + 2 + line.len() <= LINE_MAX) => {
-                let _ = writeln!(out, "{line}");
-            }
-            Yaml::Map(entries) => write_entries(out, "", entries, indent + 2),
-            Yaml::List(_) | Yaml::Null | Yaml::Bool(_) | Yaml::Number(_) | Yaml::Text(_) => {
-                let _ = writeln!(out, "{line}");
+            Yaml::Map(entries) if !item.is_scalar() => match item.on_a_line(indent + 2) {
+                Some(line) => _ = writeln!(out, "{line}"),
+                None => write_entries(out, "", entries, indent + 2),
+            },
+            Yaml::Map(_) | Yaml::List(_) | Yaml::Null | Yaml::Bool(_) | Yaml::Number(_) | Yaml::Text(_) => {
+                let _ = writeln!(out, "{}", item.inline());
             }
         }
     }

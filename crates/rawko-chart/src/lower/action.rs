@@ -22,6 +22,8 @@ const RECURSIVE_ACTION: &str = crate::codes::RECURSIVE_ACTION.name;
 const TOO_LARGE: &str = crate::codes::TOO_LARGE.name;
 /// Actions of a chart, named ones counted at every use.
 const ACTIONS_MAX: usize = 50_000;
+/// A longer label tells less.
+const ABOUT_CHARS_MAX: usize = 32;
 
 type Lowered = (Vec<Action>, Vec<ActionPlaces>);
 
@@ -136,7 +138,32 @@ impl<'a> Lowering<'a> {
             "foreach" => self.foreach(view, &mut nested),
             _ => return None,
         };
-        Some((Action { label: word.into(), kind }, nested))
+        Some((Action { label: self.label(word, &kind), kind }, nested))
+    }
+
+    /// What a drawing says of an action without a name: its type, and what it is about.
+    fn label(&self, word: &str, kind: &ActionKind) -> Arc<str> {
+        let about = match kind {
+            ActionKind::Raise { event: Template::Literal(event), .. }
+            | ActionKind::Emit { event: Template::Literal(event), .. }
+            | ActionKind::Send { event: Template::Literal(event), .. } => event.to_string(),
+            ActionKind::Assign(updates) => {
+                let names: Vec<Arc<str>> = updates.iter().map(|(slot, _)| self.context.name(*slot)).collect();
+                names.join(", ")
+            }
+            ActionKind::Call { handler, .. } => handler.to_string(),
+            ActionKind::Raise { .. }
+            | ActionKind::Emit { .. }
+            | ActionKind::Send { .. }
+            | ActionKind::Cancel { .. }
+            | ActionKind::Log { .. }
+            | ActionKind::Choose { .. }
+            | ActionKind::Foreach(_) => return word.into(),
+        };
+        if about.is_empty() || about.chars().count() > ABOUT_CHARS_MAX {
+            return word.into();
+        }
+        format!("{word} {about}").into()
     }
 
     fn assign(&mut self, view: View<'a>) -> ActionKind {

@@ -169,6 +169,10 @@ impl Context {
         self.table.borrow().facts.get(slot.index()).map_or(Type::Any, |facts| facts.kind)
     }
 
+    pub(crate) fn name(&self, slot: Slot) -> Arc<str> {
+        self.table.borrow().keys.get(slot.index()).map_or_else(|| "?".into(), |key| key.name.clone())
+    }
+
     pub(crate) fn names(&self) -> Vec<String> {
         self.table.borrow().keys.iter().map(|key| key.name.to_string()).collect()
     }

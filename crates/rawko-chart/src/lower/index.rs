@@ -115,6 +115,9 @@ impl<'a> Index<'a> {
     /// A dotted path of keys below a node.
     fn below(&self, node: u32, path: &str) -> Option<NodeId> {
         let step = |node: u32, key: &str| self.children.get(&(node, key)).copied();
+        if let Some(child) = step(node, path) {
+            return Some(NodeId(child));
+        }
         path.split('.').try_fold(node, step).map(NodeId)
     }
 

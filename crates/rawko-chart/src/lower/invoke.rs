@@ -23,10 +23,10 @@ impl<'a> Lowering<'a> {
     ) -> (InvokeSpec, InvokePlaces) {
         let id = self.invoke_id(node, invoke, earlier);
         let src = self.optional_template(invoke.src, Rule::Data);
-        if let (Template::Literal(value), Some(view)) = (&src, invoke.src) {
-            if let Some(text) = value.as_str().map(str::to_owned) {
-                self.check_service(&text, view.span());
-            }
+        if let (Template::Literal(value), Some(view)) = (&src, invoke.src)
+            && let Some(text) = value.as_str()
+        {
+            self.check_service(text, view.span());
         }
         let spec = InvokeSpec {
             id,

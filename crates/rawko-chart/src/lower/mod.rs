@@ -31,7 +31,6 @@ use context::Context;
 use guard::GuardTable;
 use index::Index;
 
-
 const MISSING_ID: &str = crate::codes::MISSING_ID.name;
 const INVALID_VERSION: &str = crate::codes::INVALID_VERSION.name;
 const MICROSTEPS_DEFAULT: u32 = 1000;

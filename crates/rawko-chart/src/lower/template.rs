@@ -142,6 +142,10 @@ impl<'a> Lowering<'a> {
         if path && !trimmed.contains(' ') && near_root(word) {
             return self.parse(trimmed).is_ok();
         }
+        // A binding further in: `'tried ' ~ context.count`, `length(context.items)`.
+        if mentions_binding(trimmed) && self.parse(trimmed).is_ok() {
+            return true;
+        }
         // An operator between a context key and something else: `count + 1`.
         let operator = rest.trim_start().starts_with(['+', '-', '*', '/', '<', '>', '=', '!', '&', '|']);
         let spaced = rest.starts_with(' ');
@@ -155,7 +159,8 @@ impl<'a> Lowering<'a> {
             && self.parse(text).is_ok_and(|ast| language::is_rooted(&ast));
         if rooted {
             let place = locate(self.text, span, text, 0..text.len());
-            let message = format!("`{}` reads like an expression, but initial values are plain data", brief(text));
+            let message =
+                format!("`{}` reads like an expression, but initial values are plain data", brief(text));
             self.report(
                 Finding::new(LOOKS_LIKE_EXPRESSION, Severity::Warning, place, message)
                     .help("start with `null` and assign it in the chart's `entry`"),
@@ -203,6 +208,10 @@ impl<'a> Lowering<'a> {
         }
         self.expression(&text, view.span(), Use::Value)
     }
+}
+
+fn mentions_binding(text: &str) -> bool {
+    ["context.", "event.", "input.", "env.", "agents.", "now("].iter().any(|root| text.contains(root))
 }
 
 fn within(inner: Span, outer: Span) -> bool {

@@ -47,7 +47,6 @@ impl<'a> Lowering<'a> {
 
     fn on(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
         if let Some(pairs) = view.pairs() {
-            // Specs are large and most states have few: room for exactly these keeps loading small.
             blocks.transitions.reserve_exact(pairs.len());
             blocks.transition_places.reserve_exact(pairs.len());
             for pair in pairs {

@@ -107,8 +107,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         state.kind = self.kind(&below);
         self.check_name(key, key_span);
         self.states[parent as usize].children.push(number);
-        let misplaced = self.misplaced(&state, body);
-        self.findings.extend(misplaced);
+        self.report_misplaced(&state, body);
         self.states.push(state);
         self.children(number, below);
     }
@@ -180,12 +179,13 @@ impl<'a, 'f> StateReader<'a, 'f> {
 
     fn check_children(&mut self, parent: u32, below: &Below<'a>) {
         let state = &self.states[parent as usize];
-        let (span, words) = match state.parent {
-            Some(_) => (state.key_span, format!("`{}`", state.key)),
-            None => (state.key_span, "the chart".to_owned()),
-        };
+        if !matches!(state.kind, NodeKind::Compound | NodeKind::Parallel) {
+            return;
+        }
         let is_history = |child: &u32| matches!(self.states[*child as usize].kind, NodeKind::History(_));
         let real = state.children.iter().filter(|child| !is_history(child)).count();
+        let span = state.key_span;
+        let words = if state.parent.is_some() { format!("`{}`", state.key) } else { "the chart".to_owned() };
         match state.kind {
             NodeKind::Compound if real == 0 => {
                 let message = format!("{words} is compound but has no states");
@@ -235,7 +235,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
     }
 
     /// Keys that mean nothing on this kind of state: most often a sign of wrong indentation.
-    fn misplaced(&self, state: &StateDef<'a>, body: View<'a>) -> Vec<Finding> {
+    fn report_misplaced(&mut self, state: &StateDef<'a>, body: View<'a>) {
         let wrong: &[&str] = match state.kind {
             NodeKind::Atomic => &["initial", "variant", "target", "actions", "output", "onDone", "onAllDone"],
             NodeKind::Compound => &["variant", "target", "actions", "output", "onAllDone"],
@@ -257,16 +257,12 @@ impl<'a, 'f> StateReader<'a, 'f> {
                 "loop",
             ],
         };
-        let pairs = body.pairs().into_iter().flatten();
-        let found = pairs.filter(|pair| wrong.contains(&pair.key));
-        found
-            .map(|pair| {
-                let word = kind_word(state.kind);
-                let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);
-                Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message)
-                    .help(misplaced_help(pair.key))
-            })
-            .collect()
+        for pair in body.pairs().into_iter().flatten().filter(|pair| wrong.contains(&pair.key)) {
+            let word = kind_word(state.kind);
+            let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);
+            let finding = Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message);
+            self.findings.push(finding.help(misplaced_help(pair.key)));
+        }
     }
 }
 

@@ -12,6 +12,9 @@ use crate::source::Span;
 /// Maps up to this size are searched for duplicates by comparing every pair.
 const SMALL_MAP: usize = 8;
 
+/// Measured on charts in JSON; YAML has more.
+const BYTES_PER_ENTRY: usize = 12;
+
 #[derive(Default)]
 pub(super) struct Builder<'t> {
     items: Vec<Node<'t>>,
@@ -51,6 +54,11 @@ impl Measure {
 pub(super) struct Stop;
 
 impl<'t> Builder<'t> {
+    /// Room for what a text of this length usually holds: growing would copy everything several times.
+    pub(super) fn for_text(bytes: usize) -> Self {
+        Self { entries: Vec::with_capacity(bytes / BYTES_PER_ENTRY), ..Self::default() }
+    }
+
     /// Whether the next scalar is a map's key.
     pub(super) fn wants_key(&self) -> bool {
         matches!(self.frames.last(), Some(Frame { kind: FrameKind::Map { key: None, .. }, .. }))

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Severity};
 use crate::source::Span;
 
 pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, builder: Builder::default() };
+    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, builder: Builder::for_text(text.len()) };
     if text.starts_with('\u{feff}') {
         reader.at = 3;
     }

@@ -25,6 +25,8 @@ struct Arrow {
     target: String,
     first: (f64, f64),
     tip: (f64, f64),
+    transition: String,
+    route: Vec<(f64, f64)>,
 }
 
 #[derive(Debug)]
@@ -46,7 +48,8 @@ impl Drawn {
         if root.attribute("role") != Some("img") || !root.children().any(|c| c.has_tag_name("title")) {
             return Err("no role or title".into());
         }
-        let view: Vec<f64> = root.attribute("viewBox").unwrap().split(' ').map(|v| v.parse().unwrap()).collect();
+        let view: Vec<f64> =
+            root.attribute("viewBox").unwrap().split(' ').map(|v| v.parse().unwrap()).collect();
         let mut drawn = Drawn {
             states: Vec::new(),
             arrows: Vec::new(),
@@ -98,6 +101,8 @@ impl Drawn {
             target: group.attribute("data-target").unwrap().to_owned(),
             first: points(route.attribute("d").unwrap())[0],
             tip: points(head.attribute("d").unwrap())[0],
+            transition: group.attribute("data-transition").unwrap().to_owned(),
+            route: points(route.attribute("d").unwrap()),
         });
     }
 
@@ -108,6 +113,7 @@ impl Drawn {
         self.nesting(chart, &mut out);
         self.labels_apart(&mut out);
         self.arrows_end_at_borders(&mut out);
+        self.labels_on_their_arrows(&mut out);
         out
     }
 
@@ -154,7 +160,8 @@ impl Drawn {
     fn labels_apart(&self, out: &mut Vec<String>) {
         for (i, (of, label)) in self.labels.iter().enumerate() {
             for state in &self.states {
-                let solid = if state.group && !state.region { Rect { h: 26.0, ..state.rect } } else { state.rect };
+                let solid =
+                    if state.group && !state.region { Rect { h: 26.0, ..state.rect } } else { state.rect };
                 if !state.region && overlap(*label, solid) {
                     out.push(format!("the label of {of} lies over `{}`", state.path));
                 }
@@ -163,6 +170,17 @@ impl Drawn {
                 if overlap(*label, *rect) {
                     out.push(format!("the labels of {of} and {other} overlap"));
                 }
+            }
+        }
+    }
+
+    /// A label sits on its arrow; beside it only where the arrow is a loop.
+    fn labels_on_their_arrows(&self, out: &mut Vec<String>) {
+        for (of, label) in &self.labels {
+            let arrows = self.arrows.iter().filter(|a| a.transition == *of && a.source != a.target);
+            let pieces: Vec<_> = arrows.flat_map(|a| a.route.windows(2)).collect();
+            if !pieces.is_empty() && !pieces.iter().any(|p| touches(*label, p[0], p[1])) {
+                out.push(format!("the label of {of} is not on its arrow"));
             }
         }
     }
@@ -199,7 +217,8 @@ fn rect(node: Node<'_, '_>) -> Option<Rect> {
 fn points(path: &str) -> Vec<(f64, f64)> {
     let mut out = Vec::new();
     for part in path.split(['M', 'L']).filter(|p| !p.is_empty()) {
-        let numbers: Vec<f64> = part.split([' ', 'Q', 'Z', 'V', 'H']).filter_map(|n| n.parse().ok()).collect();
+        let numbers: Vec<f64> =
+            part.split([' ', 'Q', 'Z', 'V', 'H']).filter_map(|n| n.parse().ok()).collect();
         if let [x, y, ..] = numbers[..] {
             out.push((x, y));
         }
@@ -219,13 +238,28 @@ fn overlap(a: Rect, b: Rect) -> bool {
 
 fn holds(a: Rect, b: Rect) -> bool {
     let slack = 0.5;
-    a.x - slack <= b.x && a.y - slack <= b.y && a.x + a.w + slack >= b.x + b.w && a.y + a.h + slack >= b.y + b.h
+    a.x - slack <= b.x
+        && a.y - slack <= b.y
+        && a.x + a.w + slack >= b.x + b.w
+        && a.y + a.h + slack >= b.y + b.h
+}
+
+/// Whether the middle of the label is near the piece of a route (which may slope).
+fn touches(label: Rect, a: (f64, f64), b: (f64, f64)) -> bool {
+    let (x, y) = (label.x + label.w / 2.0, label.y + label.h / 2.0);
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let along = ((x - a.0) * dx + (y - a.1) * dy) / (dx * dx + dy * dy).max(0.01);
+    let (nx, ny) = (a.0 + dx * along.clamp(0.0, 1.0), a.1 + dy * along.clamp(0.0, 1.0));
+    (x - nx).hypot(y - ny) < label.h
 }
 
 fn on_border(rect: Rect, (x, y): (f64, f64)) -> bool {
     let slack = 1.0;
     let near = |a: f64, b: f64| (a - b).abs() <= slack;
-    let within = x >= rect.x - slack && x <= rect.x + rect.w + slack && y >= rect.y - slack && y <= rect.y + rect.h + slack;
+    let within = x >= rect.x - slack
+        && x <= rect.x + rect.w + slack
+        && y >= rect.y - slack
+        && y <= rect.y + rect.h + slack;
     let edge = near(x, rect.x) || near(x, rect.x + rect.w) || near(y, rect.y) || near(y, rect.y + rect.h);
     within && edge
 }

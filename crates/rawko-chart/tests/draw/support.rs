@@ -1,4 +1,4 @@
-//! Charts to draw, for both test programs: the ones beside this file, and every chart of the walkthroughs.
+//! Charts to draw, for both test programs: the ones beside this file, every chart of the walkthroughs, the examples.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,9 +35,24 @@ pub(crate) fn walkthroughs() -> Vec<(String, Chart)> {
     charts
 }
 
+/// The charts of the examples, whatever else lies beside them.
+pub(crate) fn examples() -> Vec<(String, Chart)> {
+    let examples = folder().ancestors().nth(4).unwrap().join("examples");
+    let chart = |file: &PathBuf| {
+        load(&Source::new("", fs::read_to_string(file).unwrap()), &Registry::default()).chart
+    };
+    let charts: Vec<(String, Chart)> = files(&examples, "yaml")
+        .iter()
+        .filter_map(|file| Some((format!("example_{}", stem(file)), chart(file)?)))
+        .collect();
+    assert!(charts.len() >= 4, "only {} charts in the examples", charts.len());
+    charts
+}
+
 pub(crate) fn compile(name: &str, text: &str) -> Chart {
     let loaded = load(&Source::new(name, text), &Registry::default());
-    let fatal: Vec<_> = loaded.findings.iter().filter(|f| f.severity == Severity::Fatal).map(|f| &f.message).collect();
+    let fatal: Vec<_> =
+        loaded.findings.iter().filter(|f| f.severity == Severity::Fatal).map(|f| &f.message).collect();
     loaded.chart.unwrap_or_else(|| panic!("{name}: {fatal:?}"))
 }
 

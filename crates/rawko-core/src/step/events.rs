@@ -1,6 +1,5 @@
 //! From a delivery to a resting instance: what each kind of event means, and the macrostep around it.
 
-use std::sync::Arc;
 
 use super::StepError;
 use super::run::Run;
@@ -73,8 +72,6 @@ impl Run<'_> {
         let handled = !selection.is_empty();
         if handled {
             self.microstep(selection)?;
-        } else if let Some(name) = self.event.as_ref().map(|event| Arc::clone(&event.name)) {
-            self.trace(|| TraceEntry::Unhandled { event: name, deferred: false });
         }
         self.settle()?;
         self.offer_deferred_since(before)?;

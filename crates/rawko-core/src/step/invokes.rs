@@ -119,7 +119,10 @@ impl Run<'_> {
     pub(super) fn handle_invoke_done(&mut self, id: u64, data: Value) -> Result<(), StepError> {
         let Some(invocation) = self.take_invocation(id) else { return Ok(()) };
         let event = self.result_event("done.invoke", &invocation, data);
-        self.deliver(event)?;
+        let name = Arc::clone(&event.name);
+        if !self.deliver(event)? {
+            self.trace(|| TraceEntry::Unhandled { event: name, deferred: false });
+        }
         Ok(())
     }
 
@@ -176,6 +179,7 @@ impl Run<'_> {
             return Ok(());
         }
         let id = Arc::clone(&self.tables().invoke(invocation.invoke).id);
+        self.trace(|| TraceEntry::Stalled { id: Arc::clone(&id) });
         self.snapshot.status = Status::Error;
         self.more_mut().failure = Some(Failure { invocation, error: error.clone() });
         self.effects.push(Effect::Stall { id, error });

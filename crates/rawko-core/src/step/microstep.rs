@@ -1,7 +1,5 @@
 //! One microstep: leave, act, enter. Exits innermost first in reverse document order; entries in document order.
 
-use std::borrow::Cow;
-
 use smallvec::SmallVec;
 
 use super::StepError;
@@ -16,7 +14,7 @@ use crate::tables::{Entry, Route};
 
 type Nodes = SmallVec<[NodeId; 16]>;
 
-impl<'a> Run<'a> {
+impl Run<'_> {
     /// Takes these transitions together.
     pub(super) fn microstep(&mut self, selection: Selection) -> Result<(), StepError> {
         self.count_microstep()?;
@@ -71,15 +69,15 @@ impl<'a> Run<'a> {
 
     fn trace_plain(&mut self, selection: &Selection) {
         let Some(mut trace) = self.trace.take() else { return };
+        let tables = self.tables();
         // Domains do not overlap: backwards they give the exits in order, forwards the entries.
         let mut by_domain: SmallVec<[Selected; 4]> = SmallVec::from_slice(selection);
         by_domain.sort_unstable_by_key(|selected| selected.domain);
         for domain in by_domain.iter().rev().filter_map(|selected| selected.domain) {
             self.for_each_exit(domain, |node| trace.entries.push(TraceEntry::Exited { node }));
         }
-        for selected in &by_domain {
-            let entered = self.entries(selected);
-            trace.entries.extend(entered.iter().map(|entry| TraceEntry::Entered { node: entry.node }));
+        for entry in by_domain.iter().filter_map(|selected| selected.fixed_entries(tables)).flatten() {
+            trace.entries.push(TraceEntry::Entered { node: entry.node });
         }
         self.trace = Some(trace);
     }
@@ -184,8 +182,11 @@ impl<'a> Run<'a> {
     }
 
     fn enter_all(&mut self, selection: &Selection) {
-        if let [only] = &selection[..] {
-            for entry in self.entries(only).iter() {
+        let tables = self.tables();
+        if let [only] = &selection[..]
+            && let Some(entries) = only.fixed_entries(tables)
+        {
+            for entry in entries {
                 self.enter(*entry);
             }
             return;
@@ -195,29 +196,32 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What one transition enters. Asked after the exits, because history has a say and may just have been recorded.
-    fn entries(&self, selected: &Selected) -> Cow<'a, [Entry]> {
-        let tables = self.tables();
-        match (&tables.transition(selected.id).route, selected.domain) {
-            (Route::Fixed { entries, .. }, _) => Cow::Borrowed(&tables.entries[entries.usize()]),
-            (Route::ByHistory { targets }, Some(domain)) => {
-                Cow::Owned(EntrySet::new(tables, &self.snapshot.more).enter(targets, domain).0)
-            }
-            (Route::ByHistory { .. }, None) | (Route::Targetless, _) => Cow::Borrowed(&[]),
-        }
-    }
-
-    /// What these transitions enter, in document order.
+    /// What these transitions enter, in document order. Where history has a say it is worked out now, after the exits:
+    /// it may have been recorded by this very transition.
     fn entry_set(&self, selection: &Selection) -> SmallVec<[Entry; 16]> {
+        let tables = self.tables();
         let mut entries: SmallVec<[Entry; 16]> = SmallVec::new();
         for selected in selection {
-            entries.extend_from_slice(&self.entries(selected));
+            match selected.fixed_entries(tables) {
+                Some(fixed) => entries.extend_from_slice(fixed),
+                None => entries.extend(self.entries_by_history(selected)),
+            }
         }
         // Usually the transitions come in the order of what they enter.
         if !entries.is_sorted_by_key(|entry| entry.node) {
             entries.sort_unstable_by_key(|entry| entry.node);
         }
         entries
+    }
+
+    fn entries_by_history(&self, selected: &Selected) -> Vec<Entry> {
+        let tables = self.tables();
+        let (Route::ByHistory { targets }, Some(domain)) =
+            (&tables.transition(selected.id).route, selected.domain)
+        else {
+            return Vec::new();
+        };
+        EntrySet::new(tables, &self.snapshot.more).enter(targets, domain).0
     }
 
     /// Enters one node: entry actions, those of its initial, those of a history's default, then its timers.

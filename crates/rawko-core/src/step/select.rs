@@ -9,7 +9,7 @@ use super::run::Run;
 use super::trace::{Outcome, Refusal, TraceEntry};
 use crate::compile;
 use crate::ids::{NodeId, TransitionId};
-use crate::tables::{Node, Route, Tables};
+use crate::tables::{Entry, Node, Route, Tables};
 
 /// A transition that will fire, with what it leaves. Small, because selections are handed around.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,16 @@ pub(super) struct Selected {
 }
 
 impl Selected {
+    /// The nodes it enters, in document order. `None`: history has a say, so that is not known before the exits.
+    #[inline]
+    pub(super) fn fixed_entries<'s>(&self, tables: &'s Tables) -> Option<&'s [Entry]> {
+        match &tables.transition(self.id).route {
+            Route::Fixed { entries, .. } => Some(&tables.entries[entries.usize()]),
+            Route::Targetless => Some(&[]),
+            Route::ByHistory { .. } => None,
+        }
+    }
+
     /// Where it leads, if nothing happens on the way there.
     #[inline]
     pub(super) fn plain<'s>(&self, tables: &'s Tables) -> Option<&'s [NodeId]> {
@@ -32,11 +42,7 @@ impl Selected {
     /// Whether it leaves and enters nothing.
     #[inline]
     pub(super) fn stays(&self, tables: &Tables) -> bool {
-        let enters_nothing = match &tables.transition(self.id).route {
-            Route::Fixed { entries, .. } => entries.is_empty(),
-            Route::Targetless | Route::ByHistory { .. } => true,
-        };
-        self.domain.is_none() && enters_nothing
+        self.domain.is_none() && self.fixed_entries(tables).is_some_and(<[Entry]>::is_empty)
     }
 }
 

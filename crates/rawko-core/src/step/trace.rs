@@ -49,6 +49,10 @@ pub enum TraceEntry {
     Failed {
         message: String,
     },
+    /// An invoke failed for good and nothing handles it: the instance waits for somebody.
+    Stalled {
+        id: Arc<str>,
+    },
     /// A timer or a result of an earlier visit arrived and changed nothing.
     Stale,
     /// An attempt of an invocation failed and will be tried again.

@@ -87,8 +87,14 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
     Ok(())
 }
 
+/// A chart, or a registry with all charts that it lists.
 fn check_file(path: &Path, args: &Args, report: &mut Report) -> Result<(), Failure> {
     let project = Project::around(path)?;
+    if let Some(listed) = Project::of_registry(path) {
+        report.add_problems(&listed);
+        let known = known(Some(project.as_ref().unwrap_or(&listed)), args)?;
+        return listed.charts.iter().try_for_each(|chart| report.check(chart, &known));
+    }
     report.check(path, &known(project.as_ref(), args)?)
 }
 

@@ -135,15 +135,7 @@ fn charts(args: &Args, project: Option<&Project>, console: &mut Console) -> Resu
         loading::warn(&loaded, console);
         charts.push(loaded.chart);
     }
-    for path in project.map(Project::invocable_charts).unwrap_or_default() {
-        // A registered chart that cannot be used matters only to whoever invokes it, and `check` says what is wrong.
-        let Ok(loaded) = loading::runnable(&path) else { continue };
-        let known =
-            |chart: &Arc<Chart>| chart.id() == loaded.chart.id() && chart.version() == loaded.chart.version();
-        if !charts.iter().any(known) {
-            charts.push(loaded.chart);
-        }
-    }
+    loading::add_registered(&mut charts, project);
     Ok(charts)
 }
 

@@ -10,9 +10,11 @@ use crate::console::Console;
 use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::loading;
+use crate::project::Project;
 use crate::scenario::coverage::Coverage;
 use crate::scenario::model::ScenarioFile;
 use crate::scenario::results::{FileResult, Results};
+use crate::scenario::run::Stage;
 use crate::scenario::{junit, read, report, run as play};
 use crate::walk;
 
@@ -118,8 +120,9 @@ fn run_file(path: &Path, coverage: &mut Coverage) -> Result<FileResult, Failure>
             return Ok(result);
         }
     };
+    let project = Project::around(path)?;
     match charts_of(&file) {
-        Ok(charts) => run_scenarios(&file, &charts, coverage, &mut result),
+        Ok(charts) => run_scenarios(&file, &charts, project.as_ref(), coverage, &mut result),
         Err(Failure::Invalid(problem) | Failure::Usage(problem)) => result.problem = Some(problem),
         Err(Failure::Findings { rendered, .. }) => result.problem = Some(rendered),
         Err(other) => return Err(other),
@@ -129,17 +132,21 @@ fn run_file(path: &Path, coverage: &mut Coverage) -> Result<FileResult, Failure>
 
 fn run_scenarios(
     file: &ScenarioFile,
-    charts: &[(String, Arc<Chart>)],
+    named: &[(String, Arc<Chart>)],
+    project: Option<&Project>,
     coverage: &mut Coverage,
     result: &mut FileResult,
 ) {
-    result.chart = charts.first().map(|(name, _)| name.clone());
-    for (name, chart) in charts {
+    result.chart = named.first().map(|(name, _)| name.clone());
+    let mut charts = Vec::new();
+    for (name, chart) in named {
         coverage.expect(name, chart);
+        charts.push(Arc::clone(chart));
     }
-    let charts: Vec<_> = charts.iter().map(|(_, chart)| Arc::clone(chart)).collect();
+    loading::add_registered(&mut charts, project);
+    let stage = Stage { charts: &charts, setup: &file.setup, project };
     for scenario in &file.scenarios {
-        match play::run(&charts, &file.setup, scenario, coverage) {
+        match play::run(&stage, scenario, coverage) {
             Ok(outcome) => result.scenarios.push(outcome),
             Err(problem) => result.problem = Some(format!("scenario `{}`: {problem}", scenario.name)),
         }

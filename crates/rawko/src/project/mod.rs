@@ -85,6 +85,22 @@ impl Project {
         paths
     }
 
+    /// The charts that one registry lists, when a file is a registry and nothing else.
+    pub(crate) fn of_registry(path: &Path) -> Option<Project> {
+        // What comes from standard input can be read only once, and a registry there has no files beside it.
+        if files::is_stdin(path) {
+            return None;
+        }
+        let text = files::read_text(path).ok()?;
+        if !looks_like(&text, "machine_registry") || is_chart(&text) {
+            return None;
+        }
+        let mut project = Project::default();
+        project.take_registry(path, &text);
+        project.charts = project.registry.iter().map(|entry| entry.path.clone()).collect();
+        Some(project)
+    }
+
     fn take_file(&mut self, path: &Path) -> Result<(), Failure> {
         let is_scenario = path.file_name().is_some_and(|name| walk::is_scenario(&name.to_string_lossy()));
         if is_scenario {
@@ -108,7 +124,7 @@ impl Project {
         let (entries, mut findings) = registry::read(path, &source);
         if looks_like(text, "statechart") {
             // The chart in the same file reports the structure of the whole document when it is checked.
-            findings.retain(|finding| finding.code == registry::MISSING_FILE);
+            findings.retain(|finding| finding.code.starts_with("rawko::project::"));
         }
         self.registry.extend(entries);
         self.complain(source, findings);

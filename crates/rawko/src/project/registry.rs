@@ -1,8 +1,9 @@
 //! `machine_registry` documents on disk: entries with their files, and what is wrong with those files.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use rawko_chart::{Finding, RegistryFile, Severity, Source, read_registry};
+use rawko_chart::{Finding, RegistryEntry, RegistryFile, Severity, Source, read_registry};
 
 /// One entry, its file resolved beside the registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +13,8 @@ pub(crate) struct Registered {
     pub(crate) path: PathBuf,
 }
 
-pub(super) const MISSING_FILE: &str = "rawko::project::registry_file_missing";
+const MISSING_FILE: &str = "rawko::project::registry_file_missing";
+const MISMATCH: &str = "rawko::project::registry_mismatch";
 
 /// The entries of a registry whose files are there, and everything that is wrong with it.
 pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Finding>) {
@@ -21,13 +23,29 @@ pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Findin
     let mut registered = Vec::new();
     for entry in entries {
         let path = folder.join(&entry.src);
-        if path.is_file() {
-            registered.push(Registered { id: entry.id, version: entry.version, path });
-        } else {
-            let message = format!("`{}` is registered, but there is no file `{}`", entry.id, entry.src);
-            let finding = Finding::new(MISSING_FILE, Severity::Error, entry.span, message);
-            findings.push(finding.help("`src` is relative to the directory of the registry"));
+        match fs::read(&path) {
+            Ok(bytes) => {
+                findings.extend(mismatch(&entry, &bytes));
+                registered.push(Registered { id: entry.id, version: entry.version, path });
+            }
+            Err(_) => {
+                let message = format!("`{}` is registered, but there is no file `{}`", entry.id, entry.src);
+                let finding = Finding::new(MISSING_FILE, Severity::Error, entry.span, message);
+                findings.push(finding.help("`src` is relative to the directory of the registry"));
+            }
         }
     }
     (registered, findings)
+}
+
+/// A registry that calls a chart by another name or version than the chart itself.
+fn mismatch(entry: &RegistryEntry, bytes: &[u8]) -> Option<Finding> {
+    let (id, version) = super::identity(bytes)?;
+    if id == entry.id && (version == entry.version || version.is_empty()) {
+        return None;
+    }
+    let message =
+        format!("`{}@{}` is registered, but `{}` is `{id}@{version}`", entry.id, entry.version, entry.src);
+    let finding = Finding::new(MISMATCH, Severity::Error, entry.span, message);
+    Some(finding.help("give both the same id and version"))
 }

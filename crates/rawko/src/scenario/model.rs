@@ -76,6 +76,19 @@ pub(crate) struct Expectation {
     pub(crate) wanted: Wanted,
 }
 
+impl Expectation {
+    /// The states it names: one that does not exist would never be missed under `excludes`.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &str> {
+        let items: Vec<&Json> = match &self.wanted {
+            Wanted::Like(_) => Vec::new(),
+            Wanted::Exactly(items) => items.iter().collect(),
+            Wanted::Among { contains, excludes } => contains.iter().chain(excludes).collect(),
+        };
+        let names_states = self.field == Field::Configuration;
+        items.into_iter().filter(move |_| names_states).filter_map(Json::as_str)
+    }
+}
+
 /// The keys of a report line that can be expected, by the names they have there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {

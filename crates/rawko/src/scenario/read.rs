@@ -20,6 +20,7 @@ const FILE_KEYS: &[&str] =
     &["description", "chart", "with", "services", "agents", "env", "input", "scenarios"];
 const SCENARIO_KEYS: &[&str] = &["name", "description", "services", "agents", "env", "input", "steps"];
 const STEP_KEYS: &[&str] = &["send", "data", "advance", "expect", "description"];
+const STATUSES: &[&str] = &["active", "done", "error", "cancelled"];
 const AMONG_KEYS: &[&str] = &["contains", "excludes"];
 
 /// The file's scenarios, or everything that is wrong with it.
@@ -139,9 +140,19 @@ impl Reader<'_> {
                 } else {
                     Wanted::Like(entry.value.to_json())
                 };
+                self.known_status(field, &entry.value);
                 Some(Expectation { line: self.line(entry.key_span), field, wanted })
             })
             .collect()
+    }
+
+    /// A word that no status has could only ever fail.
+    fn known_status(&mut self, field: Field, document: &Document) {
+        let known = document.text().is_some_and(|text| STATUSES.contains(&text));
+        if field == Field::Status && !known {
+            let message = format!("`status` is one of {}", listed(STATUSES));
+            self.complain(BAD_VALUE, document.span, message);
+        }
     }
 
     /// A list, one item instead of a list of one, or `{contains, excludes}`. A map with other keys is an item.

@@ -5,22 +5,30 @@ use std::sync::Arc;
 use rawko_core::Chart;
 
 use crate::engine::{self, Report, Session};
+use crate::project::Project;
 
 use super::compare::{self, Seen};
 use super::coverage::Coverage;
 use super::model::{Scenario, Setup, Step};
 use super::results::{ScenarioResult, StepFailure};
 
+/// What all scenarios of a file have in common.
+pub(crate) struct Stage<'a> {
+    /// The chart under test first.
+    pub(crate) charts: &'a [Arc<Chart>],
+    pub(crate) setup: &'a Setup,
+    pub(crate) project: Option<&'a Project>,
+}
+
 /// Plays one scenario in a fresh instance. A scenario goes on after a difference: later ones are worth knowing too.
 pub(crate) fn run(
-    charts: &[Arc<Chart>],
-    common: &Setup,
+    stage: &Stage<'_>,
     scenario: &Scenario,
     coverage: &mut Coverage,
 ) -> Result<ScenarioResult, String> {
-    let setup = common.overridden_by(&scenario.setup);
-    let start = engine::start_of(&setup)?;
-    let mut session = Session::new(charts, start).ok_or("there is no chart to run")?;
+    let setup = stage.setup.overridden_by(&scenario.setup);
+    let start = engine::start_of(&setup, stage.project)?;
+    let mut session = Session::new(stage.charts, start).ok_or("there is no chart to run")?;
     let mut report = session.start();
     let mut failures = Vec::new();
     note(&report, coverage);
@@ -79,6 +87,10 @@ fn compare(session: &Session, report: &Report, step: &Step, place: &Place, failu
     let active = session.active_paths();
     let seen = Seen { line: &report.json, active: &active };
     for expectation in &step.expectations {
+        for path in expectation.states().filter(|path| session.chart().find(path).is_none()) {
+            let actual = format!("there is no state `{path}` in the chart");
+            failures.push(place.failure(expectation.line, "configuration", "a state of the chart", &actual));
+        }
         for found in compare::differences(expectation, &seen) {
             failures.push(place.failure(expectation.line, &found.at, &found.expected, &found.actual));
         }

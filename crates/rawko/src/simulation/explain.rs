@@ -25,6 +25,9 @@ fn told(chart: &Chart, entry: &TraceEntry) -> String {
         }
         TraceEntry::Raised { event } => format!("  raised    {event}"),
         TraceEntry::Failed { message } => format!("  failed    {message}"),
+        TraceEntry::Stalled { id } => {
+            format!("  stopped   nothing handles the failure of {id}; the instance waits in status error")
+        }
         TraceEntry::Stale => "  came too late: what it belongs to is over".to_owned(),
         TraceEntry::Retrying { id, attempt, delay_ms } => {
             format!("  will try  {id} again in {delay_ms} ms (attempt {attempt} failed)")

@@ -133,6 +133,73 @@ fn a_project_whose_references_lead_nowhere() {
 }
 
 #[test]
+fn a_registry_that_calls_a_chart_something_else() {
+    let registry = "machine_registry:\n  - {id: kit, version: '1.0.0', src: charts/kid.yaml}\n";
+    check(
+        &[(".rawko/registry.yaml", registry)],
+        &["check", ".rawko/registry.yaml"],
+        expect![[r#"
+        $ rawko check .rawko/registry.yaml
+        error[rawko::project::registry_mismatch]: `kit@1.0.0` is registered, but `charts/kid.yaml` is `kid@1.0.0`
+         --> .rawko/registry.yaml:2:5
+          |
+        2 |   - {id: kit, version: '1.0.0', src: charts/kid.yaml}
+          |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          |
+          = help: give both the same id and version
+
+        1 chart, 1 error
+        --- exit code 52
+    "#]],
+    );
+}
+
+#[test]
+fn settings_and_agents_that_cannot_be_read_are_said() {
+    check(
+        &[(".rawko/config.yaml", "services: [\n"), (".rawko/agents/builder.md", "---\nname: [\n---\n")],
+        &["check", "."],
+        expect![[r#"
+            $ rawko check .
+            error[rawko::chart::yaml_syntax]: this is not YAML: unclosed bracket '['
+             --> .rawko/agents/builder.md:2:7
+              |
+            2 | name: [
+              |       ^
+              |
+              = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+
+            error[rawko::chart::yaml_syntax]: this is not YAML: unclosed bracket '['
+             --> .rawko/config.yaml:1:11
+              |
+            1 | services: [
+              |           ^
+              |
+              = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+
+            warning[rawko::chart::unknown_service]: there is no agent `builder` that is known here
+             --> main.yaml:9:14
+              |
+            9 |         src: agent:builder
+              |              ^^^^^^^^^^^^^
+              |
+              = help: add `.rawko/agents/builder.md`, or check the whole project
+
+            warning[rawko::chart::unknown_service]: there is no service `charge_card` that is known here
+              --> main.yaml:15:14
+               |
+            15 |         src: charge_card
+               |              ^^^^^^^^^^^
+               |
+               = help: configure `charge_card` in `.rawko/config.yaml`, or check the whole project
+
+            2 charts, 2 errors, 2 warnings
+            --- exit code 52
+        "#]],
+    );
+}
+
+#[test]
 fn warnings_fail_only_when_strict() {
     let chart = "\
 statechart:

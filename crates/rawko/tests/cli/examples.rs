@@ -80,3 +80,25 @@ fn every_example_is_sound_and_covered() {
         assert_eq!(chart["percent"], 100, "{chart}");
     }
 }
+
+#[test]
+fn the_schema_accepts_every_example_and_refuses_what_is_none() {
+    let schema: serde_json::Value =
+        serde_json::from_str(&run(&repository(), &["schema"], "").stdout).unwrap();
+    let accepts =
+        |text: &str| jsonschema::is_valid(&schema, &rawko_chart::Document::read(text).unwrap().to_json());
+    let charts = [
+        "traffic-light/traffic-light.yaml",
+        "code-review/code_review.yaml",
+        "order/order.yaml",
+        "order/parcel.yaml",
+        "pipeline/pipeline.yaml",
+        "pipeline/.rawko/charts/rollout.yaml",
+        "pipeline/.rawko/charts/registry.yaml",
+    ];
+    for chart in charts {
+        let text = std::fs::read_to_string(repository().join("examples").join(chart)).unwrap();
+        assert!(accepts(&text), "{chart}");
+        assert!(!accepts(&text.replace("id:", "idd:")), "{chart} with a misspelt key");
+    }
+}

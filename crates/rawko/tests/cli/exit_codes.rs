@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::support::{RAWKO, directory, transcript};
+use crate::support::{RAWKO, command, directory, transcript};
 
 const GOOD: &str = "\
 statechart:
@@ -386,4 +386,21 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(read("err"), "");
     assert_eq!(read("code"), "0\n");
     assert!(read("out").starts_with("{\"step\":0,"));
+}
+
+#[test]
+fn an_interrupt_ends_it_by_the_signal_which_a_shell_shows_as_130() {
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+    let dir = directory(&[("good.yaml", GOOD)]);
+    let mut child = command(dir.path(), &["simulate", "good.yaml", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
 }

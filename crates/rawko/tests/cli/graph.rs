@@ -59,3 +59,15 @@ fn themes_differ() {
     assert_ne!(drawn("light"), drawn("dark"));
     assert!(drawn("auto").contains("prefers-color-scheme"));
 }
+
+/// The README's picture is what `graph` draws.
+#[test]
+fn the_picture_in_the_readme_is_drawn_by_us() {
+    let run = run(
+        &crate::support::repository(),
+        &["graph", "examples/code-review/code_review.yaml", "--format", "svg"],
+        "",
+    );
+    expect_test::expect_file![crate::support::repository().join("docs/pictures/code-review.svg")]
+        .assert_eq(&run.stdout);
+}

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use expect_test::expect_file;
 
-use crate::support::{RAWKO, directory, repository};
+use crate::support::{RAWKO, directory, repository, run};
 
 #[test]
 fn getting_started() {
@@ -27,6 +27,18 @@ fn simulating() {
 #[test]
 fn testing() {
     check("testing.md");
+}
+
+/// The README's commands run from the repository, where a reader stands.
+#[test]
+fn readme() {
+    let path = repository().join("README.md");
+    let text = fs::read_to_string(&path).unwrap();
+    expect_file![&path].assert_eq(&replayed(&text, &repository()));
+    for chart in text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+        let run = run(&repository(), &["check", "-"], chart);
+        assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    }
 }
 
 fn check(guide: &str) {

@@ -1,5 +1,7 @@
 //! The real binary, run as a person or a program runs it: what it prints, and the exit code.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod check;
 mod examples;
 mod exit_codes;

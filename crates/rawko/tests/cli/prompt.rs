@@ -144,7 +144,8 @@ fn a_conversation() {
         > `never` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H`
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
-        > "#]].assert_eq(&seen);
+        > "#]]
+    .assert_eq(&seen);
 }
 
 #[test]

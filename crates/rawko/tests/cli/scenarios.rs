@@ -64,6 +64,9 @@ scenarios:
     steps:
       - send: LOCKED
         expect: {log: [clack], status: done}
+  - name: a state that is not there
+    steps:
+      - expect: {configuration: {contains: [closed], excludes: [lokced]}}
   - name: this one is fine
     steps:
       - expect: {status: active}
@@ -81,6 +84,7 @@ scenarios:
         send: [OPENED]
       - send: OPENED
         advance: 3s
+        expect: {status: finished}
 ";
 
 fn check(files: &[(&str, &str)], args: &[&str], expect: Expect) {
@@ -120,30 +124,34 @@ fn differences_have_lines_and_both_values() {
         &[("bad.scenario.yaml", BAD)],
         &["test", "--no-coverage"],
         expect![[r#"
-        $ rawko test --no-coverage
-        bad.scenario.yaml
-          FAILED  a wrong key opens
-                  line 9, after send UNLOCKED: configuration
-                    expected  [closed]
-                    actual    [locked]
-                  line 10, after send UNLOCKED: context.opened
-                    expected  3
-                    actual    0
-                  line 10, after send UNLOCKED: context.by
-                    expected  "bo"
-                    actual    null
-          FAILED  nothing is logged
-                  line 14, after send LOCKED: log
-                    expected  [clack]
-                    actual    []
-                  line 14, after send LOCKED: status
-                    expected  "done"
-                    actual    "active"
-          ok      this one is fine
+            $ rawko test --no-coverage
+            bad.scenario.yaml
+              FAILED  a wrong key opens
+                      line 9, after send UNLOCKED: configuration
+                        expected  [closed]
+                        actual    [locked]
+                      line 10, after send UNLOCKED: context.opened
+                        expected  3
+                        actual    0
+                      line 10, after send UNLOCKED: context.by
+                        expected  "bo"
+                        actual    null
+              FAILED  nothing is logged
+                      line 14, after send LOCKED: log
+                        expected  [clack]
+                        actual    []
+                      line 14, after send LOCKED: status
+                        expected  "done"
+                        actual    "active"
+              FAILED  a state that is not there
+                      line 17, after start: configuration
+                        expected  a state of the chart
+                        actual    there is no state `lokced` in the chart
+              ok      this one is fine
 
-        3 scenarios: 1 passed, 2 failed
-        --- exit code 1
-    "#]],
+            4 scenarios: 1 passed, 3 failed
+            --- exit code 1
+        "#]],
     );
 }
 
@@ -232,6 +240,12 @@ fn mistakes_in_a_scenario_file_have_places_and_suggestions() {
                  |                  ^^
                  |
                  = help: make two steps of it
+
+              error[rawko::scenario::bad_value]: `status` is one of `active`, `done`, `error`, `cancelled`
+                --> m.scenario.yaml:12:26
+                 |
+              12 |         expect: {status: finished}
+                 |                          ^^^^^^^^
 
             1 file could not be run
             --- exit code 52

@@ -80,7 +80,7 @@ fn w1(report: &Report, n: u64) -> Result<()> {
     report.check(
         "the state",
         table.states[state as usize].as_str(),
-        if n % 2 == 0 { "off" } else { "on" },
+        if n.is_multiple_of(2) { "off" } else { "on" },
     )?;
     report.ns_per_event(spent, n)
 }

@@ -16,6 +16,8 @@ pub(crate) const RING: f64 = 3.5;
 /// Room a parallel state leaves between two regions; the dashed line runs in the middle.
 pub(crate) const REGION_GAP: f64 = 28.0;
 
+/// Bold is wider.
+const BOLD: f64 = 1.06;
 const TITLE_WIDTH: f64 = 210.0;
 const LINE_WIDTH: f64 = 240.0;
 const LABEL_WIDTH: f64 = 170.0;
@@ -58,7 +60,9 @@ pub(crate) enum Part {
 
 pub(crate) fn writing(picture: &Picture, node: &Node) -> Writing {
     match node.kind {
-        NodeKind::History(_) => Writing { width: HISTORY, height: HISTORY, bar: HISTORY, ..Writing::default() },
+        NodeKind::History(_) => {
+            Writing { width: HISTORY, height: HISTORY, bar: HISTORY, ..Writing::default() }
+        }
         NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => boxed(picture, node),
     }
 }
@@ -70,7 +74,7 @@ fn boxed(picture: &Picture, node: &Node) -> Writing {
         .iter()
         .map(|l| Written { kind: l.kind, rows: wrap(&l.text, SMALL, LINE_WIDTH, 3), full: l.text.clone() })
         .collect();
-    let widest_title = title.iter().map(|t| width(t, TITLE)).fold(0.0, f64::max);
+    let widest_title = title.iter().map(|t| width(t, TITLE) * BOLD).fold(0.0, f64::max);
     let widest_line = lines.iter().flat_map(|l| &l.rows).map(|r| width(r, SMALL)).fold(0.0, f64::max);
     let rows: usize = lines.iter().map(|l| l.rows.len()).sum();
     let flat = node.is_composite() || rows > 0;
@@ -130,10 +134,10 @@ fn runs_width(row: &[(Part, String)]) -> f64 {
     row.iter().map(|(part, text)| run_width(*part, text)).sum::<f64>() + gaps
 }
 
-/// Events are written bold, which is wider.
+/// Events are written bold.
 fn run_width(part: Part, text: &str) -> f64 {
     let bold = match part {
-        Part::Event => 1.06,
+        Part::Event => BOLD,
         Part::Guard | Part::Actions => 1.0,
     };
     width(text, SMALL) * bold

@@ -13,7 +13,11 @@ use crate::draw::picture::Node;
 
 /// The children of `scope`, and `scope` itself where it has a box. `block` gives the composites that are laid out
 /// already. `None` when ELK refuses; the caller then falls back to the plain layout.
-pub(crate) fn layout(plan: &Plan<'_>, scope: NodeId, block: impl Fn(NodeId) -> Option<Layout>) -> Option<Layout> {
+pub(crate) fn layout(
+    plan: &Plan<'_>,
+    scope: NodeId,
+    block: impl Fn(NodeId) -> Option<Layout>,
+) -> Option<Layout> {
     let mut graph = Graph { plan, scope, blocks: BTreeMap::new() };
     graph.find_blocks(scope, &block);
     let tries = PLACEMENTS.iter().filter_map(|placement| graph.lay_out(placement));
@@ -67,7 +71,8 @@ impl Graph<'_> {
     fn sees(&self, arrow: &Arrow) -> bool {
         let picture = self.plan.picture;
         let visible = |id: NodeId| {
-            picture.contains(self.scope, id) && !self.blocks.keys().any(|b| *b != id && picture.contains(*b, id))
+            picture.contains(self.scope, id)
+                && !self.blocks.keys().any(|b| *b != id && picture.contains(*b, id))
         };
         let from = match arrow.from {
             End::Node(id) => visible(id),
@@ -99,9 +104,15 @@ impl Graph<'_> {
         let region = self.plan.picture.is_region(node.id);
         let side = if region { 10.0 } else { 18.0 };
         let mut options = options(node);
-        options.insert("elk.padding".into(), json!(format!("[top={},left={side},bottom={side},right={side}]", writing.height + 14.0)));
+        options.insert(
+            "elk.padding".into(),
+            json!(format!("[top={},left={side},bottom={side},right={side}]", writing.height + 14.0)),
+        );
         options.insert("elk.nodeSize.constraints".into(), json!("MINIMUM_SIZE"));
-        options.insert("elk.nodeSize.minimum".into(), json!(format!("({},{})", writing.width, writing.height + 30.0)));
+        options.insert(
+            "elk.nodeSize.minimum".into(),
+            json!(format!("({},{})", writing.width, writing.height + 30.0)),
+        );
         if region {
             options.insert("elk.alignment".into(), json!("TOP"));
         }
@@ -122,7 +133,29 @@ impl Graph<'_> {
             let rect = out.rects[id.index()]?;
             out.absorb(block, rect.x, rect.y);
         }
+        self.mend(&mut out);
         Some(out)
+    }
+
+    /// ELK sometimes lets an arrow begin or end beside the composite it belongs to: the loose end is brought back.
+    fn mend(&self, out: &mut Layout) {
+        for (arrow, route) in self.plan.arrows.iter().zip(&mut out.routes) {
+            if let Some(rect) = self.composite(arrow.from, &out.rects) {
+                attach(route, rect);
+            }
+            if let Some(rect) = self.composite(End::Node(arrow.to), &out.rects) {
+                route.points.reverse();
+                attach(route, rect);
+                route.points.reverse();
+            }
+        }
+    }
+
+    fn composite(&self, end: End, rects: &[Option<Rect>]) -> Option<Rect> {
+        match end {
+            End::Node(id) if self.plan.picture.node(id).is_composite() => rects[id.index()],
+            End::Node(_) | End::Dot(_) => None,
+        }
     }
 }
 
@@ -200,8 +233,33 @@ fn route(edge: &Value) -> Option<Route> {
     Some(Route { points, label })
 }
 
+/// Moves a route's beginning onto the top or bottom side of `rect` if it is beside it: by moving the vertical piece it
+/// begins with, or with a small step where that piece holds the label or is all there is.
+fn attach(route: &mut Route, rect: Rect) {
+    let points = &mut route.points;
+    let Some(&(x, y)) = points.first() else { return };
+    if x >= rect.x - 0.5 && x <= rect.right() + 0.5 {
+        return;
+    }
+    let inside = x.clamp(rect.x + 8.0, rect.right() - 8.0);
+    let run = points.iter().take_while(|p| (p.0 - x).abs() < 0.5).count();
+    let labelled = route.label.is_some_and(|l| (l.center().0 - x).abs() < 1.0);
+    if run == 2 && points.len() > 2 && !labelled {
+        points[0].0 = inside;
+        points[1].0 = inside;
+        return;
+    }
+    let away = points.get(1).map_or(0.0, |p| (p.1 - y).signum() * 6.0);
+    points.splice(0..1, [(inside, y), (inside, y + away), (x, y + away)]);
+}
+
 fn rect(value: &Value) -> Option<Rect> {
-    Some(Rect { x: number(&value["x"])?, y: number(&value["y"])?, w: number(&value["width"])?, h: number(&value["height"])? })
+    Some(Rect {
+        x: number(&value["x"])?,
+        y: number(&value["y"])?,
+        w: number(&value["width"])?,
+        h: number(&value["height"])?,
+    })
 }
 
 fn point(value: &Value) -> Option<Point> {

@@ -22,7 +22,16 @@ pub(crate) fn path(points: &[Point]) -> String {
         let (a, b, c) = (window[0], window[1], window[2]);
         let radius = CORNER.min(distance(a, b) / 2.0).min(distance(b, c) / 2.0);
         let (before, after) = (toward(b, a, radius), toward(b, c, radius));
-        let _ = write!(out, "L{} {}Q{} {} {} {}", n(before.0), n(before.1), n(b.0), n(b.1), n(after.0), n(after.1));
+        let _ = write!(
+            out,
+            "L{} {}Q{} {} {} {}",
+            n(before.0),
+            n(before.1),
+            n(b.0),
+            n(b.1),
+            n(after.0),
+            n(after.1)
+        );
     }
     if let Some(last) = points.last() {
         let _ = write!(out, "L{} {}", n(last.0), n(last.1));
@@ -43,10 +52,10 @@ pub(crate) fn head(points: &[Point]) -> Option<String> {
 /// The route cut short, so that the line does not show beside the arrowhead's tip.
 pub(crate) fn before_head(points: &[Point]) -> Vec<Point> {
     let mut points = points.to_vec();
-    if let [.., from, tip] = points.as_mut_slice() {
-        if distance(*from, *tip) > 6.0 {
-            *tip = toward(*tip, *from, 5.0);
-        }
+    if let [.., from, tip] = points.as_mut_slice()
+        && distance(*from, *tip) > 6.0
+    {
+        *tip = toward(*tip, *from, 5.0);
     }
     points
 }

@@ -25,7 +25,10 @@ impl Rect {
     }
     /// Whether `other` is inside (or the same).
     pub(crate) fn holds(&self, other: Rect) -> bool {
-        self.x <= other.x && self.y <= other.y && self.right() >= other.right() && self.bottom() >= other.bottom()
+        self.x <= other.x
+            && self.y <= other.y
+            && self.right() >= other.right()
+            && self.bottom() >= other.bottom()
     }
     pub(crate) fn center(&self) -> Point {
         (self.x + self.w / 2.0, self.y + self.h / 2.0)
@@ -134,7 +137,9 @@ impl Layout {
     fn corners(&self) -> Vec<Point> {
         let rects = self.rects.iter().flatten().chain(self.routes.iter().filter_map(|r| r.label.as_ref()));
         let mut points: Vec<Point> = rects.flat_map(|r| [(r.x, r.y), (r.right(), r.bottom())]).collect();
-        points.extend(self.dots.iter().flatten().flat_map(|p| [(p.0 - 6.0, p.1 - 6.0), (p.0 + 6.0, p.1 + 6.0)]));
+        points.extend(
+            self.dots.iter().flatten().flat_map(|p| [(p.0 - 6.0, p.1 - 6.0), (p.0 + 6.0, p.1 + 6.0)]),
+        );
         points.extend(self.routes.iter().flat_map(|r| r.points.iter().copied()));
         points
     }
@@ -159,7 +164,7 @@ fn arrows(picture: &Picture) -> Vec<Arrow> {
         } else {
             (ArrowKind::Initial, End::Dot(node.id))
         };
-        let label = (!node.initial_actions.is_empty()).then(|| plain_label(&format!("/ {}", node.initial_actions.join(", "))));
+        let label = node.initial_label().map(|l| plain_label(&l));
         arrows.extend(node.initial.iter().map(|to| Arrow { kind, from, to: *to, label: label.clone() }));
     }
     for (at, edge) in picture.edges.iter().enumerate() {

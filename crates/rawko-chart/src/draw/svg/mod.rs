@@ -6,6 +6,7 @@ mod boxes;
 mod elk;
 mod geometry;
 mod layout;
+mod loops;
 mod paint;
 mod plain;
 mod states;
@@ -30,11 +31,14 @@ pub struct SvgOptions<'a> {
     pub uncovered: &'a [TransitionId],
 }
 
+/// ELK takes seconds for a thousand states and grows faster than they do; nobody looks at a picture of more.
+const ELK_NODES_MAX: usize = 3_000;
 /// Space around the drawing.
 const MARGIN: f64 = 16.0;
 
 pub(crate) fn write(picture: &Picture, options: &SvgOptions<'_>) -> String {
-    let plan = Plan::of(picture);
+    let picture = loops::listed(picture);
+    let plan = Plan::of(&picture);
     let mut layout = arrange(&plan, NodeId::ROOT);
     straight::route_rest(&plan, &mut layout);
     layout.trim(MARGIN);
@@ -44,7 +48,7 @@ pub(crate) fn write(picture: &Picture, options: &SvgOptions<'_>) -> String {
 /// Where the author gave positions they hold; everything else is ELK's, or plain without it.
 fn arrange(plan: &Plan<'_>, id: NodeId) -> Layout {
     let placed = |id| plain::place(plan, id, |child| arrange(plan, child));
-    if plain::positioned(plan, id) {
+    if plain::positioned(plan, id) || plan.picture.nodes.len() > ELK_NODES_MAX {
         return placed(id);
     }
     by_elk(plan, id).unwrap_or_else(|| placed(id))

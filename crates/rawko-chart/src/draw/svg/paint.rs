@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use rawko_core::NodeId;
-
 use super::SvgOptions;
 use super::boxes::{LabelBox, Part};
 use super::geometry::{before_head, head, n, path};
@@ -53,9 +51,15 @@ fn open(out: &mut String, plan: &Plan<'_>, layout: &Layout, options: &SvgOptions
 /// What somebody who cannot see the drawing is told.
 fn described(plan: &Plan<'_>) -> String {
     let picture = plan.picture;
-    let states: Vec<&str> = picture.nodes.iter().skip(1).filter(|s| !s.is_history()).map(|s| s.path.as_str()).collect();
+    let states: Vec<&str> =
+        picture.nodes.iter().skip(1).filter(|s| !s.is_history()).map(|s| s.path.as_str()).collect();
     let about = picture.description.as_ref().map_or_else(String::new, |d| format!("{d} "));
-    format!("{about}Statechart with {} states ({}) and {} transitions.", states.len(), states.join(", "), picture.edges.len())
+    format!(
+        "{about}Statechart with {} states ({}) and {} transitions.",
+        states.len(),
+        states.join(", "),
+        picture.edges.len()
+    )
 }
 
 /// `class` and `data-` attributes of the arrow's group.
@@ -66,9 +70,13 @@ fn attributes(plan: &Plan<'_>, arrow: &Arrow, options: &SvgOptions<'_>) -> Strin
         ArrowKind::Default => format!("class=\"default\" data-target=\"{to}\""),
         ArrowKind::Transition(at) => {
             let edge = &plan.picture.edges[at];
-            let class = if options.uncovered.contains(&edge.id) { "transition uncovered" } else { "transition" };
+            let class =
+                if options.uncovered.contains(&edge.id) { "transition uncovered" } else { "transition" };
             let from = escape(&plan.picture.node(edge.source).path);
-            format!("class=\"{class}\" data-transition=\"{}\" data-source=\"{from}\" data-target=\"{to}\"", edge.id.0)
+            format!(
+                "class=\"{class}\" data-transition=\"{}\" data-source=\"{from}\" data-target=\"{to}\"",
+                edge.id.0
+            )
         }
     }
 }
@@ -91,7 +99,13 @@ fn color<'p>(plan: &'p Plan<'_>, arrow: &Arrow) -> Option<&'p str> {
     }
 }
 
-fn arrow_label(out: &mut String, (plan, layout): (&Plan<'_>, &Layout), arrow: &Arrow, route: &Route, options: &SvgOptions<'_>) {
+fn arrow_label(
+    out: &mut String,
+    (plan, layout): (&Plan<'_>, &Layout),
+    arrow: &Arrow,
+    route: &Route,
+    options: &SvgOptions<'_>,
+) {
     let (Some(label), Some(rect)) = (&arrow.label, &route.label) else { return };
     let inside = layout.rects.iter().flatten().any(|r| r.holds(*rect));
     let class = if inside { "text inside" } else { "text" };
@@ -132,9 +146,4 @@ fn class(part: Part) -> &'static str {
         Part::Guard => "guard",
         Part::Actions => "actions",
     }
-}
-
-/// Whether a node is among the ones an option names.
-pub(crate) fn named(list: &[NodeId], id: NodeId) -> bool {
-    list.contains(&id)
 }

@@ -19,33 +19,54 @@ pub(crate) fn positioned(plan: &Plan<'_>, id: NodeId) -> bool {
 pub(crate) fn place(plan: &Plan<'_>, id: NodeId, inside: impl Fn(NodeId) -> Layout) -> Layout {
     let node = plan.picture.node(id);
     let boxed = id != NodeId::ROOT || plan.framed;
-    let top = if boxed { plan.writings[id.index()].height + 16.0 } else { 0.0 };
-    let side = if boxed { SIDE } else { 0.0 };
+    let corner = if boxed { (SIDE, plan.writings[id.index()].height + 16.0) } else { (0.0, 0.0) };
+    let block = |child: &NodeId| {
+        if plan.picture.node(*child).is_composite() { inside(*child) } else { leaf(plan, *child) }
+    };
+    let blocks: Vec<(NodeId, Layout)> = node.children.iter().map(|child| (*child, block(child))).collect();
     let mut out = Layout::empty(plan);
-    let mut cursor = Cursor { x: side, y: top };
-    if plan.has_dot(id) && !positioned(plan, id) {
-        out.dots[id.index()] = Some((side + 42.0, top + DOT / 2.0));
-        cursor.y += DOT + 26.0;
-    }
-    for child in &node.children {
-        let block = if plan.picture.node(*child).is_composite() { inside(*child) } else { leaf(plan, *child) };
-        let (x, y) = if positioned(plan, id) { at(plan, id, *child, (side, top)) } else { (cursor.x, cursor.y) };
-        match node.kind {
-            NodeKind::Parallel => cursor.x += block.width + REGION_GAP,
-            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => cursor.y += block.height + COLUMN_GAP,
+    if positioned(plan, id) {
+        for (child, block) in &blocks {
+            let (x, y) = at(plan, id, *child, corner);
+            out.absorb(block, x, y);
         }
-        out.absorb(&block, x, y);
-    }
-    if plan.has_dot(id) && positioned(plan, id) {
-        out.dots[id.index()] = dot_beside(plan, id, &out);
+        out.dots[id.index()] = dot_beside(plan, id, &out).filter(|_| plan.has_dot(id));
+    } else {
+        match node.kind {
+            NodeKind::Parallel => row(&mut out, &blocks, corner),
+            NodeKind::Atomic | NodeKind::Compound | NodeKind::Final | NodeKind::History(_) => {
+                column(plan, id, &mut out, &blocks, corner);
+            }
+        }
     }
     finish(plan, id, boxed, &mut out);
     out
 }
 
-struct Cursor {
-    x: f64,
-    y: f64,
+fn row(out: &mut Layout, blocks: &[(NodeId, Layout)], (mut x, y): (f64, f64)) {
+    for (_, block) in blocks {
+        out.absorb(block, x, y);
+        x += block.width + REGION_GAP;
+    }
+}
+
+/// One below the other, centred, the initial dot on top.
+fn column(
+    plan: &Plan<'_>,
+    id: NodeId,
+    out: &mut Layout,
+    blocks: &[(NodeId, Layout)],
+    (x, mut y): (f64, f64),
+) {
+    let wide = blocks.iter().map(|(_, b)| b.width).fold(0.0, f64::max);
+    if plan.has_dot(id) {
+        out.dots[id.index()] = Some((x + wide / 2.0, y + DOT / 2.0));
+        y += DOT + 26.0;
+    }
+    for (_, block) in blocks {
+        out.absorb(block, x + (wide - block.width) / 2.0, y);
+        y += block.height + COLUMN_GAP;
+    }
 }
 
 /// A leaf as a layout of its own.

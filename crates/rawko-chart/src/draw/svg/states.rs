@@ -9,7 +9,6 @@ use super::SvgOptions;
 use super::boxes::{LINE, PAD, RING, TITLE_LINE, Written};
 use super::geometry::n;
 use super::layout::{Layout, Plan, Rect};
-use super::paint::named;
 use super::straight::crosses;
 use super::text::{TITLE, escape, width};
 use crate::draw::color::readable_on;
@@ -31,7 +30,8 @@ impl States<'_> {
             }
         }
         for dot in self.layout.dots.iter().flatten() {
-            let _ = writeln!(out, "<circle class=\"dot\" cx=\"{}\" cy=\"{}\" r=\"5.5\"/>", n(dot.0), n(dot.1));
+            let _ =
+                writeln!(out, "<circle class=\"dot\" cx=\"{}\" cy=\"{}\" r=\"5.5\"/>", n(dot.0), n(dot.1));
         }
     }
 
@@ -51,7 +51,9 @@ impl States<'_> {
             let Some(rect) = self.layout.rects[node.id.index()] else { continue };
             match node.kind {
                 NodeKind::History(_) => self.history(out, node, rect),
-                NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => self.leaf(out, node, rect),
+                NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => {
+                    self.leaf(out, node, rect)
+                }
             }
         }
     }
@@ -73,7 +75,8 @@ impl States<'_> {
 
     /// A region is set off by the dashed lines beside it; where an arrow ends at it, it gets a border to end at.
     fn region(&self, out: &mut String, node: &Node, rect: Rect) {
-        let touched = self.plan.picture.edges.iter().any(|e| e.source == node.id || e.targets.contains(&node.id));
+        let touched =
+            self.plan.picture.edges.iter().any(|e| e.source == node.id || e.targets.contains(&node.id));
         let class = if touched || self.columns(node.parent).is_none() { "gap" } else { "area" };
         let _ = write!(out, "<rect class=\"{class}\" {} rx=\"7\"/>", place(rect));
     }
@@ -102,9 +105,12 @@ impl States<'_> {
         if node.kind == NodeKind::Final {
             let style = node.color.as_ref().map_or_else(String::new, |c| format!(" style=\"stroke:{c}\""));
             let _ = write!(out, "<rect class=\"ring\" {} rx=\"9\"{style}/>", place(rect));
-            rect = Rect { x: rect.x + RING, y: rect.y + RING, w: rect.w - 2.0 * RING, h: rect.h - 2.0 * RING };
+            rect =
+                Rect { x: rect.x + RING, y: rect.y + RING, w: rect.w - 2.0 * RING, h: rect.h - 2.0 * RING };
         }
-        let paint = |c: &str| if node.lines.is_empty() { format!("fill:{c};stroke:{c}") } else { format!("stroke:{c}") };
+        let paint = |c: &str| {
+            if node.lines.is_empty() { format!("fill:{c};stroke:{c}") } else { format!("stroke:{c}") }
+        };
         frame(out, rect, 7.0, node.color.as_deref().map(paint));
         if !node.lines.is_empty() {
             self.bar(out, node, rect, false);
@@ -116,17 +122,18 @@ impl States<'_> {
     fn history(&self, out: &mut String, node: &Node, rect: Rect) {
         self.begin(out, node, "history");
         let (x, y) = rect.center();
-        let _ = write!(out, "<circle class=\"box\" cx=\"{}\" cy=\"{}\" r=\"{}\"/>", n(x), n(y), n(rect.w / 2.0));
+        let _ =
+            write!(out, "<circle class=\"box\" cx=\"{}\" cy=\"{}\" r=\"{}\"/>", n(x), n(y), n(rect.w / 2.0));
         let mark = node.history_mark().unwrap_or("H");
-        let _ = write!(out, "<text class=\"mark\" x=\"{}\" y=\"{}\">{mark}</text></g>\n", n(x), n(y + 4.3));
+        let _ = writeln!(out, "<text class=\"mark\" x=\"{}\" y=\"{}\">{mark}</text></g>", n(x), n(y + 4.3));
     }
 
     fn begin(&self, out: &mut String, node: &Node, class: &str) {
         let mut classes = format!("state {class}");
-        if named(self.options.active, node.id) {
+        if self.options.active.contains(&node.id) {
             classes.push_str(" active");
         }
-        if named(self.options.uncovered_nodes, node.id) {
+        if self.options.uncovered_nodes.contains(&node.id) {
             classes.push_str(" uncovered");
         }
         let (name, path) = (&self.names[node.id.index()], escape(&node.path));
@@ -143,7 +150,19 @@ impl States<'_> {
         let _ = write!(
             out,
             "<path class=\"bar\" d=\"M{} {}V{}Q{} {} {} {}H{}Q{} {} {} {}V{}Z\"{style}/>",
-            n(x), n(bottom), n(y + r), n(x), n(y), n(x + r), n(y), n(right - r), n(right), n(y), n(right), n(y + r), n(bottom)
+            n(x),
+            n(bottom),
+            n(y + r),
+            n(x),
+            n(y),
+            n(x + r),
+            n(y),
+            n(right - r),
+            n(right),
+            n(y),
+            n(right),
+            n(y + r),
+            n(bottom)
         );
         let _ = write!(out, "<path class=\"rule\" d=\"M{} {}H{}\"/>", n(rect.x), n(bottom), n(rect.right()));
     }
@@ -156,12 +175,20 @@ impl States<'_> {
         let mut y = rect.y + (writing.bar - tall) / 2.0 + 13.0;
         let barred = node.is_composite() || !node.lines.is_empty() || node.color.is_some();
         let style = match node.color.as_deref().filter(|_| barred && !self.plan.picture.is_region(node.id)) {
-            Some(color) if node.is_composite() => format!(" style=\"fill:{};stroke:{color}\"", readable_on(color)),
+            Some(color) if node.is_composite() => {
+                format!(" style=\"fill:{};stroke:{color}\"", readable_on(color))
+            }
             Some(color) => format!(" style=\"fill:{}\"", readable_on(color)),
             None => String::new(),
         };
         for row in &writing.title {
-            let _ = write!(out, "<text class=\"{}\" x=\"{x}\" y=\"{}\"{style}>{}</text>", side.class(), n(y), escape(row));
+            let _ = write!(
+                out,
+                "<text class=\"{}\" x=\"{x}\" y=\"{}\"{style}>{}</text>",
+                side.class(),
+                n(y),
+                escape(row)
+            );
             y += TITLE_LINE;
         }
         let mut y = rect.y + writing.bar + 16.0;
@@ -207,7 +234,13 @@ impl States<'_> {
         }
         let _ = write!(out, "<g class=\"line\"{data}><title>{}</title>", escape(&line.full));
         for row in &line.rows {
-            let _ = write!(out, "<text class=\"{class}\" x=\"{}\" y=\"{}\">{}</text>", n(rect.x + PAD), n(*y), escape(row));
+            let _ = write!(
+                out,
+                "<text class=\"{class}\" x=\"{}\" y=\"{}\">{}</text>",
+                n(rect.x + PAD),
+                n(*y),
+                escape(row)
+            );
             *y += LINE;
         }
         out.push_str("</g>");

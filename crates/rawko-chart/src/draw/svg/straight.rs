@@ -1,8 +1,6 @@
 //! Routes for arrows no layout algorithm has routed: a straight line where nothing is in the way, else a detour through
 //! a lane of its own at the right of the drawing. Used where an author fixed the positions, and without ELK.
 
-use rawko_core::NodeId;
-
 use super::geometry::distance;
 use super::layout::{Arrow, ArrowKind, End, Layout, Plan, Point, Rect, Route};
 
@@ -11,16 +9,42 @@ const LANE_GAP: f64 = 14.0;
 /// Routes every arrow that has no route yet.
 pub(crate) fn route_rest(plan: &Plan<'_>, layout: &mut Layout) {
     layout.routes.resize(plan.arrows.len(), Route::default());
-    let mut lane = right_edge(layout) + LANE_GAP;
+    let mut left_over = Vec::new();
     for (at, arrow) in plan.arrows.iter().enumerate() {
-        if !layout.routes[at].points.is_empty() {
+        let Some((from, to)) = ends(layout, arrow).filter(|_| layout.routes[at].points.is_empty()) else {
             continue;
-        }
-        let Some((from, to)) = ends(layout, arrow) else { continue };
-        layout.routes[at] = match direct(plan, layout, at, from, to) {
-            Some(route) => route,
-            None => detour(arrow, from, to, &mut lane),
         };
+        match direct(plan, layout, at, from, to) {
+            Some(route) => layout.routes[at] = route,
+            None => left_over.push(at),
+        }
+    }
+    let mut lane = right_edge(layout) + LANE_GAP;
+    let mut slots = Slots::of(plan, &left_over);
+    for at in left_over {
+        let arrow = &plan.arrows[at];
+        let Some((from, to)) = ends(layout, arrow) else { continue };
+        let (y1, y2) = (slots.next(arrow.from, from), slots.next(End::Node(arrow.to), to));
+        layout.routes[at] = detour(arrow, (from.right(), y1), (to.right(), y2), &mut lane);
+    }
+}
+
+/// Arrows that leave or enter a state at its right side share that side.
+struct Slots {
+    wanted: Vec<End>,
+    given: Vec<End>,
+}
+
+impl Slots {
+    fn of(plan: &Plan<'_>, arrows: &[usize]) -> Self {
+        let both = |at: &usize| [plan.arrows[*at].from, End::Node(plan.arrows[*at].to)];
+        Self { wanted: arrows.iter().flat_map(both).collect(), given: Vec::new() }
+    }
+
+    fn next(&mut self, end: End, rect: Rect) -> f64 {
+        self.given.push(end);
+        let count = |ends: &[End]| ends.iter().filter(|e| **e == end).count() as f64;
+        rect.y + rect.h * count(&self.given) / (count(&self.wanted) + 1.0)
     }
 }
 
@@ -33,7 +57,9 @@ fn right_edge(layout: &Layout) -> f64 {
 fn ends(layout: &Layout, arrow: &Arrow) -> Option<(Rect, Rect)> {
     let from = match arrow.from {
         End::Node(id) => layout.rects[id.index()]?,
-        End::Dot(id) => layout.dots[id.index()].map(|(x, y)| Rect { x: x - 5.0, y: y - 5.0, w: 10.0, h: 10.0 })?,
+        End::Dot(id) => {
+            layout.dots[id.index()].map(|(x, y)| Rect { x: x - 5.0, y: y - 5.0, w: 10.0, h: 10.0 })?
+        }
     };
     Some((from, layout.rects[arrow.to.index()]?))
 }
@@ -48,25 +74,28 @@ fn direct(plan: &Plan<'_>, layout: &Layout, at: usize, from: Rect, to: Rect) -> 
     let a = (from.center().0 + side.0, from.center().1 + side.1);
     let b = (to.center().0 + side.0, to.center().1 + side.1);
     let points = vec![border(from, a, b)?, border(to, b, a)?];
-    let label = arrow.label.as_ref().map(|l| centered(middle(points[0], points[1]), l.width, l.height));
-    let long_enough = label.is_none_or(|l| distance(points[0], points[1]) > l.h + 16.0);
+    let long_enough = arrow.label.as_ref().is_none_or(|l| distance(points[0], points[1]) > l.height + 16.0);
     let free = leaves(plan, layout).all(|r| r == from || r == to || !crosses(points[0], points[1], r));
-    let clear = label.is_none_or(|l| leaves(plan, layout).chain(labels(layout)).all(|r| !overlap(l, r)));
-    (free && clear && long_enough).then_some(Route { points, label })
+    if !free || !long_enough {
+        return None;
+    }
+    let Some(label) = &arrow.label else { return Some(Route { points, label: None }) };
+    let clear = |l: &Rect| {
+        leaves(plan, layout).chain(bars(plan, layout)).chain(labels(layout)).all(|r| !overlap(*l, r))
+    };
+    let spots = [0.5, 0.4, 0.6, 0.3, 0.7]
+        .map(|part| centered(between(points[0], points[1], part), label.width, label.height));
+    let label = spots.into_iter().find(clear)?;
+    Some(Route { points, label: Some(label) })
 }
 
 /// Out to the right, along the lane, and back in.
-fn detour(arrow: &Arrow, from: Rect, to: Rect, lane: &mut f64) -> Route {
-    let (width, height) = arrow.label.as_ref().map_or((0.0, 0.0), |l| (l.width, l.height));
+fn detour(arrow: &Arrow, from: Point, to: Point, lane: &mut f64) -> Route {
+    let width = arrow.label.as_ref().map_or(0.0, |l| l.width);
     let x = *lane + width / 2.0;
     *lane += width + LANE_GAP;
-    let (mut y1, mut y2) = (from.center().1, to.center().1);
-    if from == to || (y1 - y2).abs() < height + 12.0 {
-        (y1, y2) = (y1 + (height / 2.0 + 7.0).min(from.h / 2.0 - 2.0), y2 - (height / 2.0 + 7.0).min(to.h / 2.0 - 2.0));
-    }
-    let points = vec![(from.right(), y1), (x, y1), (x, y2), (to.right(), y2)];
-    let label = arrow.label.as_ref().map(|l| centered((x, (y1 + y2) / 2.0), l.width, l.height));
-    Route { points, label }
+    let label = arrow.label.as_ref().map(|l| centered((x, (from.1 + to.1) / 2.0), l.width, l.height));
+    Route { points: vec![from, (x, from.1), (x, to.1), to], label }
 }
 
 /// Whether another arrow runs the other way or the same way between the two states.
@@ -80,7 +109,15 @@ fn opposite(plan: &Plan<'_>, at: usize) -> bool {
 }
 
 fn leaves<'a>(plan: &'a Plan<'_>, layout: &'a Layout) -> impl Iterator<Item = Rect> + 'a {
-    plan.picture.nodes.iter().filter(|s| !s.is_composite()).filter_map(|s| layout.rects[NodeId(s.id.0).index()])
+    plan.picture.nodes.iter().filter(|s| !s.is_composite()).filter_map(|s| layout.rects[s.id.index()])
+}
+
+/// What is written at the top of composite states.
+fn bars<'a>(plan: &'a Plan<'_>, layout: &'a Layout) -> impl Iterator<Item = Rect> + 'a {
+    let composites = plan.picture.nodes.iter().filter(|s| s.is_composite());
+    composites.filter_map(|s| {
+        layout.rects[s.id.index()].map(|r| Rect { h: plan.writings[s.id.index()].height, ..r })
+    })
 }
 
 fn labels(layout: &Layout) -> impl Iterator<Item = Rect> + '_ {
@@ -100,14 +137,16 @@ fn border(rect: Rect, inside: Point, outside: Point) -> Option<Point> {
         _ => f64::INFINITY,
     };
     let t = along(dx, rect.x, rect.right(), inside.0).min(along(dy, rect.y, rect.bottom(), inside.1));
-    (t.is_finite() && t <= 1.0).then(|| (inside.0 + dx * t, inside.1 + dy * t))
+    (t.is_finite() && t <= 1.0).then_some((inside.0 + dx * t, inside.1 + dy * t))
 }
 
 /// Whether the segment touches the rectangle (Liang and Barsky's test).
 pub(crate) fn crosses(a: Point, b: Point, rect: Rect) -> bool {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
-    for (p, q) in [(-dx, a.0 - rect.x), (dx, rect.right() - a.0), (-dy, a.1 - rect.y), (dy, rect.bottom() - a.1)] {
+    for (p, q) in
+        [(-dx, a.0 - rect.x), (dx, rect.right() - a.0), (-dy, a.1 - rect.y), (dy, rect.bottom() - a.1)]
+    {
         if p == 0.0 {
             if q < 0.0 {
                 return false;
@@ -126,8 +165,8 @@ fn offset(a: Point, b: Point, by: f64) -> Point {
     ((b.1 - a.1) / whole * by, -(b.0 - a.0) / whole * by)
 }
 
-fn middle(a: Point, b: Point) -> Point {
-    ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0)
+fn between(a: Point, b: Point, part: f64) -> Point {
+    (a.0 + (b.0 - a.0) * part, a.1 + (b.1 - a.1) * part)
 }
 
 fn centered(at: Point, w: f64, h: f64) -> Rect {

@@ -13,13 +13,14 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
 /// The width of one character in em, for a face a little wider than Arial.
 fn em(c: char) -> f64 {
     match c {
-        'i' | 'j' | 'l' | '\'' | '|' => 0.27,
+        'i' | 'j' | 'l' | '\'' => 0.28,
         ' ' | '.' | ',' | ':' | ';' | '!' | 'I' | 'f' | 't' | '/' | '\\' | '[' | ']' | '(' | ')' => 0.34,
-        'r' | '-' | '`' | '"' | '{' | '}' | '*' => 0.40,
+        'r' | '-' | '`' | '|' => 0.40,
+        '"' | '{' | '}' | '*' => 0.50,
         'c' | 'k' | 's' | 'v' | 'x' | 'y' | 'z' | 'J' => 0.55,
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' => 0.98,
         'A'..='Z' | '&' => 0.74,
-        '<' | '>' | '=' | '+' | '~' | '^' | '#' | '$' => 0.66,
+        '<' | '>' | '=' | '+' | '~' | '^' | '#' => 0.80,
         '\u{0}'..='\u{7f}' => 0.62,
         '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' => 0.0,
         '\u{80}'..='\u{10ff}' => 0.70,
@@ -43,7 +44,8 @@ pub(crate) fn wrap(text: &str, size: f64, width_max: f64, lines_max: usize) -> V
         }
     }
     lines.push(line);
-    let mut lines: Vec<String> = lines.into_iter().map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect();
+    let mut lines: Vec<String> =
+        lines.into_iter().map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect();
     if lines.len() > lines_max {
         lines.truncate(lines_max);
         if let Some(last) = lines.last_mut() {

@@ -100,7 +100,12 @@ fn properties(css: &mut String, dark: bool) {
 }
 
 fn rule(css: &mut String, dark: bool, (selector, property, color, more): (&str, &str, &str, &str)) {
-    let plain = PALETTE.iter().find(|p| p.0 == color).map_or("currentColor", |p| if dark { p.2 } else { p.1 });
+    let plain =
+        PALETTE.iter().find(|p| p.0 == color).map_or("currentColor", |p| if dark { p.2 } else { p.1 });
     let selectors: Vec<String> = selector.split(',').map(|s| format!(".rawko-chart {s}")).collect();
-    let _ = write!(css, "\n{}{{{property}:{plain};{property}:var(--rawko-{color},{plain});{more}}}", selectors.join(","));
+    let _ = write!(
+        css,
+        "\n{}{{{property}:{plain};{property}:var(--rawko-{color},{plain});{more}}}",
+        selectors.join(",")
+    );
 }

@@ -4,7 +4,7 @@ use roxmltree::Node;
 
 use super::Importer;
 use super::datamodel::is_variable_name;
-use super::xml::{elements, has_elements, is, line, named, text, words};
+use super::xml::{elements, has_elements, is, named, text, words};
 use crate::import::ecmascript::{literal, text_literal};
 use crate::import::literal_data;
 use crate::import::yaml::Yaml;
@@ -28,7 +28,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             "foreach" => vec![self.foreach(xml)],
             "script" => self.script(xml),
             other => {
-                self.notes.lost(line(xml), format!("the action `<{other}>`"));
+                self.lost(xml, format!("the action `<{other}>`"));
                 vec![action("log", [("message", Yaml::Text(format!("not carried over: <{other}>")))])]
             }
         }
@@ -67,7 +67,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             Some(expr) => self.value(xml, expr),
             None => {
                 if has_elements(xml) {
-                    self.notes.lost(line(xml), "XML as data");
+                    self.lost(xml, "XML as data");
                 }
                 Yaml::Text(literal(&self.inline_value(xml, &text(xml))))
             }
@@ -80,8 +80,8 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let (root, fields) =
             location.split_once('.').map_or((location, None), |(root, rest)| (root, Some(rest)));
         if !is_variable_name(root) || !self.variables.types.contains_key(root) {
-            self.notes.changed(
-                line(xml),
+            self.changed(
+                xml,
                 format!("assigning to `{location}` fails, as in SCXML: it is no variable of the data model"),
             );
             return self.failing_action(&format!("`{location}` is no variable of the data model"));
@@ -93,7 +93,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
                 Yaml::Text(nested(&format!("context.{root}"), &path, &as_expression(&value)))
             }
             Some(_) => {
-                self.notes.lost(line(xml), format!("assigning to `{location}`"));
+                self.lost(xml, format!("assigning to `{location}`"));
                 return self.failing_action(&format!("assigning to {location} was not carried over"));
             }
         };
@@ -123,10 +123,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let index = xml.attribute("index").map(|index| index.trim().to_owned());
         for name in std::iter::once(&item).chain(&index) {
             if !is_variable_name(name) {
-                self.notes.changed(
-                    line(xml),
-                    format!("the loop fails, as in SCXML: `{name}` is no name for a variable"),
-                );
+                self.changed(xml, format!("the loop fails, as in SCXML: `{name}` is no name for a variable"));
                 return self.failing_action(&format!("{name} is no name for a variable"));
             }
         }
@@ -162,10 +159,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
                 param.attribute("expr").or(param.attribute("location")).unwrap_or_default(),
             );
             if let Some(known) = entries.iter_mut().find(|(known, _)| *known == name) {
-                self.notes.changed(
-                    line(param),
-                    format!("the parameter `{name}` is given twice; the last one counts"),
-                );
+                self.changed(param, format!("the parameter `{name}` is given twice; the last one counts"));
                 known.1 = value;
             } else {
                 entries.push((name, value));
@@ -179,7 +173,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             return leaf(self, xml, expr);
         }
         if has_elements(xml) {
-            self.notes.lost(line(xml), "XML as data");
+            self.lost(xml, "XML as data");
             return Yaml::Null;
         }
         let value = self.inline_value(xml, &text(xml));

@@ -8,7 +8,7 @@ use roxmltree::Node;
 use serde_json::Value as Json;
 
 use super::Importer;
-use super::xml::{has_elements, is, line, own_descendants, text, words};
+use super::xml::{has_elements, is, own_descendants, text, words};
 use crate::import::ecmascript::{
     Js, JsType, Statement, Variables, literal, parse_expression, parse_script, translate, type_of,
 };
@@ -100,14 +100,16 @@ fn infer(variables: &mut Variables, assignments: &[(String, Option<Js>)]) {
         variables.types.insert(name.clone(), known);
     }
     for _ in 0..PASSES_MAX {
-        let before = variables.types.clone();
+        let mut changed = false;
         for (name, value) in assignments {
             let given = value.as_ref().map_or(JsType::Unknown, |value| type_of(value, variables));
             if let Some(known) = variables.types.get_mut(name) {
-                *known = known.join(given);
+                let joined = known.join(given);
+                changed |= joined != *known;
+                *known = joined;
             }
         }
-        if variables.types == before {
+        if !changed {
             return;
         }
     }
@@ -122,8 +124,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         for xml in own_descendants(root).into_iter().filter(|xml| is(*xml, "data")) {
             let Some(id) = xml.attribute("id").map(str::trim) else { continue };
             if !is_variable_name(id) || model.context.contains_key(id) {
-                self.notes
-                    .lost(line(xml), format!("the data `{id}` has a name that is taken or not allowed"));
+                self.lost(xml, format!("the data `{id}` has a name that is taken or not allowed"));
                 continue;
             }
             let nested = xml.parent().and_then(|model| model.parent()).is_some_and(|owner| owner != root);
@@ -163,15 +164,15 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let file = xml.attribute("src").map(|src| (src, self.file(src)));
         match file {
             Some((src, None)) => {
-                self.notes.lost(
-                    line(xml),
+                self.lost(
+                    xml,
                     format!("the data file `{src}` could not be read; the variable starts as null"),
                 );
                 Some(Json::Null)
             }
             Some((_, Some(content))) => Some(self.inline_value(xml, &content)),
             None if has_elements(xml) => {
-                self.notes.lost(line(xml), "XML as data");
+                self.lost(xml, "XML as data");
                 Some(Json::Null)
             }
             None => Some(self.inline_value(xml, &text(xml))),
@@ -185,7 +186,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             return Json::Null;
         }
         if content.starts_with('<') {
-            self.notes.lost(line(xml), "XML as data");
+            self.lost(xml, "XML as data");
             return Json::Null;
         }
         inline_literal(content)

@@ -5,12 +5,14 @@ use roxmltree::Node;
 use serde_json::Value as Json;
 
 use super::Importer;
-use super::xml::line;
 use crate::import::ecmascript::{
     Translated, Untranslatable, literal, parse_expression, text_literal, translate, translate_guard,
 };
 use crate::import::yaml::Yaml;
 use crate::import::{literal_data, reads_as_expression};
+
+/// Characters of an expression in a note.
+const EXCERPT_MAX: usize = 120;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     /// An attribute's expression as text of ours.
@@ -69,13 +71,12 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
 
     /// Notes what is wrong and gives an expression that fails with the reason.
     pub(super) fn failing(&mut self, xml: Node<'a, 'i>, text: &str, why: &Untranslatable) -> String {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = excerpt(text);
         match why {
             Untranslatable::Illegal(_) | Untranslatable::Undeclared(_) => {
-                self.notes
-                    .changed(line(xml), format!("`{text}` fails when it is evaluated, as in SCXML: {why}"));
+                self.changed(xml, format!("`{text}` fails when it is evaluated, as in SCXML: {why}"));
             }
-            Untranslatable::Foreign(_) => self.notes.lost(line(xml), format!("`{text}`: {why}")),
+            Untranslatable::Foreign(_) => self.lost(xml, format!("`{text}`: {why}")),
         }
         failure(&why.to_string())
     }
@@ -83,6 +84,15 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     /// An action that always fails, for what SCXML itself lets fail or we cannot say.
     pub(super) fn failing_action(&mut self, why: &str) -> Yaml {
         Yaml::map([("type", Yaml::text("log")), ("message", Yaml::map([("expr", Yaml::Text(failure(why)))]))])
+    }
+}
+
+/// As much of an expression as a note can show, on one line.
+fn excerpt(text: &str) -> String {
+    let line = text.split_whitespace().take(EXCERPT_MAX).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(EXCERPT_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
     }
 }
 

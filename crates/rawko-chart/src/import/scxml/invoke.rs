@@ -2,7 +2,7 @@
 
 use roxmltree::Node;
 
-use super::xml::{first, is, line, named, words};
+use super::xml::{first, is, named, words};
 use super::{CHARTS_DEEP_MAX, Importer, apart_from_states, chart, parse};
 use crate::import::ecmascript::text_literal;
 use crate::import::yaml::Yaml;
@@ -35,16 +35,16 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
 
     fn note_what_is_lost(&mut self, xml: Node<'a, 'i>) {
         if first(xml, "finalize").is_some() {
-            self.notes.lost(
-                line(xml),
+            self.lost(
+                xml,
                 "`<finalize>`: move its actions into the transitions that take the child's events",
             );
         }
         if xml.attribute("autoforward") == Some("true") {
-            self.notes.lost(line(xml), "`autoforward`: send the child what it should hear");
+            self.lost(xml, "`autoforward`: send the child what it should hear");
         }
         if let Some(expr) = xml.attribute("typeexpr") {
-            self.notes.changed(line(xml), format!("the type `{expr}` is taken to be SCXML"));
+            self.changed(xml, format!("the type `{expr}` is taken to be SCXML"));
         }
     }
 
@@ -52,7 +52,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let kind = xml.attribute("type").unwrap_or("scxml").trim().trim_end_matches('/');
         if !matches!(kind, "" | "scxml" | "http://www.w3.org/TR/scxml") {
             let src = xml.attribute("src").unwrap_or(kind);
-            self.notes.changed(line(xml), format!("`{kind}` has to be a service of the project"));
+            self.changed(xml, format!("`{kind}` has to be a service of the project"));
             return Some(Yaml::text(src));
         }
         if let Some(child) = first(xml, "content").and_then(|content| first(content, "scxml")) {
@@ -62,13 +62,13 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             return Some(Yaml::Text(self.chart_file(xml, src)));
         }
         if let Some(expr) = xml.attribute("srcexpr") {
-            self.notes.changed(
-                line(xml),
+            self.changed(
+                xml,
                 format!("`{expr}` has to give `statechart:<id>`; file names in strings became that"),
             );
             return Some(self.name(xml, expr));
         }
-        self.notes.lost(line(xml), "an `<invoke>` whose chart is itself data");
+        self.lost(xml, "an `<invoke>` whose chart is itself data");
         Some(Yaml::text("not_carried_over"))
     }
 
@@ -100,12 +100,10 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
                 let chart_id = self.untaken(stem.to_owned());
                 match parse(&text) {
                     Ok(document) => self.add_chart_of_file(document.root_element(), &chart_id, src),
-                    Err(error) => self.notes.lost(line(xml), format!("the chart `{src}`: {error}")),
+                    Err(error) => self.lost(xml, format!("the chart `{src}`: {error}")),
                 }
             }
-            None => self
-                .notes
-                .lost(line(xml), format!("the chart `{src}` could not be read: import it as `{stem}`")),
+            None => self.lost(xml, format!("the chart `{src}` could not be read: import it as `{stem}`")),
         }
         format!("statechart:{stem}")
     }
@@ -121,13 +119,13 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
 
     fn add_chart(&mut self, root: Node<'_, '_>, chart_id: &str) {
         if self.family.deep >= CHARTS_DEEP_MAX {
-            self.notes.lost(line(root), "charts inside charts, this deep");
+            self.lost(root, "charts inside charts, this deep");
             return;
         }
         self.family.deep += 1;
         match chart(root, chart_id, true, self.family, self.notes) {
             Ok(body) => self.family.charts.push((chart_id.to_owned(), body)),
-            Err(error) => self.notes.lost(line(root), error.to_string()),
+            Err(error) => self.lost(root, error.to_string()),
         }
         self.family.deep -= 1;
     }

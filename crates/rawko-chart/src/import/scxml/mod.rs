@@ -15,7 +15,7 @@ mod xml;
 use roxmltree::{Document, Node, NodeId};
 
 use self::outline::Outline;
-use self::xml::{is, line, named, own_descendants};
+use self::xml::{LineStarts, is, named, own_descendants};
 use super::ecmascript::Variables;
 use super::yaml::Yaml;
 use super::{ImportError, ImportOptions, Imported, ImportedChart, Notes};
@@ -88,6 +88,7 @@ struct Importer<'a, 'i, 'f, 'o> {
     late_data: Vec<(NodeId, Yaml)>,
     /// How many ids of sends were made up.
     sends: usize,
+    lines: LineStarts,
 }
 
 fn chart(
@@ -107,12 +108,25 @@ fn chart(
         variables: Variables::default(),
         late_data: Vec::new(),
         sends: 0,
+        lines: LineStarts::of(root.document().input_text()),
     };
     importer.variables = datamodel::variables(&importer, root);
     Ok(importer.whole(root))
 }
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+    fn line(&self, xml: Node<'_, '_>) -> u32 {
+        self.lines.line(xml.range().start)
+    }
+
+    fn lost(&mut self, xml: Node<'_, '_>, message: impl Into<String>) {
+        self.notes.lost(self.lines.line(xml.range().start), message);
+    }
+
+    fn changed(&mut self, xml: Node<'_, '_>, message: impl Into<String>) {
+        self.notes.changed(self.lines.line(xml.range().start), message);
+    }
+
     fn whole(&mut self, root: Node<'a, 'i>) -> Yaml {
         self.note_the_data_model(root);
         let model = self.datamodel(root);
@@ -154,8 +168,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         if let Some(other) =
             root.attribute("datamodel").filter(|model| !matches!(*model, "ecmascript" | "null" | ""))
         {
-            self.notes
-                .lost(line(root), format!("the data model `{other}`: expressions are read as ECMAScript"));
+            self.lost(root, format!("the data model `{other}`: expressions are read as ECMAScript"));
         }
     }
 }

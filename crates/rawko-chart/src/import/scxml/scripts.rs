@@ -3,7 +3,7 @@
 use roxmltree::Node;
 
 use super::Importer;
-use super::xml::{line, text};
+use super::xml::text;
 use crate::import::ecmascript::{Js, Statement, Untranslatable, parse_script, translate};
 use crate::import::yaml::Yaml;
 
@@ -11,13 +11,13 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     pub(super) fn script(&mut self, xml: Node<'a, 'i>) -> Vec<Yaml> {
         let Some(source) = self.script_text(xml) else {
             let src = xml.attribute("src").unwrap_or_default();
-            self.notes.lost(line(xml), format!("the script `{src}`: the file could not be read"));
+            self.lost(xml, format!("the script `{src}`: the file could not be read"));
             return vec![self.failing_action(&format!("the script {src} was not carried over"))];
         };
         match parse_script(&source).and_then(|statements| self.statements(xml, &statements)) {
             Ok(actions) => actions,
             Err(why) => {
-                self.notes.lost(line(xml), format!("a script: {why}"));
+                self.lost(xml, format!("a script: {why}"));
                 vec![self.failing_action(&format!("a script was not carried over: {why}"))]
             }
         }

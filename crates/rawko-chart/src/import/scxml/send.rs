@@ -5,7 +5,6 @@ use serde_json::Value as Json;
 
 use super::Importer;
 use super::actions::action;
-use super::xml::line;
 use crate::import::ecmascript::text_literal;
 use crate::import::yaml::Yaml;
 
@@ -15,7 +14,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             return self.send_by_other_means(xml, kind);
         }
         if let Some(expr) = xml.attribute("typeexpr") {
-            self.notes.changed(line(xml), format!("the event processor `{expr}` is taken to be SCXML's own"));
+            self.changed(xml, format!("the event processor `{expr}` is taken to be SCXML's own"));
         }
         let event = self.event_name(xml);
         let data = self.payload(xml, Self::template);
@@ -25,7 +24,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             return vec![raise];
         }
         if let Some(target) = xml.attribute("target").map(str::trim).filter(|target| !is_address(target)) {
-            self.notes.changed(line(xml), format!("sending fails, as in SCXML: `{target}` is no address"));
+            self.changed(xml, format!("sending fails, as in SCXML: `{target}` is no address"));
             let mut actions = Vec::new();
             self.send_id(xml, &mut actions);
             actions.push(self.failing_action(&format!("{target} is no address")));
@@ -46,12 +45,9 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
 
     fn send_by_other_means(&mut self, xml: Node<'a, 'i>, kind: &str) -> Vec<Yaml> {
         if kind.contains("BasicHTTP") || kind == "basichttp" {
-            self.notes.lost(line(xml), "sending by HTTP: configure an endpoint and send to it by name");
+            self.lost(xml, "sending by HTTP: configure an endpoint and send to it by name");
         } else {
-            self.notes.changed(
-                line(xml),
-                format!("sending fails, as in SCXML: `{kind}` is no known event processor"),
-            );
+            self.changed(xml, format!("sending fails, as in SCXML: `{kind}` is no known event processor"));
         }
         vec![self.failing_action(&format!("{kind} is no known event processor"))]
     }
@@ -99,7 +95,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         self.sends += 1;
         let id = format!("send_{}", self.sends);
         before.push(self.assign_to(xml, &location, Yaml::Text(text_literal(&id))));
-        self.notes.changed(line(xml), format!("the id stored in `{location}` is always `{id}`"));
+        self.changed(xml, format!("the id stored in `{location}` is always `{id}`"));
         Some(Yaml::Text(id))
     }
 }

@@ -4,7 +4,7 @@ use roxmltree::Node;
 
 use super::Importer;
 use super::outline::Kind;
-use super::xml::{first, line, named, words};
+use super::xml::{first, named, words};
 use crate::import::yaml::Yaml;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
@@ -113,7 +113,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             let message = format!(
                 "several `<{name}>` blocks became one: when an action fails, the rest of all of them is skipped"
             );
-            self.notes.changed(line(*second), message);
+            self.changed(*second, message);
         }
         blocks.into_iter().flat_map(|block| self.block(block)).collect()
     }
@@ -145,7 +145,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
                     names.push(self.outline.entries[target].key.clone());
                 }
                 Some(target) => names.push(format!("#{}", self.outline.entries[target].key)),
-                None => self.notes.lost(line(xml), format!("the initial state `{id}` does not exist")),
+                None => self.lost(xml, format!("the initial state `{id}` does not exist")),
             }
         }
         if names.is_empty() {
@@ -161,7 +161,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         for id in words(transition, "target") {
             match self.outline.find(id) {
                 Some(target) => names.push(self.outline.target(source, target)),
-                None => self.notes.lost(line(transition), format!("the target `{id}` does not exist")),
+                None => self.lost(transition, format!("the target `{id}` does not exist")),
             }
         }
         one_or_list(names)

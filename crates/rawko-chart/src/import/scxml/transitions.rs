@@ -6,7 +6,7 @@ use roxmltree::Node;
 
 use super::Importer;
 use super::actions::guard_text;
-use super::xml::{line, named, words};
+use super::xml::{named, words};
 use crate::import::yaml::Yaml;
 
 /// A transition as it will be written, once for each of its events.
@@ -34,7 +34,13 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             }
             for event in events {
                 let event = self.descriptor(event);
-                handlers.push(Handler { number, event, body: body.clone(), guarded, line: line(transition) });
+                handlers.push(Handler {
+                    number,
+                    event,
+                    body: body.clone(),
+                    guarded,
+                    line: self.line(transition),
+                });
             }
         }
         let handlers = self.in_document_order(handlers);
@@ -159,9 +165,8 @@ mod tests {
 
     #[test]
     fn wider_descriptors() {
-        for (event, expected) in
-            [("foo.bar.*", "foo.bar.* * foo.bar.* foo.*"), ("foo", "foo * foo.*"), ("*", "* *.*")]
-        {
+        let table = [("foo.bar.*", "* foo.bar.* foo.*"), ("foo", "* foo foo.*"), ("*", "* * *.*")];
+        for (event, expected) in table {
             assert_eq!(wider(event).join(" "), expected, "{event}");
         }
     }

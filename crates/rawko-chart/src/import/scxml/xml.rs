@@ -11,6 +11,24 @@ pub(super) fn is(xml: Node<'_, '_>, name: &str) -> bool {
         && xml.tag_name().namespace().is_none_or(|namespace| namespace.is_empty() || namespace == NAMESPACE)
 }
 
+/// Where the lines of a document start. The document itself counts from its beginning each time it is asked.
+#[derive(Debug)]
+pub(super) struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    pub(super) fn of(text: &str) -> Self {
+        LineStarts(
+            text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1).collect(),
+        )
+    }
+
+    /// The line of a byte, from 1.
+    pub(super) fn line(&self, at: usize) -> u32 {
+        self.0.partition_point(|start| *start <= at) as u32 + 1
+    }
+}
+
+/// The line of an element, for a document that is given up there.
 pub(super) fn line(xml: Node<'_, '_>) -> u32 {
     xml.document().text_pos_at(xml.range().start).row
 }

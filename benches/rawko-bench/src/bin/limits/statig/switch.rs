@@ -38,6 +38,10 @@ pub(super) fn w1(report: &Report, n: u64) -> Result<()> {
             switch.handle(black_box(&Event::Toggle));
         }
     });
-    report.check("the state", switch.state(), if n % 2 == 0 { &State::Off {} } else { &State::On {} })?;
+    report.check(
+        "the state",
+        switch.state(),
+        if n.is_multiple_of(2) { &State::Off {} } else { &State::On {} },
+    )?;
     report.ns_per_event(spent, n)
 }

@@ -1,0 +1,77 @@
+//! Failures that end as successes.
+
+use super::check;
+
+#[test]
+fn a_failure_beside_success_looks_like_one() {
+    check(
+        "
+        a: invoke job; done.invoke.job -> complete; error.invoke.job -> complete
+        complete (final)
+        ",
+        &["failure_reports_success: `error.invoke.job` in `a` ends in `complete`, like a success"],
+    );
+    check(
+        "
+        a: OK -> done; BAD -> failed
+        failed: always -> done
+        done (final)
+        ",
+        &["failure_reports_success: `failed` ends in `done`, like a success"],
+    );
+    check(
+        "
+        a: invoke job; done.invoke.job -> complete; error.invoke.job -> failed
+        complete (final)
+        failed (final)
+        ",
+        &[],
+    );
+}
+
+#[test]
+fn a_limit_beside_success_looks_like_one() {
+    check(
+        "
+        a: always [context.tries >= context.max_tries] -> complete; OK -> complete; AGAIN -> a
+        complete (final)
+        ",
+        &[
+            "failure_reports_success: the limit `context.tries >= context.max_tries` in `a` ends in `complete`, like a success",
+        ],
+    );
+    check(
+        "
+        a: always [context.tries >= context.max_tries] -> done; AGAIN -> a
+        done (final)
+        ",
+        &[],
+    );
+    check(
+        "
+        a: OK [context.tries < context.max_tries] -> done; STOP -> done
+        done (final)
+        ",
+        &[],
+    );
+}
+
+#[test]
+fn an_output_says_what_the_way_and_the_name_say() {
+    let chart = |name: &str, output: &str| {
+        format!(
+            "a: invoke job; done.invoke.job -> end; error.invoke.job -> {name}\nend (final)\n{name} (final): output {output}"
+        )
+    };
+    check(
+        &chart("failed", r#"{"status": "success"}"#),
+        &["failure_reports_success: final state `failed` reports success"],
+    );
+    check(
+        &chart("closed", r#"{"success": true}"#),
+        &["failure_reports_success: final state `closed` is only reached by failures, but reports success"],
+    );
+    check(&chart("failed", r#"{"status": "error"}"#), &[]);
+    check(&chart("closed", r#"{"success": false}"#), &[]);
+    check(&chart("failed", r#"{"reason": "ok"}"#), &[]);
+}

@@ -1,0 +1,29 @@
+//! A state that goes to itself on many events would drown in loops: past a few they are listed inside it instead, like
+//! transitions without a target, with a sign that the state is the target.
+
+use std::borrow::Cow;
+
+use rawko_core::NodeId;
+
+use crate::draw::picture::{Edge, Line, LineKind, Picture};
+
+const LOOPS_MAX: usize = 3;
+
+pub(crate) fn listed(picture: &Picture) -> Cow<'_, Picture> {
+    let crowded =
+        |id: NodeId| picture.edges.iter().filter(|e| is_loop(e) && e.source == id).count() > LOOPS_MAX;
+    if !picture.nodes.iter().any(|s| crowded(s.id)) {
+        return Cow::Borrowed(picture);
+    }
+    let mut out = picture.clone();
+    out.edges.retain(|e| !(is_loop(e) && crowded(e.source)));
+    for edge in picture.edges.iter().filter(|e| is_loop(e) && crowded(e.source)) {
+        let text = format!("↻ {}", edge.label.shown());
+        out.nodes[edge.source.index()].lines.push(Line { kind: LineKind::Inner(edge.id), text });
+    }
+    Cow::Owned(out)
+}
+
+fn is_loop(edge: &Edge) -> bool {
+    edge.targets == [edge.source]
+}
