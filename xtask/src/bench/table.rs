@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::options::Options;
 use super::peers::Peer;
-use super::rows::{Row, Target};
+use super::rows::{Better, Row, Target};
 use super::samples::{Clock, Samples};
 
 /// A row with what was measured.
@@ -61,11 +61,19 @@ impl Outcome {
         self.others.iter().find(|(other, _)| *other == peer).map(|(_, value)| *value)
     }
 
+    fn times_better_than(&self, other: f64) -> f64 {
+        match self.row.better {
+            Better::Less => other / self.value,
+            Better::More => self.value / other,
+        }
+    }
+
     fn cells(&self, guests: &[Peer]) -> Vec<String> {
         let shown = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), number);
         let limit =
             self.row.limit.and_then(|peer| Some(format!("{} {}", number(self.of(peer)?), peer.title())));
-        let ratio = self.of(Peer::XState).map(|xstate| format!("{} ×", number(xstate / self.value)));
+        let ratio =
+            self.of(Peer::XState).map(|xstate| format!("{} ×", number(self.times_better_than(xstate))));
         let targets: Vec<&str> = self.verdicts.iter().map(|verdict| verdict.text.as_str()).collect();
         let met = if self.verdicts.iter().all(|verdict| verdict.met) { "yes" } else { "no" };
         let mut cells = vec![format!("{}, {}", self.row.title, self.row.unit), number(self.value)];
@@ -105,7 +113,7 @@ pub(crate) fn render(outcomes: &[Outcome], options: &Options) -> String {
         options.peers.iter().copied().filter(|peer| Peer::GUESTS.contains(peer)).collect();
     let mut head = vec!["workload", "rawko", "limit"];
     head.extend(guests.iter().map(|guest| guest.title()));
-    head.extend(["XState / rawko", "target (reached)", "met"]);
+    head.extend(["better than XState", "target (reached)", "met"]);
     let mut lines: Vec<Vec<String>> = vec![head.into_iter().map(str::to_owned).collect()];
     lines.extend(outcomes.iter().map(|outcome| outcome.cells(&guests)));
     let widths: Vec<usize> = (0..lines[0].len())

@@ -69,10 +69,16 @@ impl Run<'_> {
 
     fn trace_plain(&mut self, selection: &Selection) {
         let Some(mut trace) = self.trace.take() else { return };
-        let exited = self.exit_set(selection);
-        trace.entries.extend(exited.into_iter().map(|node| TraceEntry::Exited { node }));
-        let entered = self.entry_set(selection);
-        trace.entries.extend(entered.into_iter().map(|entry| TraceEntry::Entered { node: entry.node }));
+        let tables = self.tables();
+        // Domains do not overlap: backwards they give the exits in order, forwards the entries.
+        let mut by_domain: SmallVec<[Selected; 4]> = SmallVec::from_slice(selection);
+        by_domain.sort_unstable_by_key(|selected| selected.domain);
+        for domain in by_domain.iter().rev().filter_map(|selected| selected.domain) {
+            self.for_each_exit(domain, |node| trace.entries.push(TraceEntry::Exited { node }));
+        }
+        for entry in by_domain.iter().filter_map(|selected| selected.fixed_entries(tables)).flatten() {
+            trace.entries.push(TraceEntry::Entered { node: entry.node });
+        }
         self.trace = Some(trace);
     }
 
@@ -95,25 +101,31 @@ impl Run<'_> {
 
     /// The nodes to leave, innermost first in reverse document order.
     fn exit_set(&self, selection: &Selection) -> Nodes {
-        let tables = self.tables();
         let mut exiting = Nodes::new();
         // Domains do not overlap, so taking them in reverse document order keeps the whole in that order.
         let mut domains: SmallVec<[NodeId; 4]> =
             selection.iter().filter_map(|selected| selected.domain).collect();
         domains.sort_unstable();
         for domain in domains.into_iter().rev() {
-            let members = self.snapshot.configuration.within(domain, tables.last[domain.index()]);
-            for (index, leaf) in members.iter().enumerate().rev() {
-                let stop = if index == 0 { domain } else { members[index - 1].max(domain) };
-                // An ancestor waits until the members before it are out: it is theirs too.
-                let mut at = Some(*leaf);
-                while let Some(node) = at.filter(|node| *node > stop) {
-                    exiting.push(node);
-                    at = tables.node(node).parent;
-                }
-            }
+            self.for_each_exit(domain, |node| exiting.push(node));
         }
         exiting
+    }
+
+    /// Visits what is active below a domain in the order of leaving it.
+    #[inline]
+    fn for_each_exit(&self, domain: NodeId, mut visit: impl FnMut(NodeId)) {
+        let tables = self.tables();
+        let members = self.snapshot.configuration.within(domain, tables.last[domain.index()]);
+        for (index, leaf) in members.iter().enumerate().rev() {
+            // An ancestor waits until the members before it are out: it is theirs too.
+            let stop = if index == 0 { domain } else { members[index - 1].max(domain) };
+            let mut at = Some(*leaf);
+            while let Some(node) = at.filter(|node| *node > stop) {
+                visit(node);
+                at = tables.node(node).parent;
+            }
+        }
     }
 
     /// Recorded when the parent exits, before exit actions, anew each time.

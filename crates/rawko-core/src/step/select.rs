@@ -12,7 +12,7 @@ use crate::ids::{NodeId, TransitionId};
 use crate::tables::{Entry, Node, Route, Tables};
 
 /// A transition that will fire, with what it leaves. Small, because selections are handed around.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Selected {
     pub(super) id: TransitionId,
     /// Everything active below this node is left. `None`: nothing is.
