@@ -32,7 +32,7 @@ pub struct NodeInfo {
     pub exit: Vec<Arc<str>>,
     /// `(id, src)` of each invoke.
     pub invokes: Vec<(Arc<str>, Arc<str>)>,
-    pub docs: Docs,
+    pub docs: Arc<Docs>,
     pub policy: Value,
 }
 
@@ -47,7 +47,7 @@ pub struct TransitionInfo {
     pub targets: Option<Vec<NodeId>>,
     pub reenter: bool,
     pub actions: Vec<Arc<str>>,
-    pub docs: Docs,
+    pub docs: Arc<Docs>,
 }
 
 /// A compiled chart.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use crate::blueprint::{
     Action, Blueprint, Delay, Docs, NodeKind, NodeSpec, Template, TransitionSpec, Trigger,
@@ -13,7 +14,7 @@ use crate::duration;
 use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
 use crate::ids::{NodeId, TransitionId};
 use crate::plain;
-use crate::tables::{Events, Handler, Node, Range, Route, Tables, Timer, Transition};
+use crate::tables::{Entry, Handler, Node, Range, Route, Tables, Timer, Transition};
 
 /// Why a blueprint is no chart. A reader reports these as findings of its own before it gets here; what is left are
 /// mistakes of whoever builds blueprints by hand.
@@ -41,14 +42,14 @@ pub const NODES_MAX: usize = 1 << 20;
 
 impl Chart {
     /// Compiles a blueprint.
-    pub fn compile(blueprint: Blueprint) -> Result<Chart, CompileError> {
+    pub fn compile(mut blueprint: Blueprint) -> Result<Chart, CompileError> {
         check_shape(&blueprint.nodes)?;
         let paths = paths(&blueprint.nodes);
         let children = children(&blueprint.nodes);
-        let (nodes, transitions) = describe(&blueprint.nodes, &paths, &children);
+        let (nodes, transitions) = describe(&mut blueprint.nodes, &paths, &children);
         let mut tables = Tables { last: last_descendants(&children), ..Tables::default() };
         for (index, spec) in blueprint.nodes.into_iter().enumerate() {
-            lay_out(&mut tables, NodeId(index as u32), spec, &children);
+            lay_out(&mut tables, NodeId(index as u32), spec, &transitions, &children);
         }
         tables.events.seal();
         check_history(&tables, &paths)?;
@@ -131,7 +132,7 @@ fn check_history(tables: &Tables, paths: &[Arc<str>]) -> Result<(), CompileError
         let mut at = NodeId(index as u32);
         for _ in 0..=tables.nodes.len() {
             let here = tables.node(at);
-            if !matches!(here.kind, NodeKind::History(_)) {
+            if !matches!(here.kind, NodeKind::History(_) | NodeKind::Compound) {
                 break;
             }
             let next = match (&here.initial[..], here.parent) {
@@ -186,22 +187,27 @@ fn last_descendants(children: &[Vec<NodeId>]) -> Vec<NodeId> {
     last
 }
 
+/// What a person wants to know, taken out of the specs as far as a step does not need it.
 fn describe(
-    specs: &[NodeSpec],
+    specs: &mut [NodeSpec],
     paths: &[Arc<str>],
     children: &[Vec<NodeId>],
 ) -> (Vec<NodeInfo>, Vec<TransitionInfo>) {
-    let mut transitions = Vec::new();
+    let plain = Arc::new(Docs::default());
+    let mut transitions = Vec::with_capacity(specs.iter().map(|spec| spec.transitions.len()).sum());
     let nodes = specs
-        .iter()
+        .iter_mut()
         .enumerate()
         .map(|(index, spec)| {
-            transitions
-                .extend(spec.transitions.iter().map(|t| describe_transition(NodeId(index as u32), spec, t)));
+            let mut own = std::mem::take(&mut spec.transitions);
+            let source = NodeId(index as u32);
+            transitions.extend(own.iter_mut().map(|t| describe_transition(source, spec, t, &plain)));
+            spec.transitions = own;
+            let path = &paths[index];
             NodeInfo {
-                key: spec.key.as_str().into(),
-                name: spec.name.as_str().into(),
-                path: Arc::clone(&paths[index]),
+                key: shared(&spec.key, path),
+                name: shared(&spec.name, path),
+                path: Arc::clone(path),
                 kind: spec.kind,
                 parent: spec.parent,
                 children: children[index].clone(),
@@ -210,12 +216,22 @@ fn describe(
                 entry: labels(&spec.entry),
                 exit: labels(&spec.exit),
                 invokes: spec.invokes.iter().map(|i| (Arc::clone(&i.id), template_text(&i.src))).collect(),
-                docs: spec.docs.clone(),
+                docs: taken(&mut spec.docs, &plain),
                 policy: spec.policy.clone(),
             }
         })
         .collect();
     (nodes, transitions)
+}
+
+/// One text for both where they are the same, as key and path of a top-level state are.
+fn shared(text: &str, path: &Arc<str>) -> Arc<str> {
+    if text == &**path { Arc::clone(path) } else { text.into() }
+}
+
+/// Most states and transitions say nothing about themselves: they share one empty `Docs`.
+fn taken(docs: &mut Docs, plain: &Arc<Docs>) -> Arc<Docs> {
+    if *docs == **plain { Arc::clone(plain) } else { Arc::new(std::mem::take(docs)) }
 }
 
 fn labels(actions: &[Action]) -> Vec<Arc<str>> {
@@ -230,16 +246,21 @@ fn template_text(template: &Template) -> Arc<str> {
     }
 }
 
-fn describe_transition(source: NodeId, spec: &NodeSpec, transition: &TransitionSpec) -> TransitionInfo {
+fn describe_transition(
+    source: NodeId,
+    spec: &NodeSpec,
+    transition: &mut TransitionSpec,
+    plain: &Arc<Docs>,
+) -> TransitionInfo {
     TransitionInfo {
         source,
-        trigger: transition.trigger.clone(),
         label: trigger_label(spec, &transition.trigger),
+        trigger: std::mem::replace(&mut transition.trigger, Trigger::Always),
         guard: transition.guard.as_ref().map(|guard| Arc::clone(&guard.text)),
         targets: transition.targets.clone(),
         reenter: transition.reenter,
         actions: labels(&transition.actions),
-        docs: Docs { ..transition.docs.clone() },
+        docs: taken(&mut transition.docs, plain),
     }
 }
 
@@ -269,9 +290,15 @@ fn trigger_label(spec: &NodeSpec, trigger: &Trigger) -> Arc<str> {
     }
 }
 
-fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, children: &[Vec<NodeId>]) {
+fn lay_out(
+    tables: &mut Tables,
+    id: NodeId,
+    spec: NodeSpec,
+    infos: &[TransitionInfo],
+    children: &[Vec<NodeId>],
+) {
     let first_transition = tables.transitions.len() as u32;
-    let triggers: Vec<Trigger> = spec.transitions.iter().map(|t| t.trigger.clone()).collect();
+    let infos = &infos[first_transition as usize..][..spec.transitions.len()];
     for transition in spec.transitions {
         tables.transitions.push(Transition {
             source: id,
@@ -285,7 +312,7 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, children: &[Vec<Node
             actions: transition.actions.into(),
         });
     }
-    let numbered = || triggers.iter().zip(first_transition..).map(|(trigger, n)| (trigger, TransitionId(n)));
+    let numbered = || infos.iter().zip(first_transition..).map(|(info, n)| (&info.trigger, TransitionId(n)));
     let handlers = lay_out_handlers(tables, numbered());
     let always = push_candidates(
         &mut tables.candidates,
@@ -327,7 +354,10 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, children: &[Vec<Node
         initial_actions: initial_actions.into(),
         timers: timers.into(),
         output: spec.output,
-        done_event: format!("done.state.{}", spec.name).into(),
+        done_event: match spec.kind {
+            NodeKind::Compound | NodeKind::Parallel => Some(format!("done.state.{}", spec.name).into()),
+            NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => None,
+        },
     });
 }
 
@@ -346,25 +376,20 @@ fn lay_out_handlers<'a>(
     tables: &mut Tables,
     transitions: impl Iterator<Item = (&'a Trigger, TransitionId)>,
 ) -> Range {
-    let mut by_descriptor: Vec<(u32, Vec<TransitionId>)> = Vec::new();
+    let mut found: SmallVec<[(u32, TransitionId); 8]> = SmallVec::new();
     for (trigger, id) in transitions {
-        let Trigger::Event(name) = trigger else { continue };
-        let descriptor = intern(&mut tables.events, name);
-        match by_descriptor.iter_mut().find(|(known, _)| *known == descriptor) {
-            Some((_, ids)) => ids.push(id),
-            None => by_descriptor.push((descriptor, vec![id])),
+        if let Trigger::Event(name) = trigger {
+            found.push((tables.events.intern(name), id));
         }
     }
     let start = tables.handlers.len() as u32;
-    for (descriptor, ids) in by_descriptor {
-        let candidates = push_candidates(&mut tables.candidates, ids.into_iter());
-        tables.handlers.push(Handler { descriptor, candidates, plain: None });
+    // Grouped by descriptor; within one, document order stays.
+    found.sort_by_key(|(descriptor, _)| *descriptor);
+    for group in found.chunk_by(|(one, _), (other, _)| one == other) {
+        let candidates = push_candidates(&mut tables.candidates, group.iter().map(|(_, id)| *id));
+        tables.handlers.push(Handler { descriptor: group[0].0, candidates, plain: None });
     }
     Range { start, end: tables.handlers.len() as u32 }
-}
-
-fn intern(events: &mut Events, name: &str) -> u32 {
-    events.intern(name)
 }
 
 fn push_candidates(candidates: &mut Vec<TransitionId>, ids: impl Iterator<Item = TransitionId>) -> Range {
@@ -374,7 +399,9 @@ fn push_candidates(candidates: &mut Vec<TransitionId>, ids: impl Iterator<Item =
 }
 
 fn fix_routes(tables: &mut Tables) {
-    for index in 0..tables.nodes.len() {
+    let with_history: Vec<usize> =
+        if tables.any_history { (0..tables.nodes.len()).collect() } else { Vec::new() };
+    for index in with_history {
         let (history, children): (Vec<_>, Vec<_>) = tables.nodes[index]
             .children
             .iter()
@@ -401,13 +428,23 @@ fn route<R: Recorded>(
     transition: &Transition,
     targets: &[NodeId],
     history: &R,
-) -> (NodeId, Vec<crate::tables::Entry>, bool) {
+) -> (NodeId, SmallVec<[Entry; 4]>, bool) {
+    // Most transitions lead to one leaf beside their source: nothing to work out.
+    if let [target] = *targets
+        && matches!(tables.node(target).kind, NodeKind::Atomic | NodeKind::Final)
+    {
+        let domain = domain(tables, transition, targets);
+        if tables.node(target).parent == Some(domain) && tables.node(domain).kind == NodeKind::Compound {
+            let entry = Entry { node: target, by_default: false, through: None };
+            return (domain, smallvec![entry], false);
+        }
+    }
     let mut set = EntrySet::new(tables, history);
     let effective = set.effective_targets(targets);
     let domain = domain(tables, transition, &effective);
     let met = set.met_history;
     let (entries, met_on_entry) = set.enter(targets, domain);
-    (domain, entries, met || met_on_entry)
+    (domain, entries.into(), met || met_on_entry)
 }
 
 /// The domain of a transition to history, by what is recorded now; what it enters is decided after the exits.

@@ -69,7 +69,8 @@ pub(crate) struct Node {
     pub(crate) initial_actions: Box<[Action]>,
     pub(crate) timers: Box<[Timer]>,
     pub(crate) output: Option<Template>,
-    pub(crate) done_event: Arc<str>,
+    /// The name of its completion; only what has children completes.
+    pub(crate) done_event: Option<Arc<str>>,
 }
 
 /// A timer that starts on entry, with the transitions it may take.

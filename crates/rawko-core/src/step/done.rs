@@ -20,7 +20,7 @@ impl Run<'_> {
         if done == NodeId::ROOT {
             return self.complete(output);
         }
-        self.raise(NamedEvent::new(Arc::clone(&tables.node(done).done_event), output));
+        self.raise_done(done, output);
         // A parallel is done when all its regions are, also when it is itself a region.
         while let Some(parent) = tables.node(done).parent {
             if tables.node(parent).kind != NodeKind::Parallel || !self.is_done(parent) {
@@ -29,8 +29,14 @@ impl Run<'_> {
             if parent == NodeId::ROOT {
                 return self.complete(Value::Null);
             }
-            self.raise(NamedEvent::new(Arc::clone(&tables.node(parent).done_event), Value::Null));
+            self.raise_done(parent, Value::Null);
             done = parent;
+        }
+    }
+
+    fn raise_done(&mut self, node: NodeId, data: Value) {
+        if let Some(name) = &self.tables().node(node).done_event {
+            self.raise(NamedEvent::new(Arc::clone(name), data));
         }
     }
 
