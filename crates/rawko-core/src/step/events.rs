@@ -1,6 +1,5 @@
 //! From a delivery to a resting instance: what each kind of event means, and the macrostep around it.
 
-
 use super::StepError;
 use super::run::Run;
 use super::trace::TraceEntry;
