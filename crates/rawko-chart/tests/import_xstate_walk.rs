@@ -66,7 +66,7 @@ fn a_player_walks_as_in_xstate() {
         ("MUTE", "end"),
     ] {
         let stimulus = match stimulus.parse() {
-            Ok(ms) => Stimulus::Advance { ms },
+            Ok(ms) => Stimulus::advance(ms),
             Err(_) => Stimulus::event(stimulus, Value::Null),
         };
         let line = simulation.apply(&stimulus);

@@ -110,7 +110,7 @@ fn run(script: &Path) -> Result<(), String> {
     compare("start", &mut active, &simulation.start(), &steps["initialConfiguration"])?;
     for step in steps["events"].as_array().into_iter().flatten() {
         if let Some(ms) = step["after"].as_u64() {
-            let line = simulation.apply(&Stimulus::Advance { ms });
+            let line = simulation.apply(&Stimulus::advance(ms));
             active.after_first_macrostep(&line);
         }
         let name = step["event"]["name"].as_str().unwrap_or_default();

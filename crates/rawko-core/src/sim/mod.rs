@@ -109,7 +109,7 @@ impl Simulation {
                     self.mailbox.push_back((0, Event::named(Arc::clone(name), data.clone())));
                     self.settle();
                 }
-                Stimulus::Advance { ms } => self.advance(*ms),
+                Stimulus::Advance { ms, .. } => self.advance(*ms),
             }
         }
         self.end_line()

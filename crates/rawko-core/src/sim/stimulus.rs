@@ -7,8 +7,15 @@ use crate::value::Value;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stimulus {
-    Event { name: Arc<str>, data: Value },
-    Advance { ms: u64 },
+    Event {
+        name: Arc<str>,
+        data: Value,
+    },
+    /// Time going by; `written` is how it was said, milliseconds or a duration.
+    Advance {
+        ms: u64,
+        written: Value,
+    },
 }
 
 /// Why a text is no stimulus.
@@ -19,6 +26,10 @@ pub struct StimulusError(String);
 impl Stimulus {
     pub fn event(name: &str, data: Value) -> Self {
         Stimulus::Event { name: name.into(), data }
+    }
+
+    pub fn advance(ms: u64) -> Self {
+        Stimulus::Advance { ms, written: Value::Int(i64::try_from(ms).unwrap_or(i64::MAX)) }
     }
 
     /// Reads one line.
@@ -43,12 +54,13 @@ impl Stimulus {
                 Ok(Stimulus::Event { name: Arc::clone(name), data: value.get("data").clone() })
             }
             (Some(_), None) => wrong("`type` must be a string"),
-            (None, Some(amount)) => Ok(Stimulus::Advance { ms: amount_ms(amount)? }),
+            (None, Some(amount)) => Ok(Stimulus::Advance { ms: amount_ms(amount)?, written: amount.clone() }),
             (Some(_), Some(_)) => wrong("a stimulus is either an event (`type`) or an `advance`, not both"),
             (None, None) => wrong("a stimulus needs `type` or `advance`"),
         }
     }
 
+    /// The stimulus as it was given.
     pub fn to_json(&self) -> Value {
         match self {
             Stimulus::Event { name, data } if data.is_null() => {
@@ -57,9 +69,7 @@ impl Stimulus {
             Stimulus::Event { name, data } => {
                 Value::map([("type", Value::Str(Arc::clone(name))), ("data", data.clone())])
             }
-            Stimulus::Advance { ms } => {
-                Value::map([("advance", Value::Int(i64::try_from(*ms).unwrap_or(i64::MAX)))])
-            }
+            Stimulus::Advance { written, .. } => Value::map([("advance", written.clone())]),
         }
     }
 }

@@ -35,7 +35,18 @@ fn readme() {
     let path = repository().join("README.md");
     let text = fs::read_to_string(&path).unwrap();
     expect_file![&path].assert_eq(&replayed(&text, &repository()));
-    for chart in text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+    check_charts(&text);
+}
+
+/// The charts of the reference are charts.
+#[test]
+fn charts() {
+    check_charts(&fs::read_to_string(repository().join("docs/guide/charts.md")).unwrap());
+}
+
+fn check_charts(text: &str) {
+    let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    for chart in blocks.filter(|block| block.starts_with("statechart:")) {
         let run = run(&repository(), &["check", "-"], chart);
         assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
     }

@@ -3,6 +3,9 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use expect_test::expect;
 
@@ -28,6 +31,13 @@ statechart:
 
 /// What a person sees who types these lines, each once the prompt is there. A dumb terminal draws nothing.
 fn typed(dir: &Path, term: &str, lines: &[&str]) -> (String, Option<i32>) {
+    let steps: Vec<(&str, &str)> = lines.iter().map(|line| ("", *line)).collect();
+    typed_after(dir, term, &steps)
+}
+
+/// Types each line once the text before it has been seen, and the prompt after that: on a real terminal the prompt is
+/// also drawn again with every key.
+fn typed_after(dir: &Path, term: &str, steps: &[(&str, &str)]) -> (String, Option<i32>) {
     let mut child = Command::new("script")
         .args([
             "--quiet",
@@ -46,21 +56,38 @@ fn typed(dir: &Path, term: &str, lines: &[&str]) -> (String, Option<i32>) {
         .spawn()
         .unwrap();
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let finished = kill_when_stuck(child.id());
     let mut seen = Vec::new();
-    for line in lines {
-        read_until_prompt(&mut stdout, &mut seen);
+    for (text, line) in steps {
+        read_until_prompt(&mut stdout, &mut seen, text);
         stdin.write_all(line.as_bytes()).unwrap();
         stdin.flush().unwrap();
     }
     stdout.read_to_end(&mut seen).unwrap();
     let code = child.wait().unwrap().code();
+    drop(finished);
     (String::from_utf8(seen).unwrap().replace("\r\n", "\n"), code)
 }
 
-fn read_until_prompt(stdout: &mut impl Read, seen: &mut Vec<u8>) {
+/// A program that waits for what never comes must fail its test, not hang it.
+fn kill_when_stuck(id: u32) -> mpsc::Sender<()> {
+    let (finished, told) = mpsc::channel();
+    thread::spawn(move || {
+        if told.recv_timeout(Duration::from_secs(60)) == Err(mpsc::RecvTimeoutError::Timeout) {
+            let _ = Command::new("kill").args(["-KILL", &id.to_string()]).status();
+        }
+    });
+    finished
+}
+
+fn read_until_prompt(stdout: &mut impl Read, seen: &mut Vec<u8>, text: &str) {
     let already = seen.len();
     let mut byte = [0];
-    while !seen[already..].ends_with(b"\n> ") && !seen[already..].ends_with(b"\x1b[K> ") {
+    let has_text =
+        |new: &[u8]| text.is_empty() || new.windows(text.len()).any(|part| part == text.as_bytes());
+    while !((seen[already..].ends_with(b"\n> ") || seen[already..].ends_with(b"\x1b[K> "))
+        && has_text(&seen[already..]))
+    {
         assert_eq!(stdout.read(&mut byte).unwrap(), 1, "no prompt: {}", String::from_utf8_lossy(seen));
         seen.push(byte[0]);
     }
@@ -152,7 +179,7 @@ fn a_conversation() {
 fn the_end_of_input_leaves() {
     let dir = directory(&[("door.yaml", DOOR)]);
     for term in ["dumb", "xterm"] {
-        let (seen, code) = typed(dir.path(), term, &["OPENED\r", "\u{4}"]);
+        let (seen, code) = typed_after(dir.path(), term, &[("", "OPENED\r"), ("[open]", "\u{4}")]);
         assert_eq!(code, Some(0), "{seen}");
         assert!(seen.contains("[open]"), "{seen}");
     }
@@ -168,7 +195,7 @@ fn an_interrupt_leaves_with_130() {
 #[test]
 fn tab_completes_events() {
     let dir = directory(&[("door.yaml", DOOR)]);
-    let (seen, code) = typed(dir.path(), "xterm", &["OP\t\r", "\u{4}"]);
+    let (seen, code) = typed_after(dir.path(), "xterm", &[("", "OP\t\r"), ("[open]", "\u{4}")]);
     assert_eq!(code, Some(0), "{seen}");
     assert!(seen.contains("[open]"), "{seen}");
 }

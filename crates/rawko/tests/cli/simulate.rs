@@ -76,7 +76,7 @@ fn json_is_one_line_for_the_start_and_one_per_stimulus() {
             $ rawko simulate order.yaml --services stubs.yaml --events events.jsonl --input amount=250 --json
             {"step":0,"stimulus":null,"configuration":["waiting"],"context":{"amount":250,"receipt":null},"status":"active","log":[],"emitted":[],"sent":[{"target":"channel:approvals","type":"ASKED","data":{"amount":250}}],"invoked":[],"output":null}
             {"step":1,"stimulus":{"type":"APPROVED","data":{"by":"bo"}},"configuration":["waiting"],"context":{"amount":250,"receipt":null},"status":"active","log":["not you"],"emitted":[],"sent":[],"invoked":[],"output":null}
-            {"step":2,"stimulus":{"advance":3600000},"configuration":["waiting"],"context":{"amount":250,"receipt":null},"status":"active","log":[],"emitted":[],"sent":[],"invoked":[],"output":null}
+            {"step":2,"stimulus":{"advance":"1h"},"configuration":["waiting"],"context":{"amount":250,"receipt":null},"status":"active","log":[],"emitted":[],"sent":[],"invoked":[],"output":null}
             {"step":3,"stimulus":{"type":"APPROVED","data":{"by":"ada"}},"configuration":["charging"],"context":{"amount":250,"receipt":null},"status":"active","log":[],"emitted":[],"sent":[],"invoked":[{"id":"payment","src":"charge_card","input":{"amount":250}}],"output":null}
             {"step":4,"stimulus":{"advance":2000},"configuration":["paid"],"context":{"amount":250,"receipt":"r-1"},"status":"done","log":[],"emitted":[],"sent":[],"invoked":[],"output":{"receipt":"r-1"}}
         "#]],
