@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::expr::Expr;
-use crate::ids::{NodeId, Slot};
+use crate::ids::{LabelId, NodeId, Slot};
 use crate::value::Value;
 
 /// Everything about a chart. `nodes` is in document order (preorder), the root first.
@@ -147,6 +147,14 @@ pub enum Template {
 pub struct Action {
     pub label: Arc<str>,
     pub kind: ActionKind,
+    /// The label's number, given by `Chart::compile`.
+    pub(crate) label_id: LabelId,
+}
+
+impl Action {
+    pub fn new(label: impl Into<Arc<str>>, kind: ActionKind) -> Self {
+        Self { label: label.into(), kind, label_id: LabelId::default() }
+    }
 }
 
 #[derive(Clone, Debug)]

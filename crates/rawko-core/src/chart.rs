@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::blueprint::{Docs, NodeKind, Trigger, Unhandled};
 use crate::configuration::{Active, Configuration};
-use crate::ids::{NodeId, TransitionId};
+use crate::ids::{LabelId, NodeId, TransitionId};
 use crate::tables::Tables;
 use crate::value::Value;
 
@@ -66,6 +66,8 @@ pub struct Chart {
     pub(crate) context_names: Vec<Arc<str>>,
     pub(crate) context_initial: Vec<Value>,
     pub(crate) context_declared: Vec<bool>,
+    /// What actions are called, by `LabelId`.
+    pub(crate) labels: Vec<Arc<str>>,
     pub(crate) tables: Tables,
 }
 
@@ -110,6 +112,11 @@ impl Chart {
     /// The state node with this dotted path.
     pub fn find(&self, path: &str) -> Option<NodeId> {
         self.by_path.get(path).copied()
+    }
+
+    /// What an action of a trace is called.
+    pub fn label(&self, id: LabelId) -> &str {
+        self.labels.get(id.0 as usize).map_or("?", |label| label)
     }
 
     pub fn context_names(&self) -> &[Arc<str>] {

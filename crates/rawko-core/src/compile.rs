@@ -13,6 +13,7 @@ use crate::chart::{Chart, NodeInfo, TransitionInfo};
 use crate::duration;
 use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
 use crate::ids::{NodeId, TransitionId};
+use crate::labels;
 use crate::plain;
 use crate::tables::{Entry, Handler, Node, Range, Route, Tables, Timer, Transition};
 
@@ -46,6 +47,7 @@ impl Chart {
         check_shape(&blueprint.nodes)?;
         let paths = paths(&blueprint.nodes);
         let children = children(&blueprint.nodes);
+        let labels = labels::number(&mut blueprint.nodes);
         let (nodes, transitions) = describe(&mut blueprint.nodes, &paths, &children);
         let mut tables = Tables { last: last_descendants(&children), ..Tables::default() };
         for (index, spec) in blueprint.nodes.into_iter().enumerate() {
@@ -69,6 +71,7 @@ impl Chart {
             context_names: blueprint.context.iter().map(|key| Arc::clone(&key.name)).collect(),
             context_declared: blueprint.context.iter().map(|key| key.declared).collect(),
             context_initial: blueprint.context.into_iter().map(|key| key.initial).collect(),
+            labels,
             tables,
         })
     }

@@ -34,6 +34,10 @@ impl TransitionId {
     }
 }
 
+/// What an action is called: its place in the chart's table of labels. A trace holds many of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LabelId(pub(crate) u32);
+
 /// An invoke: its place in the chart's invoke table (document order).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InvokeId(pub u32);

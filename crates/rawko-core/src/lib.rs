@@ -18,6 +18,7 @@ mod entry_set;
 mod event;
 pub mod expr;
 mod ids;
+mod labels;
 mod plain;
 pub mod sim;
 mod snapshot;
@@ -35,7 +36,7 @@ pub use compile::{CompileError, NODES_MAX};
 pub use configuration::{Active, Configuration};
 pub use effect::{Effect, Invoke, Send, SendTarget};
 pub use event::{Event, NamedEvent};
-pub use ids::{InvokeId, NodeId, Slot, TransitionId};
+pub use ids::{InvokeId, LabelId, NodeId, Slot, TransitionId};
 pub use snapshot::{Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose};
 pub use step::{
     Outcome, Refusal, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,

@@ -159,11 +159,11 @@ fn add(nodes: &mut [NodeSpec], number: usize, item: &str) {
     } else if let Some(event) = item.strip_prefix("raise ") {
         let event = Template::Literal(Value::str(event));
         let kind = ActionKind::Raise { event, data: Template::Literal(Value::Null) };
-        nodes[number].entry.push(Action { label: "raise".into(), kind });
+        nodes[number].entry.push(Action::new("raise", kind));
     } else if let Some(key) = item.strip_prefix("set ") {
         let slot = Keys.context_key(key).unwrap_or_else(|| panic!("no key `{key}`"));
         let kind = ActionKind::Assign(vec![(slot, Expr::literal(Value::Null))]);
-        nodes[number].entry.push(Action { label: "set".into(), kind });
+        nodes[number].entry.push(Action::new("set", kind));
     } else if let Some(output) = item.strip_prefix("output ") {
         let output: serde_json::Value = serde_json::from_str(output).expect("output is JSON");
         nodes[number].output = Some(Template::Literal(Value::from_json(output)));

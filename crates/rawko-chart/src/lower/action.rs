@@ -138,7 +138,7 @@ impl<'a> Lowering<'a> {
             "foreach" => self.foreach(view, &mut nested),
             _ => return None,
         };
-        Some((Action { label: self.label(word, &kind), kind }, nested))
+        Some((Action::new(self.label(word, &kind), kind), nested))
     }
 
     /// What a drawing says of an action without a name: its type, and what it is about.

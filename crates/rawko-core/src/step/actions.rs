@@ -33,7 +33,7 @@ impl Run<'_> {
 
     fn run_actions(&mut self, actions: &[Action]) -> Acted {
         for action in actions {
-            self.trace(|| TraceEntry::Acted { label: Arc::clone(&action.label) });
+            self.trace(|| TraceEntry::Acted { label: action.label_id });
             self.run_action(action).map_err(|error| EvalError {
                 message: format!("action `{}`: {}", action.label, error.message),
             })?;

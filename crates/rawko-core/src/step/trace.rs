@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::ids::{NodeId, Slot, TransitionId};
+use crate::ids::{LabelId, NodeId, Slot, TransitionId};
 use crate::value::Value;
 
 /// The story of one macrostep, in order.
@@ -34,9 +34,9 @@ pub enum TraceEntry {
     Entered {
         node: NodeId,
     },
-    /// An action ran.
+    /// An action ran; `Chart::label` says which.
     Acted {
-        label: Arc<str>,
+        label: LabelId,
     },
     Assigned {
         slot: Slot,

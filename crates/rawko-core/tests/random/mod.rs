@@ -105,7 +105,7 @@ fn literal(text: &str) -> Template {
 }
 
 fn action(kind: ActionKind) -> Action {
-    Action { label: "action".into(), kind }
+    Action::new("action", kind)
 }
 
 /// A chart with up to a few dozen nodes that uses everything a chart can have.

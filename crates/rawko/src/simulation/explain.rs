@@ -18,7 +18,7 @@ fn told(chart: &Chart, entry: &TraceEntry) -> String {
         }
         TraceEntry::Exited { node } => format!("  left      {}", node_words(chart, *node)),
         TraceEntry::Entered { node } => format!("  entered   {}", node_words(chart, *node)),
-        TraceEntry::Acted { label } => format!("  ran       {label}"),
+        TraceEntry::Acted { label } => format!("  ran       {}", chart.label(*label)),
         TraceEntry::Assigned { slot, value } => {
             let name = chart.context_names().get(slot.index()).map_or("?", |name| name);
             format!("  assigned  {name} = {}", value.to_json())
