@@ -20,7 +20,8 @@ use crate::value::Value;
 use crate::world::Now;
 
 /// Room for the trace of an ordinary step.
-const TRACE_ENTRIES: usize = 32;
+const TRACE_ENTRIES: usize = 24;
+const TRACE_ENTRIES_LONG: usize = 232;
 
 pub(super) struct Run<'a> {
     pub(super) chart: &'a Chart,
@@ -118,6 +119,10 @@ impl<'a> Run<'a> {
     #[inline]
     pub(super) fn trace(&mut self, entry: impl FnOnce() -> TraceEntry) {
         if let Some(trace) = &mut self.trace {
+            // A long step is made room for once; doubling would move it several times.
+            if trace.entries.len() == trace.entries.capacity() {
+                trace.entries.reserve(TRACE_ENTRIES_LONG);
+            }
             trace.entries.push(entry());
         }
     }
