@@ -12,6 +12,7 @@ mod blueprint;
 mod chart;
 mod compile;
 mod configuration;
+mod describe;
 pub mod duration;
 mod effect;
 mod entry_set;

@@ -11,7 +11,7 @@ use crate::blueprint::{Action, ActionKind, Delay, Foreach, Guard, Template};
 use crate::effect::{Effect, Send, SendTarget};
 use crate::event::NamedEvent;
 use crate::expr::{self, EvalError, Expr};
-use crate::ids::Slot;
+use crate::ids::{LabelId, Slot};
 use crate::snapshot::TimerPurpose;
 use crate::value::{Map, Value};
 
@@ -33,7 +33,9 @@ impl Run<'_> {
 
     fn run_actions(&mut self, actions: &[Action]) -> Acted {
         for action in actions {
-            self.trace(|| TraceEntry::Acted { label: action.label_id });
+            if !matches!(action.kind, ActionKind::Assign(_)) {
+                self.trace(|| TraceEntry::Acted { label: action.label_id });
+            }
             self.run_action(action).map_err(|error| EvalError {
                 message: format!("action `{}`: {}", action.label, error.message),
             })?;
@@ -43,7 +45,7 @@ impl Run<'_> {
 
     fn run_action(&mut self, action: &Action) -> Acted {
         match &action.kind {
-            ActionKind::Assign(updates) => self.assign(updates),
+            ActionKind::Assign(updates) => self.assign(updates, action.label_id),
             ActionKind::Raise { event, data } => self.raise_event(event, data),
             ActionKind::Emit { event, data } => self.emit(event, data),
             ActionKind::Send { target, event, data, delay, id } => {
@@ -59,25 +61,26 @@ impl Run<'_> {
 
     /// The keys of one assign are simultaneous: all right-hand sides first, then all writes.
     #[inline]
-    fn assign(&mut self, updates: &[(Slot, Expr)]) -> Acted {
+    fn assign(&mut self, updates: &[(Slot, Expr)], label: LabelId) -> Acted {
         if let [(slot, expr)] = updates {
             let value = expr.eval(&self.scope())?;
-            self.write(*slot, value);
+            self.write(*slot, value, Some(label));
             return Ok(());
         }
         let mut values: SmallVec<[Value; 4]> = SmallVec::new();
         for (_, expr) in updates {
             values.push(expr.eval(&self.scope())?);
         }
+        let mut action = Some(label);
         for ((slot, _), value) in updates.iter().zip(values) {
-            self.write(*slot, value);
+            self.write(*slot, value, action.take());
         }
         Ok(())
     }
 
     #[inline]
-    fn write(&mut self, slot: Slot, value: Value) {
-        self.trace(|| TraceEntry::Assigned { slot, value: value.clone() });
+    fn write(&mut self, slot: Slot, value: Value, action: Option<LabelId>) {
+        self.trace(|| TraceEntry::Assigned { slot, value: value.clone(), action });
         self.undo.write(self.snapshot, slot, value);
     }
 
@@ -184,10 +187,10 @@ impl Run<'_> {
             self.locals.push(item.clone());
             self.locals.push(index.clone());
             if let Some(slot) = foreach.item_slot {
-                self.write(slot, item.clone());
+                self.write(slot, item.clone(), None);
             }
             if let Some(slot) = foreach.index_slot {
-                self.write(slot, index);
+                self.write(slot, index, None);
             }
             self.run_actions(&foreach.actions)?;
         }

@@ -38,9 +38,12 @@ pub enum TraceEntry {
     Acted {
         label: LabelId,
     },
+    /// A key of the context was written. An assign is told by its keys: the first one carries what the action is
+    /// called (two entries for every counter would make the trace the larger half of a step).
     Assigned {
         slot: Slot,
         value: Value,
+        action: Option<LabelId>,
     },
     Raised {
         event: Arc<str>,

@@ -4,7 +4,13 @@ use rawko_core::{Chart, NodeId, Outcome, Refusal, Trace, TraceEntry, TransitionI
 
 /// The story of one macrostep, a line each, indented under the event it belongs to.
 pub(crate) fn story(chart: &Chart, trace: &Trace) -> Vec<String> {
-    trace.entries.iter().map(|entry| told(chart, entry)).collect()
+    trace.entries.iter().flat_map(|entry| ran(chart, entry).into_iter().chain([told(chart, entry)])).collect()
+}
+
+/// An assign is told by the keys it writes; the first one says which action it was.
+fn ran(chart: &Chart, entry: &TraceEntry) -> Option<String> {
+    let TraceEntry::Assigned { action: Some(label), .. } = entry else { return None };
+    Some(format!("  ran       {}", chart.label(*label)))
 }
 
 fn told(chart: &Chart, entry: &TraceEntry) -> String {
@@ -19,7 +25,7 @@ fn told(chart: &Chart, entry: &TraceEntry) -> String {
         TraceEntry::Exited { node } => format!("  left      {}", node_words(chart, *node)),
         TraceEntry::Entered { node } => format!("  entered   {}", node_words(chart, *node)),
         TraceEntry::Acted { label } => format!("  ran       {}", chart.label(*label)),
-        TraceEntry::Assigned { slot, value } => {
+        TraceEntry::Assigned { slot, value, .. } => {
             let name = chart.context_names().get(slot.index()).map_or("?", |name| name);
             format!("  assigned  {name} = {}", value.to_json())
         }
