@@ -1,0 +1,8 @@
+//! Runs instances durably: load, step, commit, execute effects, feed results back. Services do things in the world,
+//! the gate decides whether they may.
+
+mod gate;
+mod services;
+
+pub use gate::{Decision, Question};
+pub use services::{Answer, Call, Category, OnRestart, Service, ServiceError};

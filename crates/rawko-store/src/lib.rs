@@ -1,0 +1,8 @@
+//! What rawko keeps: records, the `Store` trait, a SQLite store and a memory store, the writer that lets many
+//! instances share one fsync, and a conformance kit for whoever writes another store.
+
+mod records;
+mod store;
+
+pub use records::*;
+pub use store::{Base, Filter, Marks, Page, Report, Store, StoreError};

@@ -1,0 +1,135 @@
+//! `Store`: the one thing a host needs from a disk. Synchronous and small; group commit is the writer's business
+//! ([`crate::Writer`]), so that every store gets it.
+
+use rawko_core::Status;
+
+use crate::records::{
+    AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
+    SavedSnapshot, Wait,
+};
+
+/// Where instances live. All methods may be called from any thread; reads see every commit that returned before.
+pub trait Store: Send + Sync {
+    /// Makes all of these commits durable, or none of them. On return they survive `kill -9` and power loss.
+    fn commit(&self, commits: &[Commit]) -> Result<(), StoreError>;
+
+    /// Keeps a chart's text. The same chart again changes nothing.
+    fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError>;
+    fn chart(&self, hash: &ChartHash) -> Result<Option<ChartRow>, StoreError>;
+    /// All charts ever run, by id and version, newest first within.
+    fn charts(&self) -> Result<Vec<ChartRow>, StoreError>;
+
+    fn find(&self, id: &str) -> Result<Option<InstanceRow>, StoreError>;
+    fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError>;
+    /// Newest first.
+    fn list(&self, filter: &Filter) -> Result<Page, StoreError>;
+    fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError>;
+
+    /// The nearest snapshot at or before a step, and the records after it up to that step. `None`: the last step.
+    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError>;
+    /// Records of one instance in order, those with `seq > after`.
+    fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
+    /// Records of all instances in order, those with `seq > after`.
+    fn tail(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
+    /// The sequence number of the last record; 0 when there is none.
+    fn last_seq(&self) -> Result<u64, StoreError>;
+
+    /// Open effects of one instance, or of all.
+    fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError>;
+    /// Events on their way to one instance, or to all, in order.
+    fn inbound(&self, key: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError>;
+    /// Instances with a timer, and when it is due.
+    fn timers(&self) -> Result<Vec<(InstanceKey, i64)>, StoreError>;
+    /// The step that a delivery with this key led to.
+    fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError>;
+
+    fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError>;
+    /// The last lines of the audit, oldest first; of one instance, or of all.
+    fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
+
+    /// The highest instance key and inbound sequence number ever used.
+    fn marks(&self) -> Result<Marks, StoreError>;
+    /// How the store is, for `doctor`.
+    fn report(&self) -> Result<Report, StoreError>;
+}
+
+/// Which instances to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Any of these; empty: any at all.
+    pub statuses: Vec<Status>,
+    pub waits: Vec<Wait>,
+    /// The chart's id.
+    pub chart: Option<String>,
+    /// Only those nobody invoked.
+    pub roots_only: bool,
+    /// Only keys below this one: where the last page ended.
+    pub before: Option<InstanceKey>,
+    /// 0: no limit.
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    pub rows: Vec<InstanceRow>,
+    /// Where the next page begins (`Filter::before`), when there is one.
+    pub next: Option<InstanceKey>,
+    /// How many there are in all pages.
+    pub total: u64,
+}
+
+/// What a snapshot is rebuilt from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    pub snapshot: SavedSnapshot,
+    pub records: Vec<Record>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    pub instance: i64,
+    pub inbound: i64,
+}
+
+/// How a store is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Where it is, in words.
+    pub place: String,
+    pub format: u32,
+    pub bytes: u64,
+    pub instances: u64,
+    pub records: u64,
+    /// What the store's own check found; empty when all is well.
+    pub problems: Vec<String>,
+}
+
+/// A fault of the world, or of the file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The disk or the store's own limit: nothing was written, nothing is lost; make room and go on.
+    #[error("the store is full: {0}")]
+    Full(String),
+    #[error("the store cannot be read or written: {0}")]
+    Io(String),
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+    #[error("the store {place} has format {found}, and this rawko knows formats up to {known}")]
+    Format { place: String, found: u32, known: u32 },
+    #[error("{place} is in use by {holder}")]
+    Held { place: String, holder: String },
+    /// Our bug: what was asked for contradicts what the store holds.
+    #[error("the store refused a commit: {0}")]
+    Refused(String),
+}
+
+impl StoreError {
+    /// Whether the same thing may work later without anybody changing the store.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            StoreError::Full(_) | StoreError::Io(_) | StoreError::Held { .. } => true,
+            StoreError::Damaged(_) | StoreError::Format { .. } | StoreError::Refused(_) => false,
+        }
+    }
+}
