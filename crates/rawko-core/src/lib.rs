@@ -16,6 +16,7 @@ mod describe;
 pub mod duration;
 mod effect;
 mod entry_set;
+mod evaluate;
 mod event;
 pub mod expr;
 mod ids;

@@ -93,6 +93,37 @@ impl Value {
         }
     }
 
+    /// Whether both serialise to the same bytes: stricter than `==`, which knows no difference between `1` and `1.0`
+    /// and none between orders of keys.
+    pub fn is_identical(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+            (Value::Str(a), Value::Str(b)) => Arc::ptr_eq(a, b) || a == b,
+            (Value::List(a), Value::List(b)) => {
+                Arc::ptr_eq(a, b)
+                    || (a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.is_identical(b)))
+            }
+            (Value::Map(a), Value::Map(b)) => {
+                Arc::ptr_eq(a, b)
+                    || (a.len() == b.len()
+                        && a.iter().zip(b.iter()).all(|((k, v), (l, w))| k == l && v.is_identical(w)))
+            }
+            (
+                Value::Null
+                | Value::Bool(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::Str(_)
+                | Value::List(_)
+                | Value::Map(_),
+                _,
+            ) => false,
+        }
+    }
+
     pub fn from_json(json: serde_json::Value) -> Self {
         match json {
             serde_json::Value::Null => Value::Null,

@@ -72,6 +72,20 @@ fn the_same_step_twice_gives_the_same_bytes() {
 }
 
 #[test]
+fn a_change_applied_to_the_snapshot_before_gives_the_one_after() {
+    for_each_seed(|seed| {
+        walk(seed, |chart, snapshot, event, now| {
+            let mut copy = snapshot.clone();
+            let _ = step(chart, snapshot, event, now);
+            let delta = snapshot.delta_json(&copy, chart);
+            copy.apply_delta_json(chart, &delta).unwrap();
+            assert_eq!(&copy, snapshot, "{delta}");
+            assert_eq!(copy.to_json(chart), snapshot.to_json(chart), "{delta}");
+        });
+    });
+}
+
+#[test]
 fn a_trace_changes_nothing_but_itself() {
     for_each_seed(|seed| {
         walk(seed, |chart, snapshot, event, now| {

@@ -76,7 +76,7 @@ struct SavedMore<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SavedTimer {
+pub(super) struct SavedTimer {
     id: u64,
     due_ms: i64,
     #[serde(flatten)]
@@ -93,7 +93,7 @@ enum SavedPurpose {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SavedInvocation {
+pub(super) struct SavedInvocation {
     id: u64,
     invoke: Arc<str>,
     state: String,
@@ -104,7 +104,7 @@ struct SavedInvocation {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SavedFailure {
+pub(super) struct SavedFailure {
     invocation: SavedInvocation,
     error: Value,
 }
@@ -167,7 +167,7 @@ fn check_chart(saved: &Saved<'_>, chart: &Chart) -> Result<(), SnapshotError> {
     Ok(())
 }
 
-fn unknown(what: &'static str, name: &str, chart: &Chart) -> SnapshotError {
+pub(super) fn unknown(what: &'static str, name: &str, chart: &Chart) -> SnapshotError {
     SnapshotError::UnknownName { what, name: name.into(), chart: chart.id().into() }
 }
 
@@ -175,7 +175,10 @@ fn read_node(path: &str, chart: &Chart) -> Result<NodeId, SnapshotError> {
     chart.find(path).ok_or_else(|| unknown("state", path, chart))
 }
 
-fn read_configuration(paths: &[Cow<'_, str>], chart: &Chart) -> Result<Configuration, SnapshotError> {
+pub(super) fn read_configuration(
+    paths: &[Cow<'_, str>],
+    chart: &Chart,
+) -> Result<Configuration, SnapshotError> {
     let nodes: Result<Vec<NodeId>, SnapshotError> = paths.iter().map(|path| read_node(path, chart)).collect();
     let configuration = Configuration::from_frontier(nodes?);
     if !chart.is_legal(&configuration) {
@@ -203,37 +206,23 @@ fn read_context(context: Value, chart: &Chart) -> Result<Box<[Value]>, SnapshotE
 }
 
 fn save_more<'a>(more: &More, chart: &'a Chart) -> SavedMore<'a> {
-    let path = |node: NodeId| Cow::Borrowed(&*chart.node(node).path);
     SavedMore {
         input: more.input.clone(),
         output: more.output.clone(),
-        history: more
-            .history
-            .iter()
-            .map(|(node, recorded)| (path(*node), recorded.iter().map(|node| path(*node)).collect()))
-            .collect(),
+        history: save_history(more, chart),
         timers: more.timers.iter().map(|timer| save_timer(timer, chart)).collect(),
         invocations: more.invocations.iter().map(|invocation| save_invocation(invocation, chart)).collect(),
         deferred: more.deferred.clone(),
-        failure: more.failure.as_ref().map(|failure| SavedFailure {
-            invocation: save_invocation(&failure.invocation, chart),
-            error: failure.error.clone(),
-        }),
+        failure: more.failure.as_ref().map(|failure| save_failure(failure, chart)),
         next_id: more.next_id,
     }
 }
 
 fn read_more(saved: SavedMore<'_>, chart: &Chart) -> Result<More, SnapshotError> {
-    let mut history = Vec::with_capacity(saved.history.len());
-    for (node, recorded) in &saved.history {
-        let recorded: Result<Vec<NodeId>, SnapshotError> =
-            recorded.iter().map(|path| read_node(path, chart)).collect();
-        history.push((read_node(node, chart)?, recorded?.into()));
-    }
     Ok(More {
         input: saved.input,
         output: saved.output,
-        history,
+        history: read_history(&saved.history, chart)?,
         timers: saved.timers.into_iter().map(|timer| read_timer(timer, chart)).collect::<Result<_, _>>()?,
         invocations: saved
             .invocations
@@ -241,17 +230,41 @@ fn read_more(saved: SavedMore<'_>, chart: &Chart) -> Result<More, SnapshotError>
             .map(|invocation| read_invocation(invocation, chart))
             .collect::<Result<_, _>>()?,
         deferred: saved.deferred,
-        failure: saved
-            .failure
-            .map(|failure| {
-                Ok(Failure { invocation: read_invocation(failure.invocation, chart)?, error: failure.error })
-            })
-            .transpose()?,
+        failure: saved.failure.map(|failure| read_failure(failure, chart)).transpose()?,
         next_id: saved.next_id,
     })
 }
 
-fn save_timer(timer: &PendingTimer, chart: &Chart) -> SavedTimer {
+type SavedHistory<'a> = Vec<(Cow<'a, str>, Vec<Cow<'a, str>>)>;
+
+pub(super) fn save_history<'a>(more: &More, chart: &'a Chart) -> SavedHistory<'a> {
+    let path = |node: NodeId| Cow::Borrowed(&*chart.node(node).path);
+    let paths = |nodes: &[NodeId]| nodes.iter().map(|node| path(*node)).collect();
+    more.history.iter().map(|(node, recorded)| (path(*node), paths(recorded))).collect()
+}
+
+pub(super) fn read_history(
+    saved: &[(Cow<'_, str>, Vec<Cow<'_, str>>)],
+    chart: &Chart,
+) -> Result<Vec<(NodeId, Box<[NodeId]>)>, SnapshotError> {
+    let mut history = Vec::with_capacity(saved.len());
+    for (node, recorded) in saved {
+        let recorded: Result<Vec<NodeId>, SnapshotError> =
+            recorded.iter().map(|path| read_node(path, chart)).collect();
+        history.push((read_node(node, chart)?, recorded?.into()));
+    }
+    Ok(history)
+}
+
+pub(super) fn save_failure(failure: &Failure, chart: &Chart) -> SavedFailure {
+    SavedFailure { invocation: save_invocation(&failure.invocation, chart), error: failure.error.clone() }
+}
+
+pub(super) fn read_failure(saved: SavedFailure, chart: &Chart) -> Result<Failure, SnapshotError> {
+    Ok(Failure { invocation: read_invocation(saved.invocation, chart)?, error: saved.error })
+}
+
+pub(super) fn save_timer(timer: &PendingTimer, chart: &Chart) -> SavedTimer {
     let purpose = match &timer.purpose {
         TimerPurpose::After { node, index } => {
             SavedPurpose::After { state: chart.node(*node).path.to_string(), index: *index }
@@ -265,7 +278,7 @@ fn save_timer(timer: &PendingTimer, chart: &Chart) -> SavedTimer {
     SavedTimer { id: timer.id, due_ms: timer.due_ms, purpose }
 }
 
-fn read_timer(saved: SavedTimer, chart: &Chart) -> Result<PendingTimer, SnapshotError> {
+pub(super) fn read_timer(saved: SavedTimer, chart: &Chart) -> Result<PendingTimer, SnapshotError> {
     let purpose = match saved.purpose {
         SavedPurpose::After { state, index } => {
             let node = read_node(&state, chart)?;
@@ -281,7 +294,7 @@ fn read_timer(saved: SavedTimer, chart: &Chart) -> Result<PendingTimer, Snapshot
     Ok(PendingTimer { id: saved.id, due_ms: saved.due_ms, purpose })
 }
 
-fn save_invocation(invocation: &Invocation, chart: &Chart) -> SavedInvocation {
+pub(super) fn save_invocation(invocation: &Invocation, chart: &Chart) -> SavedInvocation {
     SavedInvocation {
         id: invocation.id,
         invoke: Arc::clone(&chart.tables.invoke(invocation.invoke).id),
@@ -292,7 +305,7 @@ fn save_invocation(invocation: &Invocation, chart: &Chart) -> SavedInvocation {
     }
 }
 
-fn read_invocation(saved: SavedInvocation, chart: &Chart) -> Result<Invocation, SnapshotError> {
+pub(super) fn read_invocation(saved: SavedInvocation, chart: &Chart) -> Result<Invocation, SnapshotError> {
     let node = read_node(&saved.state, chart)?;
     let invoke = chart
         .tables

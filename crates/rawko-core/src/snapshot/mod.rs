@@ -1,6 +1,7 @@
 //! `Snapshot`: all that is needed for an instance to go on — configuration, context, history, pending timers, running
 //! invocations, step number. What most instances do not have is kept apart in one box, so that an idle one is small.
 
+mod delta;
 mod json;
 
 use std::sync::Arc;
@@ -68,6 +69,19 @@ pub(crate) struct More {
     pub(crate) failure: Option<Failure>,
     /// The next id for a timer or an invocation; never used twice in an instance.
     pub(crate) next_id: u64,
+}
+
+impl More {
+    pub(crate) const NOTHING: More = More {
+        input: Value::Null,
+        output: Value::Null,
+        history: Vec::new(),
+        timers: Vec::new(),
+        invocations: Vec::new(),
+        deferred: Vec::new(),
+        failure: None,
+        next_id: 0,
+    };
 }
 
 /// A timer that has been set and is not due yet.

@@ -1,0 +1,56 @@
+//! One expression against a resting instance: what a person asks or sets from outside (`fork --set key=expr`), by the
+//! same names as in the chart.
+
+use crate::chart::Chart;
+use crate::expr::{self, Names, Scope};
+use crate::ids::{NodeId, Slot};
+use crate::snapshot::Snapshot;
+use crate::value::Value;
+use crate::world::Now;
+
+impl Chart {
+    /// The value of an expression as this snapshot sees it, or what is wrong with it.
+    pub fn evaluate<'w>(
+        &self,
+        snapshot: &Snapshot,
+        text: &str,
+        now: impl Into<Now<'w>>,
+    ) -> Result<Value, String> {
+        let now = now.into();
+        let first = |problems: Vec<expr::ExprProblem>| {
+            problems.first().map_or_else(|| "it cannot be read".to_owned(), |problem| problem.message.clone())
+        };
+        let resolved = expr::parse(text).and_then(|ast| ast.resolve(&ChartNames(self))).map_err(first)?;
+        let scope = Scope {
+            context: snapshot.context(),
+            context_names: self.context_names(),
+            locals: &[],
+            event: None,
+            input: snapshot.input(),
+            now_ms: now.ms,
+            world: now.world,
+            configuration: self.active(snapshot.configuration()),
+        };
+        resolved.eval(&scope).map_err(|error| error.message)
+    }
+}
+
+struct ChartNames<'a>(&'a Chart);
+
+impl Names for ChartNames<'_> {
+    fn context_key(&self, key: &str) -> Option<Slot> {
+        self.0.context_names().iter().position(|name| &**name == key).map(|slot| Slot(slot as u32))
+    }
+
+    fn context_keys(&self) -> Vec<String> {
+        self.0.context_names().iter().map(|name| name.to_string()).collect()
+    }
+
+    fn local(&self, _: &str) -> Option<usize> {
+        None
+    }
+
+    fn state(&self, path: &str) -> Option<NodeId> {
+        self.0.find(path)
+    }
+}

@@ -1,0 +1,192 @@
+//! What a step changed in a snapshot, as JSON. A journal of these grows with what happens, not with what an instance
+//! holds; apart from the snapshot's own JSON because it is written at every step and so has to be small.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::json::{
+    SavedFailure, SavedInvocation, SavedTimer, read_configuration, read_failure, read_history,
+    read_invocation, read_timer, save_failure, save_history, save_invocation, save_timer, unknown,
+};
+use super::{More, Snapshot, SnapshotError, Status};
+use crate::chart::Chart;
+use crate::event::NamedEvent;
+use crate::value::{Map, Value};
+
+/// Every part is there only if it changed.
+#[derive(Default, Serialize, Deserialize)]
+struct Delta<'a> {
+    step: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<Status>,
+    #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
+    configuration: Option<Vec<Cow<'a, str>>>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    set: Map,
+    /// Lists that only grew, and by what: a conversation is written once, not at every turn.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    append: Map,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    more: Option<MoreDelta<'a>>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct MoreDelta<'a> {
+    next_id: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
+    history: Option<Vec<(Cow<'a, str>, Vec<Cow<'a, str>>)>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timers: Option<Vec<SavedTimer>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    invocations: Option<Vec<SavedInvocation>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deferred: Option<Vec<NamedEvent>>,
+    /// One, or none any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<Vec<SavedFailure>>,
+}
+
+impl Snapshot {
+    /// What has changed since an earlier snapshot of the same instance, as compact JSON.
+    pub fn delta_json(&self, before: &Snapshot, chart: &Chart) -> String {
+        let mut delta = Delta { step: self.step, ..Delta::default() };
+        if self.status != before.status {
+            delta.status = Some(self.status);
+        }
+        if self.configuration != before.configuration {
+            delta.configuration = Some(chart.leaf_paths(&self.configuration).map(Cow::Borrowed).collect());
+        }
+        for (slot, value) in self.context.iter().enumerate() {
+            let name = || chart.context_names[slot].clone();
+            match change(&before.context[slot], value) {
+                Change::None => {}
+                Change::Set => drop(delta.set.insert(name(), value.clone())),
+                Change::Append(items) => drop(delta.append.insert(name(), items)),
+            }
+        }
+        delta.more = more_delta(before.more.as_deref(), self.more.as_deref(), chart);
+        // Our own types into a String: there is nothing that could fail.
+        serde_json::to_string(&delta).unwrap_or_default()
+    }
+
+    /// Takes a change that [`Snapshot::delta_json`] wrote; afterwards this is the later snapshot.
+    pub fn apply_delta_json(&mut self, chart: &Chart, text: &str) -> Result<(), SnapshotError> {
+        let delta: Delta<'_> =
+            serde_json::from_str(text).map_err(|error| SnapshotError::Malformed(error.to_string()))?;
+        self.step = delta.step;
+        self.status = delta.status.unwrap_or(self.status);
+        if let Some(paths) = &delta.configuration {
+            self.configuration = read_configuration(paths, chart)?;
+        }
+        for (name, value) in delta.set {
+            let slot = self.slot(&name, chart)?;
+            self.context[slot] = value;
+        }
+        for (name, items) in delta.append {
+            let slot = self.slot(&name, chart)?;
+            let (Value::List(list), Value::List(items)) = (&mut self.context[slot], items) else {
+                return Err(SnapshotError::Malformed(format!("`{name}` cannot be appended to")));
+            };
+            std::sync::Arc::make_mut(list).extend(items.iter().cloned());
+        }
+        if let Some(more) = delta.more {
+            apply_more(self.more.get_or_insert_default(), more, chart)?;
+        }
+        Ok(())
+    }
+
+    /// The same instance seen from another time and with other values: what a fork begins with. Pending timers move
+    /// along, so that what had an hour left still has an hour.
+    pub fn forked(
+        &self,
+        chart: &Chart,
+        edits: &[(String, Value)],
+        shift_ms: i64,
+    ) -> Result<Snapshot, SnapshotError> {
+        let mut fork = self.clone();
+        for (name, value) in edits {
+            let slot = fork.slot(name, chart)?;
+            fork.context[slot] = value.clone();
+        }
+        for timer in fork.more.iter_mut().flat_map(|more| &mut more.timers) {
+            timer.due_ms = timer.due_ms.saturating_add(shift_ms);
+        }
+        Ok(fork)
+    }
+
+    fn slot(&self, name: &str, chart: &Chart) -> Result<usize, SnapshotError> {
+        let found = chart.context_names.iter().position(|known| &**known == name);
+        found.ok_or_else(|| unknown("context key", name, chart))
+    }
+}
+
+enum Change {
+    None,
+    Set,
+    Append(Value),
+}
+
+fn change(before: &Value, after: &Value) -> Change {
+    if before.is_identical(after) {
+        return Change::None;
+    }
+    let (Value::List(old), Value::List(new)) = (before, after) else { return Change::Set };
+    let grew = new.len() > old.len() && !old.is_empty();
+    if grew && old.iter().zip(new.iter()).all(|(old, new)| old.is_identical(new)) {
+        return Change::Append(Value::list(new[old.len()..].to_vec()));
+    }
+    Change::Set
+}
+
+static NOTHING: More = More::NOTHING;
+
+fn more_delta<'a>(before: Option<&More>, after: Option<&More>, chart: &'a Chart) -> Option<MoreDelta<'a>> {
+    let (before, after) = (before.unwrap_or(&NOTHING), after?);
+    let delta = MoreDelta {
+        next_id: after.next_id,
+        output: (!before.output.is_identical(&after.output)).then(|| after.output.clone()),
+        history: (before.history != after.history).then(|| save_history(after, chart)),
+        timers: (before.timers != after.timers)
+            .then(|| after.timers.iter().map(|timer| save_timer(timer, chart)).collect()),
+        invocations: (before.invocations != after.invocations)
+            .then(|| after.invocations.iter().map(|known| save_invocation(known, chart)).collect()),
+        deferred: (before.deferred != after.deferred).then(|| after.deferred.clone()),
+        failure: (before.failure != after.failure)
+            .then(|| after.failure.iter().map(|failure| save_failure(failure, chart)).collect()),
+    };
+    let unchanged = before.next_id == after.next_id
+        && delta.output.is_none()
+        && delta.history.is_none()
+        && delta.timers.is_none()
+        && delta.invocations.is_none()
+        && delta.deferred.is_none()
+        && delta.failure.is_none();
+    (!unchanged).then_some(delta)
+}
+
+fn apply_more(more: &mut More, delta: MoreDelta<'_>, chart: &Chart) -> Result<(), SnapshotError> {
+    more.next_id = delta.next_id;
+    if let Some(output) = delta.output {
+        more.output = output;
+    }
+    if let Some(history) = &delta.history {
+        more.history = read_history(history, chart)?;
+    }
+    if let Some(timers) = delta.timers {
+        more.timers = timers.into_iter().map(|timer| read_timer(timer, chart)).collect::<Result<_, _>>()?;
+    }
+    if let Some(invocations) = delta.invocations {
+        more.invocations =
+            invocations.into_iter().map(|known| read_invocation(known, chart)).collect::<Result<_, _>>()?;
+    }
+    if let Some(deferred) = delta.deferred {
+        more.deferred = deferred;
+    }
+    if let Some(failure) = delta.failure {
+        more.failure = failure.into_iter().next().map(|failure| read_failure(failure, chart)).transpose()?;
+    }
+    Ok(())
+}
