@@ -1,8 +1,10 @@
 //! What rawko keeps: records, the `Store` trait, a SQLite store and a memory store, the writer that lets many
 //! instances share one fsync, and a conformance kit for whoever writes another store.
 
+mod memory;
 mod records;
 mod store;
 
+pub use memory::MemoryStore;
 pub use records::*;
 pub use store::{Base, Filter, Marks, Page, Report, Store, StoreError};

@@ -103,7 +103,7 @@ pub struct InstanceRow {
     pub head: Head,
     /// The last committed step.
     pub step: u64,
-    /// When it was committed.
+    /// When its last record was committed, be it of a failed step.
     pub updated_ms: i64,
 }
 
@@ -261,14 +261,16 @@ pub struct Commit {
     pub head: Option<Box<Head>>,
     pub snapshot: Option<Box<SavedSnapshot>>,
     pub blobs: Vec<Blob>,
+    /// One that is open already is replaced.
     pub opened: Vec<OpenEffect>,
-    /// `(step, index)` of effects of this instance that are over.
+    /// `(step, index)` of effects of this instance that are over; applied after `opened`, so an effect that began
+    /// and ended within the commit leaves nothing.
     pub closed: Vec<(u64, u32)>,
     /// Events sent by these steps, to this or other instances.
     pub sent: Vec<Inbound>,
-    /// Sequence numbers of inbound events that these steps took.
+    /// Sequence numbers of inbound events that these steps took; applied after `sent`.
     pub taken: Vec<i64>,
-    /// Keys of deliveries from outside, so that the same one again is recognised.
+    /// Keys of deliveries from outside, so that the same one again is recognised. The first one with a key stands.
     pub deliveries: Vec<Delivery>,
     pub audit: Vec<AuditLine>,
 }

@@ -23,9 +23,11 @@ pub trait Store: Send + Sync {
     fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError>;
     /// Newest first.
     fn list(&self, filter: &Filter) -> Result<Page, StoreError>;
+    /// Those an instance invoked, oldest first.
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError>;
 
-    /// The nearest snapshot at or before a step, and the records after it up to that step. `None`: the last step.
+    /// The nearest snapshot at or before a step, and the records after it up to that step, without those of failed
+    /// steps (they changed nothing). `None`: the last step.
     fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError>;
     /// Records of one instance in order, those with `seq > after`.
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
@@ -38,7 +40,7 @@ pub trait Store: Send + Sync {
     fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError>;
     /// Events on their way to one instance, or to all, in order.
     fn inbound(&self, key: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError>;
-    /// Instances with a timer, and when it is due.
+    /// Instances with a timer, and when it is due; the earliest first.
     fn timers(&self) -> Result<Vec<(InstanceKey, i64)>, StoreError>;
     /// The step that a delivery with this key led to.
     fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError>;

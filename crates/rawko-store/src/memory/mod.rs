@@ -1,0 +1,123 @@
+//! `MemoryStore`: a store that forgets everything when it is dropped. For tests and for charts nobody needs to keep;
+//! apart from SQLite so that a host can run without a file.
+
+mod state;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::records::{
+    AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
+};
+use crate::store::{Base, Filter, Marks, Page, Report, Store, StoreError};
+use state::State;
+
+/// Keeps everything in maps behind one lock.
+#[derive(Default)]
+pub struct MemoryStore {
+    state: Mutex<State>,
+}
+
+impl MemoryStore {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A commit is checked whole before any of it is applied, so a poisoned lock still guards a consistent state.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn commit(&self, commits: &[Commit]) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state.check(commits)?;
+        commits.iter().for_each(|commit| state.apply(commit));
+        Ok(())
+    }
+
+    fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError> {
+        self.state().put_chart(chart);
+        Ok(())
+    }
+
+    fn chart(&self, hash: &ChartHash) -> Result<Option<ChartRow>, StoreError> {
+        Ok(self.state().charts.iter().find(|chart| &chart.hash == hash).cloned())
+    }
+
+    fn charts(&self) -> Result<Vec<ChartRow>, StoreError> {
+        Ok(self.state().charts_in_order())
+    }
+
+    fn find(&self, id: &str) -> Result<Option<InstanceRow>, StoreError> {
+        let state = self.state();
+        Ok(state.ids.get(id).and_then(|key| state.row(*key)))
+    }
+
+    fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError> {
+        Ok(self.state().row(key))
+    }
+
+    fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+        Ok(self.state().list(filter))
+    }
+
+    fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError> {
+        Ok(self.state().children(id))
+    }
+
+    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError> {
+        Ok(self.state().base(key, at))
+    }
+
+    fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        Ok(self.state().records(key, after, limit))
+    }
+
+    fn tail(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        let state = self.state();
+        let from = state.journal.partition_point(|record| record.seq <= after);
+        Ok(state.journal[from..].iter().take(limit).cloned().collect())
+    }
+
+    fn last_seq(&self) -> Result<u64, StoreError> {
+        Ok(self.state().journal.len() as u64)
+    }
+
+    fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError> {
+        let state = self.state();
+        let wanted = |effect: &&OpenEffect| key.is_none_or(|key| effect.instance == key);
+        Ok(state.effects.values().filter(wanted).cloned().collect())
+    }
+
+    fn inbound(&self, key: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError> {
+        let state = self.state();
+        let wanted = |event: &&Inbound| key.is_none_or(|key| event.to == key);
+        Ok(state.inbound.values().filter(wanted).cloned().collect())
+    }
+
+    fn timers(&self) -> Result<Vec<(InstanceKey, i64)>, StoreError> {
+        Ok(self.state().timers())
+    }
+
+    fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError> {
+        let state = self.state();
+        Ok(state.instances.get(&key).and_then(|kept| kept.deliveries.get(delivery).copied()))
+    }
+
+    fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {
+        Ok(self.state().blobs.get(hash).map(|body| Blob { hash: *hash, body: body.clone() }))
+    }
+
+    fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        Ok(self.state().audit(instance, limit))
+    }
+
+    fn marks(&self) -> Result<Marks, StoreError> {
+        Ok(self.state().marks)
+    }
+
+    fn report(&self) -> Result<Report, StoreError> {
+        Ok(self.state().report())
+    }
+}
