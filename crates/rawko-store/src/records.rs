@@ -7,7 +7,7 @@ use rawko_core::Status;
 use serde::{Deserialize, Serialize};
 
 /// The number a store knows an instance by. Its id is for people; this is for indexes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InstanceKey(pub i64);
 
 /// The content hash of a chart, as [`rawko_core::Chart::hash`] gives it.
@@ -273,12 +273,6 @@ pub struct Commit {
     /// Keys of deliveries from outside, so that the same one again is recognised. The first one with a key stands.
     pub deliveries: Vec<Delivery>,
     pub audit: Vec<AuditLine>,
-}
-
-impl Default for InstanceKey {
-    fn default() -> Self {
-        InstanceKey(0)
-    }
 }
 
 /// A delivery that carried a key of its sender's.

@@ -1,0 +1,135 @@
+//! Reading JSON text token by token without building values, and deciding whether there is anything to pack at all.
+//! Most texts of a journal are small, so this must cost next to nothing.
+
+use super::{GROUP_LEN, LARGE_BYTES};
+
+/// Whether any string begins with `$`: only such a text can hold references, or maps that look like one.
+pub(super) fn mentions_dollar(text: &str) -> bool {
+    text.contains("\"$")
+}
+
+/// Whether packing would change anything. May say yes in vain, never no.
+pub(super) fn needs_packing(text: &str) -> bool {
+    mentions_dollar(text) || (text.len() > LARGE_BYTES && holds_large(text))
+}
+
+/// Whether there is a long string, or a long enough list with enough elements.
+fn holds_large(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    // For each open list or map: where it began, and how many commas it has had.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                let end = string_end(text, at);
+                if end - at >= LARGE_BYTES {
+                    return true;
+                }
+                at = end;
+                continue;
+            }
+            b'[' | b'{' => open.push((at, 0)),
+            b',' => {
+                if let Some((_, commas)) = open.last_mut() {
+                    *commas += 1;
+                }
+            }
+            b']' => {
+                if open
+                    .pop()
+                    .is_some_and(|(from, commas)| commas + 1 >= GROUP_LEN && at - from >= LARGE_BYTES)
+                {
+                    return true;
+                }
+            }
+            b'}' => {
+                open.pop();
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    false
+}
+
+/// The place after the closing quote of the string that begins at `at`; the end when it is not closed. Jumps from
+/// quote to quote: long strings are what this is here for.
+fn string_end(text: &str, at: usize) -> usize {
+    let mut from = at + 1;
+    while let Some(quote) = text.get(from..).and_then(|rest| rest.find('"')) {
+        let before = text.as_bytes()[from..from + quote].iter().rev();
+        from += quote + 1;
+        if before.take_while(|byte| **byte == b'\\').count() % 2 == 0 {
+            return from;
+        }
+    }
+    text.len()
+}
+
+/// A place in a JSON text. Every method that finds something else than it looks for answers `None`.
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Cursor { text, at: 0 }
+    }
+
+    /// The next byte that is not white space.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while matches!(bytes.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
+    }
+
+    /// Steps over this byte if it comes next.
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    pub(super) fn expect(&mut self, byte: u8) -> Option<()> {
+        self.eat(byte).then_some(())
+    }
+
+    /// A string with its quotes, as it is written.
+    pub(super) fn string(&mut self) -> Option<&'a str> {
+        if self.peek() != Some(b'"') {
+            return None;
+        }
+        let from = self.at;
+        self.at = string_end(self.text, from);
+        let token = self.text.get(from..self.at)?;
+        (token.len() >= 2 && token.ends_with('"')).then_some(token)
+    }
+
+    /// A number, `true`, `false` or `null`, as it is written.
+    pub(super) fn scalar(&mut self) -> Option<&'a str> {
+        self.peek()?;
+        let rest = &self.text[self.at..];
+        let is_end =
+            |byte: u8| matches!(byte, b',' | b']' | b'}' | b':' | b'"' | b'[' | b'{') || byte <= b' ';
+        let len = rest.bytes().position(is_end).unwrap_or(rest.len());
+        self.at += len;
+        (len > 0).then_some(&rest[..len])
+    }
+
+    /// The key of a map's first entry, when a map comes next; nothing is stepped over.
+    pub(super) fn first_key(&mut self) -> Option<&'a str> {
+        if self.peek() != Some(b'{') {
+            return None;
+        }
+        Cursor { text: self.text, at: self.at + 1 }.string()
+    }
+
+    /// Whether nothing but white space is left.
+    pub(super) fn is_at_end(&mut self) -> bool {
+        self.peek().is_none()
+    }
+}
