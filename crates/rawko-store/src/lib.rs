@@ -5,7 +5,9 @@ pub mod content;
 mod memory;
 mod records;
 mod store;
+mod writer;
 
 pub use memory::MemoryStore;
 pub use records::*;
 pub use store::{Base, Filter, Marks, Page, Report, Store, StoreError};
+pub use writer::Writer;

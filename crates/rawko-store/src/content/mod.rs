@@ -36,6 +36,9 @@ pub struct Packed<'a> {
     pub blobs: Vec<Blob>,
 }
 
+/// Finds a blob by its name.
+pub type Lookup<'b> = dyn FnMut(&[u8; 16]) -> Result<Option<Blob>, StoreError> + 'b;
+
 /// The name of a blob.
 pub fn hash(bytes: &[u8]) -> [u8; 16] {
     let mut name = [0; 16];
@@ -59,10 +62,7 @@ pub fn pack_new<'a>(json: &'a str, known: &dyn Fn(&[u8; 16]) -> bool) -> Packed<
 }
 
 /// Puts the large parts back. A blob that is missing or not what its name says means that the store is damaged.
-pub fn unpack(
-    text: &str,
-    blob: &mut dyn FnMut(&[u8; 16]) -> Result<Option<Blob>, StoreError>,
-) -> Result<String, StoreError> {
+pub fn unpack<'b>(text: &str, blob: &'b mut Lookup<'b>) -> Result<String, StoreError> {
     if scan::mentions_dollar(text) { unpack::unpack(text, blob) } else { Ok(text.to_owned()) }
 }
 

@@ -45,7 +45,12 @@ impl Packer<'_> {
             out.push_str(token);
             return Some(());
         }
-        let text: String = serde_json::from_str(token).ok()?;
+        // Borrowed unless there is something to unescape.
+        let inner = &token[1..token.len() - 1];
+        let text: Cow<'_, str> = match inner.contains('\\') {
+            true => serde_json::from_str::<String>(token).ok()?.into(),
+            false => inner.into(),
+        };
         let mut body = Vec::with_capacity(text.len() + 1);
         body.push(STRING);
         body.extend_from_slice(text.as_bytes());

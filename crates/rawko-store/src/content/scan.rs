@@ -10,7 +10,7 @@ pub(super) fn mentions_dollar(text: &str) -> bool {
 
 /// Whether packing would change anything. May say yes in vain, never no.
 pub(super) fn needs_packing(text: &str) -> bool {
-    mentions_dollar(text) || (text.len() > LARGE_BYTES && holds_large(text))
+    (text.len() > LARGE_BYTES && holds_large(text)) || mentions_dollar(text)
 }
 
 /// Whether there is a long string, or a long enough list with enough elements.
@@ -36,10 +36,8 @@ fn holds_large(text: &str) -> bool {
                 }
             }
             b']' => {
-                if open
-                    .pop()
-                    .is_some_and(|(from, commas)| commas + 1 >= GROUP_LEN && at - from >= LARGE_BYTES)
-                {
+                let (from, commas) = open.pop().unwrap_or((at, 0));
+                if commas + 1 >= GROUP_LEN && at - from >= LARGE_BYTES {
                     return true;
                 }
             }

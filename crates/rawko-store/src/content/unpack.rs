@@ -1,13 +1,10 @@
 //! Unpacking: the inverse of packing, which believes no blob that is not what its name says.
 
 use super::scan::Cursor;
-use super::{DEPTH_MAX, LIST, STRING, from_hex, hash, hex};
-use crate::records::Blob;
+use super::{DEPTH_MAX, LIST, Lookup, STRING, from_hex, hash, hex};
 use crate::store::StoreError;
 
-type Lookup<'b> = &'b mut dyn FnMut(&[u8; 16]) -> Result<Option<Blob>, StoreError>;
-
-pub(super) fn unpack(text: &str, blob: Lookup<'_>) -> Result<String, StoreError> {
+pub(super) fn unpack<'b>(text: &str, blob: &'b mut Lookup<'b>) -> Result<String, StoreError> {
     let mut out = String::with_capacity(2 * text.len());
     let mut cursor = Cursor::new(text);
     Unpacker { blob }.value(&mut cursor, 0, &mut out)?;
@@ -19,7 +16,7 @@ fn malformed() -> StoreError {
 }
 
 struct Unpacker<'b> {
-    blob: Lookup<'b>,
+    blob: &'b mut Lookup<'b>,
 }
 
 impl Unpacker<'_> {

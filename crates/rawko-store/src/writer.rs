@@ -1,0 +1,210 @@
+//! `Writer`: group commit. One thread takes whatever has been submitted, makes it durable with one call to the store,
+//! and then answers everybody. Apart from the stores, so that each of them gets it.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::records::Commit;
+use crate::store::{Store, StoreError};
+
+/// Commits handed to the store at once. Bounds the time the first of them waits for the last.
+const BATCH_LEN_MAX: usize = 4_096;
+/// How long to wait for those whom the last batch answered to come back with more.
+const LINGER: Duration = Duration::from_micros(50);
+
+type Done = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+/// Hands commits to a store, many at once. Dropping it waits until all of them are done.
+pub struct Writer {
+    queue: Arc<Queue>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub fn new(store: Arc<dyn Store>) -> Result<Writer, StoreError> {
+        let queue = Arc::new(Queue::default());
+        let served = queue.clone();
+        let thread = std::thread::Builder::new()
+            .name("rawko-writer".to_owned())
+            .spawn(move || run(&*store, &served))
+            .map_err(|error| StoreError::Io(format!("no thread for the writer: {error}")))?;
+        Ok(Writer { queue, thread: Some(thread) })
+    }
+
+    /// Queues a commit. `done` runs on the writer's thread once it is durable or has failed, in the order of
+    /// submission; it must not block.
+    pub fn submit(&self, commit: Commit, done: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
+        self.push(Job { commit: Some(commit), done: Box::new(done) });
+    }
+
+    /// Waits until everything submitted so far is done.
+    pub fn flush(&self) {
+        let (tell, told) = sync_channel(1);
+        self.push(Job {
+            commit: None,
+            done: Box::new(move |_| {
+                let _ = tell.send(());
+            }),
+        });
+        // An error means that the callback was dropped, and then there is nothing left to wait for.
+        let _ = told.recv();
+    }
+
+    /// Waits until everything submitted is done, and ends the thread.
+    pub fn close(mut self) {
+        self.end();
+    }
+
+    /// How many commits have been handed to the store.
+    pub fn commits(&self) -> u64 {
+        self.queue.commits.load(Ordering::Relaxed)
+    }
+
+    /// In how many batches.
+    pub fn batches(&self) -> u64 {
+        self.queue.batches.load(Ordering::Relaxed)
+    }
+
+    fn push(&self, job: Job) {
+        let mut waiting = self.queue.lock();
+        waiting.jobs.push(job);
+        let is_idle = waiting.is_idle;
+        drop(waiting);
+        // A thread that is at work looks again before it sleeps; waking it would cost a system call a commit.
+        if is_idle {
+            self.queue.filled.notify_one();
+        }
+    }
+
+    fn end(&mut self) {
+        self.queue.lock().is_closed = true;
+        self.queue.filled.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // It contains panics of the store; one of a callback has been told by its own message.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("commits", &self.commits()).field("batches", &self.batches()).finish()
+    }
+}
+
+/// A commit and whom to tell; without a commit, somebody who wants to know that all before are done.
+struct Job {
+    commit: Option<Commit>,
+    done: Done,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    filled: Condvar,
+    commits: AtomicU64,
+    batches: AtomicU64,
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: Vec<Job>,
+    is_closed: bool,
+    /// The thread sleeps.
+    is_idle: bool,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything that is queued; sleeps while that is nothing. `None`: closed and empty.
+    fn take(&self) -> Option<Vec<Job>> {
+        let mut waiting = self.lock();
+        while waiting.jobs.is_empty() {
+            if waiting.is_closed {
+                return None;
+            }
+            waiting.is_idle = true;
+            waiting = self.filled.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting.is_idle = false;
+        }
+        Some(std::mem::take(&mut waiting.jobs))
+    }
+
+    /// Adds what comes in within a moment, until there are this many.
+    fn linger(&self, jobs: &mut Vec<Job>, expected: usize) {
+        let from = Instant::now();
+        while jobs.len() < expected && from.elapsed() < LINGER {
+            std::thread::yield_now();
+            let mut waiting = self.lock();
+            jobs.append(&mut waiting.jobs);
+            if waiting.is_closed {
+                return;
+            }
+        }
+    }
+}
+
+fn run(store: &dyn Store, queue: &Queue) {
+    let mut expected = 0;
+    while let Some(mut jobs) = queue.take() {
+        if jobs.len() < expected {
+            queue.linger(&mut jobs, expected);
+        }
+        while !jobs.is_empty() {
+            let rest = jobs.split_off(jobs.len().min(BATCH_LEN_MAX));
+            expected = write(store, queue, jobs);
+            jobs = rest;
+        }
+    }
+}
+
+/// Commits these together and tells everybody, in order. Gives how many are likely to come next: those who are told
+/// here come back, and join those who came while the disk was busy. Without waiting a moment for both, two halves
+/// would take turns at paying for an fsync.
+fn write(store: &dyn Store, queue: &Queue, jobs: Vec<Job>) -> usize {
+    let mut commits = Vec::with_capacity(jobs.len());
+    let mut waiters = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        waiters.push((job.commit.is_some(), job.done));
+        commits.extend(job.commit);
+    }
+    let outcome = if commits.is_empty() { Ok(()) } else { commit(store, queue, &commits) };
+    let expected = queue.lock().jobs.len() + commits.len();
+    // Only the commit that contradicts the store fails; the others of its batch did nothing wrong.
+    let is_for_one = commits.len() > 1 && matches!(outcome, Err(StoreError::Refused(_)));
+    let mut singly = commits.iter().map(|one| commit(store, queue, std::slice::from_ref(one)));
+    for (has_commit, done) in waiters {
+        let outcome = match has_commit && is_for_one {
+            true => singly.next().unwrap_or(Ok(())),
+            false => outcome.clone(),
+        };
+        tell(done, outcome);
+    }
+    expected
+}
+
+fn commit(store: &dyn Store, queue: &Queue, commits: &[Commit]) -> Result<(), StoreError> {
+    queue.commits.fetch_add(commits.len() as u64, Ordering::Relaxed);
+    queue.batches.fetch_add(1, Ordering::Relaxed);
+    catch_unwind(AssertUnwindSafe(|| store.commit(commits)))
+        .unwrap_or_else(|_| Err(StoreError::Io("a commit ended in a panic of the store".to_owned())))
+}
+
+/// A callback that panics is the caller's bug, and must not take everybody else's commits with it.
+fn tell(done: Done, outcome: Result<(), StoreError>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
+}
