@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::blueprint::{Docs, NodeKind, Trigger, Unhandled};
 use crate::configuration::{Active, Configuration};
-use crate::ids::{LabelId, NodeId, TransitionId};
+use crate::ids::{InvokeId, LabelId, NodeId, TransitionId};
 use crate::tables::Tables;
 use crate::value::Value;
 
@@ -117,6 +117,11 @@ impl Chart {
     /// What an action of a trace is called.
     pub fn label(&self, id: LabelId) -> &str {
         self.labels.get(id.0 as usize).map_or("?", |label| label)
+    }
+
+    /// The id of an invoke, as `done.invoke.<id>` names it.
+    pub fn invoke_name(&self, id: InvokeId) -> &str {
+        &self.tables.invoke(id).id
     }
 
     pub fn context_names(&self) -> &[Arc<str>] {

@@ -1,0 +1,99 @@
+//! A child instance: it begins in the same commit as the step that invoked it, so there is no moment in which one is
+//! there without the other.
+
+use std::sync::Arc;
+
+use rawko_core::{Invoke, Value};
+use rawko_store::{NewInstance, OpenEffect, Parent};
+
+use super::At;
+use super::invoke::open;
+use crate::error::HostError;
+use crate::host::Inner;
+use crate::instance::plan::{Plan, Work};
+use crate::instance::{Live, Slot};
+use crate::services::{Category, ServiceError};
+
+/// `parent.invoke.step`, and the index where it is not the first effect of its step.
+pub(super) fn id(parent: &str, effect: &OpenEffect) -> Arc<str> {
+    // The invoke's id is not in the row; the step and index already make it unique.
+    let name = effect.name.strip_prefix("statechart:").unwrap_or(&effect.name);
+    let name = name.split('@').next().unwrap_or(name);
+    match effect.index {
+        0 => format!("{parent}.{name}.{}", effect.step).into(),
+        index => format!("{parent}.{name}.{}.{index}", effect.step).into(),
+    }
+}
+
+impl Inner {
+    pub(super) fn plan_child(
+        &self,
+        live: &mut Live,
+        effect: OpenEffect,
+        invoke: Invoke,
+        at: At,
+        plan: &mut Plan,
+    ) {
+        open(live, effect.clone(), plan);
+        match self.begin_child(live, &effect, invoke, at) {
+            Ok((slot, child)) => {
+                let Plan { commit, children, work, .. } = child;
+                plan.children.push((commit, slot));
+                plan.children.extend(children);
+                plan.work.extend(work);
+            }
+            Err(error) => plan.work.push(Work::Fail { effect, error: as_service_error(&error) }),
+        }
+    }
+
+    fn begin_child(
+        &self,
+        live: &Live,
+        effect: &OpenEffect,
+        invoke: Invoke,
+        at: At,
+    ) -> Result<(Arc<Slot>, Plan), HostError> {
+        let reference = invoke.src.strip_prefix("statechart:").unwrap_or(&invoke.src);
+        let edition = self.library.resolve(reference)?;
+        self.library.keep(&edition, &*self.store, at.ms)?;
+        let new = NewInstance {
+            id: id(&live.new.id, effect),
+            chart: edition.chart.hash(),
+            chart_id: edition.chart.id().into(),
+            version: edition.chart.version().into(),
+            parent: Some(Parent {
+                id: Arc::clone(&live.new.id),
+                invocation: invoke.invocation,
+                invoke: Arc::clone(&invoke.id),
+            }),
+            origin: None,
+            created_ms: at.ms,
+        };
+        // No input is an empty one, so that `input.key` is null in the child and not a mistake.
+        let input = if invoke.input.is_null() { Value::map::<&str>([]) } else { invoke.input };
+        self.begin(new, edition.chart, input, Some(at.key), at.ms)
+    }
+}
+
+fn as_service_error(error: &HostError) -> ServiceError {
+    let category = match error {
+        HostError::NoChart(_) | HostError::NoVersion { .. } | HostError::BadRange(_) => Category::Unknown,
+        HostError::Step(_) => Category::Failed,
+        HostError::NoInstance(_)
+        | HostError::Exists(_)
+        | HostError::InvalidChart(_)
+        | HostError::Over { .. }
+        | HostError::Busy { .. }
+        | HostError::NothingAsked { .. }
+        | HostError::SeveralAsked { .. }
+        | HostError::NotAsked { .. }
+        | HostError::NoStep { .. }
+        | HostError::NotFailed { .. }
+        | HostError::BadEdit { .. }
+        | HostError::Snapshot { .. }
+        | HostError::Store(_)
+        | HostError::Closing
+        | HostError::Internal(_) => Category::Host,
+    };
+    ServiceError::new(category, error.to_string())
+}

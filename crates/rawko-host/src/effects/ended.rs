@@ -1,0 +1,39 @@
+//! `Complete`, `Cancelled`, `Stall`: what the parent hears, committed together with the step that ended the child.
+
+use rawko_core::{Event, Value};
+
+use crate::host::Inner;
+use crate::instance::Live;
+use crate::instance::delivery::Letter;
+use crate::instance::plan::Plan;
+
+impl Inner {
+    pub(super) fn plan_complete(&self, live: &Live, output: Value, plan: &mut Plan) {
+        self.tell_parent(live, plan, |invocation| Event::InvokeDone { invocation, data: output });
+    }
+
+    /// If it was the parent who ended it, the parent does not wait any more and the letter is dropped there.
+    pub(super) fn plan_cancelled(&self, live: &Live, reason: Value, plan: &mut Plan) {
+        let message = match &reason {
+            Value::Null => "it was cancelled".to_owned(),
+            reason => format!("it was cancelled: {reason}"),
+        };
+        let error = Value::map([
+            ("category", Value::str("cancelled")),
+            ("message", Value::from(message)),
+            ("retryable", Value::Bool(false)),
+        ]);
+        self.tell_parent(live, plan, |invocation| Event::InvokeFailed { invocation, error });
+    }
+
+    /// A child that failed with nobody to help has failed for its parent.
+    pub(super) fn plan_stall(&self, live: &Live, error: Value, plan: &mut Plan) {
+        self.tell_parent(live, plan, |invocation| Event::InvokeFailed { invocation, error });
+    }
+
+    fn tell_parent(&self, live: &Live, plan: &mut Plan, event: impl FnOnce(u64) -> Event) {
+        let (Some(key), Some(parent)) = (live.parent, &live.new.parent) else { return };
+        let letter = Letter { event: event(parent.invocation), child: Some(live.new.id.clone()) };
+        plan.post(key, self.next_inbound(), letter);
+    }
+}

@@ -1,0 +1,150 @@
+//! `Invoke` and `StopInvoke`: who is asked, whether they may be, and what is kept on disk while they are at it.
+
+use std::sync::Arc;
+
+use rawko_core::{Invoke, Value};
+use rawko_store::{AuditLine, EffectKind, OpenEffect};
+
+use super::{At, let_go};
+use crate::gate::{Decision, Question};
+use crate::host::Inner;
+use crate::instance::Live;
+use crate::instance::plan::{Plan, Request, Work};
+use crate::instance::waits_for;
+use crate::services::{Category, ServiceError};
+
+const HUMAN: &str = "human";
+const CHART: &str = "statechart:";
+const AGENT: &str = "agent:";
+
+/// What a `src` refers to.
+pub(crate) fn kind_of(src: &str) -> EffectKind {
+    if src == HUMAN {
+        EffectKind::Person
+    } else if src.starts_with(CHART) {
+        EffectKind::Child
+    } else if src.starts_with(AGENT) {
+        EffectKind::Agent
+    } else {
+        EffectKind::Service
+    }
+}
+
+impl Inner {
+    pub(super) fn plan_invoke(&self, live: &mut Live, invoke: Invoke, at: At, plan: &mut Plan) {
+        let kind = kind_of(&invoke.src);
+        let idempotency = take_kept_key(live, invoke.invocation, plan)
+            .unwrap_or_else(|| Self::effect_id(&live.new.id, at.step, at.index).into());
+        let effect = OpenEffect {
+            instance: at.key,
+            step: at.step,
+            index: at.index,
+            kind,
+            invocation: Some(invoke.invocation),
+            name: Arc::clone(&invoke.src),
+            body: plan.pack(serde_json::to_string(&invoke).unwrap_or_default()),
+            opened_ms: at.ms,
+            due_ms: None,
+            idempotency,
+        };
+        match kind {
+            EffectKind::Child => self.plan_child(live, effect, invoke, at, plan),
+            EffectKind::Person => self.plan_person(live, effect, &invoke, at, plan),
+            EffectKind::Service | EffectKind::Agent => {
+                open(live, effect.clone(), plan);
+                match self.ask_gate(live, &effect, &invoke.input, &invoke.policy, at, plan) {
+                    Ok(()) => plan.work.push(Work::Run { effect, request: Request::Invoke(invoke) }),
+                    Err(error) => plan.work.push(Work::Fail { effect, error }),
+                }
+            }
+            EffectKind::Call | EffectKind::Send | EffectKind::Unknown => {}
+        }
+    }
+
+    pub(super) fn plan_stop(&self, live: &mut Live, invocation: u64, plan: &mut Plan) {
+        let Some(at) = live.open_invocation(invocation) else { return };
+        let goes_on = waits_for(&live.snapshot, invocation);
+        let effect = let_go(live, at, goes_on, plan);
+        match effect.kind {
+            EffectKind::Child => {
+                plan.work.push(Work::StopChild { id: self.child_id(&live.new.id, &effect) });
+            }
+            EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => {
+                plan.work.push(Work::Stop { effect: (effect.instance, effect.step, effect.index) });
+            }
+            EffectKind::Person | EffectKind::Unknown => {}
+        }
+    }
+
+    /// Asks the gate and notes its decision in the commit: the audit has the line before the call is made.
+    pub(super) fn ask_gate(
+        &self,
+        live: &mut Live,
+        effect: &OpenEffect,
+        input: &Value,
+        policy: &Value,
+        at: At,
+        plan: &mut Plan,
+    ) -> Result<(), ServiceError> {
+        let decision = self.gate.decide(&Question {
+            name: &effect.name,
+            instance: &live.new.id,
+            chart: live.chart.id(),
+            calls_so_far: live.calls,
+            policy,
+        });
+        let (word, rule) = match &decision {
+            Decision::Allowed { rule } => ("allowed", rule),
+            Decision::Refused { rule, .. } => ("refused", rule),
+        };
+        plan.commit.audit.push(AuditLine {
+            at_ms: at.ms,
+            instance: Arc::clone(&live.new.id),
+            effect: Arc::clone(&effect.idempotency),
+            service: Arc::clone(&effect.name),
+            decision: word.into(),
+            reason: rule.clone(),
+            provenance: self.provenance(live, effect, input),
+        });
+        match decision {
+            Decision::Allowed { .. } => {
+                live.calls += 1;
+                Ok(())
+            }
+            Decision::Refused { rule, limit } => {
+                let category = if limit { Category::Limit } else { Category::Refused };
+                Err(ServiceError::new(category, rule))
+            }
+        }
+    }
+
+    /// Who asks for what, from which chart, and where the service comes from.
+    fn provenance(&self, live: &Live, effect: &OpenEffect, input: &Value) -> String {
+        let input = rawko_store::content::hash(serde_json::to_string(input).unwrap_or_default().as_bytes());
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let service = self.find_service(&effect.name, effect.kind);
+        let record = Value::map([
+            ("chart", Value::from(format!("{}@{}", live.chart.id(), live.chart.version()))),
+            ("chart_hash", Value::from(hex(&live.chart.hash()))),
+            ("step", Value::Int(i64::try_from(effect.step).unwrap_or(i64::MAX))),
+            ("input_hash", Value::from(hex(&input))),
+            ("service", service.map_or(Value::Null, |service| service.provenance())),
+        ]);
+        serde_json::to_string(&record).unwrap_or_default()
+    }
+}
+
+/// Puts an effect on disk and in memory.
+pub(super) fn open(live: &mut Live, effect: OpenEffect, plan: &mut Plan) {
+    plan.commit.opened.push(effect.clone());
+    live.open.push(effect);
+}
+
+/// The key of an earlier attempt whose outcome nobody knows: the next attempt is the same request.
+fn take_kept_key(live: &mut Live, invocation: u64, plan: &mut Plan) -> Option<Arc<str>> {
+    let kept = |effect: &OpenEffect| {
+        effect.kind == EffectKind::Unknown && effect.invocation == Some(invocation)
+    };
+    let at = live.open.iter().position(kept)?;
+    Some(let_go(live, at, false, plan).idempotency)
+}

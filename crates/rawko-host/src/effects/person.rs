@@ -1,0 +1,52 @@
+//! `src: human`: an approval or a form. It waits on disk until somebody answers or it expires; nothing runs meanwhile.
+
+use rawko_core::{Invoke, Value, duration};
+use rawko_store::OpenEffect;
+
+use super::At;
+use super::invoke::open;
+use crate::deadlines::Due;
+use crate::host::Inner;
+use crate::instance::Live;
+use crate::instance::plan::{Plan, Work};
+use crate::services::{Category, ServiceError};
+
+impl Inner {
+    pub(super) fn plan_person(
+        &self,
+        live: &mut Live,
+        mut effect: OpenEffect,
+        invoke: &Invoke,
+        at: At,
+        plan: &mut Plan,
+    ) {
+        match expires_in_ms(invoke.input.get("expires")) {
+            Ok(None) => open(live, effect, plan),
+            Ok(Some(ms)) => {
+                effect.due_ms = Some(at.ms.saturating_add(ms));
+                self.deadlines.set(Due::Effect(at.key, at.step, at.index), effect.due_ms);
+                open(live, effect, plan);
+            }
+            Err(why) => {
+                open(live, effect.clone(), plan);
+                let error = ServiceError::new(Category::Unknown, format!("`expires`: {why}"));
+                plan.work.push(Work::Fail { effect, error });
+            }
+        }
+    }
+}
+
+/// Milliseconds, or a duration as the chart format writes it.
+fn expires_in_ms(expires: &Value) -> Result<Option<i64>, String> {
+    match expires {
+        Value::Null => Ok(None),
+        Value::Int(ms) if *ms >= 0 => Ok(Some(*ms)),
+        Value::Str(text) => {
+            let ms = duration::parse_ms(text).map_err(|error| error.to_string())?;
+            Ok(Some(i64::try_from(ms).unwrap_or(i64::MAX)))
+        }
+        Value::Int(_) | Value::Bool(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => {
+            Err(format!("{expires} is neither milliseconds nor a duration"))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Why the host did not do what was asked.
+
+use rawko_core::{SnapshotError, Status, StepError};
+use rawko_store::StoreError;
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostError {
+    #[error("there is no instance `{0}`")]
+    NoInstance(String),
+    #[error("there is already an instance `{0}`")]
+    Exists(String),
+    #[error("there is no chart `{0}`")]
+    NoChart(String),
+    #[error("chart `{id}` has no version that fits `{wanted}`; there is {known}")]
+    NoVersion { id: String, wanted: String, known: String },
+    #[error("`{0}` is not a version or a range of versions")]
+    BadRange(String),
+    /// Rendered findings.
+    #[error("the chart cannot be used:\n{0}")]
+    InvalidChart(String),
+    #[error("instance `{id}` is {status}: nothing can happen to it any more", status = status.as_str())]
+    Over { id: String, status: Status },
+    #[error("instance `{id}` has {limit} events waiting already")]
+    Busy { id: String, limit: usize },
+    #[error("instance `{id}` asks nobody for anything")]
+    NothingAsked { id: String },
+    #[error("instance `{id}` asks for several things ({asked}): say which")]
+    SeveralAsked { id: String, asked: String },
+    #[error("instance `{id}` asks for nothing called `{invoke}`; it asks for {asked}")]
+    NotAsked { id: String, invoke: String, asked: String },
+    #[error("instance `{id}` has no step {step}; its last one is {last}")]
+    NoStep { id: String, step: u64, last: u64 },
+    #[error("instance `{id}` did not fail: there is nothing to try again")]
+    NotFailed { id: String },
+    #[error("`{key}` cannot be set: {why}")]
+    BadEdit { key: String, why: String },
+    #[error(transparent)]
+    Step(#[from] StepError),
+    #[error("the stored snapshot of `{id}` cannot be used: {why}")]
+    Snapshot { id: String, why: SnapshotError },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the host is shutting down")]
+    Closing,
+    /// Our bug, contained to one instance.
+    #[error("internal error while taking a step of `{0}`; the instance stands as it was before")]
+    Internal(String),
+}
+
+impl HostError {
+    /// Whether the same request may succeed later as it is.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            HostError::Store(error) => error.is_transient(),
+            HostError::Busy { .. } | HostError::Closing => true,
+            HostError::NoInstance(_)
+            | HostError::Exists(_)
+            | HostError::NoChart(_)
+            | HostError::NoVersion { .. }
+            | HostError::BadRange(_)
+            | HostError::InvalidChart(_)
+            | HostError::Over { .. }
+            | HostError::NothingAsked { .. }
+            | HostError::SeveralAsked { .. }
+            | HostError::NotAsked { .. }
+            | HostError::NoStep { .. }
+            | HostError::NotFailed { .. }
+            | HostError::BadEdit { .. }
+            | HostError::Step(_)
+            | HostError::Snapshot { .. }
+            | HostError::Internal(_) => false,
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! `Host`: instances that survive. What a person, a server or an embedder can ask of it is here; how it is done is in
+//! `instance` and `effects`.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rawko_core::{Event, NamedEvent, Status, Value, World};
+use rawko_store::{
+    EffectKind, InstanceKey, NewInstance, OpenEffect, Store, StoreError, Writer,
+};
+use tokio::sync::{oneshot, watch};
+use tokio::task::AbortHandle;
+
+use crate::clock::Clock;
+use crate::deadlines::Deadlines;
+use crate::dispatch::{Dispatch, Job};
+use crate::error::HostError;
+use crate::gate::Gate;
+use crate::instance::delivery::{Delivery, EffectNote, Receipt, Source};
+use crate::instance::plan::EffectRef;
+use crate::instance::Slot;
+use crate::instances::Instances;
+use crate::library::{Edition, Library};
+use crate::reader::Reader;
+use crate::services::Services;
+
+/// A host of instances. Cheap to clone; the last one to go, or [`Host::close`], lets go of the store.
+#[derive(Clone)]
+pub struct Host {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// What everything in a host shares.
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) writer: Writer,
+    pub(crate) library: Arc<Library>,
+    pub(crate) reader: Reader,
+    pub(crate) services: Services,
+    pub(crate) endpoints: Services,
+    pub(crate) gate: Gate,
+    pub(crate) world: World,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) instances: Instances,
+    pub(crate) in_memory_max: usize,
+    pub(crate) deadlines: Arc<Deadlines>,
+    pub(crate) dispatch: Dispatch,
+    pub(crate) runtime: tokio::runtime::Handle,
+    pub(crate) running: Mutex<HashMap<EffectRef, AbortHandle>>,
+    pub(crate) changes: watch::Sender<u64>,
+    pub(crate) trouble: Mutex<Option<StoreError>>,
+    pub(crate) complaints: Mutex<Vec<String>>,
+    pub(crate) next_key: AtomicI64,
+    pub(crate) next_inbound: AtomicI64,
+}
+
+/// What to start.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// `id`, `id@version`, `id@range`.
+    pub chart: String,
+    /// Overrides the chart's declared context, and is what `input` shows.
+    pub input: Value,
+    /// Its id; one is made up if there is none.
+    pub id: Option<String>,
+}
+
+/// A person's answer to what an instance asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PersonAnswer {
+    pub approved: bool,
+    pub by: Option<String>,
+    pub comment: Option<String>,
+    /// The fields of a form.
+    pub data: Value,
+}
+
+impl PersonAnswer {
+    /// What the chart sees as `event.data`.
+    fn to_value(&self) -> Value {
+        let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::str);
+        let mut entries = vec![
+            ("approved", Value::Bool(self.approved)),
+            ("by", text(&self.by)),
+            ("comment", text(&self.comment)),
+        ];
+        entries.push(("data", self.data.clone()));
+        Value::map(entries)
+    }
+}
+
+impl Host {
+    /// Starts an instance of a chart that the host offers.
+    pub async fn start(&self, start: Start) -> Result<Receipt, HostError> {
+        let edition = self.inner.library.resolve(&start.chart)?;
+        self.start_edition(edition, start.input, start.id).await
+    }
+
+    /// Starts an instance of this very chart.
+    pub async fn start_edition(
+        &self,
+        edition: Edition,
+        input: Value,
+        id: Option<String>,
+    ) -> Result<Receipt, HostError> {
+        let inner = &self.inner;
+        let now_ms = inner.clock.now_ms();
+        let id = match id {
+            Some(id) if inner.reader.key(&id)?.is_some() => return Err(HostError::Exists(id)),
+            Some(id) => id,
+            None => inner.new_id(edition.chart.id())?,
+        };
+        inner.library.keep(&edition, &*inner.store, now_ms)?;
+        let new = NewInstance {
+            id: id.as_str().into(),
+            chart: edition.chart.hash(),
+            chart_id: edition.chart.id().into(),
+            version: edition.chart.version().into(),
+            parent: None,
+            origin: None,
+            created_ms: now_ms,
+        };
+        let (slot, plan) = inner.begin(new, edition.chart, input, None, now_ms)?;
+        inner.commit_new(slot, plan).await
+    }
+
+    /// Delivers an event. Returns once it is on disk, with what became of it. The same `key` again changes nothing.
+    pub async fn send(&self, id: &str, event: NamedEvent, key: Option<&str>) -> Result<Receipt, HostError> {
+        self.deliver(id, Event::Named(event), key).await
+    }
+
+    /// Ends an instance: exit actions run, timers and whatever it invoked stop.
+    pub async fn cancel(&self, id: &str, reason: Value) -> Result<Receipt, HostError> {
+        self.deliver(id, Event::CancelRequested { reason }, None).await
+    }
+
+    /// Starts the failed invocation of an instance in status `error` once more, or goes on after a fault.
+    pub async fn retry(&self, id: &str) -> Result<Receipt, HostError> {
+        let slot = self.inner.slot(self.inner.key_of(id)?)?;
+        let (failed, fault) = {
+            let live = slot.lock();
+            (live.snapshot.status() == Status::Error, live.head.fault.is_some())
+        };
+        if !failed && !fault {
+            return Err(HostError::NotFailed { id: id.to_owned() });
+        }
+        self.deliver(id, Event::RetryRequested, None).await
+    }
+
+    /// Answers what an instance asks a person. `invoke` says which, where there are several.
+    pub async fn answer(
+        &self,
+        id: &str,
+        invoke: Option<&str>,
+        answer: PersonAnswer,
+    ) -> Result<Receipt, HostError> {
+        let key = self.inner.key_of(id)?;
+        let effect = self.inner.asked(key, id, invoke)?;
+        let note = EffectNote {
+            decision: if answer.approved { "approved" } else { "denied" },
+            reason: answer.by.clone().unwrap_or_default(),
+            outcome_open: false,
+        };
+        let invocation = effect.invocation.unwrap_or_default();
+        let event = Event::InvokeDone { invocation, data: answer.to_value() };
+        let source = Source::Effect { step: effect.step, index: effect.index, note };
+        self.inner.post_and_wait(key, event, source).await
+    }
+
+    async fn deliver(&self, id: &str, event: Event, key: Option<&str>) -> Result<Receipt, HostError> {
+        let instance = self.inner.key_of(id)?;
+        let source = Source::Outside { key: key.map(Into::into) };
+        self.inner.post_and_wait(instance, event, source).await
+    }
+
+    /// The store, for reading.
+    pub fn reader(&self) -> &Reader {
+        &self.inner.reader
+    }
+
+    pub fn library(&self) -> &Library {
+        &self.inner.library
+    }
+
+    /// Changes whenever something was committed.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
+    }
+
+    /// Why the store did not take the last commit; `None` when it does again.
+    pub fn trouble(&self) -> Option<StoreError> {
+        self.inner.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Things that went wrong where nobody was there to be told, taken out.
+    pub fn take_complaints(&self) -> Vec<String> {
+        std::mem::take(&mut *self.inner.complaints.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Looks at deadlines now; for tests that move a clock of their own.
+    pub fn clock_moved(&self) {
+        self.inner.deadlines.wake();
+    }
+
+    /// How many instances are in memory.
+    pub fn in_memory(&self) -> usize {
+        self.inner.instances.len()
+    }
+
+    /// Commits so far, and the fsyncs they shared.
+    pub fn commits(&self) -> (u64, u64) {
+        (self.inner.writer.commits(), self.inner.writer.batches())
+    }
+
+    /// Stops everything that runs and waits until all is on disk. What was running goes on at the next start.
+    pub async fn close(self) {
+        let inner = self.inner;
+        for (_, task) in inner.running().drain() {
+            task.abort();
+        }
+        inner.dispatch.send(Job::Stop);
+        // Waiting for the disk is not for an async thread.
+        let _ = tokio::task::spawn_blocking(move || inner.writer.flush()).await;
+    }
+}
+
+impl Inner {
+    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<EffectRef, AbortHandle>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn next_key(&self) -> InstanceKey {
+        InstanceKey(self.next_key.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn next_inbound(&self) -> i64 {
+        self.next_inbound.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn key_of(&self, id: &str) -> Result<InstanceKey, HostError> {
+        if let Some(key) = self.instances.key(id) {
+            return Ok(key);
+        }
+        self.reader.key(id)?.ok_or_else(|| HostError::NoInstance(id.to_owned()))
+    }
+
+    /// The instance in memory, loaded if need be.
+    pub(crate) fn slot(&self, key: InstanceKey) -> Result<Arc<Slot>, HostError> {
+        self.instances.get_or(key, || self.load(key))
+    }
+
+    /// An instance came to rest; perhaps another leaves memory.
+    pub(crate) fn rest(&self, slot: &Arc<Slot>) {
+        self.instances.rest(slot, self.in_memory_max);
+    }
+
+    pub(crate) async fn post_and_wait(
+        self: &Arc<Self>,
+        key: InstanceKey,
+        event: Event,
+        source: Source,
+    ) -> Result<Receipt, HostError> {
+        let (reply, answer) = oneshot::channel();
+        self.post(key, Delivery { event: Some(event), source, reply: Some(reply) })?;
+        answer.await.unwrap_or(Err(HostError::Closing))
+    }
+
+    /// What a person is asked by this instance.
+    fn asked(&self, key: InstanceKey, id: &str, invoke: Option<&str>) -> Result<OpenEffect, HostError> {
+        let slot = self.slot(key)?;
+        let live = slot.lock();
+        let name = |effect: &OpenEffect| {
+            let known = live.snapshot.invocations().iter().find(|known| Some(known.id) == effect.invocation);
+            known.map_or("?", |known| live.chart.invoke_name(known.invoke)).to_owned()
+        };
+        let all: Vec<_> = live.open.iter().filter(|effect| effect.kind == EffectKind::Person).collect();
+        let id = id.to_owned();
+        let asked = || all.iter().map(|effect| name(effect)).collect::<Vec<_>>().join(", ");
+        match (invoke, all.as_slice()) {
+            (_, []) => Err(HostError::NothingAsked { id }),
+            (None, [one]) => Ok((*one).clone()),
+            (None, _) => Err(HostError::SeveralAsked { id, asked: asked() }),
+            (Some(invoke), all_of_them) => {
+                let found = all_of_them.iter().find(|effect| name(effect) == invoke);
+                found.map(|effect| (*effect).clone()).ok_or_else(|| HostError::NotAsked {
+                    id,
+                    invoke: invoke.to_owned(),
+                    asked: asked(),
+                })
+            }
+        }
+    }
+
+    pub(crate) fn changed(&self) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    pub(crate) fn trouble(&self, error: StoreError) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Something went wrong with an instance and nobody waits for the answer.
+    pub(crate) fn complain(&self, key: InstanceKey, error: &HostError) {
+        let id = self.instances.get(key).map_or_else(|| format!("#{}", key.0), |slot| slot.id.to_string());
+        self.trouble_with(&id, error);
+    }
+
+    pub(crate) fn trouble_with(&self, id: &str, error: &HostError) {
+        let mut complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        if complaints.len() < 1_000 {
+            complaints.push(format!("{id}: {error}"));
+        }
+        drop(complaints);
+        self.changes.send_modify(|count| *count += 1);
+    }
+}

@@ -1,0 +1,63 @@
+//! What lies in an instance's mailbox: an event, where it comes from, and who wants to know what became of it.
+
+use std::sync::Arc;
+
+use rawko_core::{Event, Status};
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+use crate::error::HostError;
+
+/// What became of a delivery, once it is on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    pub instance: Arc<str>,
+    pub step: u64,
+    /// Whether a transition took it.
+    pub handled: bool,
+    pub status: Status,
+}
+
+pub(crate) type Reply = oneshot::Sender<Result<Receipt, HostError>>;
+
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    /// `None`: an effect is over that nobody waited for, and there is nothing to tell.
+    pub(crate) event: Option<Event>,
+    pub(crate) source: Source,
+    pub(crate) reply: Option<Reply>,
+}
+
+/// Where a delivery comes from, which says how it is taken only once.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Source {
+    /// Somebody outside; with a key of theirs, the same delivery again is recognised.
+    Outside { key: Option<Arc<str>> },
+    /// An event that another step committed. `child`: it is the result of this child.
+    Inbound { seq: i64, child: Option<Arc<str>> },
+    /// The result of an effect of this instance.
+    Effect { step: u64, index: u32, note: EffectNote },
+}
+
+/// What the audit says about an effect that is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EffectNote {
+    pub(crate) decision: &'static str,
+    pub(crate) reason: String,
+    /// The call may have happened: its key is kept for the next attempt.
+    pub(crate) outcome_open: bool,
+}
+
+/// An inbound event as it is stored.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Letter {
+    pub(crate) event: Event,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) child: Option<Arc<str>>,
+}
+
+impl Delivery {
+    pub(crate) fn outside(event: Event, key: Option<Arc<str>>, reply: Reply) -> Self {
+        Self { event: Some(event), source: Source::Outside { key }, reply: Some(reply) }
+    }
+}

@@ -1,0 +1,135 @@
+//! `Library`: the charts a host can start, by id and version; and the exact ones that stored instances began with.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rawko_chart::render::{self, Style};
+use rawko_chart::{Registry, Resolution, Severity};
+use rawko_core::Chart;
+use rawko_store::{ChartHash, ChartRow, Store};
+use rustc_hash::FxHashMap;
+
+use crate::error::HostError;
+
+/// A chart with the text it was read from.
+#[derive(Clone, Debug)]
+pub struct Edition {
+    pub chart: Arc<Chart>,
+    pub name: Arc<str>,
+    pub text: Arc<str>,
+}
+
+impl Edition {
+    /// Reads a chart to run it. What `check` would fail for but `run` tolerates does not matter here.
+    pub fn read(name: &str, text: &str) -> Result<Edition, HostError> {
+        let (source, loaded) = rawko_chart::load_bytes(name, text.as_bytes(), &Registry::default());
+        match loaded.chart {
+            Some(chart) => Ok(Edition { chart: Arc::new(chart), name: name.into(), text: text.into() }),
+            None => {
+                let fatal: Vec<_> = loaded
+                    .findings
+                    .into_iter()
+                    .filter(|finding| finding.severity >= Severity::Error)
+                    .collect();
+                Err(HostError::InvalidChart(render::report(&fatal, &source, Style { color: false })))
+            }
+        }
+    }
+
+    pub(crate) fn row(&self, added_ms: i64) -> ChartRow {
+        ChartRow {
+            hash: self.chart.hash(),
+            id: self.chart.id().to_owned(),
+            version: self.chart.version().to_owned(),
+            name: self.name.to_string(),
+            text: self.text.to_string(),
+            added_ms,
+        }
+    }
+}
+
+/// What can be started now, and what was started once.
+#[derive(Debug, Default)]
+pub struct Library {
+    offered: Mutex<Offered>,
+    /// Charts of stored instances, by hash. Shared: ten thousand instances of a chart hold one.
+    kept: Mutex<FxHashMap<ChartHash, Arc<Chart>>>,
+}
+
+#[derive(Debug, Default)]
+struct Offered {
+    registry: Registry,
+    editions: Vec<Edition>,
+}
+
+impl Library {
+    /// Offers a chart. A chart of the same id and version takes the older one's place; running instances keep theirs.
+    pub fn offer(&self, edition: Edition) {
+        let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |known: &Edition| {
+            known.chart.id() == edition.chart.id() && known.chart.version() == edition.chart.version()
+        };
+        match offered.editions.iter_mut().find(|known| same(known)) {
+            Some(known) => *known = edition,
+            None => {
+                offered.registry.add_chart(edition.chart.id(), edition.chart.version());
+                offered.editions.push(edition);
+            }
+        }
+    }
+
+    /// The newest chart that a reference means: `id`, `id@1.2.0`, `id@^1`, `id@latest`.
+    pub fn resolve(&self, reference: &str) -> Result<Edition, HostError> {
+        let (id, wanted) = reference.split_once('@').unwrap_or((reference, "latest"));
+        let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = match offered.registry.resolve(id, wanted) {
+            Resolution::Found(version) => version,
+            Resolution::NoVersion(known) => {
+                let (id, wanted) = (id.to_owned(), wanted.to_owned());
+                return Err(HostError::NoVersion { id, wanted, known: known.join(", ") });
+            }
+            Resolution::BadRange => return Err(HostError::BadRange(wanted.to_owned())),
+            Resolution::Unknown => return Err(HostError::NoChart(id.to_owned())),
+        };
+        let fits = |edition: &&Edition| edition.chart.id() == id && edition.chart.version() == version;
+        offered.editions.iter().find(fits).cloned().ok_or_else(|| HostError::NoChart(id.to_owned()))
+    }
+
+    /// All that can be started, in the order it was offered.
+    pub fn offered(&self) -> Vec<Edition> {
+        self.offered.lock().unwrap_or_else(PoisonError::into_inner).editions.clone()
+    }
+
+    /// Makes sure that the store has a chart's text before an instance of it begins.
+    pub(crate) fn keep(&self, edition: &Edition, store: &dyn Store, now_ms: i64) -> Result<(), HostError> {
+        let hash = edition.chart.hash();
+        if self.kept(&hash).is_some() {
+            return Ok(());
+        }
+        store.put_chart(&edition.row(now_ms))?;
+        self.remember(hash, Arc::clone(&edition.chart));
+        Ok(())
+    }
+
+    /// The very chart that an instance began with.
+    pub(crate) fn by_hash(&self, hash: &ChartHash, store: &dyn Store) -> Result<Arc<Chart>, HostError> {
+        if let Some(chart) = self.kept(hash) {
+            return Ok(chart);
+        }
+        let row = store.chart(hash)?.ok_or_else(|| HostError::NoChart(hex(hash)))?;
+        let chart = Edition::read(&row.name, &row.text)?.chart;
+        self.remember(*hash, Arc::clone(&chart));
+        Ok(chart)
+    }
+
+    fn kept(&self, hash: &ChartHash) -> Option<Arc<Chart>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+    }
+
+    fn remember(&self, hash: ChartHash, chart: Arc<Chart>) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(hash, chart);
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,90 @@
+//! Bringing an instance into memory, and putting a new one on disk.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rawko_store::InstanceKey;
+use tokio::sync::oneshot;
+
+use crate::error::HostError;
+use crate::host::Inner;
+use crate::instance::delivery::Receipt;
+use crate::instance::plan::Plan;
+use crate::instance::{Live, Slot};
+
+impl Inner {
+    pub(crate) fn load(&self, key: InstanceKey) -> Result<Arc<Slot>, HostError> {
+        let row = self.store.instance(key)?.ok_or_else(|| HostError::NoInstance(format!("#{}", key.0)))?;
+        let restored = self.reader.snapshot(&row, None)?;
+        let parent = match &row.new.parent {
+            Some(parent) => self.reader.key(&parent.id)?,
+            None => None,
+        };
+        let calls = if self.gate.counts_calls() { self.calls_so_far(&row.new.id)? } else { 0 };
+        Ok(Slot::new(
+            key,
+            Live {
+                chart: restored.chart,
+                snapshot: restored.snapshot,
+                new: Arc::new(row.new),
+                parent,
+                head: row.head,
+                open: self.store.open_effects(Some(key))?,
+                mailbox: VecDeque::new(),
+                committing: false,
+                evicted: false,
+                last_ms: row.updated_ms,
+                snapshot_bytes: restored.snapshot_bytes,
+                delta_bytes: restored.delta_bytes,
+                calls,
+            },
+        ))
+    }
+
+    /// The audit has a line for every call that was allowed.
+    fn calls_so_far(&self, id: &str) -> Result<u64, HostError> {
+        let lines = self.store.audit(Some(id), usize::MAX)?;
+        Ok(lines.iter().filter(|line| &*line.decision == "allowed").count() as u64)
+    }
+
+    /// Commits a new instance and lets it live.
+    pub(crate) async fn commit_new(
+        self: &Arc<Self>,
+        slot: Arc<Slot>,
+        mut plan: Plan,
+    ) -> Result<Receipt, HostError> {
+        let (reply, answer) = oneshot::channel();
+        let receipt = self.receipt(&slot.lock(), true);
+        plan.replies.push((reply, Ok(receipt)));
+        self.instances.enter(&slot);
+        self.submit(&slot, plan);
+        let result = answer.await.unwrap_or(Err(HostError::Closing));
+        if result.is_err() {
+            self.instances.forget(slot.key);
+        }
+        result
+    }
+
+    /// An id that is easy to say and type: the chart's name and six letters or digits.
+    pub(crate) fn new_id(&self, chart: &str) -> Result<String, HostError> {
+        loop {
+            let id = format!("{chart}-{}", self.random_word());
+            if self.reader.key(&id)?.is_none() {
+                return Ok(id);
+            }
+        }
+    }
+
+    fn random_word(&self) -> String {
+        // No vowels and no look-alikes: no words, nothing to misread.
+        const LETTERS: &[u8] = b"23456789bcdfghjkmnpqrstvwxz";
+        use std::hash::{BuildHasher, RandomState};
+        let mut number = RandomState::new().hash_one(self.clock.now_ms());
+        let mut word = String::new();
+        for _ in 0..6 {
+            word.push(LETTERS[(number % LETTERS.len() as u64) as usize] as char);
+            number /= LETTERS.len() as u64;
+        }
+        word
+    }
+}

@@ -1,0 +1,92 @@
+//! `Reader`: stored instances as snapshots, at any step. Needs only a store, so that looking never depends on a
+//! running host.
+
+use std::sync::Arc;
+
+use rawko_core::{Chart, Snapshot};
+use rawko_store::{InstanceKey, InstanceRow, RecordKind, Store, StoreError, content};
+
+use crate::error::HostError;
+use crate::library::Library;
+
+/// Rebuilds snapshots from what is stored.
+#[derive(Clone)]
+pub struct Reader {
+    store: Arc<dyn Store>,
+    library: Arc<Library>,
+}
+
+/// A snapshot as it was after some step, with its chart.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    pub chart: Arc<Chart>,
+    pub snapshot: Snapshot,
+    /// When that step was taken.
+    pub at_ms: i64,
+    /// Bytes of the stored snapshot, and of the changes since.
+    pub(crate) snapshot_bytes: usize,
+    pub(crate) delta_bytes: usize,
+}
+
+impl Reader {
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self::with_library(store, Arc::default())
+    }
+
+    pub(crate) fn with_library(store: Arc<dyn Store>, library: Arc<Library>) -> Self {
+        Self { store, library }
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The instance with this id.
+    pub fn find(&self, id: &str) -> Result<InstanceRow, HostError> {
+        self.store.find(id)?.ok_or_else(|| HostError::NoInstance(id.to_owned()))
+    }
+
+    pub fn chart(&self, row: &InstanceRow) -> Result<Arc<Chart>, HostError> {
+        self.library.by_hash(&row.new.chart, &*self.store)
+    }
+
+    /// The snapshot after a step; after the last one, if none is given.
+    pub fn snapshot(&self, row: &InstanceRow, at: Option<u64>) -> Result<Restored, HostError> {
+        let no_step = |step| HostError::NoStep { id: row.new.id.to_string(), step, last: row.step };
+        if let Some(step) = at.filter(|step| *step > row.step) {
+            return Err(no_step(step));
+        }
+        let chart = self.chart(row)?;
+        let base = self.store.base(row.key, at)?.ok_or_else(|| no_step(at.unwrap_or(row.step)))?;
+        let unusable = |why| HostError::Snapshot { id: row.new.id.to_string(), why };
+        let text = self.unpack(&base.snapshot.body)?;
+        let mut snapshot = Snapshot::from_json(&chart, &text).map_err(unusable)?;
+        let mut at_ms = row.new.created_ms;
+        let mut delta_bytes = 0;
+        for record in &base.records {
+            match record.kind {
+                RecordKind::Stepped | RecordKind::Ignored => {
+                    let delta = self.unpack(&record.delta)?;
+                    snapshot.apply_delta_json(&chart, &delta).map_err(unusable)?;
+                    delta_bytes += record.delta.len();
+                    at_ms = record.at_ms;
+                }
+                RecordKind::Started | RecordKind::Forked | RecordKind::Failed => {}
+            }
+        }
+        if base.records.is_empty() && at.is_none() {
+            at_ms = row.updated_ms;
+        }
+        let snapshot_bytes = base.snapshot.body.len();
+        Ok(Restored { chart, snapshot, at_ms, snapshot_bytes, delta_bytes })
+    }
+
+    /// Packed text from the store as plain JSON.
+    pub fn unpack(&self, text: &str) -> Result<String, StoreError> {
+        content::unpack(text, &mut |hash| self.store.blob(hash))
+    }
+
+    pub(crate) fn key(&self, id: &str) -> Result<Option<InstanceKey>, StoreError> {
+        Ok(self.store.find(id)?.map(|row| row.key))
+    }
+}
