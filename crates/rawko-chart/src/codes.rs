@@ -7,7 +7,7 @@ use crate::source::Span;
 /// One kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// `rawko::chart::<slug>`: stable, for tools and for people who search.
+    /// `rawko::chart::<slug>` or `rawko::settings::<slug>`: stable, for tools and for people who search.
     pub name: &'static str,
     /// The worst it comes in.
     pub severity: Severity,
@@ -16,7 +16,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// The last part of the name: the page is `docs/errors/<slug>.md`.
+    /// The last part of the name: the page is `docs/errors/<slug>.md`, or `docs/errors/settings/<slug>.md`.
     pub fn slug(&self) -> &'static str {
         self.name.rsplit("::").next().unwrap_or(self.name)
     }
@@ -27,18 +27,18 @@ impl Code {
     }
 }
 
-/// The code with this name or slug.
+/// The code with this name or slug. A slug that charts and settings share is the chart's.
 pub fn find(name: &str) -> Option<&'static Code> {
-    ALL.iter().find(|code| code.name == name || code.slug() == name)
+    ALL.iter().chain(settings::ALL).find(|code| code.name == name || code.slug() == name)
 }
 
 /// Declares the constants and the list of them together, so that none can be left out of the list.
 macro_rules! codes {
-    ($($constant:ident = $severity:ident $slug:literal: $summary:literal;)*) => {
+    ($family:literal; $($constant:ident = $severity:ident $slug:literal: $summary:literal;)*) => {
         $(
             #[doc = $summary]
             pub const $constant: Code = Code {
-                name: concat!("rawko::chart::", $slug),
+                name: concat!("rawko::", $family, "::", $slug),
                 severity: Severity::$severity,
                 summary: $summary,
             };
@@ -49,6 +49,7 @@ macro_rules! codes {
 }
 
 codes! {
+    "chart";
     INVALID_UTF8 = Fatal "invalid_utf8": "the file is not UTF-8 text";
     TOO_LARGE = Fatal "too_large": "the text, its nesting or what it holds is over a limit";
     YAML_SYNTAX = Fatal "yaml_syntax": "the text is not YAML";
@@ -113,4 +114,21 @@ codes! {
     WILDCARD_SWALLOWS_COMPLETION = Warning "wildcard_swallows_completion":
         "a catch-all takes the event that an enclosing state waits for";
     DEAD_END = Warning "dead_end": "a state cannot be left and is not final";
+}
+
+/// What can be wrong with settings. Here and not where they are read, so that there is one register.
+pub mod settings {
+    use super::{Code, Severity};
+
+    codes! {
+        "settings";
+        UNREADABLE = Error "unreadable": "the file is there but cannot be read";
+        UNKNOWN_KEY = Error "unknown_key": "settings have no such key here";
+        MISSING_KEY = Error "missing_key": "a required key is missing";
+        WRONG_TYPE = Error "wrong_type": "a value has the wrong shape";
+        INVALID_VALUE = Error "invalid_value": "a value does not mean anything here";
+        CONFLICTING_KEYS = Error "conflicting_keys": "two keys do not go together";
+        UNSET_VARIABLE = Warning "unset_variable": "an environment variable that is used is not set";
+        NEVER_ALLOWED = Warning "never_allowed": "a service is refused whenever it is called";
+    }
 }

@@ -43,4 +43,5 @@ pub use lowered::{ActionPlaces, InvokePlaces, Lowered, NodePlaces, Places, Trans
 pub use registry::{Registry, RegistryEntry, RegistryFile, Resolution, read_registry};
 pub use schema::schema;
 pub use source::{Source, Span};
+pub use suggest::nearest;
 pub use tree::{DEPTH_MAX, NODES_MAX, SOURCE_BYTES_MAX};

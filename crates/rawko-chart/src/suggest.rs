@@ -6,7 +6,7 @@ const NEAR: f64 = 0.6;
 const LENGTH_MAX: usize = 64;
 
 /// The candidate nearest to `name`, if one is near.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LENGTH_MAX {
         return None;
     }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rawko_chart::codes::{self, ALL};
-use rawko_chart::{Finding, Registry, Source, load, read_registry};
+use rawko_chart::{Code, Finding, Registry, Source, load, read_registry};
 
 /// Found in files that cannot be printed on a page: too large, no text, no chart.
 const WITHOUT_CHART: [&str; 4] = ["invalid_utf8", "too_large", "not_a_registry", "not_compiled"];
@@ -18,6 +18,16 @@ const WITHOUT_BROKEN: [&str; 3] = ["duplicate_entry", "not_a_registry", "not_com
 #[test]
 fn every_code_has_a_page_and_every_page_a_code() {
     assert_same("docs/errors", &slugs(&[]), &stems(&pages(), &["md"]));
+}
+
+/// Charts and settings both have an `unknown_key`, so the pages of settings are in a folder of their own.
+#[test]
+fn every_code_of_settings_has_a_page_that_says_what_to_do() {
+    let slugs = codes::settings::ALL.iter().map(|code| code.slug().to_owned()).collect();
+    assert_same("docs/errors/settings", &slugs, &stems(&pages().join("settings"), &["md"]));
+    for code in codes::settings::ALL {
+        assert_page(code, &page(&format!("settings/{}", code.slug())));
+    }
 }
 
 #[test]
@@ -42,11 +52,15 @@ fn every_code_is_listed_once() {
 #[test]
 fn a_page_says_how_bad_it_is_and_what_to_do() {
     for code in ALL {
-        let page = page(code.slug());
-        let opening = format!("# {}\n\n**{:?}** (`{}`)", code.slug(), code.severity, code.name);
-        assert!(page.starts_with(&opening), "{} does not start with\n{opening}", code.slug());
-        assert!(page.contains("\n## What to do\n"), "{} does not say what to do", code.slug());
+        assert_page(code, &page(code.slug()));
     }
+}
+
+#[track_caller]
+fn assert_page(code: &Code, page: &str) {
+    let opening = format!("# {}\n\n**{:?}** (`{}`)", code.slug(), code.severity, code.name);
+    assert!(page.starts_with(&opening), "{} does not start with\n{opening}", code.name);
+    assert!(page.contains("\n## What to do\n"), "{} does not say what to do", code.name);
 }
 
 #[test]
@@ -151,9 +165,14 @@ fn the_index_lists_every_code() {
          chart can run. **Warning**: worth knowing; fails `check --strict`. A code comes in the severity given here at worst.\n\n\
          | Code | Severity | Meaning |\n|---|---|---|\n",
     );
-    for code in ALL {
-        index +=
-            &format!("| [{0}](../errors/{0}.md) | {1:?} | {2} |\n", code.slug(), code.severity, code.summary);
-    }
+    index.extend(ALL.iter().map(|code| row(code, "")));
+    index += "\n## Settings\n\nWhat is wrong with a `config.yaml` ([settings](../guide/settings.md)); the codes are `rawko::settings::…`.\n\n\
+              | Code | Severity | Meaning |\n|---|---|---|\n";
+    index.extend(codes::settings::ALL.iter().map(|code| row(code, "settings/")));
     expect_test::expect_file![here().join("../../docs/reference/findings.md")].assert_eq(&index);
+}
+
+fn row(code: &Code, folder: &str) -> String {
+    let (slug, severity, summary) = (code.slug(), code.severity, code.summary);
+    format!("| [{slug}](../errors/{folder}{slug}.md) | {severity:?} | {summary} |\n")
 }

@@ -1,7 +1,13 @@
 //! The governance gate: default deny. Every call to a service passes here before it happens, and what was decided is
 //! in the audit first.
 
+mod rules;
+
+use std::sync::Arc;
+
 use rawko_core::Value;
+
+use rules::{Rule, covers, first};
 
 /// What the gate is asked.
 #[derive(Clone, Debug)]
@@ -19,7 +25,138 @@ pub struct Question<'a> {
 /// What the gate decided, and the rule that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    Allowed { rule: String },
+    Allowed {
+        rule: String,
+    },
     /// `limit`: a budget is used up, rather than the name being refused.
-    Refused { rule: String, limit: bool },
+    Refused {
+        rule: String,
+        limit: bool,
+    },
+}
+
+/// A pattern that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{pattern}` is not a pattern: {why}")]
+pub struct PatternError {
+    pub pattern: String,
+    pub why: String,
+}
+
+/// The file that a rule is changed in, unless it is known to stand elsewhere.
+pub(crate) const SETTINGS_FILE: &str = ".rawko/config.yaml";
+
+/// The rules of a project. Nothing is allowed that no rule allows; what a state of a chart says narrows further.
+#[derive(Clone, Debug, Default)]
+pub struct Gate {
+    /// Everything is allowed that is not denied.
+    is_open: bool,
+    allow: Vec<Rule>,
+    deny: Vec<Rule>,
+    calls_max: Option<u64>,
+}
+
+impl Gate {
+    /// `allow` and `deny` are patterns on names (`book_*`, `agent:*`), `budget` the calls one instance may make.
+    pub fn new<P: AsRef<str>>(allow: &[P], deny: &[P], budget: Option<u64>) -> Result<Self, PatternError> {
+        let file = Arc::from(SETTINGS_FILE);
+        let mut gate = Self { calls_max: budget, ..Self::default() };
+        for pattern in allow {
+            gate.allow(pattern.as_ref(), &file)?;
+        }
+        for pattern in deny {
+            gate.deny(pattern.as_ref(), &file)?;
+        }
+        Ok(gate)
+    }
+
+    /// Allows everything: for programs that register their own services and nothing else.
+    pub fn open() -> Self {
+        Self { is_open: true, ..Self::default() }
+    }
+
+    pub(crate) fn allow(&mut self, pattern: &str, file: &Arc<str>) -> Result<(), PatternError> {
+        self.allow.push(rule(pattern, file)?);
+        Ok(())
+    }
+
+    pub(crate) fn deny(&mut self, pattern: &str, file: &Arc<str>) -> Result<(), PatternError> {
+        self.deny.push(rule(pattern, file)?);
+        Ok(())
+    }
+
+    /// Deny goes before allow, allow before what the state says, names before budgets.
+    pub fn decide(&self, question: &Question<'_>) -> Decision {
+        let allowed = match self.by_settings(question.name) {
+            Ok(rule) => rule,
+            Err(rule) => return Decision::Refused { rule, limit: false },
+        };
+        if let Some(rule) = refused_by_state(question) {
+            return Decision::Refused { rule, limit: false };
+        }
+        if let Some(rule) = self.used_up(question) {
+            return Decision::Refused { rule, limit: true };
+        }
+        Decision::Allowed { rule: allowed }
+    }
+
+    /// What settings say about a name, whoever asks.
+    pub(crate) fn by_settings(&self, name: &str) -> Result<String, String> {
+        if let Some(Rule { pattern, file, .. }) = first(&self.deny, name) {
+            return Err(format!("`{name}` is refused by `{pattern}` in `governance.deny` of {file}"));
+        }
+        if self.is_open {
+            return Ok("the gate is open".into());
+        }
+        match first(&self.allow, name) {
+            Some(Rule { pattern, file, .. }) => {
+                Ok(format!("`{name}` is allowed by `{pattern}` in `governance.allow` of {file}"))
+            }
+            None => {
+                let file = self.allow.first().map_or(SETTINGS_FILE, |rule| &rule.file);
+                Err(format!("`{name}` is not in `governance.allow` of {file}"))
+            }
+        }
+    }
+
+    fn used_up(&self, question: &Question<'_>) -> Option<String> {
+        let calls = question.calls_so_far;
+        let made = format!("`{}` has made {calls} calls", question.instance);
+        if self.calls_max.is_some_and(|most| calls >= most) {
+            return Some(format!("{made}, all that `governance.budget` of {SETTINGS_FILE} allows"));
+        }
+        let most =
+            question.policy.get("budget").get("tool_calls").as_i64().filter(|_| !is_agent(question.name));
+        let is_over = most.is_some_and(|most| i64::try_from(calls).unwrap_or(i64::MAX) >= most);
+        is_over
+            .then(|| format!("{made}, all that `budget.tool_calls` in the chart `{}` allows", question.chart))
+    }
+}
+
+fn rule(pattern: &str, file: &Arc<str>) -> Result<Rule, PatternError> {
+    Rule::new(pattern, file)
+        .map_err(|error| PatternError { pattern: pattern.to_owned(), why: error.kind().to_string() })
+}
+
+/// `tools` of a state is about what is called in it. An agent is not: its own calls are, when it makes them.
+fn refused_by_state(question: &Question<'_>) -> Option<String> {
+    let (name, chart, tools) = (question.name, question.chart, question.policy.get("tools"));
+    if is_agent(name) {
+        return None;
+    }
+    let covering = |list: &'static str| {
+        let mut patterns = tools.get(list).as_list()?.iter().filter_map(Value::as_str);
+        Some(patterns.find(|pattern| covers(pattern, name)))
+    };
+    if let Some(Some(pattern)) = covering("blocked") {
+        return Some(format!(
+            "`{name}` is blocked by `{pattern}` in `tools.blocked` of the state, in the chart `{chart}`"
+        ));
+    }
+    let is_left_out = covering("allowed").is_some_and(|covering| covering.is_none());
+    is_left_out.then(|| format!("`{name}` is not in `tools.allowed` of the state, in the chart `{chart}`"))
+}
+
+fn is_agent(name: &str) -> bool {
+    name.starts_with("agent:")
 }

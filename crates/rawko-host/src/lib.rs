@@ -4,5 +4,7 @@
 mod gate;
 mod services;
 
-pub use gate::{Decision, Question};
-pub use services::{Answer, Call, Category, OnRestart, Service, ServiceError};
+pub use gate::{Decision, Gate, PatternError, Question};
+pub use services::{
+    Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
+};

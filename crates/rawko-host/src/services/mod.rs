@@ -7,6 +7,19 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
+pub(crate) mod bodies;
+mod closure;
+pub(crate) mod command;
+pub(crate) mod environment;
+pub(crate) mod http;
+mod secrets;
+mod table;
+pub(crate) mod template;
+
+pub use closure::{Closure, closure};
+pub use environment::Environment;
+pub use table::Services;
+
 /// The answer of a service, some time later.
 pub type Answer = Pin<Box<dyn Future<Output = Result<Value, ServiceError>> + Send>>;
 
@@ -104,6 +117,20 @@ impl Category {
         }
     }
 
+    /// The category a service may claim for its own failure. The others are the host's to say.
+    pub(crate) fn claimed(word: &str) -> Option<Self> {
+        let claimable = [
+            Category::Failed,
+            Category::Network,
+            Category::Timeout,
+            Category::InvalidAnswer,
+            Category::Unknown,
+            Category::Expired,
+            Category::Limit,
+        ];
+        claimable.into_iter().find(|category| category.as_str() == word)
+    }
+
     /// Whether the call may have had its effect all the same. The next attempt then keeps the idempotency key.
     pub fn leaves_outcome_open(self) -> bool {
         matches!(self, Category::Network | Category::Timeout | Category::Interrupted)
@@ -130,6 +157,11 @@ impl ServiceError {
         self
     }
 
+    /// Something about this host must change first: a variable, a file, the settings.
+    pub(crate) fn not_here(message: impl Into<String>) -> Self {
+        Self { retryable: Some(false), ..Self::new(Category::Host, message) }
+    }
+
     /// What the chart sees as `event.data`.
     pub fn to_value(&self) -> Value {
         let mut entries: Vec<(&str, Value)> =
@@ -141,5 +173,24 @@ impl ServiceError {
             entries.extend(details.iter().map(|(key, value)| (&**key, value.clone())));
         }
         Value::map(entries)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! The call that the tests of services make.
+
+    use super::{Call, Value};
+
+    pub(crate) fn call(input: Value) -> Call {
+        Call {
+            idempotency: "order-1/4/0".into(),
+            instance: "order-1".into(),
+            id: "charge".into(),
+            name: "charge_card".into(),
+            input,
+            attempt: 1,
+            policy: Value::Null,
+        }
     }
 }

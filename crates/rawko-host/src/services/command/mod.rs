@@ -1,0 +1,118 @@
+//! Commands as services: a program is started for each call, gets the call as JSON on stdin and answers with one JSON
+//! value on stdout.
+
+mod outcome;
+mod process;
+mod start;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_core::Value;
+use serde_json::json;
+
+use super::environment::Environment;
+use super::secrets::Secrets;
+use super::template::Template;
+use super::{Answer, Call, OnRestart, Service, ServiceError};
+
+/// More than this on stdout is no answer, unless settings say otherwise.
+pub(crate) const OUTPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// What every program sees of the environment.
+const ALWAYS_PASSED: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
+
+/// A program to run, as settings describe it.
+#[derive(Clone, Debug)]
+pub(crate) struct CommandForm {
+    pub(crate) program: String,
+    pub(crate) args: Vec<String>,
+    /// Within the project.
+    pub(crate) cwd: PathBuf,
+    pub(crate) env: Vec<(String, Template)>,
+    pub(crate) pass_env: Vec<String>,
+    pub(crate) output_bytes_max: u64,
+}
+
+impl CommandForm {
+    /// Where it comes from, without the values of variables.
+    pub(crate) fn provenance(&self) -> Vec<(&'static str, Value)> {
+        let words = std::iter::once(&self.program).chain(&self.args).map(|word| Value::str(word)).collect();
+        let env = self.env.iter().map(|(name, value)| (name.as_str(), Value::from(value.variables_shown())));
+        let passed = self.pass_env.iter().map(|name| Value::str(name)).collect();
+        vec![
+            ("command", Value::list(words)),
+            ("cwd", Value::from(self.cwd.display().to_string())),
+            ("env", Value::map(env)),
+            ("pass_env", Value::list(passed)),
+        ]
+    }
+}
+
+/// A program ready to be called.
+pub(crate) struct Command(Arc<Program>);
+
+struct Program {
+    form: CommandForm,
+    root: PathBuf,
+    timeout: Option<Duration>,
+    environment: Environment,
+    on_restart: OnRestart,
+    provenance: Value,
+}
+
+impl Command {
+    pub(crate) fn new(
+        form: CommandForm,
+        root: PathBuf,
+        timeout: Option<Duration>,
+        environment: Environment,
+        (on_restart, provenance): (OnRestart, Value),
+    ) -> Self {
+        Self(Arc::new(Program { form, root, timeout, environment, on_restart, provenance }))
+    }
+}
+
+impl Service for Command {
+    fn call(&self, call: Call) -> Answer {
+        let program = Arc::clone(&self.0);
+        Box::pin(async move { program.run(call).await })
+    }
+
+    fn on_restart(&self) -> OnRestart {
+        self.0.on_restart
+    }
+
+    fn provenance(&self) -> Value {
+        self.0.provenance.clone()
+    }
+}
+
+impl Program {
+    async fn run(&self, call: Call) -> Result<Value, ServiceError> {
+        let child = self.start(&call)?;
+        let limits = process::Limits { timeout: self.timeout, output_bytes_max: self.form.output_bytes_max };
+        let ending = process::supervised(child, input(&call), limits).await?;
+        let secrets = self.secrets();
+        outcome::answer(&self.form.program, ending, &limits, &secrets).map_err(|error| secrets.hide_in(error))
+    }
+
+    fn secrets(&self) -> Secrets {
+        let named = self.form.env.iter().flat_map(|(_, value)| value.variables());
+        Secrets::of(named.chain(self.form.pass_env.iter().map(String::as_str)), &self.environment)
+    }
+}
+
+/// What the program reads. The line is ended, for programs that read lines.
+fn input(call: &Call) -> Vec<u8> {
+    let input = json!({
+        "input": call.input,
+        "idempotency_key": &*call.idempotency,
+        "instance": &*call.instance,
+        "id": &*call.id,
+        "attempt": call.attempt,
+        "policy": call.policy,
+    });
+    format!("{input}\n").into_bytes()
+}

@@ -1,0 +1,102 @@
+//! What a run of a program means: an answer, or a failure in words.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use rawko_core::{Map, Value, duration};
+
+use super::process::{Ending, Limits};
+use crate::services::bodies::{KEPT_BYTES, head, shown_size, tail};
+use crate::services::secrets::Secrets;
+use crate::services::{Category, ServiceError};
+
+/// The secrets are needed before texts are cut, so that no half of one survives at a cut.
+pub(super) fn answer(
+    program: &str,
+    ending: Ending,
+    limits: &Limits,
+    secrets: &Secrets,
+) -> Result<Value, ServiceError> {
+    match ending {
+        Ending::Exited { status, stdout, stderr } => {
+            let stderr = secrets.hide(&String::from_utf8_lossy(&stderr));
+            let run = Run { program, stdout: &stdout, stderr: tail(&stderr, KEPT_BYTES) };
+            if status.success() { run.value(secrets) } else { Err(run.failure(status)) }
+        }
+        Ending::TooMuchOutput => {
+            let message = format!("`{program}` wrote more than {}", shown_size(limits.output_bytes_max));
+            Err(ServiceError::new(Category::InvalidAnswer, message))
+        }
+        Ending::TimedOut => {
+            let ms = limits.timeout.map_or(0, |timeout| timeout.as_millis() as u64);
+            let message =
+                format!("`{program}` was ended: it did not answer within {}", duration::format_ms(ms));
+            Err(ServiceError::new(Category::Timeout, message))
+        }
+        Ending::Abandoned => Err(ServiceError::new(Category::Host, "nobody waits for the answer any more")),
+    }
+}
+
+struct Run<'r> {
+    program: &'r str,
+    stdout: &'r [u8],
+    stderr: &'r str,
+}
+
+impl Run<'_> {
+    fn value(&self, secrets: &Secrets) -> Result<Value, ServiceError> {
+        if self.stdout.trim_ascii().is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(self.stdout).map_err(|error| {
+            let stdout = secrets.hide(&String::from_utf8_lossy(self.stdout));
+            let message = format!("`{}` did not answer with one JSON value: {error}", self.program);
+            let details =
+                [("stdout", Value::str(head(&stdout, KEPT_BYTES))), ("stderr", Value::str(self.stderr))];
+            ServiceError::new(Category::InvalidAnswer, message).with_details(Value::map(details))
+        })
+    }
+
+    /// What the program says about its failure on stdout is used; otherwise how it ended and its last words.
+    fn failure(&self, status: ExitStatus) -> ServiceError {
+        let said: Map = serde_json::from_slice::<Value>(self.stdout)
+            .ok()
+            .and_then(|value| value.as_map().cloned())
+            .unwrap_or_default();
+        let text = |key: &str| said.get(key).and_then(Value::as_str);
+        let category = text("category").and_then(Category::claimed).unwrap_or(Category::Failed);
+        let message = text("message").map_or_else(|| self.ending_in_words(status), str::to_owned);
+        let mut error = ServiceError::new(category, message);
+        if let Some(retryable) = said.get("retryable").and_then(Value::as_bool) {
+            error.retryable = Some(retryable);
+        }
+        error.with_details(self.details(status, &said))
+    }
+
+    fn ending_in_words(&self, status: ExitStatus) -> String {
+        let last = self.stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        let ended = match (status.code(), status.signal()) {
+            (Some(code), _) => format!("`{}` ended with exit code {code}", self.program),
+            (None, Some(signal)) => format!("`{}` was ended by signal {signal}", self.program),
+            (None, None) => format!("`{}` ended without an exit code", self.program),
+        };
+        last.map_or_else(|| ended.clone(), |line| format!("{ended}: {}", head(line, 300)))
+    }
+
+    /// How it ended, and whatever else it said for the chart to read.
+    fn details(&self, status: ExitStatus, said: &Map) -> Value {
+        let mut details = Map::default();
+        let own = ["category", "message", "retryable"];
+        details.extend(
+            said.iter().filter(|(key, _)| !own.contains(&&***key)).map(|(k, v)| (k.clone(), v.clone())),
+        );
+        if let Some(code) = status.code() {
+            details.insert("exit_code".into(), Value::Int(code.into()));
+        }
+        if let Some(signal) = status.signal() {
+            details.insert("signal".into(), Value::Int(signal.into()));
+        }
+        details.insert("stderr".into(), Value::str(self.stderr));
+        Value::Map(details.into())
+    }
+}

@@ -1,0 +1,104 @@
+//! Starting a program: which file, where, with which environment; and what is said when it cannot be started.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::{ALWAYS_PASSED, Program};
+use crate::services::{Call, Category, ServiceError};
+
+impl Program {
+    pub(super) fn start(&self, call: &Call) -> Result<tokio::process::Child, ServiceError> {
+        let cwd = self.cwd()?;
+        let mut command = tokio::process::Command::new(self.file());
+        command
+            .args(&self.form.args)
+            .current_dir(cwd)
+            .env_clear()
+            .envs(self.variables(call)?)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // A group of its own, so that everything it starts can be ended with it.
+            .process_group(0)
+            .kill_on_drop(true);
+        command.spawn().map_err(|error| self.not_started(&error))
+    }
+
+    /// A bare name is looked for in PATH, anything else in the project.
+    fn file(&self) -> PathBuf {
+        let program = Path::new(&self.form.program);
+        if self.is_in_path() { program.to_owned() } else { self.root.join(program) }
+    }
+
+    fn is_in_path(&self) -> bool {
+        !self.form.program.contains('/')
+    }
+
+    /// The directory it runs in. Settings have been checked for `..`; a link may still lead out of the project.
+    fn cwd(&self) -> Result<PathBuf, ServiceError> {
+        let (root, cwd) = (self.root.canonicalize(), self.root.join(&self.form.cwd).canonicalize());
+        match (root, cwd) {
+            (Ok(root), Ok(cwd)) if cwd.starts_with(&root) && cwd.is_dir() => Ok(cwd),
+            (Ok(_), Ok(cwd)) => {
+                let message = format!(
+                    "`cwd` of `{}` is not a directory in the project: {}",
+                    self.form.program,
+                    cwd.display()
+                );
+                Err(ServiceError::not_here(message))
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                let cwd = self.root.join(&self.form.cwd);
+                let message = format!("`{}` cannot run in {}: {error}", self.form.program, cwd.display());
+                Err(ServiceError::not_here(message))
+            }
+        }
+    }
+
+    fn variables(&self, call: &Call) -> Result<Vec<(String, String)>, ServiceError> {
+        let passed = ALWAYS_PASSED.into_iter().chain(self.form.pass_env.iter().map(String::as_str));
+        let mut variables: Vec<(String, String)> = passed
+            .filter_map(|name| Some((name.to_owned(), self.environment.get(name)?.to_owned())))
+            .collect();
+        for (name, template) in &self.form.env {
+            let value = template.fill(&self.environment).map_err(|unset| {
+                ServiceError::not_here(format!("the environment variable `{unset}` is not set"))
+            })?;
+            variables.push((name.clone(), value));
+        }
+        variables.push(("RAWKO_IDEMPOTENCY_KEY".into(), call.idempotency.to_string()));
+        variables.push(("RAWKO_INSTANCE".into(), call.instance.to_string()));
+        variables.push(("RAWKO_ATTEMPT".into(), call.attempt.to_string()));
+        Ok(variables)
+    }
+
+    fn not_started(&self, error: &io::Error) -> ServiceError {
+        let program = &self.form.program;
+        let message = match error.kind() {
+            io::ErrorKind::NotFound => self.not_found(),
+            io::ErrorKind::PermissionDenied => format!("the program `{program}` may not be executed"),
+            _ => {
+                let message = format!("the program `{program}` could not be started: {error}");
+                return ServiceError::new(Category::Host, message);
+            }
+        };
+        ServiceError::new(Category::Unknown, message)
+    }
+
+    fn not_found(&self) -> String {
+        let (program, file) = (&self.form.program, self.file());
+        if self.is_in_path() {
+            let path = self.environment.get("PATH").unwrap_or_default().replace(':', ", ");
+            return format!(
+                "there is no program `{program}` in PATH, which is {path}; one in the project is written `./{program}`"
+            );
+        }
+        if file.exists() {
+            return format!(
+                "the program `{program}` begins with a `#!` line that names a program which is not there"
+            );
+        }
+        format!("there is no program `{program}`: looked for {}", file.display())
+    }
+}

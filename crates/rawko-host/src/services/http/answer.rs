@@ -1,0 +1,120 @@
+//! What a response means: a result, or a failure that says whether trying again can help.
+
+use std::time::SystemTime;
+
+use rawko_core::Value;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::{Response, StatusCode};
+
+use super::{RESPONSE_BYTES_MAX, fault};
+use crate::services::bodies::{KEPT_BYTES, head, shown_size};
+use crate::services::secrets::Secrets;
+use crate::services::{Category, ServiceError};
+
+/// A failure's body is kept whole as JSON up to this size, beyond it only its beginning as text.
+const FAILURE_BYTES_MAX: usize = 64 * 1024;
+
+/// The secrets are needed before a body is cut, so that no half of one survives at the cut.
+pub(super) async fn read(response: Response, secrets: &Secrets) -> Result<Value, ServiceError> {
+    let (status, headers) = (response.status(), response.headers().clone());
+    let body = body(response).await?;
+    if status.is_success() { value(&headers, &body) } else { Err(failure(status, &headers, &body, secrets)) }
+}
+
+async fn body(mut response: Response) -> Result<Vec<u8>, ServiceError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|_| fault::cut_off())? {
+        if body.len() + chunk.len() > RESPONSE_BYTES_MAX {
+            let message =
+                format!("the service answered with more than {}", shown_size(RESPONSE_BYTES_MAX as u64));
+            return Err(ServiceError::new(Category::InvalidAnswer, message));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+fn value(headers: &HeaderMap, body: &[u8]) -> Result<Value, ServiceError> {
+    if body.trim_ascii().is_empty() {
+        return Ok(Value::Null);
+    }
+    let invalid = |message: String| ServiceError::new(Category::InvalidAnswer, message);
+    if is_json(headers) {
+        return serde_json::from_slice(body)
+            .map_err(|error| invalid(format!("the service says that it answers with JSON, but: {error}")));
+    }
+    let text = std::str::from_utf8(body);
+    text.map(Value::str).map_err(|_| invalid("the service answered with neither JSON nor text".into()))
+}
+
+/// `application/json` and everything that ends in `+json`.
+fn is_json(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+fn failure(status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> ServiceError {
+    let mut details = vec![("status", Value::Int(status.as_u16().into()))];
+    if let Some(ms) = retry_after_ms(headers, SystemTime::now()) {
+        details.push(("retry_after_ms", Value::Int(ms)));
+    }
+    details.push(("body", failure_body(headers, body, secrets)));
+    let mut error = ServiceError::new(Category::Failed, format!("the service answered {status}"));
+    error.retryable = if may_pass(status) { None } else { Some(false) };
+    error.with_details(Value::map(details))
+}
+
+/// Whether the same request may succeed later: too slow, too early, too many, or the server's own trouble.
+fn may_pass(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 425 | 429) || status.is_server_error()
+}
+
+fn failure_body(headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> Value {
+    let json =
+        (is_json(headers) && body.len() <= FAILURE_BYTES_MAX).then(|| serde_json::from_slice(body).ok());
+    json.flatten().unwrap_or_else(|| {
+        let text = secrets.hide(&String::from_utf8_lossy(body));
+        if text.is_empty() { Value::Null } else { Value::str(head(&text, KEPT_BYTES)) }
+    })
+}
+
+/// `Retry-After` in seconds or as a date.
+fn retry_after_ms(headers: &HeaderMap, now: SystemTime) -> Option<i64> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Some(i64::from(seconds) * 1000);
+    }
+    let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+    let now = jiff::Timestamp::try_from(now).ok()?;
+    Some((date.as_millisecond() - now.as_millisecond()).max(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
+
+    use super::retry_after_ms;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        // 1994-11-06 08:49:37 UTC, less two seconds and a half.
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_000 - 2_500);
+        let table = [
+            ("120", Some(120_000)),
+            ("0", Some(0)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(2_500)),
+            ("Sun, 06 Nov 1994 08:49:00 GMT", Some(0)),
+            ("soon", None),
+            ("-5", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]);
+            assert_eq!(retry_after_ms(&headers, now), expected, "{text}");
+        }
+        assert_eq!(retry_after_ms(&HeaderMap::new(), now), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! What went wrong on the way, in plain words. The client's own words name the whole address, which may hold a secret.
+
+use std::error::Error;
+use std::io;
+
+use reqwest::Url;
+
+use crate::services::{Category, ServiceError};
+
+/// No response: it was not reached, or it hung up.
+pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ServiceError {
+    let host = host(url);
+    let message = if !error.is_connect() {
+        format!("the connection to {host} was cut off before an answer came")
+    } else if chain(error).any(|cause| cause.is::<rustls::Error>() || wraps_tls(cause)) {
+        format!("no secure connection to {host}: {}", innermost(error))
+    } else if chain(error).any(|cause| cause.to_string().starts_with("dns error")) {
+        format!("there is no host {host}, or its name cannot be looked up now")
+    } else if chain(error).any(is_refused) {
+        format!("nothing listens at {host}: the connection was refused")
+    } else {
+        format!("{host} cannot be reached: {}", innermost(error))
+    };
+    ServiceError::new(Category::Network, message)
+}
+
+/// A response that stopped in the middle.
+pub(super) fn cut_off() -> ServiceError {
+    ServiceError::new(Category::Network, "the answer of the service was cut off")
+}
+
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| format!("`{host}`"), |port| format!("`{host}:{port}`"))
+}
+
+fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error: &&'e (dyn Error + 'static)| (*error).source())
+}
+
+fn innermost(error: &reqwest::Error) -> String {
+    chain(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+fn is_refused(cause: &(dyn Error + 'static)) -> bool {
+    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// TLS errors travel inside IO errors, which do not list them as their source.
+fn wraps_tls(cause: &(dyn Error + 'static)) -> bool {
+    let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    inner.is_some_and(|inner| inner.is::<rustls::Error>())
+}

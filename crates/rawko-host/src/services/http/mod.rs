@@ -1,0 +1,123 @@
+//! HTTP services: a call is a request, its input the body or the query, the body of the response its result.
+
+mod answer;
+mod client;
+mod fault;
+mod request;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_core::{Value, duration};
+use reqwest::Method;
+use reqwest::header::HeaderName;
+
+pub(crate) use client::Client;
+
+use super::environment::Environment;
+use super::secrets::Secrets;
+use super::template::Template;
+use super::{Answer, Call, Category, OnRestart, Service, ServiceError};
+
+/// How long a call may take unless settings say otherwise.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+/// More than this is no answer.
+const RESPONSE_BYTES_MAX: usize = 4 * 1024 * 1024;
+const REDIRECTS_MAX: usize = 5;
+
+/// A request to make, as settings describe it.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpForm {
+    pub(crate) url: Template,
+    pub(crate) method: Method,
+    pub(crate) headers: Vec<(HeaderName, Template)>,
+}
+
+impl HttpForm {
+    /// Where it goes, without the values of variables and without what follows a `?`.
+    pub(crate) fn provenance(&self) -> Vec<(&'static str, Value)> {
+        let url = self.url.source().split('?').next().unwrap_or_default();
+        let headers = self.headers.iter().map(|(name, value)| (name.as_str(), value.variables_shown()));
+        vec![
+            ("http", Value::str(url)),
+            ("method", Value::str(self.method.as_str())),
+            ("headers", Value::map(headers.map(|(name, shown)| (name, Value::from(shown))))),
+        ]
+    }
+
+    fn templates(&self) -> impl Iterator<Item = &Template> {
+        std::iter::once(&self.url).chain(self.headers.iter().map(|(_, value)| value))
+    }
+}
+
+/// A request ready to be made.
+pub(crate) struct Http(Arc<Remote>);
+
+struct Remote {
+    form: HttpForm,
+    client: Arc<Client>,
+    timeout: Duration,
+    environment: Environment,
+    on_restart: OnRestart,
+    provenance: Value,
+}
+
+impl Http {
+    pub(crate) fn new(
+        form: HttpForm,
+        client: Arc<Client>,
+        timeout: Duration,
+        environment: Environment,
+        (on_restart, provenance): (OnRestart, Value),
+    ) -> Self {
+        Self(Arc::new(Remote { form, client, timeout, environment, on_restart, provenance }))
+    }
+}
+
+impl Service for Http {
+    fn call(&self, call: Call) -> Answer {
+        let remote = Arc::clone(&self.0);
+        Box::pin(async move { remote.run(&call).await })
+    }
+
+    fn on_restart(&self) -> OnRestart {
+        self.0.on_restart
+    }
+
+    fn provenance(&self) -> Value {
+        self.0.provenance.clone()
+    }
+}
+
+impl Remote {
+    async fn run(&self, call: &Call) -> Result<Value, ServiceError> {
+        let secrets = Secrets::of_templates(self.form.templates(), &self.environment);
+        let result =
+            tokio::time::timeout(self.timeout, self.exchange(call, &secrets)).await.unwrap_or_else(|_| {
+                let limit = duration::format_ms(self.timeout.as_millis() as u64);
+                Err(ServiceError::new(
+                    Category::Timeout,
+                    format!("the service did not answer within {limit}"),
+                ))
+            });
+        // The answer may repeat what it was sent.
+        result.map_err(|error| secrets.hide_in(error))
+    }
+
+    async fn exchange(&self, call: &Call, secrets: &Secrets) -> Result<Value, ServiceError> {
+        let client = self.client.ready()?;
+        let mut request = self.request(call)?;
+        for _ in 0..=REDIRECTS_MAX {
+            let response = client
+                .execute(request.build())
+                .await
+                .map_err(|error| fault::of_send(&error, &request.url))?;
+            match request.redirected(&response)? {
+                Some(next) => request = next,
+                None => return answer::read(response, secrets).await,
+            }
+        }
+        let message = format!("the service answered with more than {REDIRECTS_MAX} redirects in a row");
+        Err(ServiceError { retryable: Some(false), ..ServiceError::new(Category::Failed, message) })
+    }
+}

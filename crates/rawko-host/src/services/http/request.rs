@@ -1,0 +1,148 @@
+//! The request of a call: address, headers and body, and the next one after a redirect.
+
+use rawko_core::Value;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Method, Response, StatusCode, Url};
+
+use super::Remote;
+use crate::services::{Call, Category, ServiceError};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+pub(super) struct Request {
+    method: Method,
+    pub(super) url: Url,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+}
+
+impl Remote {
+    pub(super) fn request(&self, call: &Call) -> Result<Request, ServiceError> {
+        let method = self.form.method.clone();
+        let mut url = self.url()?;
+        let mut headers = HeaderMap::from_iter([(ACCEPT, JSON)]);
+        let has_body = method != Method::GET && method != Method::DELETE;
+        let body = if has_body {
+            headers.insert(CONTENT_TYPE, JSON);
+            Some(call.input.to_json().to_string().into_bytes())
+        } else {
+            add_query(&mut url, &call.input)?;
+            None
+        };
+        for (name, template) in &self.form.headers {
+            headers.insert(name, header(name, &template.fill(&self.environment).map_err(unset)?)?);
+        }
+        let attempt = call.attempt.to_string();
+        for (name, value) in [
+            ("idempotency-key", &*call.idempotency),
+            ("rawko-instance", &*call.instance),
+            ("rawko-attempt", &attempt),
+        ] {
+            let name = HeaderName::from_static(name);
+            headers.insert(name.clone(), header(&name, value)?);
+        }
+        Ok(Request { method, url, headers, body })
+    }
+
+    fn url(&self) -> Result<Url, ServiceError> {
+        let text = self.form.url.fill(&self.environment).map_err(unset)?;
+        let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let shown = self.form.url.source();
+        url.ok_or_else(|| {
+            ServiceError::not_here(format!("`{shown}` is no HTTP address once it is filled in"))
+        })
+    }
+}
+
+fn unset(name: &str) -> ServiceError {
+    ServiceError::not_here(format!("the environment variable `{name}` is not set"))
+}
+
+fn header(name: &HeaderName, value: &str) -> Result<HeaderValue, ServiceError> {
+    let mut value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
+        ServiceError::not_here(format!(
+            "the value of the header `{name}` has characters that a header cannot have"
+        ))
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// A map as query parameters: a list repeats its name, null is left out, a map inside is JSON.
+fn add_query(url: &mut Url, input: &Value) -> Result<(), ServiceError> {
+    let entries = match input {
+        Value::Null => return Ok(()),
+        Value::Map(entries) => entries,
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => {
+            let message = format!(
+                "the input becomes query parameters, so it is a map; this is a {}",
+                input.type_name()
+            );
+            return Err(ServiceError::not_here(message));
+        }
+    };
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let mut query = url.query_pairs_mut();
+    for (name, value) in entries.iter() {
+        let values = value.as_list().unwrap_or(std::slice::from_ref(value));
+        for value in values.iter().filter(|value| !value.is_null()) {
+            query.append_pair(name, &value.to_string());
+        }
+    }
+    Ok(())
+}
+
+impl Request {
+    pub(super) fn build(&self) -> reqwest::Request {
+        let mut request = reqwest::Request::new(self.method.clone(), self.url.clone());
+        *request.headers_mut() = self.headers.clone();
+        *request.body_mut() = self.body.clone().map(Into::into);
+        request
+    }
+
+    /// What to ask next when the response points elsewhere. Never another host: headers hold secrets. Never a GET
+    /// in place of a POST unless the service says "see other": nobody would notice that nothing was done.
+    pub(super) fn redirected(&self, response: &Response) -> Result<Option<Request>, ServiceError> {
+        let status = response.status();
+        let Some(next) = self.location(response) else { return Ok(None) };
+        if next.origin() != self.url.origin() {
+            let origin = next.origin().ascii_serialization();
+            return Err(not_followed(status, &format!("points to another host ({origin})")));
+        }
+        match status {
+            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => Ok(Some(self.again(next))),
+            StatusCode::SEE_OTHER => Ok(Some(self.read_instead(next))),
+            _ if self.method == Method::GET => Ok(Some(self.again(next))),
+            _ => Err(not_followed(
+                status,
+                &format!("points elsewhere, which means nothing for a {}", self.method),
+            )),
+        }
+    }
+
+    fn location(&self, response: &Response) -> Option<Url> {
+        let redirects = [301, 302, 303, 307, 308];
+        let location =
+            response.headers().get(LOCATION).filter(|_| redirects.contains(&response.status().as_u16()))?;
+        self.url.join(location.to_str().ok()?).ok()
+    }
+
+    fn again(&self, url: Url) -> Request {
+        Request { method: self.method.clone(), url, headers: self.headers.clone(), body: self.body.clone() }
+    }
+
+    fn read_instead(&self, url: Url) -> Request {
+        let mut headers = self.headers.clone();
+        headers.remove(CONTENT_TYPE);
+        Request { method: Method::GET, url, headers, body: None }
+    }
+}
+
+fn not_followed(status: StatusCode, why: &str) -> ServiceError {
+    let error =
+        ServiceError::new(Category::Failed, format!("the service answered {status} and {why}: not followed"));
+    let details = Value::map([("status", Value::Int(status.as_u16().into()))]);
+    ServiceError { retryable: Some(false), ..error }.with_details(details)
+}

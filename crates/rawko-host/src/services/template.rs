@@ -1,0 +1,102 @@
+//! Text with `${NAME}` in it, as settings have it for what must not stand in a file. Apart from its value: the
+//! template is what is shown and kept, the value exists only while a call is made.
+
+use super::environment::{Environment, is_variable_name};
+
+/// A text whose variables are filled in for each call. `$${` stands for `${`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Template {
+    source: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Variable(String),
+}
+
+impl Template {
+    /// Reads a text, or says what is wrong with a `${`.
+    pub(crate) fn parse(source: &str) -> Result<Self, String> {
+        let (mut parts, mut text, mut rest) = (Vec::new(), String::new(), source);
+        while let Some(at) = rest.find("${") {
+            let (before, from) = rest.split_at(at);
+            if let Some(before) = before.strip_suffix('$') {
+                text.push_str(before);
+                text.push_str("${");
+                rest = &from[2..];
+                continue;
+            }
+            let Some(end) = from.find('}') else { return Err("a `${` has no `}`".into()) };
+            let name = &from[2..end];
+            if !is_variable_name(name) {
+                return Err(format!("`${{{name}}}` is not the name of a variable"));
+            }
+            text.push_str(before);
+            if !text.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut text)));
+            }
+            parts.push(Part::Variable(name.to_owned()));
+            rest = &from[end + 1..];
+        }
+        text.push_str(rest);
+        parts.push(Part::Text(text));
+        Ok(Self { source: source.to_owned(), parts })
+    }
+
+    /// As it was written: safe to show.
+    pub(crate) fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Its variables only, for the audit: the text around them may be a secret that somebody wrote out.
+    pub(crate) fn variables_shown(&self) -> String {
+        let shown: Vec<String> = self.variables().map(|name| format!("${{{name}}}")).collect();
+        if shown.is_empty() { "…".to_owned() } else { shown.join(" ") }
+    }
+
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(_) => None,
+            Part::Variable(name) => Some(name.as_str()),
+        })
+    }
+
+    /// The text with its variables filled in, or the first one that is not set.
+    pub(crate) fn fill(&self, environment: &Environment) -> Result<String, &str> {
+        let mut filled = String::new();
+        for part in &self.parts {
+            filled.push_str(match part {
+                Part::Text(text) => text,
+                Part::Variable(name) => environment.get(name).ok_or(name.as_str())?,
+            });
+        }
+        Ok(filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Environment, Template};
+
+    #[test]
+    fn variables_are_filled_in() {
+        let environment: Environment = [("TOKEN", "t0k"), ("A_1", "x")].into_iter().collect();
+        let table = [
+            ("plain", Ok("plain")),
+            ("", Ok("")),
+            ("Bearer ${TOKEN}", Ok("Bearer t0k")),
+            ("${A_1}${TOKEN}!", Ok("xt0k!")),
+            ("costs $5 and $${TOKEN}", Ok("costs $5 and ${TOKEN}")),
+            ("${MISSING}", Err("MISSING")),
+            ("${TOKEN", Err("a `${` has no `}`")),
+            ("${TO KEN}", Err("`${TO KEN}` is not the name of a variable")),
+            ("${}", Err("`${}` is not the name of a variable")),
+        ];
+        for (source, expected) in table {
+            let filled = Template::parse(source).and_then(|t| t.fill(&environment).map_err(str::to_owned));
+            assert_eq!(filled, expected.map(str::to_owned).map_err(str::to_owned), "{source}");
+        }
+    }
+}
