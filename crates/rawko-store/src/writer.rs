@@ -21,19 +21,19 @@ type Done = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// Hands commits to a store, many at once. Dropping it waits until all of them are done.
 pub struct Writer {
+    store: Arc<dyn Store>,
     queue: Arc<Queue>,
+    /// `None`: the system would not give one, and whoever submits does the work.
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    pub fn new(store: Arc<dyn Store>) -> Result<Writer, StoreError> {
+    pub fn new(store: Arc<dyn Store>) -> Writer {
         let queue = Arc::new(Queue::default());
-        let served = queue.clone();
-        let thread = std::thread::Builder::new()
-            .name("rawko-writer".to_owned())
-            .spawn(move || run(&*store, &served))
-            .map_err(|error| StoreError::Io(format!("no thread for the writer: {error}")))?;
-        Ok(Writer { queue, thread: Some(thread) })
+        let (served, used) = (queue.clone(), store.clone());
+        let builder = std::thread::Builder::new().name("rawko-writer".to_owned());
+        let thread = builder.spawn(move || run(&*used, &served)).ok();
+        Writer { store, queue, thread }
     }
 
     /// Queues a commit. `done` runs on the writer's thread once it is durable or has failed, in the order of
@@ -71,6 +71,10 @@ impl Writer {
     }
 
     fn push(&self, job: Job) {
+        if self.thread.is_none() {
+            write(&*self.store, &self.queue, vec![job]);
+            return;
+        }
         let mut waiting = self.queue.lock();
         waiting.jobs.push(job);
         let is_idle = waiting.is_idle;

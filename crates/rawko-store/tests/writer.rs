@@ -116,7 +116,7 @@ impl Desk {
         let (answers, answered) = channel();
         let (began_at, began) = channel();
         let gated = Gated { began: began_at, answers: Mutex::new(answered) };
-        let writer = Writer::new(Arc::new(Wrapped(gated, MemoryStore::new()))).unwrap();
+        let writer = Writer::new(Arc::new(Wrapped(gated, MemoryStore::new())));
         Desk { writer, answers, began, told: Arc::default() }
     }
 
