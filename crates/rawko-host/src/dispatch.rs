@@ -1,6 +1,7 @@
 //! The dispatcher: one thread that does, in order, what commits asked for. One, so that events between two instances
 //! arrive in the order they were sent; a thread, because loading an instance reads the disk.
 
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -47,7 +48,11 @@ fn run(host: &Weak<Inner>, jobs: &mpsc::Receiver<Job>) {
     while let Ok(job) = jobs.recv() {
         let Some(host) = host.upgrade() else { return };
         match job {
-            Job::Work(work) => work.into_iter().for_each(|work| host.perform(work)),
+            Job::Work(work) => {
+                work.into_iter().for_each(|work| host.perform(work));
+                host.unperformed.fetch_sub(1, Ordering::SeqCst);
+                host.tell_waiting();
+            }
             Job::Nudge(key) => host.attend(key),
             Job::Due(due) => host.handle_due(due),
             Job::Stop => return,

@@ -41,6 +41,8 @@ pub enum HostError {
     Snapshot { id: String, why: SnapshotError },
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("the host cannot start a thread: {0}")]
+    Thread(String),
     #[error("the host is shutting down")]
     Closing,
     /// Our bug, contained to one instance.
@@ -69,6 +71,7 @@ impl HostError {
             | HostError::BadEdit { .. }
             | HostError::Step(_)
             | HostError::Snapshot { .. }
+            | HostError::Thread(_)
             | HostError::Internal(_) => false,
         }
     }

@@ -2,13 +2,11 @@
 //! `instance` and `effects`.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rawko_core::{Event, NamedEvent, Status, Value, World};
-use rawko_store::{
-    EffectKind, InstanceKey, NewInstance, OpenEffect, Store, StoreError, Writer,
-};
+use rawko_store::{EffectKind, InstanceKey, NewInstance, OpenEffect, Store, StoreError, Writer};
 use tokio::sync::{oneshot, watch};
 use tokio::task::AbortHandle;
 
@@ -17,9 +15,9 @@ use crate::deadlines::Deadlines;
 use crate::dispatch::{Dispatch, Job};
 use crate::error::HostError;
 use crate::gate::Gate;
+use crate::instance::Slot;
 use crate::instance::delivery::{Delivery, EffectNote, Receipt, Source};
 use crate::instance::plan::EffectRef;
-use crate::instance::Slot;
 use crate::instances::Instances;
 use crate::library::{Edition, Library};
 use crate::reader::Reader;
@@ -51,6 +49,8 @@ pub(crate) struct Inner {
     pub(crate) changes: watch::Sender<u64>,
     pub(crate) trouble: Mutex<Option<StoreError>>,
     pub(crate) complaints: Mutex<Vec<String>>,
+    /// Jobs that the dispatcher has not done yet.
+    pub(crate) unperformed: AtomicUsize,
     pub(crate) next_key: AtomicI64,
     pub(crate) next_inbound: AtomicI64,
 }
@@ -294,6 +294,11 @@ impl Inner {
 
     pub(crate) fn changed(&self) {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Nothing was committed, but what an instance is at may look different now.
+    pub(crate) fn tell_waiting(&self) {
         self.changes.send_modify(|count| *count += 1);
     }
 

@@ -93,6 +93,14 @@ impl Instances {
         }
     }
 
+    /// It never came to be.
+    pub(crate) fn forget(&self, key: InstanceKey) {
+        let mut table = self.table();
+        if let Some(slot) = table.slots.remove(&key) {
+            table.keys.remove(&slot.id);
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.table().slots.len()
     }

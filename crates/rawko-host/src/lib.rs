@@ -1,10 +1,36 @@
 //! Runs instances durably: load, step, commit, execute effects, feed results back. Services do things in the world,
 //! the gate decides whether they may.
 
+mod activity;
+mod builder;
+mod clock;
+mod deadlines;
+mod dispatch;
+mod effects;
+mod error;
+mod execute;
+mod fork;
 mod gate;
+mod host;
+mod instance;
+mod instances;
+mod library;
+mod load;
+mod reader;
+mod recovery;
 mod services;
 
+pub use activity::{Activity, Settled};
+pub use builder::HostBuilder;
+pub use clock::{Clock, SystemClock};
+pub use error::HostError;
+pub use execute::ExecutionResults;
+pub use fork::Fork;
 pub use gate::{Decision, Gate, PatternError, Question};
+pub use host::{Host, PersonAnswer, Start};
+pub use instance::Receipt;
+pub use library::{Edition, Library};
+pub use reader::{Reader, Restored};
 pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
 };

@@ -20,7 +20,7 @@ impl Inner {
             Some(parent) => self.reader.key(&parent.id)?,
             None => None,
         };
-        let calls = if self.gate.counts_calls() { self.calls_so_far(&row.new.id)? } else { 0 };
+        let calls = self.calls_so_far(&row.new.id)?;
         Ok(Slot::new(
             key,
             Live {

@@ -70,9 +70,9 @@ impl Inner {
 
     /// The gate may have been closed meanwhile.
     fn run_allowed(self: &Arc<Self>, effect: OpenEffect, id: Arc<str>, request: Request) {
-        match self.still_allowed(&effect) {
-            Ok(()) => self.run(effect, id, request),
-            Err(error) => self.fail(&effect, &error),
+        match self.gate.by_settings(&effect.name) {
+            Ok(_) => self.run(effect, id, request),
+            Err(rule) => self.fail(&effect, &ServiceError::new(Category::Refused, rule)),
         }
     }
 

@@ -36,17 +36,17 @@ impl Writer {
         Writer { store, queue, thread }
     }
 
-    /// Queues a commit. `done` runs on the writer's thread once it is durable or has failed, in the order of
-    /// submission; it must not block.
-    pub fn submit(&self, commit: Commit, done: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
-        self.push(Job { commit: Some(commit), done: Box::new(done) });
+    /// Queues commits that belong together: all of them become durable, or none. `done` runs on the writer's thread
+    /// once they are or have failed, in the order of submission; it must not block.
+    pub fn submit(&self, commits: Vec<Commit>, done: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
+        self.push(Job { commits, done: Box::new(done) });
     }
 
     /// Waits until everything submitted so far is done.
     pub fn flush(&self) {
         let (tell, told) = sync_channel(1);
         self.push(Job {
-            commit: None,
+            commits: Vec::new(),
             done: Box::new(move |_| {
                 let _ = tell.send(());
             }),
@@ -107,9 +107,9 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// A commit and whom to tell; without a commit, somebody who wants to know that all before are done.
+/// Commits that belong together and whom to tell; without any, somebody who wants to know that all before are done.
 struct Job {
-    commit: Option<Commit>,
+    commits: Vec<Commit>,
     done: Done,
 }
 
@@ -183,19 +183,18 @@ fn write(store: &dyn Store, queue: &Queue, jobs: Vec<Job>) -> usize {
     let mut commits = Vec::with_capacity(jobs.len());
     let mut waiters = Vec::with_capacity(jobs.len());
     for job in jobs {
-        waiters.push((job.commit.is_some(), job.done));
-        commits.extend(job.commit);
+        waiters.push((job.commits.len(), job.done));
+        commits.extend(job.commits);
     }
     let outcome = if commits.is_empty() { Ok(()) } else { commit(store, queue, &commits) };
-    let expected = queue.lock().jobs.len() + commits.len();
-    // Only the commit that contradicts the store fails; the others of its batch did nothing wrong.
-    let is_for_one = commits.len() > 1 && matches!(outcome, Err(StoreError::Refused(_)));
-    let mut singly = commits.iter().map(|one| commit(store, queue, std::slice::from_ref(one)));
-    for (has_commit, done) in waiters {
-        let outcome = match has_commit && is_for_one {
-            true => singly.next().unwrap_or(Ok(())),
-            false => outcome.clone(),
-        };
+    let expected = queue.lock().jobs.len() + waiters.len();
+    // Only what contradicts the store fails; the others of its batch did nothing wrong.
+    let is_for_one = waiters.len() > 1 && matches!(outcome, Err(StoreError::Refused(_)));
+    let mut rest = commits.as_slice();
+    for (count, done) in waiters {
+        let (own, others) = rest.split_at(count);
+        rest = others;
+        let outcome = if is_for_one && count > 0 { commit(store, queue, own) } else { outcome.clone() };
         tell(done, outcome);
     }
     expected

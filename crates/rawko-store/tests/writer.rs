@@ -122,15 +122,18 @@ impl Desk {
 
     fn submit(&self, key: i64) {
         let told = self.told.clone();
-        self.writer.submit(Commit { instance: InstanceKey(key), ..Commit::default() }, move |outcome| {
-            let word = match outcome {
-                Ok(()) => "ok",
-                Err(StoreError::Full(_)) => "full",
-                Err(StoreError::Refused(_)) => "refused",
-                Err(_) => "broken",
-            };
-            told.lock().unwrap().push((key, word));
-        });
+        self.writer.submit(
+            vec![Commit { instance: InstanceKey(key), ..Commit::default() }],
+            move |outcome| {
+                let word = match outcome {
+                    Ok(()) => "ok",
+                    Err(StoreError::Full(_)) => "full",
+                    Err(StoreError::Refused(_)) => "refused",
+                    Err(_) => "broken",
+                };
+                told.lock().unwrap().push((key, word));
+            },
+        );
     }
 
     /// The first commit is in the store's hands when this returns, and what is submitted next waits behind it.
@@ -196,7 +199,7 @@ fn a_panic_in_the_store_or_in_a_callback_is_contained() {
     desk.submit_and_hold(0);
     desk.answer([Answer::Panic]);
     desk.writer.flush();
-    desk.writer.submit(Commit::default(), |_| panic!("the caller's bug, as the test wants it"));
+    desk.writer.submit(vec![Commit::default()], |_| panic!("the caller's bug, as the test wants it"));
     desk.answer([Answer::Fine]);
     desk.writer.flush();
     desk.submit(2);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Invoke, Value};
+use rawko_core::Invoke;
 use rawko_store::{NewInstance, OpenEffect, Parent};
 
 use super::At;
@@ -69,9 +69,7 @@ impl Inner {
             origin: None,
             created_ms: at.ms,
         };
-        // No input is an empty one, so that `input.key` is null in the child and not a mistake.
-        let input = if invoke.input.is_null() { Value::map::<&str>([]) } else { invoke.input };
-        self.begin(new, edition.chart, input, Some(at.key), at.ms)
+        self.begin(new, edition.chart, invoke.input, Some(at.key), at.ms)
     }
 }
 
@@ -92,6 +90,7 @@ fn as_service_error(error: &HostError) -> ServiceError {
         | HostError::BadEdit { .. }
         | HostError::Snapshot { .. }
         | HostError::Store(_)
+        | HostError::Thread(_)
         | HostError::Closing
         | HostError::Internal(_) => Category::Host,
     };

@@ -31,7 +31,7 @@ pub(crate) fn kind_of(src: &str) -> EffectKind {
 }
 
 impl Inner {
-    pub(super) fn plan_invoke(&self, live: &mut Live, invoke: Invoke, at: At, plan: &mut Plan) {
+    pub(crate) fn plan_invoke(&self, live: &mut Live, invoke: Invoke, at: At, plan: &mut Plan) {
         let kind = kind_of(&invoke.src);
         let idempotency = take_kept_key(live, invoke.invocation, plan)
             .unwrap_or_else(|| Self::effect_id(&live.new.id, at.step, at.index).into());
@@ -142,9 +142,8 @@ pub(super) fn open(live: &mut Live, effect: OpenEffect, plan: &mut Plan) {
 
 /// The key of an earlier attempt whose outcome nobody knows: the next attempt is the same request.
 fn take_kept_key(live: &mut Live, invocation: u64, plan: &mut Plan) -> Option<Arc<str>> {
-    let kept = |effect: &OpenEffect| {
-        effect.kind == EffectKind::Unknown && effect.invocation == Some(invocation)
-    };
+    let kept =
+        |effect: &OpenEffect| effect.kind == EffectKind::Unknown && effect.invocation == Some(invocation);
     let at = live.open.iter().position(kept)?;
     Some(let_go(live, at, false, plan).idempotency)
 }

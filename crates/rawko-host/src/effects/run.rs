@@ -107,15 +107,9 @@ fn call_of(effect: &OpenEffect, instance: Arc<str>, request: Request) -> Call {
             attempt: invoke.attempt,
             policy: invoke.policy,
         },
-        Request::Call { handler, params } => Call {
-            idempotency,
-            instance,
-            id: handler,
-            name,
-            input: params,
-            attempt: 1,
-            policy: Value::Null,
-        },
+        Request::Call { handler, params } => {
+            Call { idempotency, instance, id: handler, name, input: params, attempt: 1, policy: Value::Null }
+        }
         Request::Send(send) => {
             let input = Value::map([("type", Value::Str(Arc::clone(&send.event))), ("data", send.data)]);
             Call { idempotency, instance, id: send.event, name, input, attempt: 1, policy: Value::Null }

@@ -55,9 +55,3 @@ pub(crate) struct Letter {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) child: Option<Arc<str>>,
 }
-
-impl Delivery {
-    pub(crate) fn outside(event: Event, key: Option<Arc<str>>, reply: Reply) -> Self {
-        Self { event: Some(event), source: Source::Outside { key }, reply: Some(reply) }
-    }
-}

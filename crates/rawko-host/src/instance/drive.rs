@@ -1,6 +1,7 @@
 //! Driving an instance: post, take, commit, and after the commit do what it asked for. Or, when the disk refuses, put
 //! everything back.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
 use rawko_store::{InstanceKey, StoreError};
@@ -75,6 +76,10 @@ impl Inner {
 
     /// On disk: now it has happened, and what it asked for may begin. Runs on the writer's thread, so it only hands on.
     fn committed(self: &Arc<Self>, slot: &Arc<Slot>, plan: Plan) {
+        // Before anybody can see the instance at rest: there is more to come.
+        if !plan.work.is_empty() {
+            self.unperformed.fetch_add(1, Ordering::SeqCst);
+        }
         for (_, child) in &plan.children {
             let mut live = child.lock();
             live.committing = false;

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rawko_core::{Chart, Snapshot};
 use rawko_store::{EffectKind, Head, InstanceKey, NewInstance, OpenEffect, Wait};
 
+use delivery::Delivery;
 pub use delivery::Receipt;
 pub(crate) use take::{save_snapshot, waits_for};
 
@@ -97,11 +98,9 @@ impl Live {
 /// Whether an effect of this kind moves by itself.
 pub(crate) fn is_work(kind: EffectKind) -> bool {
     match kind {
-        EffectKind::Service
-        | EffectKind::Agent
-        | EffectKind::Child
-        | EffectKind::Call
-        | EffectKind::Send => true,
+        EffectKind::Service | EffectKind::Agent | EffectKind::Child | EffectKind::Call | EffectKind::Send => {
+            true
+        }
         EffectKind::Person | EffectKind::Unknown => false,
     }
 }

@@ -1,8 +1,9 @@
 //! `Plan`: what a run of steps wants — the commits that go to disk together, and what is to be done once they are there.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use rawko_core::{Effect, Invoke, Send, Snapshot, Value};
+use rawko_core::{Invoke, Send, Snapshot, Value};
 use rawko_store::{Blob, Commit, Head, Inbound, InstanceKey, OpenEffect, content};
 
 use super::delivery::{Delivery, Letter, Receipt, Reply};
@@ -39,14 +40,28 @@ pub(crate) type EffectRef = (InstanceKey, u64, u32);
 #[derive(Debug)]
 pub(crate) enum Work {
     /// Run a service and bring back its answer.
-    Run { effect: OpenEffect, request: Request },
+    Run {
+        effect: OpenEffect,
+        request: Request,
+    },
     /// The effect cannot be run: its failure is the answer.
-    Fail { effect: OpenEffect, error: ServiceError },
+    Fail {
+        effect: OpenEffect,
+        error: ServiceError,
+    },
     /// Nobody waits for it any more.
-    Stop { effect: EffectRef },
-    StopChild { id: Arc<str> },
+    Stop {
+        effect: EffectRef,
+    },
+    StopChild {
+        id: Arc<str>,
+    },
     /// An event that was committed for this or another instance.
-    Post { to: InstanceKey, seq: i64, letter: Letter },
+    Post {
+        to: InstanceKey,
+        seq: i64,
+        letter: Letter,
+    },
 }
 
 /// What a service is asked, as the effect says it.
@@ -109,25 +124,9 @@ impl Plan {
 pub(crate) fn pack_into(text: String, blobs: &mut Vec<Blob>) -> String {
     let packed = content::pack(&text);
     blobs.extend(packed.blobs);
-    packed.text
-}
-
-impl Request {
-    pub(crate) fn of(effect: &Effect) -> Option<Request> {
-        match effect {
-            Effect::Invoke(invoke) => Some(Request::Invoke(invoke.clone())),
-            Effect::Send(send) => Some(Request::Send(send.clone())),
-            Effect::Call { handler, params } => {
-                Some(Request::Call { handler: Arc::clone(handler), params: params.clone() })
-            }
-            Effect::SetTimer { .. }
-            | Effect::CancelTimer { .. }
-            | Effect::StopInvoke { .. }
-            | Effect::Emit { .. }
-            | Effect::Log { .. }
-            | Effect::Complete { .. }
-            | Effect::Cancelled { .. }
-            | Effect::Stall { .. } => None,
-        }
+    match packed.text {
+        Cow::Owned(packed) => packed,
+        // Nothing large in it: the text goes as it is.
+        Cow::Borrowed(_) => text,
     }
 }

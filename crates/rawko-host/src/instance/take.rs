@@ -298,8 +298,7 @@ pub(crate) fn save_snapshot(live: &mut Live, plan: &mut Plan) {
     let body = pack_into(live.snapshot.to_json(&live.chart), &mut plan.commit.blobs);
     live.snapshot_bytes = body.len();
     live.delta_bytes = 0;
-    plan.commit.snapshot =
-        Some(Box::new(SavedSnapshot { step: live.snapshot.step_number(), body }));
+    plan.commit.snapshot = Some(Box::new(SavedSnapshot { step: live.snapshot.step_number(), body }));
 }
 
 /// The next timer, if its time has come and the instance is not at a fault.

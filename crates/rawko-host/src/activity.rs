@@ -1,0 +1,122 @@
+//! What an instance is doing, children included, and waiting until it does nothing more by itself: how `run` knows
+//! when to stop watching.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rawko_core::Status;
+use rawko_store::{EffectKind, InstanceKey, StoreError};
+
+use crate::error::HostError;
+use crate::host::{Host, Inner};
+use crate::instance::is_work;
+
+/// What an instance and everything below it is at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    pub status: Status,
+    /// Something runs or is about to.
+    pub busy: bool,
+    /// A person is asked.
+    pub person: bool,
+    /// The next timer.
+    pub next_due_ms: Option<i64>,
+    /// A step could not be taken; nothing goes on by itself.
+    pub fault: Option<String>,
+}
+
+/// Why the wait is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It is done or cancelled.
+    Over(Status),
+    /// It failed, and waits for somebody to help.
+    Failed,
+    /// Nothing happens until somebody does something or a timer comes.
+    Waiting(Activity),
+    /// The store takes nothing: nothing can go on.
+    Stuck(StoreError),
+}
+
+impl Host {
+    pub fn activity(&self, id: &str) -> Result<Activity, HostError> {
+        let key = self.inner.key_of(id)?;
+        self.inner.activity(key)
+    }
+
+    /// Waits until an instance is over, has failed, or only waits: for a person, an event, or a timer that is further
+    /// away than `patience`.
+    pub async fn settled(&self, id: &str, patience: Duration) -> Result<Settled, HostError> {
+        let key = self.inner.key_of(id)?;
+        let mut changes = self.changes();
+        loop {
+            changes.borrow_and_update();
+            if let Some(error) = self.trouble() {
+                return Ok(Settled::Stuck(error));
+            }
+            let activity = self.inner.activity(key)?;
+            if let Some(settled) = self.judge(activity, patience) {
+                return Ok(settled);
+            }
+            if changes.changed().await.is_err() {
+                return Err(HostError::Closing);
+            }
+        }
+    }
+
+    fn judge(&self, activity: Activity, patience: Duration) -> Option<Settled> {
+        if activity.status.is_over() {
+            return Some(Settled::Over(activity.status));
+        }
+        if activity.busy {
+            return None;
+        }
+        if activity.status == Status::Error || activity.fault.is_some() {
+            return Some(Settled::Failed);
+        }
+        let horizon = i64::try_from(patience.as_millis()).unwrap_or(i64::MAX);
+        let horizon = self.inner.clock.now_ms().saturating_add(horizon);
+        let soon = activity.next_due_ms.is_some_and(|due_ms| due_ms <= horizon);
+        (!soon).then_some(Settled::Waiting(activity))
+    }
+}
+
+impl Inner {
+    fn activity(&self, key: InstanceKey) -> Result<Activity, HostError> {
+        let slot = self.slot(key)?;
+        let (mut activity, children) = {
+            let live = slot.lock();
+            let running = |kind: EffectKind| is_work(kind) && kind != EffectKind::Child;
+            let activity = Activity {
+                status: live.snapshot.status(),
+                busy: !live.is_idle()
+                    || live.open.iter().any(|effect| running(effect.kind))
+                    || self.unperformed.load(Ordering::SeqCst) > 0,
+                person: live.open.iter().any(|effect| effect.kind == EffectKind::Person),
+                next_due_ms: live.head.next_due_ms,
+                fault: live.head.fault.as_deref().map(str::to_owned),
+            };
+            let children = live.open.iter().filter(|effect| effect.kind == EffectKind::Child);
+            let children: Vec<_> = children.map(|effect| self.child_id(&live.new.id, effect)).collect();
+            (activity, children)
+        };
+        for child in children {
+            self.add_child(&mut activity, &child)?;
+        }
+        Ok(activity)
+    }
+
+    fn add_child(&self, activity: &mut Activity, child: &str) -> Result<(), HostError> {
+        let below = match self.key_of(child) {
+            Ok(key) => self.activity(key)?,
+            // It could not begin; the failure is on its way to the parent.
+            Err(HostError::NoInstance(_)) => Activity { busy: true, ..Activity::default() },
+            Err(error) => return Err(error),
+        };
+        // The result of a child that is over is on its way.
+        activity.busy |= below.busy || below.status.is_over();
+        activity.person |= below.person;
+        activity.next_due_ms = [activity.next_due_ms, below.next_due_ms].into_iter().flatten().min();
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Building a host: a store, charts, services, a gate. Starting it goes on with whatever the store holds.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+
+use rawko_core::World;
+use rawko_store::{MemoryStore, Store, Writer};
+use tokio::sync::watch;
+
+use crate::clock::{Clock, SystemClock};
+use crate::deadlines::{self, Deadlines};
+use crate::dispatch::{self, Dispatch};
+use crate::error::HostError;
+use crate::gate::Gate;
+use crate::host::{Host, Inner};
+use crate::instances::Instances;
+use crate::library::{Edition, Library};
+use crate::reader::Reader;
+use crate::services::Services;
+
+/// Instances kept in memory when nothing is said.
+const IN_MEMORY_MAX: usize = 1_024;
+
+/// What a host is made of. Whatever is not said: a store in memory, nothing to call, and a gate that refuses.
+pub struct HostBuilder {
+    store: Arc<dyn Store>,
+    library: Library,
+    services: Services,
+    endpoints: Services,
+    gate: Gate,
+    world: World,
+    clock: Arc<dyn Clock>,
+    in_memory_max: usize,
+}
+
+impl Host {
+    pub fn builder() -> HostBuilder {
+        HostBuilder {
+            store: Arc::new(MemoryStore::new()),
+            library: Library::default(),
+            services: Services::new(),
+            endpoints: Services::new(),
+            gate: Gate::default(),
+            world: World::default(),
+            clock: Arc::new(SystemClock),
+            in_memory_max: IN_MEMORY_MAX,
+        }
+    }
+}
+
+impl HostBuilder {
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// A chart that can be started and invoked.
+    #[must_use]
+    pub fn chart(self, edition: Edition) -> Self {
+        self.library.offer(edition);
+        self
+    }
+
+    #[must_use]
+    pub fn services(mut self, services: Services) -> Self {
+        self.services = services;
+        self
+    }
+
+    /// Where `send` may go besides instances.
+    #[must_use]
+    pub fn endpoints(mut self, endpoints: Services) -> Self {
+        self.endpoints = endpoints;
+        self
+    }
+
+    #[must_use]
+    pub fn gate(mut self, gate: Gate) -> Self {
+        self.gate = gate;
+        self
+    }
+
+    /// What expressions see as `env` and `agents`.
+    #[must_use]
+    pub fn world(mut self, world: World) -> Self {
+        self.world = world;
+        self
+    }
+
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// How many instances stay in memory; the others live on disk until something happens to them.
+    #[must_use]
+    pub fn in_memory_max(mut self, instances: usize) -> Self {
+        self.in_memory_max = instances.max(1);
+        self
+    }
+
+    /// Starts the host within the current tokio runtime and goes on with what the store holds.
+    pub async fn start(self) -> Result<Host, HostError> {
+        let marks = self.store.marks()?;
+        let library = Arc::new(self.library);
+        let (dispatch, jobs) = Dispatch::new();
+        let inner = Arc::new(Inner {
+            writer: Writer::new(Arc::clone(&self.store)),
+            reader: Reader::with_library(Arc::clone(&self.store), Arc::clone(&library)),
+            store: self.store,
+            library,
+            services: self.services,
+            endpoints: self.endpoints,
+            gate: self.gate,
+            world: self.world,
+            clock: self.clock,
+            instances: Instances::default(),
+            in_memory_max: self.in_memory_max,
+            deadlines: Arc::new(Deadlines::default()),
+            dispatch,
+            runtime: tokio::runtime::Handle::current(),
+            running: Mutex::new(HashMap::new()),
+            changes: watch::Sender::new(0),
+            trouble: Mutex::new(None),
+            complaints: Mutex::new(Vec::new()),
+            unperformed: AtomicUsize::new(0),
+            next_key: AtomicI64::new(marks.instance + 1),
+            next_inbound: AtomicI64::new(marks.inbound + 1),
+        });
+        dispatch::spawn(&inner, jobs).map_err(|error| HostError::Thread(error.to_string()))?;
+        inner.recover()?;
+        tokio::spawn(deadlines::watch(Arc::downgrade(&inner), Arc::clone(&inner.deadlines)));
+        Ok(Host { inner })
+    }
+}

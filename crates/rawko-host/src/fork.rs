@@ -1,0 +1,156 @@
+//! Forking: a new instance that goes on from a past step of another, with other values if wanted.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rawko_core::{Chart, Invoke, Now, Snapshot, TimerPurpose, Value};
+use rawko_store::{Commit, Head, InstanceRow, NewInstance, Origin, Record, RecordKind};
+
+use crate::effects::At;
+use crate::error::HostError;
+use crate::host::{Host, Inner};
+use crate::instance::plan::Plan;
+use crate::instance::{Live, Receipt, Slot, save_snapshot};
+
+/// What to fork.
+#[derive(Clone, Debug, Default)]
+pub struct Fork {
+    /// The step to go on from; the last one, if none is given.
+    pub at: Option<u64>,
+    /// Context keys and the expressions that give their new values.
+    pub set: Vec<(String, String)>,
+    pub id: Option<String>,
+}
+
+impl Host {
+    /// Makes a new instance from a past step. What was running then is started anew; timers have the time left that
+    /// they had.
+    pub async fn fork(&self, id: &str, fork: Fork) -> Result<Receipt, HostError> {
+        let inner = &self.inner;
+        let row = inner.reader.find(id)?;
+        let restored = inner.reader.snapshot(&row, fork.at)?;
+        let status = restored.snapshot.status();
+        if status.is_over() {
+            return Err(HostError::Over {
+                id: format!("{id} at step {}", restored.snapshot.step_number()),
+                status,
+            });
+        }
+        let now_ms = inner.clock.now_ms();
+        let edits = inner.evaluate(&restored.chart, &restored.snapshot, &fork.set, now_ms)?;
+        let shift_ms = now_ms.saturating_sub(restored.at_ms);
+        let snapshot = restored
+            .snapshot
+            .forked(&restored.chart, &edits, shift_ms)
+            .map_err(|why| HostError::Snapshot { id: id.to_owned(), why })?;
+        let new_id = match fork.id {
+            Some(new) if inner.reader.key(&new)?.is_some() => return Err(HostError::Exists(new)),
+            Some(new) => new,
+            None => inner.new_id(restored.chart.id())?,
+        };
+        let (slot, plan) = inner.begin_fork(&row, new_id, restored.chart, snapshot, &edits, now_ms);
+        inner.commit_new(slot, plan).await
+    }
+}
+
+impl Inner {
+    fn evaluate(
+        &self,
+        chart: &Chart,
+        snapshot: &Snapshot,
+        set: &[(String, String)],
+        now_ms: i64,
+    ) -> Result<Vec<(String, Value)>, HostError> {
+        let now = Now { ms: now_ms, world: &self.world };
+        let mut edits = Vec::with_capacity(set.len());
+        for (key, text) in set {
+            if !chart.context_names().iter().any(|name| &**name == key) {
+                let known: Vec<&str> = chart.context_names().iter().map(|name| &**name).collect();
+                let why = format!("the context has no such key; it has {}", known.join(", "));
+                return Err(HostError::BadEdit { key: key.clone(), why });
+            }
+            let value = chart.evaluate(snapshot, text, now);
+            edits.push((key.clone(), value.map_err(|why| HostError::BadEdit { key: key.clone(), why })?));
+        }
+        Ok(edits)
+    }
+
+    fn begin_fork(
+        &self,
+        from: &InstanceRow,
+        id: String,
+        chart: Arc<Chart>,
+        snapshot: Snapshot,
+        edits: &[(String, Value)],
+        now_ms: i64,
+    ) -> (Arc<Slot>, Plan) {
+        let key = self.next_key();
+        let step = snapshot.step_number();
+        let new = Arc::new(NewInstance {
+            id: id.into(),
+            chart: chart.hash(),
+            chart_id: chart.id().into(),
+            version: chart.version().into(),
+            parent: None,
+            origin: Some(Origin { id: Arc::clone(&from.new.id), step }),
+            created_ms: now_ms,
+        });
+        let mut live = Live {
+            chart,
+            snapshot,
+            new: Arc::clone(&new),
+            parent: None,
+            head: Head::default(),
+            open: Vec::new(),
+            mailbox: VecDeque::new(),
+            committing: true,
+            evicted: false,
+            last_ms: now_ms,
+            snapshot_bytes: 0,
+            delta_bytes: 0,
+            calls: 0,
+        };
+        let mut plan = Plan::new(key, &live);
+        plan.commit = Commit { instance: key, create: Some(Box::new((*new).clone())), ..Commit::default() };
+        let edits = Value::map(edits.iter().map(|(name, value)| (name.as_str(), value.clone())));
+        let event = plan.pack(serde_json::to_string(&edits).unwrap_or_default());
+        plan.commit.records.push(Record {
+            seq: 0,
+            instance: key,
+            step,
+            at_ms: now_ms,
+            kind: RecordKind::Forked,
+            event,
+            delta: String::new(),
+            effects: String::new(),
+        });
+        for (index, invoke) in running(&live).into_iter().enumerate() {
+            let at = At { key, step, index: index as u32, ms: now_ms };
+            self.plan_invoke(&mut live, invoke, at, &mut plan);
+        }
+        live.head = live.head_now();
+        plan.commit.head = Some(Box::new(live.head.clone()));
+        save_snapshot(&mut live, &mut plan);
+        (Slot::new(key, live), plan)
+    }
+}
+
+/// The invocations that were under way: not those that waited for their next attempt.
+fn running(live: &Live) -> Vec<Invoke> {
+    let waits = |id: u64| {
+        live.snapshot.timers().iter().any(
+            |timer| matches!(timer.purpose, TimerPurpose::InvokeRetry { invocation } if invocation == id),
+        )
+    };
+    let running = live.snapshot.invocations().iter().filter(|known| !waits(known.id));
+    running
+        .map(|known| Invoke {
+            invocation: known.id,
+            id: live.chart.invoke_name(known.invoke).into(),
+            src: Arc::clone(&known.src),
+            input: known.input.clone(),
+            attempt: known.attempt,
+            policy: live.chart.node(known.node).policy.clone(),
+        })
+        .collect()
+}
