@@ -3,8 +3,10 @@
 
 mod gate;
 mod services;
+mod settings;
 
 pub use gate::{Decision, Gate, PatternError, Question};
 pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
 };
+pub use settings::{Flags, Settings, parse_size};
