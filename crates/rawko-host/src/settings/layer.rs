@@ -142,8 +142,12 @@ impl Layer {
             layer.instances_in_memory = text.parse().ok().filter(|number| *number > 0);
             if layer.instances_in_memory.is_none() {
                 let what = "is not a number of instances";
-                problem =
-                    Some(in_environment("RAWKO_INSTANCES_IN_MEMORY", text, what, "write a number from 1"));
+                problems.push(in_environment(
+                    "RAWKO_INSTANCES_IN_MEMORY",
+                    text,
+                    what,
+                    "write a number from 1",
+                ));
             }
         }
         (layer, problems)
