@@ -1,6 +1,6 @@
 //! Programs as services: what they are given, what their answers mean, and that nothing of them is left behind.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod support;
 
