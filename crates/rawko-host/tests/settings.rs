@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::{Expect, expect};
+use proptest::prelude::{Strategy, any, prop_assert, proptest};
 use rawko_chart::codes::{self, settings::ALL};
 use rawko_chart::render::{Style, report};
 use rawko_chart::{Finding, Source};
@@ -382,6 +383,35 @@ fn flags_go_over_environment_over_project_over_user_over_defaults() {
 }
 
 #[test]
+fn what_the_user_denies_no_project_allows() {
+    let place = Place::new(
+        "services: {a: {command: [theirs]}}\ngovernance: {allow: ['*']}",
+        "services: {a: {command: [mine]}, b: {command: [mine]}}\ngovernance: {allow: [a], deny: [b]}",
+    );
+    let (settings, problems) = place.read(&[]);
+    assert_eq!(settings.service_names(), ["a", "b"]);
+    let provenance = settings.services(Path::new(".")).find("a").unwrap().provenance();
+    assert_eq!(provenance.get("command"), &Value::list(vec![Value::str("theirs")]));
+    let told: Vec<&Finding> = problems.iter().flat_map(|(_, findings)| findings).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let user = place.0.path().join("user/rawko/config.yaml");
+    let rule = format!("`b` is refused by `b` in `governance.deny` of {}", user.display());
+    assert_eq!(told[0].help.as_deref(), Some(rule.as_str()));
+}
+
+#[test]
+fn a_user_without_xdg_has_dot_config() {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir_all(home.path().join(".config/rawko")).unwrap();
+    fs::write(home.path().join(".config/rawko/config.yaml"), "host: {instances_in_memory: 7}").unwrap();
+    let (settings, _) = Settings::read_in(
+        &home.path().join("project"),
+        &environment(&[("HOME", home.path().to_str().unwrap())]),
+    );
+    assert_eq!(settings.instances_in_memory(), 7);
+}
+
+#[test]
 fn problems_are_told_by_file() {
     let place = Place::new("stor: {}", "services: {a: {command: [x]}}\nenv: [1]");
     let (_, problems) = place.read(&[("RAWKO_STORE_SIZE_MAX", "lots"), ("RAWKO_INSTANCES_IN_MEMORY", "0")]);
@@ -441,5 +471,31 @@ fn the_settings_in_the_guide_have_no_problems() {
         let (_, findings) = Settings::of_source(&Source::new("settings.md", text), &set);
         let problems = report(&findings, &Source::new("settings.md", text), Style::default());
         assert!(findings.is_empty(), "{problems}");
+    }
+}
+
+/// Settings with a piece taken out, doubled or put elsewhere.
+fn damaged() -> impl Strategy<Value = String> {
+    (0..COMPLETE.len(), 0..40usize, 0..COMPLETE.len(), any::<bool>()).prop_map(|(from, length, to, keep)| {
+        let piece = &COMPLETE[from..(from + length).min(COMPLETE.len())];
+        let mut text = COMPLETE.to_owned();
+        text.insert_str(to, piece);
+        if !keep {
+            let from = if to <= from { from + piece.len() } else { from };
+            text.replace_range(from..(from + piece.len()).min(text.len()), "");
+        }
+        text
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_is_read_or_complained_about(text in damaged()) {
+        let (settings, findings) = read(&text);
+        for finding in &findings {
+            prop_assert!(text.get(finding.span.range()).is_some(), "{finding:?}");
+        }
+        let _ = report(&findings, &Source::new("config.yaml", text.as_str()), Style::default());
+        let _ = (settings.services(Path::new(".")), settings.endpoints(Path::new(".")), settings.gate());
     }
 }
