@@ -116,7 +116,7 @@ impl Chart {
 
     /// What an action of a trace is called.
     pub fn label(&self, id: LabelId) -> &str {
-        self.labels.get(id.0 as usize).map_or("?", |label| label)
+        self.labels.get(id.index()).map_or("?", |label| label)
     }
 
     pub fn context_names(&self) -> &[Arc<str>] {

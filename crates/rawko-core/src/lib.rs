@@ -40,7 +40,7 @@ pub use event::{Event, NamedEvent};
 pub use ids::{InvokeId, LabelId, NodeId, Slot, TransitionId};
 pub use snapshot::{Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose};
 pub use step::{
-    Outcome, Refusal, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,
+    Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,
 };
 pub use value::{Map, Value};
 pub use world::{AgentEntry, Now, World};

@@ -190,7 +190,7 @@ impl Run<'_> {
                 Ok(false) => self.refuse(*id, Refusal::GuardFalse),
                 Err(error) => {
                     let message = format!("guard `{}`: {}", guard.text, error.message);
-                    self.refuse(*id, Refusal::GuardFailed(error.message));
+                    self.refuse(*id, Refusal::GuardFailed(Box::new(error)));
                     if !self.failed_guards.contains(id) {
                         self.failed_guards.push(*id);
                         self.raise_execution_error(message);
