@@ -252,14 +252,15 @@ impl Run<'_> {
             kept.retain(|other| !conflicts(other));
             kept.push(one);
         }
-        if self.trace.is_some() {
-            for (transition, by) in preempted {
-                self.refuse(transition, Refusal::Preempted { by });
-            }
-            for index in 0..kept.len() {
-                let transition = kept[index].id;
-                self.trace(|| TraceEntry::Candidate { transition, outcome: Outcome::Taken });
-            }
+        if let Some(trace) = &mut self.trace {
+            trace.entries.extend(preempted.into_iter().map(|(transition, by)| TraceEntry::Candidate {
+                transition,
+                outcome: Outcome::Refused(Refusal::Preempted { by }),
+            }));
+            trace.entries.extend(
+                kept.iter()
+                    .map(|one| TraceEntry::Candidate { transition: one.id, outcome: Outcome::Taken }),
+            );
         }
         kept
     }
