@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::blueprint::{Docs, NodeKind, Trigger, Unhandled};
+use crate::blueprint::{Docs, NodeKind, Targets, Trigger, Unhandled};
 use crate::configuration::{Active, Configuration};
 use crate::ids::{LabelId, NodeId, TransitionId};
 use crate::tables::Tables;
@@ -44,7 +44,7 @@ pub struct TransitionInfo {
     /// `EVENT`, `always`, `after 24h`, `onDone`, `onError agent_task` … as a drawing says it.
     pub label: Arc<str>,
     pub guard: Option<Arc<str>>,
-    pub targets: Option<Vec<NodeId>>,
+    pub targets: Option<Targets>,
     pub reenter: bool,
     pub actions: Vec<Arc<str>>,
     pub docs: Arc<Docs>,

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::blueprint::{Blueprint, NodeKind, NodeSpec, Trigger};
-use crate::chart::{Chart, TransitionInfo};
-use crate::describe;
+use crate::chart::{Chart, NodeInfo, TransitionInfo};
+use crate::describe::Describer;
 use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
 use crate::ids::{NodeId, TransitionId};
 use crate::labels;
@@ -46,11 +46,20 @@ impl Chart {
         let paths = paths(&blueprint.nodes);
         let children = children(&blueprint.nodes);
         let labels = labels::number(&mut blueprint.nodes);
-        let (nodes, transitions) = describe::describe(&mut blueprint.nodes, &paths, &children);
-        let mut tables = Tables { last: last_descendants(&children), ..Tables::default() };
-        for (index, spec) in blueprint.nodes.into_iter().enumerate() {
-            lay_out(&mut tables, NodeId(index as u32), spec, &transitions, &children);
-        }
+        let mut tables = Tables::with_room_for(&blueprint.nodes);
+        tables.last = last_descendants(&children);
+        let mut describer = Describer::with_room_for(tables.transitions.capacity());
+        // One pass that takes each spec apart, so that what describes a node can stand where its spec stood.
+        let specs = blueprint.nodes.into_iter().enumerate();
+        let nodes: Vec<NodeInfo> = specs
+            .map(|(index, mut spec)| {
+                let id = NodeId(index as u32);
+                let (info, infos) = describer.describe(id, &mut spec, &paths[index], &children[index]);
+                lay_out(&mut tables, id, spec, infos, &children[index]);
+                info
+            })
+            .collect();
+        let transitions = describer.finish();
         tables.events.seal();
         check_history(&tables, &paths)?;
         fix_routes(&mut tables);
@@ -63,7 +72,7 @@ impl Chart {
             description: blueprint.description,
             unhandled: blueprint.unhandled,
             microsteps_max: blueprint.microsteps_max,
-            by_path: paths.iter().cloned().zip((0..).map(NodeId)).collect::<FxHashMap<_, _>>(),
+            by_path: paths.into_iter().zip((0..).map(NodeId)).collect::<FxHashMap<_, _>>(),
             nodes,
             transitions,
             context_names: blueprint.context.iter().map(|key| Arc::clone(&key.name)).collect(),
@@ -92,22 +101,22 @@ fn check_shape(nodes: &[NodeSpec]) -> Result<(), CompileError> {
                     chain.pop();
                 }
                 if chain.is_empty() {
-                    return Err(CompileError::NotPreorder(spec.key.clone()));
+                    return Err(CompileError::NotPreorder(spec.key.to_string()));
                 }
                 check_parent(&nodes[parent.index()])?;
             }
-            None => return Err(CompileError::NotPreorder(spec.key.clone())),
+            None => return Err(CompileError::NotPreorder(spec.key.to_string())),
         }
         chain.push(index as u32);
         let in_range = |ids: &[NodeId]| ids.iter().all(|id| id.index() < nodes.len());
         let targets_known = spec.transitions.iter().all(|t| t.targets.as_deref().is_none_or(in_range))
             && spec.initial.as_ref().is_none_or(|initial| in_range(&initial.targets));
         if !targets_known {
-            return Err(CompileError::UnknownNode(spec.key.clone()));
+            return Err(CompileError::UnknownNode(spec.key.to_string()));
         }
         let no_initial = spec.initial.as_ref().is_none_or(|initial| initial.targets.is_empty());
         if spec.kind == NodeKind::Compound && no_initial {
-            return Err(CompileError::NoInitial(spec.key.clone()));
+            return Err(CompileError::NoInitial(spec.key.to_string()));
         }
     }
     Ok(())
@@ -120,7 +129,7 @@ fn check_parent(parent: &NodeSpec) -> Result<(), CompileError> {
         NodeKind::Final => "final state",
         NodeKind::History(_) => "history node",
     };
-    Err(CompileError::UnexpectedChildren(parent.key.clone(), what))
+    Err(CompileError::UnexpectedChildren(parent.key.to_string(), what))
 }
 
 /// A history node without a default falls back to its parent's initial; if that names the history node again there is
@@ -160,7 +169,7 @@ fn paths(nodes: &[NodeSpec]) -> Vec<Arc<str>> {
             Some(parent) if parent != NodeId::ROOT => {
                 format!("{}.{}", paths[parent.index()], spec.key).into()
             }
-            Some(_) => spec.key.as_str().into(),
+            Some(_) => Arc::clone(&spec.key),
             None => "".into(),
         };
         paths.push(path);
@@ -193,10 +202,9 @@ fn lay_out(
     id: NodeId,
     spec: NodeSpec,
     infos: &[TransitionInfo],
-    children: &[Vec<NodeId>],
+    children: &[NodeId],
 ) {
     let first_transition = tables.transitions.len() as u32;
-    let infos = &infos[first_transition as usize..][..spec.transitions.len()];
     for transition in spec.transitions {
         tables.transitions.push(Transition {
             source: id,
@@ -204,7 +212,7 @@ fn lay_out(
             // Until `fix_routes`, the targets wait here.
             route: match transition.targets {
                 None => Route::Targetless,
-                Some(targets) => Route::ByHistory { targets: targets.into() },
+                Some(targets) => Route::ByHistory { targets },
             },
             reenter: transition.reenter,
             actions: transition.actions.into(),
@@ -244,14 +252,14 @@ fn lay_out(
         has_timers: !timers.is_empty(),
         invokes,
         // History nodes are told apart below, once all kinds are known.
-        children: children[id.index()].clone().into(),
+        children: children.into(),
         history: Box::default(),
         entry: spec.entry.into(),
         exit: spec.exit.into(),
         initial: initial.into(),
         initial_actions: initial_actions.into(),
         timers: timers.into(),
-        output: spec.output,
+        output: spec.output.map(Box::new),
         done_event: match spec.kind {
             NodeKind::Compound | NodeKind::Parallel => Some(format!("done.state.{}", spec.name).into()),
             NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => None,

@@ -9,8 +9,8 @@
 
 use rawko_core::expr::{self, Expr, Names};
 use rawko_core::{
-    Action, ActionKind, Blueprint, ContextKey, Delay, Docs, Guard, HistoryVariant, InitialSpec, InvokeSpec,
-    NodeId, NodeKind, NodeSpec, Slot, Template, TransitionSpec, Trigger, Unhandled, Value,
+    Action, ActionKind, Blueprint, ContextKey, Delay, Guard, HistoryVariant, InitialSpec, InvokeSpec,
+    NodeId, NodeKind, NodeSpec, Slot, Targets, Template, TransitionSpec, Trigger, Unhandled, Value,
 };
 
 use crate::lowered::{InvokePlaces, Lowered, NodePlaces, Places};
@@ -96,8 +96,8 @@ pub(crate) fn lowered(text: &str) -> Lowered {
 
 fn node(key: &str, parent: Option<NodeId>) -> NodeSpec {
     NodeSpec {
-        key: key.to_owned(),
-        name: key.to_owned(),
+        key: key.into(),
+        name: key.into(),
         kind: NodeKind::Atomic,
         parent,
         initial: None,
@@ -107,7 +107,7 @@ fn node(key: &str, parent: Option<NodeId>) -> NodeSpec {
         timers: Vec::new(),
         invokes: Vec::new(),
         output: None,
-        docs: Docs::default(),
+        docs: None,
         policy: Value::Null,
     }
 }
@@ -141,7 +141,7 @@ fn finish(nodes: &mut [NodeSpec], number: usize, line: &Line<'_>) {
 }
 
 fn find(nodes: &[NodeSpec], key: &str) -> NodeId {
-    let found = nodes.iter().position(|node| node.key == key);
+    let found = nodes.iter().position(|node| &*node.key == key);
     NodeId(found.unwrap_or_else(|| panic!("no state `{key}`")) as u32)
 }
 
@@ -186,7 +186,7 @@ fn add_transition(nodes: &mut [NodeSpec], number: usize, item: &str) {
         let expr = expr::parse(text).and_then(|ast| ast.resolve(&Keys)).expect("the guard parses");
         Guard { expr, text: text.into() }
     });
-    let targets: Vec<NodeId> =
+    let targets: Targets =
         targets.split(',').map(str::trim).filter(|key| !key.is_empty()).map(|key| find(nodes, key)).collect();
     let trigger = match trigger {
         "always" => Trigger::Always,
@@ -194,7 +194,7 @@ fn add_transition(nodes: &mut [NodeSpec], number: usize, item: &str) {
             nodes[number].timers.push(Delay::Millis(1000));
             Trigger::After(nodes[number].timers.len() - 1)
         }
-        event => Trigger::Event(event.to_owned()),
+        event => Trigger::Event(event.into()),
     };
     nodes[number].transitions.push(TransitionSpec {
         trigger,
@@ -202,6 +202,6 @@ fn add_transition(nodes: &mut [NodeSpec], number: usize, item: &str) {
         targets: (arrow != "-").then_some(targets),
         reenter: arrow == "=>",
         actions: Vec::new(),
-        docs: Docs::default(),
+        docs: None,
     });
 }

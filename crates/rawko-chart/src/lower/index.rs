@@ -1,5 +1,7 @@
 //! Finding state nodes by name: children by key, explicit ids, keys that are unique in the chart.
 
+use std::borrow::Cow;
+
 use rawko_core::NodeId;
 use rustc_hash::FxHashMap;
 
@@ -40,7 +42,7 @@ impl<'a> Index<'a> {
             let Some(parent) = state.parent else { continue };
             index.children.insert((parent, state.key), number);
             index.keys.entry(state.key).and_modify(|first| *first = None).or_insert(Some(number));
-            if let Some((id, _)) = state.id {
+            if let Some((id, _)) = state.more().id {
                 index.ids.insert(id, number);
             }
         }
@@ -58,14 +60,14 @@ impl<'a> Index<'a> {
     }
 
     /// The name in `done.state.<name>`: the explicit id, else the key if it is unique, else the path.
-    pub(crate) fn name(&self, node: u32) -> String {
+    pub(crate) fn name(&self, node: u32) -> Cow<'a, str> {
         let state = &self.states[node as usize];
-        if let Some((id, _)) = state.id {
-            return id.to_owned();
+        if let Some((id, _)) = state.more().id {
+            return id.into();
         }
         let unique =
             self.keys.get(state.key).is_some_and(Option::is_some) && !self.ids.contains_key(state.key);
-        if unique { state.key.to_owned() } else { self.path(node) }
+        if unique { state.key.into() } else { self.path(node).into() }
     }
 
     /// The node that a transition of `source` means by `text`.

@@ -1,5 +1,7 @@
 //! A state's transitions, in document order, whatever block they were written in.
 
+use std::sync::Arc;
+
 use rawko_core::{Delay, InvokeSpec, TransitionSpec, Trigger};
 
 use super::Lowering;
@@ -30,14 +32,14 @@ impl<'a> Lowering<'a> {
     pub(super) fn blocks(&mut self, node: u32) -> Blocks {
         let chart = self.chart;
         let mut blocks = Blocks::default();
-        for part in &chart.states[node as usize].parts {
-            match *part {
+        for part in chart.states[node as usize].parts.iter() {
+            match part {
                 Part::On(view) => self.on(node, view, &mut blocks),
                 Part::Always(span, view) => self.transitions(node, Trigger::Always, span, view, &mut blocks),
                 Part::After(view) => self.after(node, view, &mut blocks),
                 Part::Invoke(view) => self.invokes(node, view, &mut blocks),
                 Part::Done(span, view) => {
-                    let trigger = Trigger::Event(format!("done.state.{}", self.index.name(node)));
+                    let trigger = Trigger::Event(format!("done.state.{}", self.index.name(node)).into());
                     self.transitions(node, trigger, span, view, &mut blocks);
                 }
             }
@@ -51,21 +53,22 @@ impl<'a> Lowering<'a> {
             blocks.transition_places.reserve_exact(pairs.len());
             for pair in pairs {
                 self.check_event(pair.key, pair.key_span);
-                self.transitions(
-                    node,
-                    Trigger::Event(pair.key.to_owned()),
-                    pair.key_span,
-                    pair.value,
-                    blocks,
-                );
+                let trigger = Trigger::Event(self.event(pair.key));
+                self.transitions(node, trigger, pair.key_span, pair.value, blocks);
             }
         }
         for (trigger, transition) in view.items().into_iter().flatten().filter_map(read_event_list) {
             if let TriggerDef::Event(event) = trigger {
                 self.check_event(event, transition.trigger);
-                self.transition(node, Trigger::Event(event.to_owned()), transition, blocks);
+                let trigger = Trigger::Event(self.event(event));
+                self.transition(node, trigger, transition, blocks);
             }
         }
+    }
+
+    /// An event's name, shared by all transitions that wait for it.
+    fn event(&mut self, name: &'a str) -> Arc<str> {
+        Arc::clone(self.events.entry(name).or_insert_with(|| name.into()))
     }
 
     fn after(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
@@ -103,7 +106,8 @@ impl<'a> Lowering<'a> {
                 .collect();
             written.sort_by_key(|(_, span, _)| *span);
             for (word, span, view) in written {
-                self.transitions(node, Trigger::Event(format!("{word}.invoke.{id}")), span, view, blocks);
+                let trigger = Trigger::Event(format!("{word}.invoke.{id}").into());
+                self.transitions(node, trigger, span, view, blocks);
             }
         }
     }

@@ -6,18 +6,59 @@ use rawko_core::{Map, Value};
 
 use super::{Data, View};
 
+/// How much is gathered before it is hashed: enough for the hash to work on several pieces at once.
+const BATCH_BYTES: usize = 16 * 1024;
+
 /// A hash of the content: the same for YAML and JSON, whatever the white space and comments. Order counts, because
 /// document order has a meaning.
 pub(crate) fn content_hash(view: View<'_>) -> [u8; 16] {
-    let mut out = Vec::with_capacity(view.span().range().len());
+    let mut out =
+        Hashing { hasher: blake3::Hasher::new(), batch: Vec::with_capacity(BATCH_BYTES) };
     write(view, &mut out);
     let mut hash = [0; 16];
-    hash.copy_from_slice(&blake3::hash(&out).as_bytes()[..16]);
+    hash.copy_from_slice(&out.finish().as_bytes()[..16]);
     hash
 }
 
+/// A hash being made, batch by batch: a copy of the whole text would be the largest piece of memory in loading it.
+struct Hashing {
+    hasher: blake3::Hasher,
+    batch: Vec<u8>,
+}
+
+impl Hashing {
+    fn push(&mut self, byte: u8) {
+        self.extend_from_slice(&[byte]);
+    }
+
+    #[inline]
+    fn extend_from_slice(&mut self, bytes: &[u8]) {
+        if self.batch.len() + bytes.len() > BATCH_BYTES {
+            self.flush(bytes);
+        } else {
+            self.batch.extend_from_slice(bytes);
+        }
+    }
+
+    /// Fills the batch to the brim, so that every batch but the last is a whole number of the hash's own pieces.
+    fn flush(&mut self, mut bytes: &[u8]) {
+        while self.batch.len() + bytes.len() > BATCH_BYTES {
+            let (now, later) = bytes.split_at(BATCH_BYTES - self.batch.len());
+            self.batch.extend_from_slice(now);
+            self.hasher.update(&self.batch);
+            self.batch.clear();
+            bytes = later;
+        }
+        self.batch.extend_from_slice(bytes);
+    }
+
+    fn finish(mut self) -> blake3::Hash {
+        self.hasher.update(&self.batch).finalize()
+    }
+}
+
 /// Every part is preceded by its kind and length, so that no two trees give the same bytes.
-fn write(view: View<'_>, out: &mut Vec<u8>) {
+fn write(view: View<'_>, out: &mut Hashing) {
     match view.data() {
         Data::Null => out.push(b'n'),
         Data::Bool(value) => out.push(if *value { b't' } else { b'f' }),
@@ -46,7 +87,7 @@ fn write(view: View<'_>, out: &mut Vec<u8>) {
     }
 }
 
-fn write_text(text: &str, out: &mut Vec<u8>) {
+fn write_text(text: &str, out: &mut Hashing) {
     out.push(b's');
     out.extend_from_slice(&(text.len() as u32).to_le_bytes());
     out.extend_from_slice(text.as_bytes());
