@@ -78,23 +78,23 @@ pub(crate) enum Part<'a> {
     Done(Span, View<'a>),
 }
 
-/// The blocks of one state. Most have one, which needs no list.
+/// The blocks of one state: a chain, because most have one and none has more than a few.
 #[derive(Debug, Default)]
 pub(crate) struct Parts<'a> {
     first: Option<Part<'a>>,
-    others: Vec<Part<'a>>,
+    rest: Option<Box<Parts<'a>>>,
 }
 
 impl<'a> Parts<'a> {
     pub(crate) fn push(&mut self, part: Part<'a>) {
         match self.first {
             None => self.first = Some(part),
-            Some(_) => self.others.push(part),
+            Some(_) => self.rest.get_or_insert_default().push(part),
         }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Part<'a>> {
-        self.first.into_iter().chain(self.others.iter().copied())
+        std::iter::successors(Some(self), |parts| parts.rest.as_deref()).filter_map(|parts| parts.first)
     }
 }
 

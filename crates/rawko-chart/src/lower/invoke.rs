@@ -60,7 +60,7 @@ impl<'a> Lowering<'a> {
             match RetryKey::parse(pair.key) {
                 Some(RetryKey::MaxAttempts) => {
                     if let Data::Int(number) = pair.value.data() {
-                        retry.max_attempts = u32::try_from(*number).unwrap_or(u32::MAX);
+                        retry.max_attempts = u32::try_from(number).unwrap_or(u32::MAX);
                     }
                 }
                 Some(RetryKey::Backoff) => retry.backoff = backoff(pair.value),

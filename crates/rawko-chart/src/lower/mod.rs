@@ -143,7 +143,7 @@ impl<'a> Lowering<'a> {
 
     fn microsteps_max(&self) -> u32 {
         match self.chart.max_microsteps.map(View::data) {
-            Some(Data::Int(number)) => u32::try_from(*number).unwrap_or(u32::MAX),
+            Some(Data::Int(number)) => u32::try_from(number).unwrap_or(u32::MAX),
             _ => MICROSTEPS_DEFAULT,
         }
     }

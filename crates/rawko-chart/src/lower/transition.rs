@@ -168,8 +168,8 @@ impl<'a> Lowering<'a> {
     pub(super) fn delay(&mut self, view: View<'a>) -> Delay {
         match view.data() {
             Data::Str(text) => self.delay_text(text, view.span()),
-            Data::Int(millis) if *millis >= 0 => Delay::Millis(*millis as u64),
-            Data::Float(millis) if *millis >= 0.0 => Delay::Millis(millis.round() as u64),
+            Data::Int(millis) if millis >= 0 => Delay::Millis(millis as u64),
+            Data::Float(millis) if millis >= 0.0 => Delay::Millis(millis.round() as u64),
             Data::Map { .. } => match said(view) {
                 Some(Said::Expr(expr)) => match expr.text() {
                     Some(text) => Delay::Expr(self.expression(text, expr.span(), Use::Delay), text.into()),

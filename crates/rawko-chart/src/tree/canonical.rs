@@ -61,7 +61,7 @@ impl Hashing {
 fn write(view: View<'_>, out: &mut Hashing) {
     match view.data() {
         Data::Null => out.push(b'n'),
-        Data::Bool(value) => out.push(if *value { b't' } else { b'f' }),
+        Data::Bool(value) => out.push(if value { b't' } else { b'f' }),
         Data::Int(value) => {
             out.push(b'i');
             out.extend_from_slice(&value.to_le_bytes());
@@ -71,12 +71,12 @@ fn write(view: View<'_>, out: &mut Hashing) {
             out.extend_from_slice(&value.to_le_bytes());
         }
         Data::Str(text) => write_text(text, out),
-        Data::List { len, .. } => {
+        Data::List { len } => {
             out.push(b'[');
             out.extend_from_slice(&len.to_le_bytes());
             view.items().into_iter().flatten().for_each(|item| write(item, out));
         }
-        Data::Map { len, .. } => {
+        Data::Map { len } => {
             out.push(b'{');
             out.extend_from_slice(&len.to_le_bytes());
             for pair in view.pairs().into_iter().flatten() {
@@ -88,8 +88,8 @@ fn write(view: View<'_>, out: &mut Hashing) {
 }
 
 fn write_text(text: &str, out: &mut Hashing) {
-    out.push(b's');
-    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    let [a, b, c, d] = (text.len() as u32).to_le_bytes();
+    out.extend_from_slice(&[b's', a, b, c, d]);
     out.extend_from_slice(text.as_bytes());
 }
 
@@ -97,9 +97,9 @@ fn write_text(text: &str, out: &mut Hashing) {
 pub(crate) fn to_value(view: View<'_>) -> Value {
     match view.data() {
         Data::Null => Value::Null,
-        Data::Bool(value) => Value::Bool(*value),
-        Data::Int(value) => Value::Int(*value),
-        Data::Float(value) => Value::float(*value),
+        Data::Bool(value) => Value::Bool(value),
+        Data::Int(value) => Value::Int(value),
+        Data::Float(value) => Value::float(value),
         Data::Str(text) => Value::str(text),
         Data::List { .. } => Value::list(view.items().into_iter().flatten().map(to_value).collect()),
         Data::Map { .. } => {
