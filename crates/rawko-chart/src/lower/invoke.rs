@@ -56,7 +56,7 @@ impl<'a> Lowering<'a> {
 
     fn retry(&mut self, view: View<'a>) -> Retry {
         let mut retry = RETRY_DEFAULT;
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match RetryKey::parse(pair.key) {
                 Some(RetryKey::MaxAttempts) => {
                     if let Data::Int(number) = pair.value.data() {

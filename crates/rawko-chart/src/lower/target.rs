@@ -24,7 +24,7 @@ impl<'a> Lowering<'a> {
             found.extend(self.target(source, text, view.span()));
             return found;
         }
-        for item in view.items().into_iter().flatten() {
+        for item in view.each_item() {
             let Some(text) = item.text() else { continue };
             if let Some(node) = self.target(source, text, item.span()) {
                 self.check_orthogonal(&found, node, item.span());

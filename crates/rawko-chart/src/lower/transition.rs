@@ -57,7 +57,7 @@ impl<'a> Lowering<'a> {
                 self.transitions(node, trigger, pair.key_span, pair.value, blocks);
             }
         }
-        for (trigger, transition) in view.items().into_iter().flatten().filter_map(read_event_list) {
+        for (trigger, transition) in view.each_item().filter_map(read_event_list) {
             if let TriggerDef::Event(event) = trigger {
                 self.check_event(event, transition.trigger);
                 let trigger = Trigger::Event(self.event(event));
@@ -72,11 +72,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn after(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             let trigger = self.timer(TriggerDef::DelayKey(pair.key), pair.key_span, blocks);
             self.transitions(node, trigger, pair.key_span, pair.value, blocks);
         }
-        for (trigger, transition) in view.items().into_iter().flatten().filter_map(read_delayed) {
+        for (trigger, transition) in view.each_item().filter_map(read_delayed) {
             let trigger = self.timer(trigger, transition.trigger, blocks);
             self.transition(node, trigger, transition, blocks);
         }

@@ -21,7 +21,7 @@ pub(crate) fn read_chart<'a>(body: View<'a>, findings: &mut Vec<Finding>) -> Cha
     };
     let mut root = StateDef::new("", body.span(), body.span(), None);
     let (mut states, mut regions, mut kind) = (None, None, None);
-    for pair in body.pairs().into_iter().flatten() {
+    for pair in body.each_pair() {
         let Some(key) = ChartKey::parse(pair.key) else { continue };
         let value = pair.value;
         match key {

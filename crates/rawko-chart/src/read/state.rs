@@ -54,7 +54,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         let number = self.states.len() as u32;
         let mut state = StateDef::new(key, key_span, body.span(), Some(parent));
         let mut below = Below::default();
-        for pair in body.pairs().into_iter().flatten() {
+        for pair in body.each_pair() {
             let Some(name) = StateKey::parse(pair.key) else { continue };
             let value = pair.value;
             match name {
@@ -108,10 +108,10 @@ impl<'a, 'f> StateReader<'a, 'f> {
         let count = block.pairs().map_or(0, |pairs| pairs.len());
         self.states.reserve(count);
         self.states[parent as usize].children.reserve(count);
-        for pair in block.pairs().into_iter().flatten() {
+        for pair in block.each_pair() {
             self.state(pair.key, pair.key_span, pair.value, parent, false);
         }
-        for region in block.items().into_iter().flatten() {
+        for region in block.each_item() {
             let id = region.get("id");
             if let Some((key, span)) = id.and_then(|id| Some((id.text()?, id.span()))) {
                 self.state(key, span, region, parent, true);
@@ -239,7 +239,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
                 "loop",
             ],
         };
-        for pair in body.pairs().into_iter().flatten().filter(|pair| wrong.contains(&pair.key)) {
+        for pair in body.each_pair().filter(|pair| wrong.contains(&pair.key)) {
             let word = kind_word(state.kind);
             let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);
             let finding = Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message);

@@ -142,13 +142,13 @@ impl<'t> Builder<'t> {
         let span = Span::new(frame.start, end.max(frame.start));
         let content = match frame.kind {
             FrameKind::List { first } => {
-                let run = self.items.add(self.open_items[first..].iter().copied());
+                let run = self.items.add(&self.open_items[first..]);
                 self.open_items.truncate(first);
                 Content::List(run)
             }
             FrameKind::Map { first, .. } => {
                 self.refuse_duplicates(first);
-                let run = self.entries.add(self.open_entries[first..].iter().copied());
+                let run = self.entries.add(&self.open_entries[first..]);
                 self.open_entries.truncate(first);
                 Content::Map(run)
             }

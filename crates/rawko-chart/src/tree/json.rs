@@ -136,18 +136,17 @@ impl<'t> Reader<'t> {
     /// The string that starts at the quote here; borrowed when it holds no escape.
     fn string(&mut self) -> Result<Cow<'t, str>, Stop> {
         let start = self.at + 1;
-        self.at = start;
-        loop {
-            match self.peek() {
-                b'"' => {
-                    let text = &self.text[start..self.at];
-                    self.at += 1;
-                    return Ok(Cow::Borrowed(text));
-                }
-                b'\\' => return self.escaped_string(start),
-                0..=0x1f => return self.unended_string(start),
-                _ => self.at += 1,
+        let rest = &self.bytes[start..];
+        let len = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
+        self.at = start + len;
+        match self.peek() {
+            b'"' => {
+                let text = &self.text[start..self.at];
+                self.at += 1;
+                Ok(Cow::Borrowed(text))
             }
+            b'\\' => self.escaped_string(start),
+            _ => self.unended_string(start),
         }
     }
 

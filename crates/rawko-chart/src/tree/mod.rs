@@ -132,22 +132,33 @@ impl<'a> View<'a> {
         matches!(self.node.content, Content::Null)
     }
 
-    /// The items of a list.
+    /// The items of a list; `None`: it is not one.
     pub(crate) fn items(self) -> Option<impl ExactSizeIterator<Item = View<'a>>> {
-        let Content::List(run) = self.node.content else { return None };
-        let items = self.tree.items.get(run);
-        Some(items.iter().map(move |node| View { tree: self.tree, node }))
+        matches!(self.node.content, Content::List(_)).then(|| self.each_item())
     }
 
-    /// The entries of a map, in order.
+    /// The entries of a map, in order; `None`: it is not one.
     pub(crate) fn pairs(self) -> Option<impl ExactSizeIterator<Item = Pair<'a>>> {
-        let Content::Map(run) = self.node.content else { return None };
-        let entries = self.tree.entries.get(run);
-        Some(entries.iter().map(move |entry| Pair {
+        matches!(self.node.content, Content::Map(_)).then(|| self.each_pair())
+    }
+
+    /// The items of a list; nothing for anything else.
+    #[inline]
+    pub(crate) fn each_item(self) -> impl ExactSizeIterator<Item = View<'a>> {
+        let items = if let Content::List(run) = self.node.content { self.tree.items.get(run) } else { &[] };
+        items.iter().map(move |node| View { tree: self.tree, node })
+    }
+
+    /// The entries of a map, in order; nothing for anything else.
+    #[inline]
+    pub(crate) fn each_pair(self) -> impl ExactSizeIterator<Item = Pair<'a>> {
+        let entries =
+            if let Content::Map(run) = self.node.content { self.tree.entries.get(run) } else { &[] };
+        entries.iter().map(move |entry| Pair {
             key: self.tree.texts.get(entry.key),
             key_span: entry.key_span,
             value: View { tree: self.tree, node: &entry.value },
-        }))
+        })
     }
 
     /// The value of a key; for rarely read maps only, since it looks through all entries.

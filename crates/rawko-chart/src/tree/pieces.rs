@@ -19,14 +19,14 @@ pub(super) struct Run {
     pub(super) len: u32,
 }
 
-impl<T> Pieces<T> {
+impl<T: Copy> Pieces<T> {
     /// For a table that will hold about so many.
     pub(super) fn for_about(len: usize) -> Self {
         Self { pieces: Vec::new(), piece_len: len.clamp(PIECE_LEN_MIN, PIECE_LEN_MAX) }
     }
 
     /// Adds neighbours.
-    pub(super) fn add(&mut self, run: impl ExactSizeIterator<Item = T>) -> Run {
+    pub(super) fn add(&mut self, run: &[T]) -> Run {
         let len = run.len();
         let has_room = |piece: &Vec<T>| piece.capacity() - piece.len() >= len;
         if !self.pieces.last().is_some_and(has_room) {
@@ -35,7 +35,7 @@ impl<T> Pieces<T> {
         let number = self.pieces.len() as u32 - 1;
         let Some(piece) = self.pieces.last_mut() else { return Run { piece: 0, first: 0, len: 0 } };
         let first = piece.len() as u32;
-        piece.extend(run);
+        piece.extend_from_slice(run);
         Run { piece: number, first, len: len as u32 }
     }
 
