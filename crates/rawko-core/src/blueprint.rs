@@ -68,7 +68,7 @@ pub struct NodeSpec {
     pub kind: NodeKind,
     pub parent: Option<NodeId>,
     /// Compound: where entering it leads (required). History: its default, if it has one. The root has one too.
-    pub initial: Option<InitialSpec>,
+    pub initial: Option<Box<InitialSpec>>,
     pub entry: Vec<Action>,
     pub exit: Vec<Action>,
     /// In document order, whatever block they were written in.
@@ -77,7 +77,7 @@ pub struct NodeSpec {
     pub timers: Vec<Delay>,
     pub invokes: Vec<InvokeSpec>,
     /// Final states: the data of the parent's done event, or the instance's output.
-    pub output: Option<Template>,
+    pub output: Option<Box<Template>>,
     /// `None`: the author said nothing.
     pub docs: Option<Box<Docs>>,
     /// `tools`, `budget` and `loop` as written, already narrowed by every enclosing state; null when nobody said.

@@ -23,15 +23,15 @@ pub struct NodeInfo {
     pub kind: NodeKind,
     pub parent: Option<NodeId>,
     /// In document order, history nodes included.
-    pub children: Vec<NodeId>,
+    pub children: Box<[NodeId]>,
     /// Compound: where it starts. History: its default, possibly empty.
-    pub initial: Vec<NodeId>,
-    pub initial_actions: Vec<Arc<str>>,
+    pub initial: Box<[NodeId]>,
+    pub initial_actions: Box<[Arc<str>]>,
     /// Labels of entry and exit actions.
-    pub entry: Vec<Arc<str>>,
-    pub exit: Vec<Arc<str>>,
+    pub entry: Box<[Arc<str>]>,
+    pub exit: Box<[Arc<str>]>,
     /// `(id, src)` of each invoke.
-    pub invokes: Vec<(Arc<str>, Arc<str>)>,
+    pub invokes: Box<[(Arc<str>, Arc<str>)]>,
     pub docs: Arc<Docs>,
     pub policy: Value,
 }
@@ -46,7 +46,7 @@ pub struct TransitionInfo {
     pub guard: Option<Arc<str>>,
     pub targets: Option<Targets>,
     pub reenter: bool,
-    pub actions: Vec<Arc<str>>,
+    pub actions: Box<[Arc<str>]>,
     pub docs: Arc<Docs>,
 }
 

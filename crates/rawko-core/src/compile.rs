@@ -39,6 +39,9 @@ pub enum CompileError {
 /// More nodes than any chart a person or an agent can follow; keeps ids small.
 pub const NODES_MAX: usize = 1 << 20;
 
+/// So that a list of the one can be turned into a list of the other where it stands.
+const _: () = assert!(size_of::<NodeInfo>() <= size_of::<NodeSpec>());
+
 impl Chart {
     /// Compiles a blueprint.
     pub fn compile(mut blueprint: Blueprint) -> Result<Chart, CompileError> {
@@ -46,9 +49,10 @@ impl Chart {
         let paths = paths(&blueprint.nodes);
         let children = children(&blueprint.nodes);
         let labels = labels::number(&mut blueprint.nodes);
+        // The largest first: they may find the room that reading the chart left.
+        let mut describer = Describer::with_room_for(&blueprint.nodes);
         let mut tables = Tables::with_room_for(&blueprint.nodes);
         tables.last = last_descendants(&children);
-        let mut describer = Describer::with_room_for(tables.transitions.capacity());
         // One pass that takes each spec apart, so that what describes a node can stand where its spec stood.
         let specs = blueprint.nodes.into_iter().enumerate();
         let nodes: Vec<NodeInfo> = specs
@@ -259,7 +263,7 @@ fn lay_out(
         initial: initial.into(),
         initial_actions: initial_actions.into(),
         timers: timers.into(),
-        output: spec.output.map(Box::new),
+        output: spec.output,
         done_event: match spec.kind {
             NodeKind::Compound | NodeKind::Parallel => Some(format!("done.state.{}", spec.name).into()),
             NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => None,

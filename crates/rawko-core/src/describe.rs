@@ -16,7 +16,8 @@ pub(crate) struct Describer {
 }
 
 impl Describer {
-    pub(crate) fn with_room_for(transitions: usize) -> Self {
+    pub(crate) fn with_room_for(nodes: &[NodeSpec]) -> Self {
+        let transitions = nodes.iter().map(|node| node.transitions.len()).sum();
         Self { transitions: Vec::with_capacity(transitions), plain: Arc::new(Docs::default()) }
     }
 
@@ -40,8 +41,8 @@ impl Describer {
             path: Arc::clone(path),
             kind: spec.kind,
             parent: spec.parent,
-            children: children.to_vec(),
-            initial: spec.initial.as_ref().map(|initial| initial.targets.clone()).unwrap_or_default(),
+            children: children.into(),
+            initial: spec.initial.as_ref().map(|initial| initial.targets[..].into()).unwrap_or_default(),
             initial_actions: spec.initial.as_ref().map(|i| labels(&i.actions)).unwrap_or_default(),
             entry: labels(&spec.entry),
             exit: labels(&spec.exit),
@@ -61,7 +62,7 @@ fn shared(docs: Option<Box<Docs>>, plain: &Arc<Docs>) -> Arc<Docs> {
     docs.map_or_else(|| Arc::clone(plain), Arc::from)
 }
 
-fn labels(actions: &[Action]) -> Vec<Arc<str>> {
+fn labels(actions: &[Action]) -> Box<[Arc<str>]> {
     actions.iter().map(|action| Arc::clone(&action.label)).collect()
 }
 

@@ -261,7 +261,7 @@ impl<'a> Index<'a> {
     }
 
     pub(crate) fn invoke_places(&self, id: NodeId, number: usize) -> Option<&'a InvokePlaces> {
-        self.places(id)?.invokes.get(number)
+        self.places(id)?.more.as_ref()?.invokes.get(number)
     }
 
     /// Every invoke with the state it belongs to and its number there.

@@ -13,7 +13,7 @@ use rawko_core::{
     NodeId, NodeKind, NodeSpec, Slot, Targets, Template, TransitionSpec, Trigger, Unhandled, Value,
 };
 
-use crate::lowered::{InvokePlaces, Lowered, NodePlaces, Places};
+use crate::lowered::{InvokePlaces, Lowered, MorePlaces, NodePlaces, Places};
 
 /// The context of every drawing.
 const KEYS: [&str; 5] = ["x", "y", "ready", "tries", "max_tries"];
@@ -114,7 +114,8 @@ fn node(key: &str, parent: Option<NodeId>) -> NodeSpec {
 
 fn places(node: &NodeSpec) -> NodePlaces {
     let invokes = node.invokes.iter().map(|_| InvokePlaces::default()).collect();
-    NodePlaces { invokes, ..NodePlaces::default() }
+    let more = MorePlaces { invokes, ..MorePlaces::default() }.boxed();
+    NodePlaces { more, ..NodePlaces::default() }
 }
 
 fn finish(nodes: &mut [NodeSpec], number: usize, line: &Line<'_>) {
@@ -133,7 +134,7 @@ fn finish(nodes: &mut [NodeSpec], number: usize, line: &Line<'_>) {
     let initial = initial.or(first_child.map(|child| NodeId(child as u32)));
     if matches!(nodes[number].kind, NodeKind::Compound | NodeKind::History(_)) {
         nodes[number].initial =
-            initial.map(|target| InitialSpec { targets: vec![target], actions: Vec::new() });
+            initial.map(|target| Box::new(InitialSpec { targets: vec![target], actions: Vec::new() }));
     }
     for item in &line.items {
         add(nodes, number, item);
@@ -166,7 +167,7 @@ fn add(nodes: &mut [NodeSpec], number: usize, item: &str) {
         nodes[number].entry.push(Action::new("set", kind));
     } else if let Some(output) = item.strip_prefix("output ") {
         let output: serde_json::Value = serde_json::from_str(output).expect("output is JSON");
-        nodes[number].output = Some(Template::Literal(Value::from_json(output)));
+        nodes[number].output = Some(Box::new(Template::Literal(Value::from_json(output))));
     } else {
         add_transition(nodes, number, item);
     }

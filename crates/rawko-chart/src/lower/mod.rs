@@ -48,8 +48,8 @@ pub(crate) struct Lowering<'a> {
     guards: GuardTable<'a>,
     /// Names of the locals of the enclosing `foreach`es: item, index, item, index …
     locals: Vec<&'a str>,
-    /// The events' names met so far: a chart says few of them often.
-    events: FxHashMap<&'a str, Arc<str>>,
+    /// The events' names met so far and whether they can be names: a chart says few of them often.
+    events: FxHashMap<&'a str, (Arc<str>, bool)>,
     findings: Vec<Finding>,
 }
 

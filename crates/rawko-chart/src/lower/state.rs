@@ -6,7 +6,7 @@ use rawko_core::{NodeId, NodeKind, NodeSpec, Value};
 
 use super::Lowering;
 use super::template::Rule;
-use crate::lowered::NodePlaces;
+use crate::lowered::{MorePlaces, NodePlaces};
 
 impl<'a> Lowering<'a> {
     pub(super) fn state(&mut self, number: u32, inherited: Option<Value>) -> (NodeSpec, NodePlaces) {
@@ -33,18 +33,21 @@ impl<'a> Lowering<'a> {
             transitions: blocks.transitions,
             timers: blocks.timers,
             invokes: blocks.invokes,
-            output: more.output.map(|output| self.template(output, Rule::Expression)),
+            output: more.output.map(|output| Box::new(self.template(output, Rule::Expression))),
             docs: self.docs(&more.docs),
             policy: self.policy(&more.policy, inherited),
+        };
+        let more = MorePlaces {
+            invokes: blocks.invoke_places,
+            entry: entry_places,
+            exit: exit_places,
+            initial_actions,
         };
         let places = NodePlaces {
             key: state.key_span,
             body: state.body,
             transitions: blocks.transition_places,
-            invokes: blocks.invoke_places,
-            entry: entry_places,
-            exit: exit_places,
-            initial_actions,
+            more: more.boxed(),
         };
         (node, places)
     }

@@ -89,7 +89,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Where entering a compound state leads; required, and inside it.
-    pub(super) fn initial(&mut self, node: u32) -> (Option<InitialSpec>, Vec<ActionPlaces>) {
+    pub(super) fn initial(&mut self, node: u32) -> (Option<Box<InitialSpec>>, Vec<ActionPlaces>) {
         let state = &self.chart.states[node as usize];
         if state.children.is_empty() {
             return (None, Vec::new());
@@ -101,7 +101,7 @@ impl<'a> Lowering<'a> {
         let (target, actions) = initial_parts(view);
         let targets = target.map_or_else(Vec::new, |view| self.initial_targets(node, view));
         let (actions, places) = self.optional_actions(actions);
-        (Some(InitialSpec { targets, actions }), places)
+        (Some(Box::new(InitialSpec { targets, actions })), places)
     }
 
     fn initial_targets(&mut self, node: u32, view: View<'a>) -> Vec<NodeId> {
@@ -153,12 +153,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// A history state's default, if it has one. Its target is looked up like that of a transition.
-    pub(super) fn history_default(&mut self, node: u32) -> (Option<InitialSpec>, Vec<ActionPlaces>) {
+    pub(super) fn history_default(&mut self, node: u32) -> (Option<Box<InitialSpec>>, Vec<ActionPlaces>) {
         let state = &self.chart.states[node as usize];
         let Some(view) = state.more().target.filter(|view| !view.is_null()) else { return (None, Vec::new()) };
         let targets = self.targets(node, view).into_vec();
         let (actions, places) = self.optional_actions(state.more().target_actions);
-        (Some(InitialSpec { targets, actions }), places)
+        (Some(Box::new(InitialSpec { targets, actions })), places)
     }
 }
 

@@ -52,23 +52,30 @@ impl<'a> Lowering<'a> {
             blocks.transitions.reserve_exact(pairs.len());
             blocks.transition_places.reserve_exact(pairs.len());
             for pair in pairs {
-                self.check_event(pair.key, pair.key_span);
-                let trigger = Trigger::Event(self.event(pair.key));
+                let trigger = Trigger::Event(self.event(pair.key, pair.key_span));
                 self.transitions(node, trigger, pair.key_span, pair.value, blocks);
             }
         }
         for (trigger, transition) in view.each_item().filter_map(read_event_list) {
             if let TriggerDef::Event(event) = trigger {
-                self.check_event(event, transition.trigger);
-                let trigger = Trigger::Event(self.event(event));
+                let trigger = Trigger::Event(self.event(event, transition.trigger));
                 self.transition(node, trigger, transition, blocks);
             }
         }
     }
 
-    /// An event's name, shared by all transitions that wait for it.
-    fn event(&mut self, name: &'a str) -> Arc<str> {
-        Arc::clone(self.events.entry(name).or_insert_with(|| name.into()))
+    /// An event's name, shared by all transitions that wait for it: `NAME`, `foo.*` or `*`.
+    fn event(&mut self, name: &'a str, span: Span) -> Arc<str> {
+        let known = self.events.entry(name).or_insert_with(|| (name.into(), is_event(name)));
+        let (shared, is_event) = (Arc::clone(&known.0), known.1);
+        if !is_event {
+            let message = format!("`{name}` cannot be the name of an event");
+            self.report(
+                Finding::new(INVALID_EVENT, Severity::Fatal, span, message)
+                    .help("a name without spaces, `name.*` for all that start with `name`, or `*` for all"),
+            );
+        }
+        shared
     }
 
     fn after(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
@@ -151,20 +158,6 @@ impl<'a> Lowering<'a> {
         });
     }
 
-    /// `NAME`, `foo.*` or `*`.
-    fn check_event(&mut self, event: &str, span: Span) {
-        let stem = event.strip_suffix(".*").unwrap_or(event);
-        let ok =
-            event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace));
-        if !ok {
-            let message = format!("`{event}` cannot be the name of an event");
-            self.report(
-                Finding::new(INVALID_EVENT, Severity::Fatal, span, message)
-                    .help("a name without spaces, `name.*` for all that start with `name`, or `*` for all"),
-            );
-        }
-    }
-
     pub(super) fn delay(&mut self, view: View<'a>) -> Delay {
         match view.data() {
             Data::Str(text) => self.delay_text(text, view.span()),
@@ -201,4 +194,10 @@ impl<'a> Lowering<'a> {
         );
         Delay::Millis(0)
     }
+}
+
+/// Whether this can be the name of an event.
+fn is_event(event: &str) -> bool {
+    let stem = event.strip_suffix(".*").unwrap_or(event);
+    event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace))
 }

@@ -18,6 +18,19 @@ pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
     reader.builder.finish()
 }
 
+/// The bytes that end a run of plain text: the quote, the backslash and control characters.
+static IS_SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        special[byte] = true;
+        byte += 1;
+    }
+    special[b'"' as usize] = true;
+    special[b'\\' as usize] = true;
+    special
+};
+
 struct Reader<'t> {
     text: &'t str,
     bytes: &'t [u8],
@@ -136,9 +149,10 @@ impl<'t> Reader<'t> {
     /// The string that starts at the quote here; borrowed when it holds no escape.
     fn string(&mut self) -> Result<Cow<'t, str>, Stop> {
         let start = self.at + 1;
-        let rest = &self.bytes[start..];
-        let len = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
-        self.at = start + len;
+        self.at = start;
+        while self.bytes.get(self.at).is_some_and(|byte| !IS_SPECIAL[usize::from(*byte)]) {
+            self.at += 1;
+        }
         match self.peek() {
             b'"' => {
                 let text = &self.text[start..self.at];

@@ -173,7 +173,7 @@ fn grow(dice: &mut Dice, nodes: &mut Vec<NodeSpec>, parent: usize, depth: usize)
     }
     if nodes[parent].kind == NodeKind::Compound {
         nodes[parent].initial =
-            Some(InitialSpec { targets: vec![dice.pick(&real)], actions: actions(dice, 1) });
+            Some(Box::new(InitialSpec { targets: vec![dice.pick(&real)], actions: actions(dice, 1) }));
     }
 }
 
@@ -182,7 +182,7 @@ fn furnish(dice: &mut Dice, nodes: &mut [NodeSpec], index: usize) {
     match nodes[index].kind {
         NodeKind::History(_) => return,
         NodeKind::Final => {
-            nodes[index].output = dice.chance(50).then(|| Template::Expr(expression("{n: context.n}")));
+            nodes[index].output = dice.chance(50).then(|| Box::new(Template::Expr(expression("{n: context.n}"))));
         }
         NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel => {
             for _ in 0..dice.below(3) {
