@@ -13,7 +13,7 @@ use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
 use crate::ids::{NodeId, TransitionId};
 use crate::labels;
 use crate::plain;
-use crate::tables::{Entry, Handler, Node, Range, Route, Tables, Timer, Transition};
+use crate::tables::{Entry, Handler, Node, NodeMore, Range, Route, Tables, Timer, Transition};
 
 /// Why a blueprint is no chart. A reader reports these as findings of its own before it gets here; what is left are
 /// mistakes of whoever builds blueprints by hand.
@@ -149,9 +149,9 @@ fn check_history(tables: &Tables, paths: &[Arc<str>]) -> Result<(), CompileError
             if !matches!(here.kind, NodeKind::History(_) | NodeKind::Compound) {
                 break;
             }
-            let next = match (&here.initial[..], here.parent) {
+            let next = match (&here.more().initial[..], here.parent) {
                 ([first, ..], _) => *first,
-                ([], Some(parent)) => match tables.node(parent).initial.first() {
+                ([], Some(parent)) => match tables.node(parent).more().initial.first() {
                     Some(first) => *first,
                     None => break,
                 },
@@ -201,13 +201,7 @@ fn last_descendants(children: &[Vec<NodeId>]) -> Vec<NodeId> {
     last
 }
 
-fn lay_out(
-    tables: &mut Tables,
-    id: NodeId,
-    spec: NodeSpec,
-    infos: &[TransitionInfo],
-    children: &[NodeId],
-) {
+fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionInfo], children: &[NodeId]) {
     let first_transition = tables.transitions.len() as u32;
     for transition in spec.transitions {
         tables.transitions.push(Transition {
@@ -244,6 +238,20 @@ fn lay_out(
     let is_history = matches!(spec.kind, NodeKind::History(_));
     tables.any_history |= is_history;
     let (initial, initial_actions) = spec.initial.map(|i| (i.targets, i.actions)).unwrap_or_default();
+    let has_timers = !timers.is_empty();
+    let more = NodeMore {
+        // History nodes are told apart below, once all kinds are known.
+        children: children.to_vec(),
+        history: Vec::new(),
+        initial,
+        initial_actions,
+        timers,
+        output: spec.output,
+        done_event: match spec.kind {
+            NodeKind::Compound | NodeKind::Parallel => Some(format!("done.state.{}", spec.name).into()),
+            NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => None,
+        },
+    };
     tables.nodes.push(Node {
         parent: spec.parent,
         kind: spec.kind,
@@ -253,21 +261,11 @@ fn lay_out(
         always,
         has_plain: false,
         nearest_busy: None,
-        has_timers: !timers.is_empty(),
+        has_timers,
         invokes,
-        // History nodes are told apart below, once all kinds are known.
-        children: children.into(),
-        history: Box::default(),
         entry: spec.entry.into(),
         exit: spec.exit.into(),
-        initial: initial.into(),
-        initial_actions: initial_actions.into(),
-        timers: timers.into(),
-        output: spec.output,
-        done_event: match spec.kind {
-            NodeKind::Compound | NodeKind::Parallel => Some(format!("done.state.{}", spec.name).into()),
-            NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => None,
-        },
+        more: more.boxed(),
     });
 }
 
@@ -312,12 +310,12 @@ fn fix_routes(tables: &mut Tables) {
     let with_history: Vec<usize> =
         if tables.any_history { (0..tables.nodes.len()).collect() } else { Vec::new() };
     for index in with_history {
-        let (history, children): (Vec<_>, Vec<_>) = tables.nodes[index]
-            .children
-            .iter()
-            .partition(|id| matches!(tables.node(**id).kind, NodeKind::History(_)));
-        tables.nodes[index].history = history.into();
-        tables.nodes[index].children = children.into();
+        let all = &tables.nodes[index].more().children;
+        let (history, children) =
+            all.iter().partition(|id| matches!(tables.node(**id).kind, NodeKind::History(_)));
+        if let Some(more) = &mut tables.nodes[index].more {
+            (more.history, more.children) = (history, children);
+        }
     }
     for index in 0..tables.transitions.len() {
         let Route::ByHistory { targets } = &tables.transitions[index].route else { continue };

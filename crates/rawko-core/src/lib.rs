@@ -30,7 +30,8 @@ mod world;
 
 pub use blueprint::{
     Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Foreach, Guard, HistoryVariant,
-    InitialSpec, InvokeSpec, NodeKind, NodeSpec, Retry, Targets, Template, TransitionSpec, Trigger, Unhandled,
+    InitialSpec, InvokeSpec, NodeKind, NodeSpec, Retry, Targets, Template, TransitionSpec, Trigger,
+    Unhandled,
 };
 pub use chart::{Chart, NodeInfo, TransitionInfo};
 pub use compile::{CompileError, NODES_MAX};

@@ -61,16 +61,52 @@ pub(crate) struct Node {
     /// Whether leaving this node may have timers to cancel or invocations to stop.
     pub(crate) has_timers: bool,
     pub(crate) invokes: Range,
-    pub(crate) children: Box<[NodeId]>,
-    pub(crate) history: Box<[NodeId]>,
     pub(crate) entry: Box<[Action]>,
     pub(crate) exit: Box<[Action]>,
-    pub(crate) initial: Box<[NodeId]>,
-    pub(crate) initial_actions: Box<[Action]>,
-    pub(crate) timers: Box<[Timer]>,
+    pub(crate) more: Option<Box<NodeMore>>,
+}
+
+impl Node {
+    #[inline]
+    pub(crate) fn more(&self) -> &NodeMore {
+        self.more.as_deref().unwrap_or(&NO_MORE)
+    }
+}
+
+/// What most nodes have nothing of and few steps ask for: apart, so that the nodes a step visits lie close together.
+#[derive(Debug)]
+pub(crate) struct NodeMore {
+    pub(crate) children: Vec<NodeId>,
+    pub(crate) history: Vec<NodeId>,
+    pub(crate) initial: Vec<NodeId>,
+    pub(crate) initial_actions: Vec<Action>,
+    pub(crate) timers: Vec<Timer>,
     pub(crate) output: Option<Box<Template>>,
     /// The name of its completion; only what has children completes.
     pub(crate) done_event: Option<Arc<str>>,
+}
+
+static NO_MORE: NodeMore = NodeMore {
+    children: Vec::new(),
+    history: Vec::new(),
+    initial: Vec::new(),
+    initial_actions: Vec::new(),
+    timers: Vec::new(),
+    output: None,
+    done_event: None,
+};
+
+impl NodeMore {
+    pub(crate) fn boxed(self) -> Option<Box<Self>> {
+        let is_empty = self.children.is_empty()
+            && self.history.is_empty()
+            && self.initial.is_empty()
+            && self.initial_actions.is_empty()
+            && self.timers.is_empty()
+            && self.output.is_none()
+            && self.done_event.is_none();
+        (!is_empty).then(|| Box::new(self))
+    }
 }
 
 /// A timer that starts on entry, with the transitions it may take.

@@ -9,8 +9,8 @@
 
 use rawko_core::expr::{self, Expr, Names};
 use rawko_core::{
-    Action, ActionKind, Blueprint, ContextKey, Delay, Guard, HistoryVariant, InitialSpec, InvokeSpec,
-    NodeId, NodeKind, NodeSpec, Slot, Targets, Template, TransitionSpec, Trigger, Unhandled, Value,
+    Action, ActionKind, Blueprint, ContextKey, Delay, Guard, HistoryVariant, InitialSpec, InvokeSpec, NodeId,
+    NodeKind, NodeSpec, Slot, Targets, Template, TransitionSpec, Trigger, Unhandled, Value,
 };
 
 use crate::lowered::{InvokePlaces, Lowered, MorePlaces, NodePlaces, Places};

@@ -155,7 +155,9 @@ impl<'a> Lowering<'a> {
     /// A history state's default, if it has one. Its target is looked up like that of a transition.
     pub(super) fn history_default(&mut self, node: u32) -> (Option<Box<InitialSpec>>, Vec<ActionPlaces>) {
         let state = &self.chart.states[node as usize];
-        let Some(view) = state.more().target.filter(|view| !view.is_null()) else { return (None, Vec::new()) };
+        let Some(view) = state.more().target.filter(|view| !view.is_null()) else {
+            return (None, Vec::new());
+        };
         let targets = self.targets(node, view).into_vec();
         let (actions, places) = self.optional_actions(state.more().target_actions);
         (Some(Box::new(InitialSpec { targets, actions })), places)

@@ -60,8 +60,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn list_template(&mut self, view: View<'a>, rule: Rule) -> Template {
-        let items: Vec<Template> =
-            view.each_item().map(|item| self.template(item, rule)).collect();
+        let items: Vec<Template> = view.each_item().map(|item| self.template(item, rule)).collect();
         if items.iter().all(is_literal) {
             return Template::Literal(to_value_plain(&items));
         }

@@ -36,7 +36,9 @@ impl Hashing {
     #[inline]
     fn add<const N: usize>(&mut self, kind: u8, head: [u8; N], bytes: &[u8]) {
         let end = self.len + 1 + N + bytes.len();
-        let Some(room) = self.batch.get_mut(self.len..end) else { return self.add_beyond(kind, &head, bytes) };
+        let Some(room) = self.batch.get_mut(self.len..end) else {
+            return self.add_beyond(kind, &head, bytes);
+        };
         room[0] = kind;
         room[1..=N].copy_from_slice(&head);
         room[1 + N..].copy_from_slice(bytes);

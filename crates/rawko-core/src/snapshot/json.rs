@@ -269,7 +269,7 @@ fn read_timer(saved: SavedTimer, chart: &Chart) -> Result<PendingTimer, Snapshot
     let purpose = match saved.purpose {
         SavedPurpose::After { state, index } => {
             let node = read_node(&state, chart)?;
-            if index as usize >= chart.tables.node(node).timers.len() {
+            if index as usize >= chart.tables.node(node).more().timers.len() {
                 return Err(unknown("timer", &format!("{state}#{index}"), chart));
             }
             TimerPurpose::After { node, index }
@@ -329,7 +329,7 @@ impl Chart {
             NodeKind::Atomic | NodeKind::Final => frontier == [node],
             NodeKind::History(_) => false,
             NodeKind::Compound => {
-                let mut active = entry.children.iter().filter(|child| !below(child).is_empty());
+                let mut active = entry.more().children.iter().filter(|child| !below(child).is_empty());
                 match (active.next(), active.next()) {
                     (Some(child), None) => {
                         below(child).len() == frontier.len() && self.is_legal_below(*child, frontier)
@@ -338,8 +338,9 @@ impl Chart {
                 }
             }
             NodeKind::Parallel => {
-                entry.children.iter().all(|child| self.is_legal_below(*child, below(child)))
-                    && entry.children.iter().map(|child| below(child).len()).sum::<usize>() == frontier.len()
+                entry.more().children.iter().all(|child| self.is_legal_below(*child, below(child)))
+                    && entry.more().children.iter().map(|child| below(child).len()).sum::<usize>()
+                        == frontier.len()
             }
         }
     }

@@ -144,7 +144,7 @@ impl Run<'_> {
             return;
         }
         for node in exiting {
-            for history in &tables.node(*node).history {
+            for history in &tables.node(*node).more().history {
                 let recorded = self.recorded_for(*node, *history);
                 let more = self.more_mut();
                 match more.history.iter_mut().find(|(known, _)| known == history) {
@@ -166,6 +166,7 @@ impl Run<'_> {
             | NodeKind::Parallel
             | NodeKind::Final => tables
                 .node(parent)
+                .more()
                 .children
                 .iter()
                 .copied()
@@ -241,10 +242,10 @@ impl Run<'_> {
         self.trace(|| TraceEntry::Entered { node: entry.node });
         self.run_block(&node.entry);
         if entry.by_default {
-            self.run_block(&node.initial_actions);
+            self.run_block(&node.more().initial_actions);
         }
         if let Some(history) = entry.through {
-            self.run_block(&tables.node(history).initial_actions);
+            self.run_block(&tables.node(history).more().initial_actions);
         }
         if node.has_timers {
             self.start_timers_of(entry.node);

@@ -258,8 +258,7 @@ impl Run<'_> {
                 outcome: Outcome::Refused(Refusal::Preempted { by }),
             }));
             trace.entries.extend(
-                kept.iter()
-                    .map(|one| TraceEntry::Candidate { transition: one.id, outcome: Outcome::Taken }),
+                kept.iter().map(|one| TraceEntry::Candidate { transition: one.id, outcome: Outcome::Taken }),
             );
         }
         kept

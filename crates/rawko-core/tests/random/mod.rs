@@ -182,7 +182,8 @@ fn furnish(dice: &mut Dice, nodes: &mut [NodeSpec], index: usize) {
     match nodes[index].kind {
         NodeKind::History(_) => return,
         NodeKind::Final => {
-            nodes[index].output = dice.chance(50).then(|| Box::new(Template::Expr(expression("{n: context.n}"))));
+            nodes[index].output =
+                dice.chance(50).then(|| Box::new(Template::Expr(expression("{n: context.n}"))));
         }
         NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel => {
             for _ in 0..dice.below(3) {
