@@ -271,8 +271,8 @@ impl Tables {
     pub(crate) fn with_room_for(nodes: &[NodeSpec]) -> Self {
         let transitions = nodes.iter().map(|node| node.transitions.len()).sum();
         Self {
-            nodes: Vec::with_capacity(nodes.len()),
             transitions: Vec::with_capacity(transitions),
+            nodes: Vec::with_capacity(nodes.len()),
             handlers: Vec::with_capacity(transitions),
             candidates: Vec::with_capacity(transitions),
             entries: Vec::with_capacity(transitions),
