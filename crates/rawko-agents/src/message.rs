@@ -1,0 +1,101 @@
+//! What a conversation with a model is made of, in one form for all providers. Plain data: it goes into the journal,
+//! and a session is reopened from it.
+
+use rawko_core::Value;
+use serde::{Deserialize, Serialize};
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+/// One message: what was said, shown, asked of tools, and what they gave back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub role: Role,
+    pub parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    Text {
+        text: String,
+    },
+    Image {
+        /// `image/png` and the like.
+        media_type: String,
+        /// Base64.
+        data: String,
+    },
+    /// The model asks for a tool. Only in an assistant's message.
+    ToolUse(ToolUse),
+    /// What the tool gave back. Only in a user's message.
+    ToolResult(ToolResult),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolUse {
+    pub id: String,
+    pub name: String,
+    pub input: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// Of the `ToolUse` it answers.
+    pub id: String,
+    pub content: String,
+    pub is_error: bool,
+}
+
+/// A tool as a model is told of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// A JSON Schema of the input.
+    pub input_schema: Value,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It has said what it wanted to: intent.
+    Stop,
+    /// It waits for tools. Whatever the provider says, pending tool calls win.
+    ToolCalls,
+    /// It ran into its limit of output tokens.
+    Length,
+    ContentFilter,
+    /// Something this version does not know.
+    Other,
+}
+
+/// What a completion cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cached_tokens: u64,
+    /// Whether the provider said so, or it is an estimate (bytes / 4).
+    pub is_estimate: bool,
+    pub cost_usd: Option<f64>,
+}
+
+impl Message {
+    pub fn text(role: Role, text: impl Into<String>) -> Self {
+        Self { role, parts: vec![Part::Text { text: text.into() }] }
+    }
+
+    pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::ToolUse(tool_use) => Some(tool_use),
+            Part::Text { .. } | Part::Image { .. } | Part::ToolResult(_) => None,
+        })
+    }
+}
