@@ -60,7 +60,7 @@ impl Gate {
     /// `allow` and `deny` are patterns on names (`book_*`, `agent:*`), `budget` the calls one instance may make.
     pub fn new<P: AsRef<str>>(allow: &[P], deny: &[P], budget: Option<u64>) -> Result<Self, PatternError> {
         let file = Arc::from(SETTINGS_FILE);
-        let mut gate = Self { calls_max: budget, ..Self::default() };
+        let mut gate = Self::limited(budget);
         for pattern in allow {
             gate.allow(pattern.as_ref(), &file)?;
         }
@@ -73,6 +73,11 @@ impl Gate {
     /// Allows everything: for programs that register their own services and nothing else.
     pub fn open() -> Self {
         Self { is_open: true, ..Self::default() }
+    }
+
+    /// Allows nothing yet.
+    pub(crate) fn limited(calls_max: Option<u64>) -> Self {
+        Self { calls_max, ..Self::default() }
     }
 
     pub(crate) fn allow(&mut self, pattern: &str, file: &Arc<str>) -> Result<(), PatternError> {

@@ -19,6 +19,7 @@ mod load;
 mod reader;
 mod recovery;
 mod services;
+mod settings;
 
 pub use activity::{Activity, Settled};
 pub use builder::HostBuilder;
@@ -34,3 +35,4 @@ pub use reader::{Reader, Restored};
 pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
 };
+pub use settings::{Flags, Settings, parse_size};

@@ -1,0 +1,102 @@
+//! Settings made into what the host works with: services, endpoints and the gate.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rawko_chart::Finding;
+use rawko_chart::codes::settings::NEVER_ALLOWED;
+use rawko_core::Value;
+
+use super::Settings;
+use super::definition::{Definition, Form};
+use crate::gate::Gate;
+use crate::services::command::Command;
+use crate::services::http::{Client, Http, TIMEOUT};
+use crate::services::{Environment, Service, Services};
+
+impl Settings {
+    /// What charts can invoke and call. Programs run in the project.
+    pub fn services(&self, project_root: &Path) -> Services {
+        built(&self.said.services, project_root, &self.environment)
+    }
+
+    /// Where `send` may go.
+    pub fn endpoints(&self, project_root: &Path) -> Services {
+        built(&self.said.endpoints, project_root, &self.environment)
+    }
+
+    pub fn gate(&self) -> Gate {
+        let mut gate = Gate::limited(self.said.calls_max);
+        for pattern in self.said.allow.iter().flatten() {
+            // One that cannot be read has been reported; it allows nothing.
+            let _ = gate.allow(&pattern.text, &pattern.file);
+        }
+        for pattern in &self.said.deny {
+            // One that cannot be read might have meant anything.
+            let denied = gate.deny(&pattern.text, &pattern.file);
+            let _ = denied.or_else(|_| gate.deny("*", &pattern.file));
+        }
+        gate
+    }
+
+    /// What a file defines and the gate will never let through.
+    pub(super) fn never_allowed(&self, file: &Arc<str>) -> Vec<Finding> {
+        let gate = self.gate();
+        let all = self.said.services.iter().chain(&self.said.endpoints);
+        all.filter(|(_, definition)| definition.file == *file)
+            .filter_map(|(name, definition)| {
+                let rule = gate.by_settings(name).err()?;
+                let message = format!("every call of `{name}` is refused");
+                Some(NEVER_ALLOWED.at(definition.span, message).help(rule))
+            })
+            .collect()
+    }
+}
+
+fn built(definitions: &BTreeMap<String, Definition>, root: &Path, environment: &Environment) -> Services {
+    let client = Arc::new(Client::default());
+    definitions.iter().fold(Services::new(), |services, (name, definition)| {
+        match definition.service(root, environment, &client) {
+            Some(service) => services.add(name, service),
+            None => services,
+        }
+    })
+}
+
+impl Definition {
+    fn service(
+        &self,
+        root: &Path,
+        environment: &Environment,
+        client: &Arc<Client>,
+    ) -> Option<Arc<dyn Service>> {
+        let (environment, kept) = (environment.clone(), (self.on_restart, self.provenance()));
+        Some(match self.form.clone()? {
+            Form::Command(form) => {
+                Arc::new(Command::new(form, root.to_owned(), self.timeout, environment, kept))
+            }
+            Form::Http(form) => {
+                let timeout = self.timeout.unwrap_or(TIMEOUT);
+                Arc::new(Http::new(form, Arc::clone(client), timeout, environment, kept))
+            }
+        })
+    }
+
+    /// For the audit: what is run or called, from which file, and what its owner says about it.
+    fn provenance(&self) -> Value {
+        let mut entries = match &self.form {
+            Some(Form::Command(form)) => form.provenance(),
+            Some(Form::Http(form)) => form.provenance(),
+            None => Vec::new(),
+        };
+        entries.push(("settings", Value::str(&self.file)));
+        if let Some(description) = &self.description {
+            entries.push(("description", Value::str(description)));
+        }
+        if !self.provenance.is_null() {
+            entries.push(("provenance", self.provenance.clone()));
+        }
+        Value::map(entries)
+    }
+}

@@ -1,0 +1,178 @@
+//! A layer: what one file, the environment or the flags say. Settings are layers, one over the other.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rawko_chart::codes::settings::INVALID_VALUE;
+use rawko_chart::{Document, DocumentEntry, Finding, Source, Span};
+
+use super::definition::Definition;
+use super::reader::{Reader, SIZE_HELP};
+use super::size::parse_size;
+use crate::gate::Gate;
+use crate::services::Environment;
+
+/// `None` and empty: nothing was said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layer {
+    pub(super) services: BTreeMap<String, Definition>,
+    pub(super) endpoints: BTreeMap<String, Definition>,
+    pub(super) allow: Option<Vec<Pattern>>,
+    pub(super) deny: Vec<Pattern>,
+    pub(super) calls_max: Option<u64>,
+    pub(super) store_path: Option<PathBuf>,
+    pub(super) store_size_max: Option<u64>,
+    pub(super) instances_in_memory: Option<usize>,
+    pub(super) env: Option<Vec<String>>,
+}
+
+/// A pattern on names, and the file it stands in.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    pub(super) text: String,
+    pub(super) file: Arc<str>,
+}
+
+const KEYS: [&str; 6] = ["services", "endpoints", "governance", "store", "host", "env"];
+/// Sections that others read.
+const ELSEWHERE: [&str; 10] =
+    ["agents", "providers", "phases", "loop", "turns", "server", "telemetry", "task", "arbiter", "memories"];
+
+impl Layer {
+    /// This layer where it says something, the other where it does not. What any layer denies stays denied.
+    pub(super) fn over(mut self, below: Layer) -> Layer {
+        let merged = |mut below: BTreeMap<String, Definition>, above| {
+            below.extend::<BTreeMap<_, _>>(above);
+            below
+        };
+        self.deny.extend(below.deny);
+        Layer {
+            services: merged(below.services, self.services),
+            endpoints: merged(below.endpoints, self.endpoints),
+            allow: self.allow.or(below.allow),
+            deny: self.deny,
+            calls_max: self.calls_max.or(below.calls_max),
+            store_path: self.store_path.or(below.store_path),
+            store_size_max: self.store_size_max.or(below.store_size_max),
+            instances_in_memory: self.instances_in_memory.or(below.instances_in_memory),
+            env: self.env.or(below.env),
+        }
+    }
+
+    /// What a file says. `file` is what the gate and the audit call it.
+    pub(super) fn of_text(text: &str, file: &Arc<str>, environment: &Environment) -> (Layer, Vec<Finding>) {
+        let mut layer = Layer::default();
+        // A file of comments only says nothing.
+        let is_empty = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+        let document = match Document::read(text) {
+            _ if is_empty => return (layer, Vec::new()),
+            Ok(document) => document,
+            Err(findings) => return (layer, findings),
+        };
+        let mut reader = Reader::new(environment);
+        let keys = [KEYS.as_slice(), ELSEWHERE.as_slice()].concat();
+        for entry in reader.record(&document, "a settings file", &keys) {
+            layer.take(&mut reader, entry, file);
+        }
+        reader.findings.sort_by_key(|finding| finding.span);
+        (layer, reader.findings)
+    }
+
+    fn take(&mut self, reader: &mut Reader<'_>, entry: &DocumentEntry, file: &Arc<str>) {
+        let at = &entry.value;
+        match entry.key.as_str() {
+            "services" => self.services.extend(reader.definitions(at, "service", file)),
+            "endpoints" => self.endpoints.extend(reader.definitions(at, "endpoint", file)),
+            "governance" => self.take_governance(reader, at, file),
+            "store" => self.take_store(reader, at),
+            "host" => self.take_host(reader, at),
+            "env" => {
+                let names = reader.variable_names(at, "`env`");
+                self.env = Some(names.into_iter().map(|(name, _)| name).collect());
+            }
+            _ => {}
+        }
+    }
+
+    fn take_governance(&mut self, reader: &mut Reader<'_>, at: &Document, file: &Arc<str>) {
+        for entry in reader.record(at, "`governance`", &["allow", "deny", "budget"]) {
+            match entry.key.as_str() {
+                "allow" => self.allow = Some(reader.patterns(entry, file)),
+                "deny" => self.deny = reader.patterns(entry, file),
+                _ => {
+                    for part in reader.record(&entry.value, "`budget`", &["calls"]) {
+                        self.calls_max = reader.whole(&part.value, "`calls` of `budget`", 0);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_store(&mut self, reader: &mut Reader<'_>, at: &Document) {
+        for entry in reader.record(at, "`store`", &["path", "size_max"]) {
+            match entry.key.as_str() {
+                "path" => self.store_path = reader.text(&entry.value, "`path` of `store`").map(PathBuf::from),
+                _ => self.store_size_max = reader.size(&entry.value, "`size_max` of `store`"),
+            }
+        }
+    }
+
+    fn take_host(&mut self, reader: &mut Reader<'_>, at: &Document) {
+        for entry in reader.record(at, "`host`", &["instances_in_memory"]) {
+            let number = reader.whole(&entry.value, "`instances_in_memory` of `host`", 1);
+            self.instances_in_memory = number.and_then(|number| usize::try_from(number).ok());
+        }
+    }
+
+    /// What the environment says: `RAWKO_STORE`, `RAWKO_STORE_SIZE_MAX`, `RAWKO_INSTANCES_IN_MEMORY`.
+    pub(super) fn of_environment(environment: &Environment) -> (Layer, Vec<(Source, Finding)>) {
+        let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+        // As anywhere on a command line, a relative path starts where the person stands.
+        let absolute = |path: &str| std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+        let mut layer = Layer { store_path: set("RAWKO_STORE").map(absolute), ..Layer::default() };
+        let mut problems = Vec::new();
+        if let Some(text) = set("RAWKO_STORE_SIZE_MAX") {
+            layer.store_size_max = parse_size(text).filter(|bytes| *bytes > 0);
+            if layer.store_size_max.is_none() {
+                problems.push(in_environment("RAWKO_STORE_SIZE_MAX", text, "is not a size", SIZE_HELP));
+            }
+        }
+        if let Some(text) = set("RAWKO_INSTANCES_IN_MEMORY") {
+            layer.instances_in_memory = text.parse().ok().filter(|number| *number > 0);
+            if layer.instances_in_memory.is_none() {
+                let what = "is not a number of instances";
+                problems.push(in_environment(
+                    "RAWKO_INSTANCES_IN_MEMORY",
+                    text,
+                    what,
+                    "write a number from 1",
+                ));
+            }
+        }
+        (layer, problems)
+    }
+}
+
+fn in_environment(name: &str, value: &str, what: &str, help: &str) -> (Source, Finding) {
+    let text = format!("{name}={value}");
+    let span = Span::new(name.len() + 1, text.len());
+    (Source::new("the environment", text), INVALID_VALUE.at(span, format!("`{value}` {what}")).help(help))
+}
+
+impl Reader<'_> {
+    fn patterns(&mut self, entry: &DocumentEntry, file: &Arc<str>) -> Vec<Pattern> {
+        let mut patterns = Vec::new();
+        for (text, span) in self.texts(&entry.value, &format!("`{}` of `governance`", entry.key)) {
+            if let Err(error) = Gate::new(&[text], &[], None) {
+                self.invalid(
+                    span,
+                    error.to_string(),
+                    "a name, where `*` stands for anything: `book_*`, `agent:*`",
+                );
+            }
+            patterns.push(Pattern { text: text.to_owned(), file: Arc::clone(file) });
+        }
+        patterns
+    }
+}

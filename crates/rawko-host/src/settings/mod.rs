@@ -1,0 +1,103 @@
+//! Settings: `.rawko/config.yaml` and what goes over and under it, read with a place for every complaint. Apart from
+//! the host, which gets services, a gate and numbers, and never sees a file.
+
+mod build;
+mod command;
+mod definition;
+mod files;
+mod http;
+mod layer;
+mod reader;
+mod size;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rawko_chart::{Finding, Source};
+use rawko_core::Value;
+
+pub use size::parse_size;
+
+use layer::Layer;
+
+use crate::gate::SETTINGS_FILE;
+use crate::services::Environment;
+
+const STORE_PATH: &str = ".rawko/state/rawko.db";
+const INSTANCES_IN_MEMORY: usize = 1024;
+
+/// What a project, its user, the environment and the flags say together.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    said: Layer,
+    environment: Environment,
+}
+
+/// What a command line can say. It goes over everything else.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    pub store: Option<PathBuf>,
+    /// In bytes.
+    pub store_size_max: Option<u64>,
+    pub instances_in_memory: Option<usize>,
+}
+
+impl Settings {
+    /// The settings of a project and everything that is wrong with them, by file: environment, then the project's
+    /// file, then the user's, then the defaults.
+    pub fn read(project_root: &Path) -> (Self, Vec<(Source, Vec<Finding>)>) {
+        files::read(project_root, &Environment::of_process())
+    }
+
+    /// The same in another environment than this process has.
+    pub fn read_in(project_root: &Path, environment: &Environment) -> (Self, Vec<(Source, Vec<Finding>)>) {
+        files::read(project_root, environment)
+    }
+
+    /// One text as the settings of a project, without looking at any file.
+    pub fn of_source(source: &Source, environment: &Environment) -> (Self, Vec<Finding>) {
+        let file = Arc::from(SETTINGS_FILE);
+        let (said, mut findings) = Layer::of_text(&source.text, &file, environment);
+        let settings = Self { said, environment: environment.clone() };
+        findings.extend(settings.never_allowed(&file));
+        (settings, findings)
+    }
+
+    #[must_use]
+    pub fn with_flags(self, flags: Flags) -> Self {
+        let Flags { store, store_size_max, instances_in_memory } = flags;
+        let above = Layer { store_path: store, store_size_max, instances_in_memory, ..Layer::default() };
+        Self { said: above.over(self.said), ..self }
+    }
+
+    /// Where the store is. A path in a file is relative to the project.
+    pub fn store_path(&self, project_root: &Path) -> PathBuf {
+        project_root.join(self.said.store_path.as_deref().unwrap_or(Path::new(STORE_PATH)))
+    }
+
+    /// How large the store may grow, in bytes; `None` when nothing was said.
+    pub fn store_size_max(&self) -> Option<u64> {
+        self.said.store_size_max
+    }
+
+    /// How many instances are kept in memory; the others are on disk until they are needed.
+    pub fn instances_in_memory(&self) -> usize {
+        self.said.instances_in_memory.unwrap_or(INSTANCES_IN_MEMORY)
+    }
+
+    /// What charts may read as `env.NAME`: the variables that settings list and that are set.
+    pub fn env(&self) -> Value {
+        let names = self.said.env.iter().flatten();
+        Value::map(names.filter_map(|name| Some((name.as_str(), Value::str(self.environment.get(name)?)))))
+    }
+
+    /// The names of all services, sorted; also of those that something is wrong with.
+    pub fn service_names(&self) -> Vec<&str> {
+        self.said.services.keys().map(String::as_str).collect()
+    }
+
+    /// Where `send` may go, sorted.
+    pub fn endpoint_names(&self) -> Vec<&str> {
+        self.said.endpoints.keys().map(String::as_str).collect()
+    }
+}

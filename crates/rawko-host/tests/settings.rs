@@ -1,0 +1,440 @@
+//! Settings: everything that is wrong is said at once and where; what goes over what; what becomes of them.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fs;
+use std::path::Path;
+
+use expect_test::{Expect, expect};
+use rawko_chart::codes::{self, settings::ALL};
+use rawko_chart::render::{Style, report};
+use rawko_chart::{Finding, Source};
+use rawko_core::Value;
+use rawko_host::{Environment, Flags, OnRestart, Settings};
+
+fn environment(variables: &[(&str, &str)]) -> Environment {
+    variables.iter().copied().collect()
+}
+
+fn read(text: &str) -> (Settings, Vec<Finding>) {
+    Settings::of_source(
+        &Source::new("config.yaml", text),
+        &environment(&[("CARD_TOKEN", "s3cret"), ("REGION", "eu")]),
+    )
+}
+
+/// One line a problem: place, code, message, help.
+fn check(text: &str, expected: Expect) {
+    let (_, findings) = read(text);
+    let line = |finding: &Finding| {
+        let before = &text[..finding.span.start as usize];
+        let (row, column) =
+            (before.matches('\n').count() + 1, before.len() - before.rfind('\n').map_or(0, |at| at + 1) + 1);
+        let code = finding.code.trim_start_matches("rawko::");
+        let label = if finding.label.is_empty() { String::new() } else { format!(" ({})", finding.label) };
+        let help = finding.help.as_deref().map(|help| format!("\n     {help}")).unwrap_or_default();
+        format!("{row}:{column} {code}: {}{label}{help}\n", finding.message)
+    };
+    expected.assert_eq(&findings.iter().map(line).collect::<String>());
+}
+
+const COMPLETE: &str = r#"
+services:
+  charge_card:
+    http: {url: "http://127.0.0.1:8080/charge", headers: {Authorization: "Bearer ${CARD_TOKEN}"}}
+    on_restart: retry
+    timeout: 30s
+    description: Charges a card
+    provenance: {owner: payments, reviewed: 2026-11-01}
+  book_carrier:
+    command: [python3, services/book_carrier.py]
+    cwd: .
+    env: {REGION: eu, PORT: 8080}
+    pass_env: [CARD_TOKEN]
+    output_max: 1MiB
+  timers.start: {command: [python3, services/timer.py]}
+endpoints:
+  admin_channel: {http: {url: "https://example.test/admin", method: put}}
+governance:
+  allow: [charge_card, "book_*", "agent:*", timers.start, admin_channel]
+  deny: ["book_secret"]
+  budget: {calls: 1000}
+store: {path: .rawko/state/rawko.db, size_max: 2GiB}
+host: {instances_in_memory: 12}
+env: [REGION, LOCALE]
+agents: {anything: [goes]}
+providers:
+"#;
+
+#[test]
+fn complete_settings_have_no_problems() {
+    check(COMPLETE, expect![""]);
+    let (settings, _) = read(COMPLETE);
+    let root = Path::new("project");
+    assert_eq!(settings.services(root).names(), ["book_carrier", "charge_card", "timers.start"]);
+    assert_eq!(settings.endpoints(root).names(), ["admin_channel"]);
+    assert_eq!(settings.store_path(root), root.join(".rawko/state/rawko.db"));
+    assert_eq!(settings.store_size_max(), Some(2 << 30));
+    assert_eq!(settings.instances_in_memory(), 12);
+    assert_eq!(settings.env(), Value::map([("REGION", Value::str("eu"))]));
+    let restarts = |name| settings.services(root).find(name).unwrap().on_restart();
+    assert_eq!((restarts("charge_card"), restarts("book_carrier")), (OnRestart::Retry, OnRestart::Unknown));
+}
+
+#[test]
+fn the_audit_sees_names_of_variables_and_never_values() {
+    let (settings, _) = read(COMPLETE);
+    let services = settings.services(Path::new("project"));
+    let provenance = |name: &str| services.find(name).unwrap().provenance().to_string() + "\n";
+    expect![[r#"
+        {"command":["python3","services/book_carrier.py"],"cwd":".","env":{"REGION":"…","PORT":"…"},"pass_env":["CARD_TOKEN"],"settings":".rawko/config.yaml"}
+        {"http":"http://127.0.0.1:8080/charge","method":"POST","headers":{"authorization":"${CARD_TOKEN}"},"settings":".rawko/config.yaml","description":"Charges a card","provenance":{"owner":"payments","reviewed":"2026-11-01"}}
+    "#]]
+    .assert_eq(&(provenance("book_carrier") + &provenance("charge_card")));
+    assert!(!format!("{settings:?}").contains("s3cret"));
+}
+
+#[test]
+fn empty_settings_are_settings() {
+    for text in ["", "# nothing yet\n", "services:\ngovernance:\nenv:\n", "{}"] {
+        let (settings, findings) = read(text);
+        assert_eq!(findings, [], "{text}");
+        assert_eq!(settings.store_path(Path::new("p")), Path::new("p/.rawko/state/rawko.db"));
+        assert_eq!((settings.store_size_max(), settings.instances_in_memory()), (None, 1024));
+    }
+}
+
+#[test]
+fn unknown_keys() {
+    check(
+        "servces: {}\nservices:\n  a: {comand: [x], http: {ur: y}, colour: red}\ngovernance: {alow: [a], budget: {call: 1}}\nstore: {dir: x}\nhost: {threads: 2}\n",
+        expect![[r#"
+            1:1 settings::unknown_key: a settings file has no key `servces`
+                 did you mean `services`?
+            3:7 settings::unknown_key: service `a` has no key `comand`
+                 did you mean `command`?
+            3:27 settings::unknown_key: `http` of service `a` has no key `ur`
+                 did you mean `url`?
+            3:35 settings::unknown_key: service `a` has no key `colour`
+                 the keys here are `command`, `http`, `cwd`, `env`, `pass_env`, `output_max`, `on_restart`, `timeout`, `description` and `provenance`
+            4:14 settings::unknown_key: `governance` has no key `alow`
+                 did you mean `allow`?
+            4:34 settings::unknown_key: `budget` has no key `call`
+                 did you mean `calls`?
+            5:9 settings::unknown_key: `store` has no key `dir`
+                 the keys here are `path` and `size_max`
+            6:8 settings::unknown_key: `host` has no key `threads`
+                 the keys here are `instances_in_memory`
+            3:3 settings::never_allowed: every call of `a` is refused
+                 `a` is not in `governance.allow` of .rawko/config.yaml
+        "#]],
+    );
+}
+
+#[test]
+fn wrong_types() {
+    check(
+        "services:\n  a: {command: python3 x.py}\n  b: {command: [x, 1], env: [A], pass_env: A, timeout: [1], description: 2}\n  c: [x]\n  d: {http: http://localhost}\ngovernance: {allow: a, deny: [1], budget: {calls: many}}\nstore: {path: 1, size_max: [1]}\nhost: {instances_in_memory: lots}\nenv: REGION\n",
+        expect![[r#"
+            2:16 settings::wrong_type: `command` of service `a` must be a list (found text)
+            3:20 settings::wrong_type: an item of `command` of service `b` must be text (found a whole number)
+            3:29 settings::wrong_type: `env` of service `b` must be a map (found a list)
+            3:44 settings::wrong_type: `pass_env` of service `b` must be a list (found text)
+            3:56 settings::wrong_type: `timeout` of service `b` must be text (found a list)
+            3:74 settings::wrong_type: `description` of service `b` must be text (found a whole number)
+            4:6 settings::wrong_type: service `c` must be a map (found a list)
+            5:13 settings::wrong_type: `http` of service `d` must be a map (found text)
+            6:21 settings::wrong_type: `allow` of `governance` must be a list (found text)
+            6:31 settings::wrong_type: an item of `deny` of `governance` must be text (found a whole number)
+            6:51 settings::wrong_type: `calls` of `budget` must be a whole number (found text)
+            7:15 settings::wrong_type: `path` of `store` must be text (found a whole number)
+            7:28 settings::wrong_type: `size_max` of `store` must be text (found a list)
+            8:29 settings::wrong_type: `instances_in_memory` of `host` must be a whole number (found text)
+            9:6 settings::wrong_type: `env` must be a list (found text)
+            2:3 settings::never_allowed: every call of `a` is refused
+                 `a` is not in `governance.allow` of .rawko/config.yaml
+            3:3 settings::never_allowed: every call of `b` is refused
+                 `b` is not in `governance.allow` of .rawko/config.yaml
+            4:3 settings::never_allowed: every call of `c` is refused
+                 `c` is not in `governance.allow` of .rawko/config.yaml
+            5:3 settings::never_allowed: every call of `d` is refused
+                 `d` is not in `governance.allow` of .rawko/config.yaml
+        "#]],
+    );
+    check("just text", expect![[r#"
+        1:1 settings::wrong_type: a settings file must be a map (found text)
+    "#]]);
+}
+
+#[test]
+fn missing_and_conflicting_keys() {
+    check(
+        "governance: {allow: ['*']}\nservices:\n  a: {}\n  b: {http: {method: GET}}\n  c: {command: [x], http: {url: 'http://h'}}\n  d: {http: {url: 'http://h', timeout: 1s}, timeout: 2s, cwd: x, pass_env: [REGION]}\n  e: {command: []}\n",
+        expect![[r#"
+            3:3 settings::missing_key: service `a` does not say how it is called
+                 add `command: [program, argument]` or `http: {url: …}`
+            4:13 settings::missing_key: `http` of service `b` has no `url`
+                 add `url: "https://…"`
+            5:21 settings::conflicting_keys: service `c` is both a command and an HTTP call
+                 take one of them away, or make two services of it
+            6:31 settings::conflicting_keys: `timeout` is given twice
+                 take one of them away
+            6:58 settings::conflicting_keys: `cwd` means nothing beside `http`
+                 it is for programs; headers may have `${NAME}`
+            6:66 settings::conflicting_keys: `pass_env` means nothing beside `http`
+                 it is for programs; headers may have `${NAME}`
+            7:16 settings::invalid_value: `command` of service `e` names no program
+                 write for example `[python3, services/name.py]`
+        "#]],
+    );
+}
+
+#[test]
+fn values_that_mean_nothing() {
+    check(
+        r#"governance: {allow: ["*", "book_[x"]}
+services:
+  a: {http: {url: ftp://h/x, method: CHARGE, headers: {"a b": x, Idempotency-Key: y}}}
+  b: {http: {url: "http://me:pass@h/"}, timeout: soon, on_restart: again}
+  c: {command: [x], cwd: ../up, env: {1A: x, B: "${", C: "${a b}"}, pass_env: [A-B], timeout: 0, output_max: huge}
+  d: {command: [x], cwd: /tmp}
+  human: {command: [x]}
+  statechart:x: {command: [x]}
+governance_: 1
+store: {size_max: -1}
+host: {instances_in_memory: 0}
+env: [A B]
+"#,
+        expect![[r#"
+            1:27 settings::invalid_value: `book_[x` is not a pattern: unclosed character class; missing ']'
+                 a name, where `*` stands for anything: `book_*`, `agent:*`
+            3:19 settings::invalid_value: `url` of service `a` is not an HTTP address
+                 write for example `https://example.test/charge`
+            3:38 settings::invalid_value: `method` of service `a` cannot be `CHARGE`
+                 one of `GET`, `POST`, `PUT`, `PATCH` and `DELETE`
+            3:56 settings::invalid_value: `a b` cannot be the name of a header
+                 letters, digits and `-`
+            3:66 settings::invalid_value: the header `Idempotency-Key` is set by rawko
+                 take it away
+            4:19 settings::invalid_value: `url` of service `b` has a user or a password in it
+                 put them into a header: `Authorization: "Basic ${NAME}"`
+            4:50 settings::invalid_value: `soon` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H`
+                 `timeout` of service `b` is a length of time
+            4:68 settings::invalid_value: `on_restart` of service `b` cannot be `again`
+                 `retry` when calling it twice with one idempotency key does no harm, else `unknown`
+            5:26 settings::invalid_value: `cwd` of service `c` leads out of the project
+                 write a directory of the project, without `..`
+            5:39 settings::invalid_value: `1A` cannot be the name of a variable
+                 letters, digits and `_`, not beginning with a digit
+            5:49 settings::invalid_value: `B` in `env` of service `c`: a `${` has no `}`
+                 a variable is written `${NAME}`, a plain `${` as `$${`
+            5:58 settings::invalid_value: `C` in `env` of service `c`: `${a b}` is not the name of a variable
+                 a variable is written `${NAME}`, a plain `${` as `$${`
+            5:80 settings::invalid_value: `A-B` cannot be the name of a variable
+                 letters, digits and `_`, not beginning with a digit
+            5:95 settings::invalid_value: `timeout` of service `c` is nothing
+                 write for example `30s`
+            5:110 settings::invalid_value: `huge` is not a size
+                 write for example `500MB`, `2GiB` or a number of bytes
+            6:26 settings::invalid_value: `cwd` of service `d` leads out of the project
+                 write a directory of the project, without `..`
+            7:3 settings::invalid_value: `human` cannot be the name of a service
+                 in a chart it means a person who is asked; give it another name
+            8:3 settings::invalid_value: `statechart:x` cannot be the name of a service
+                 in a chart it means another chart; give it another name
+            9:1 settings::unknown_key: a settings file has no key `governance_`
+                 did you mean `governance`?
+            10:19 settings::invalid_value: `-1` is not a size
+                 write for example `500MB`, `2GiB` or a number of bytes
+            11:29 settings::invalid_value: `instances_in_memory` of `host` is at least 1
+                 write a larger number
+            12:7 settings::invalid_value: `A B` cannot be the name of a variable
+                 letters, digits and `_`, not beginning with a digit
+        "#]],
+    );
+}
+
+#[test]
+fn variables_that_are_not_set_and_services_that_are_never_allowed() {
+    check(
+        r#"services:
+  a: {http: {url: "${BASE}/charge", headers: {X: "${CARD_TOKEN} ${MISSING}"}}}
+  b: {command: [x], env: {A: "${NOPE}"}, pass_env: [GONE, REGION]}
+  c: {command: [x]}
+endpoints:
+  d: {http: {url: "http://h"}}
+governance: {allow: [a, "c*"], deny: [c]}
+"#,
+        expect![[r#"
+            2:19 settings::unset_variable: the environment variable `BASE` is not set
+                 set it where the host is started, or correct its name
+            2:50 settings::unset_variable: the environment variable `MISSING` is not set
+                 set it where the host is started, or correct its name
+            3:30 settings::unset_variable: the environment variable `NOPE` is not set
+                 set it where the host is started, or correct its name
+            3:53 settings::unset_variable: the environment variable `GONE` is not set
+                 set it where the host is started, or correct its name
+            3:3 settings::never_allowed: every call of `b` is refused
+                 `b` is not in `governance.allow` of .rawko/config.yaml
+            4:3 settings::never_allowed: every call of `c` is refused
+                 `c` is refused by `c` in `governance.deny` of .rawko/config.yaml
+            6:3 settings::never_allowed: every call of `d` is refused
+                 `d` is not in `governance.allow` of .rawko/config.yaml
+        "#]],
+    );
+    check("services: {charge_card: {command: [x]}}", expect![[r#"
+        1:12 settings::never_allowed: every call of `charge_card` is refused
+             `charge_card` is not in `governance.allow` of .rawko/config.yaml
+    "#]]);
+}
+
+#[test]
+fn what_is_not_yaml_is_said_as_for_charts() {
+    check("services: [a\n", expect![[r#"
+        1:11 chart::yaml_syntax: this is not YAML: unclosed bracket '['
+             look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+    "#]]);
+    check("store: {}\nstore: {}\n", expect![[r#"
+        2:1 chart::duplicate_key: the key `store` is written twice (written again here)
+             keep one of them; several transitions for one event are written as a list
+    "#]]);
+}
+
+#[test]
+fn a_report_shows_the_place() {
+    let text = "services:\n  charge_card:\n    comand: [python3]\n    http: {url: \"http://h\"}\ngovernance: {allow: [charge_card]}\n";
+    let (_, findings) = read(text);
+    expect![[r#"
+        error[rawko::settings::unknown_key]: service `charge_card` has no key `comand`
+         --> .rawko/config.yaml:3:5
+          |
+        3 |     comand: [python3]
+          |     ^^^^^^
+          |
+          = help: did you mean `command`?
+
+    "#]].assert_eq(&report(&findings, &Source::new(".rawko/config.yaml", text), Style::default()));
+}
+
+/// A project in a temporary directory, with a user's settings beside it.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new(project: &str, user: &str) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        for (path, text) in [("project/.rawko/config.yaml", project), ("user/rawko/config.yaml", user)] {
+            let path = place.0.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        place
+    }
+
+    fn read(&self, variables: &[(&str, &str)]) -> (Settings, Vec<(Source, Vec<Finding>)>) {
+        let user = self.0.path().join("user");
+        let all = variables.iter().copied().chain([("XDG_CONFIG_HOME", user.to_str().unwrap())]);
+        Settings::read_in(&self.0.path().join("project"), &all.collect())
+    }
+}
+
+#[test]
+fn flags_go_over_environment_over_project_over_user_over_defaults() {
+    let (project, user) =
+        ("store: {size_max: 2MB}", "store: {size_max: 1MB, path: /users.db}\nhost: {instances_in_memory: 1}");
+    let set = [
+        ("RAWKO_STORE_SIZE_MAX", "3MB"),
+        ("RAWKO_STORE", "/environments.db"),
+        ("RAWKO_INSTANCES_IN_MEMORY", "3"),
+    ];
+    let flags = Flags {
+        store: Some("/flags.db".into()),
+        store_size_max: Some(4_000_000),
+        instances_in_memory: Some(4),
+    };
+    let none = Flags::default;
+    let table = [
+        ("default", Place::new("", "").read(&[]), none(), ("project/.rawko/state/rawko.db", None, 1024)),
+        ("user", Place::new("", user).read(&[]), none(), ("/users.db", Some(1_000_000), 1)),
+        ("project", Place::new(project, user).read(&[]), none(), ("/users.db", Some(2_000_000), 1)),
+        (
+            "environment",
+            Place::new(project, user).read(&set),
+            none(),
+            ("/environments.db", Some(3_000_000), 3),
+        ),
+        ("flags", Place::new(project, user).read(&set), flags, ("/flags.db", Some(4_000_000), 4)),
+    ];
+    for (which, (settings, problems), flags, expected) in table {
+        assert!(problems.is_empty(), "{which}: {problems:?}");
+        let settings = settings.with_flags(flags);
+        let found = (
+            settings.store_path(Path::new("project")),
+            settings.store_size_max(),
+            settings.instances_in_memory(),
+        );
+        assert_eq!(found, (expected.0.into(), expected.1, expected.2), "{which}");
+    }
+}
+
+#[test]
+fn problems_are_told_by_file() {
+    let place = Place::new("stor: {}", "services: {a: {command: [x]}}\nenv: [1]");
+    let (_, problems) = place.read(&[("RAWKO_STORE_SIZE_MAX", "lots"), ("RAWKO_INSTANCES_IN_MEMORY", "0")]);
+    let mut told = String::new();
+    for (source, findings) in problems {
+        let name = source.name.replace(place.0.path().to_str().unwrap(), "…");
+        told.extend(
+            findings.iter().map(|finding| format!("{name}: {}: {}\n", finding.code, finding.message)),
+        );
+    }
+    expect![[r#"
+        …/project/.rawko/config.yaml: rawko::settings::unknown_key: a settings file has no key `stor`
+        …/user/rawko/config.yaml: rawko::settings::wrong_type: an item of `env` must be text
+        …/user/rawko/config.yaml: rawko::settings::never_allowed: every call of `a` is refused
+        the environment: rawko::settings::invalid_value: `lots` is not a size
+        the environment: rawko::settings::invalid_value: `0` is not a number of instances
+    "#]].assert_eq(&told);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_not_no_file() {
+    let place = Place::new("", "");
+    let file = place.0.path().join("project/.rawko/config.yaml");
+    fs::remove_file(&file).unwrap();
+    assert!(place.read(&[]).1.is_empty());
+    fs::create_dir(&file).unwrap();
+    let codes =
+        |place: &Place| place.read(&[]).1.iter().map(|(_, findings)| findings[0].code).collect::<Vec<_>>();
+    assert_eq!(codes(&place), ["rawko::settings::unreadable"]);
+    fs::remove_dir(&file).unwrap();
+    fs::write(&file, b"env: [\xff]").unwrap();
+    assert_eq!(codes(&place), ["rawko::chart::invalid_utf8"]);
+}
+
+#[test]
+fn the_settings_on_a_page_show_what_the_page_is_about() {
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors/settings");
+    for code in ALL.iter().filter(|code| **code != codes::settings::UNREADABLE) {
+        let page = fs::read_to_string(pages.join(format!("{}.md", code.slug()))).unwrap();
+        let text = page.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+        let (_, findings) = Settings::of_source(&Source::new("config.yaml", text), &Environment::default());
+        let found: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
+        assert!(found.contains(&code.name), "the settings of {} give {found:?}", code.name);
+    }
+}
+
+/// The guide shows settings that are as they should be.
+#[test]
+fn the_settings_in_the_guide_have_no_problems() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/settings.md");
+    let guide = fs::read_to_string(guide).unwrap();
+    let blocks: Vec<&str> =
+        guide.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(!blocks.is_empty());
+    let set = environment(&[("CARD_TOKEN", "x"), ("CARRIER_TOKEN", "x")]);
+    for text in blocks {
+        let (_, findings) = Settings::of_source(&Source::new("settings.md", text), &set);
+        let problems = report(&findings, &Source::new("settings.md", text), Style::default());
+        assert!(findings.is_empty(), "{problems}");
+    }
+}
