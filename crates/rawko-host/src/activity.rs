@@ -65,11 +65,12 @@ impl Host {
     }
 
     fn judge(&self, activity: Activity, patience: Duration) -> Option<Settled> {
-        if activity.status.is_over() {
-            return Some(Settled::Over(activity.status));
-        }
+        // Also what is over is not over before it is on disk.
         if activity.busy {
             return None;
+        }
+        if activity.status.is_over() {
+            return Some(Settled::Over(activity.status));
         }
         if activity.status == Status::Error || activity.fault.is_some() {
             return Some(Settled::Failed);

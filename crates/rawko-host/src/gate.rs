@@ -126,7 +126,8 @@ impl Gate {
 
     fn used_up(&self, question: &Question<'_>) -> Option<String> {
         let calls = question.calls_so_far;
-        let made = format!("`{}` has made {calls} calls", question.instance);
+        let noun = if calls == 1 { "call" } else { "calls" };
+        let made = format!("`{}` has made {calls} {noun}", question.instance);
         if self.calls_max.is_some_and(|most| calls >= most) {
             return Some(format!("{made}, all that `governance.budget` of {SETTINGS_FILE} allows"));
         }

@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod common;
+
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use common::With;
 use rawko_store::*;
 
-/// A store of which only `commit` is asked: it waits to be let through, and answers as the test says.
+/// Instead of a disk: it waits to be let through, and answers as the test says.
 struct Gated {
     began: Sender<usize>,
     answers: Mutex<Receiver<Answer>>,
@@ -37,72 +40,6 @@ impl Gated {
     }
 }
 
-/// Everything but `commit` comes from an empty memory store.
-struct Wrapped(Gated, MemoryStore);
-
-impl Store for Wrapped {
-    fn commit(&self, commits: &[Commit]) -> Result<(), StoreError> {
-        self.0.answer(commits)
-    }
-    fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError> {
-        self.1.put_chart(chart)
-    }
-    fn chart(&self, hash: &ChartHash) -> Result<Option<ChartRow>, StoreError> {
-        self.1.chart(hash)
-    }
-    fn charts(&self) -> Result<Vec<ChartRow>, StoreError> {
-        self.1.charts()
-    }
-    fn find(&self, id: &str) -> Result<Option<InstanceRow>, StoreError> {
-        self.1.find(id)
-    }
-    fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError> {
-        self.1.instance(key)
-    }
-    fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
-        self.1.list(filter)
-    }
-    fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError> {
-        self.1.children(id)
-    }
-    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError> {
-        self.1.base(key, at)
-    }
-    fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
-        self.1.records(key, after, limit)
-    }
-    fn tail(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
-        self.1.tail(after, limit)
-    }
-    fn last_seq(&self) -> Result<u64, StoreError> {
-        self.1.last_seq()
-    }
-    fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError> {
-        self.1.open_effects(key)
-    }
-    fn inbound(&self, key: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError> {
-        self.1.inbound(key)
-    }
-    fn timers(&self) -> Result<Vec<(InstanceKey, i64)>, StoreError> {
-        self.1.timers()
-    }
-    fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError> {
-        self.1.delivered(key, delivery)
-    }
-    fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {
-        self.1.blob(hash)
-    }
-    fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
-        self.1.audit(instance, limit)
-    }
-    fn marks(&self) -> Result<Marks, StoreError> {
-        self.1.marks()
-    }
-    fn report(&self) -> Result<Report, StoreError> {
-        self.1.report()
-    }
-}
-
 /// A writer over a gated store, and what was answered to whom.
 struct Desk {
     writer: Writer,
@@ -116,7 +53,8 @@ impl Desk {
         let (answers, answered) = channel();
         let (began_at, began) = channel();
         let gated = Gated { began: began_at, answers: Mutex::new(answered) };
-        let writer = Writer::new(Arc::new(Wrapped(gated, MemoryStore::new())));
+        let on_commit = Box::new(move |_: &MemoryStore, commits: &[Commit]| gated.answer(commits));
+        let writer = Writer::new(Arc::new(With { store: MemoryStore::new(), on_commit }));
         Desk { writer, answers, began, told: Arc::default() }
     }
 

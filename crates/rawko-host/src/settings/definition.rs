@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_chart::codes::settings::{CONFLICTING_KEYS, MISSING_KEY};
-use rawko_chart::{Document, DocumentEntry, Span};
+use rawko_chart::{Document, DocumentData, DocumentEntry, Span};
 use rawko_core::Value;
 
 use super::reader::Reader;
@@ -127,7 +127,7 @@ impl Reader<'_> {
                 None
             }
             (None, None) => {
-                if at.entries().is_some() {
+                if at.entries().is_some() || at.data == DocumentData::Null {
                     let message = format!("{what} does not say how it is called");
                     let help = "add `command: [program, argument]` or `http: {url: …}`";
                     self.say(&MISSING_KEY, entry.key_span, message, help);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use rawko_chart::codes::settings::UNREADABLE;
 use rawko_chart::{Finding, Source, Span, source_from_bytes};
 
-use super::Settings;
 use super::layer::Layer;
+use super::{Settings, is_wrong};
 use crate::gate::SETTINGS_FILE;
 use crate::services::Environment;
 
@@ -28,8 +28,11 @@ pub(super) fn read(root: &Path, environment: &Environment) -> (Settings, Vec<(So
         read.push((file, source, findings));
     }
     let settings = Settings { said, environment: environment.clone() };
+    let is_any_wrong = read.iter().any(|(_, _, findings)| is_wrong(findings));
     for (file, source, mut findings) in read {
-        findings.extend(settings.never_allowed(&file.shown));
+        if !is_any_wrong {
+            findings.extend(settings.never_allowed(&file.shown));
+        }
         problems.push((source, findings));
     }
     problems.extend(wrong.into_iter().map(|(source, finding)| (source, vec![finding])));

@@ -13,7 +13,7 @@ mod size;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rawko_chart::{Finding, Source};
+use rawko_chart::{Finding, Severity, Source};
 use rawko_core::Value;
 
 pub use size::parse_size;
@@ -59,7 +59,9 @@ impl Settings {
         let file = Arc::from(SETTINGS_FILE);
         let (said, mut findings) = Layer::of_text(&source.text, &file, environment);
         let settings = Self { said, environment: environment.clone() };
-        findings.extend(settings.never_allowed(&file));
+        if !is_wrong(&findings) {
+            findings.extend(settings.never_allowed(&file));
+        }
         (settings, findings)
     }
 
@@ -100,4 +102,9 @@ impl Settings {
     pub fn endpoint_names(&self) -> Vec<&str> {
         self.said.endpoints.keys().map(String::as_str).collect()
     }
+}
+
+/// Whether there is more than warnings: then it is not known what the whole would have meant.
+fn is_wrong(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.severity > Severity::Warning)
 }

@@ -46,8 +46,9 @@ fn is_refused(cause: &(dyn Error + 'static)) -> bool {
     cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// TLS errors travel inside IO errors, which do not list them as their source.
-fn wraps_tls(cause: &(dyn Error + 'static)) -> bool {
-    let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    inner.is_some_and(|inner| inner.is::<rustls::Error>())
+/// TLS errors travel inside IO errors, perhaps several of them, which do not list them as their source.
+fn wraps_tls<'e>(cause: &'e (dyn Error + 'static)) -> bool {
+    let inside = |error: &&'e io::Error| (*error).get_ref()?.downcast_ref::<io::Error>();
+    let mut wrappers = std::iter::successors(cause.downcast_ref::<io::Error>(), inside);
+    wrappers.any(|error| error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()))
 }

@@ -105,8 +105,8 @@ impl Remote {
     }
 
     async fn exchange(&self, call: &Call, secrets: &Secrets) -> Result<Value, ServiceError> {
-        let client = self.client.ready()?;
         let mut request = self.request(call)?;
+        let client = self.client.ready(&request.url)?;
         for _ in 0..=REDIRECTS_MAX {
             let response = client
                 .execute(request.build())

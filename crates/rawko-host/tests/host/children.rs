@@ -1,0 +1,131 @@
+//! Child instances: they begin with their parent's step, end with it, and speak to it.
+
+use rawko_core::Value;
+use serde_json::json;
+
+use crate::bench::{bench, journal, rest, send, start};
+
+const PARENT: &str = "
+statechart:
+  id: parent
+  initial: working
+  context: {heard: [], got: null, why: null}
+  states:
+    working:
+      invoke:
+        id: kid
+        src: statechart:kid@^1
+        input: {n: '3'}
+        onDone: {target: done, actions: [{type: assign, context_updates: {got: event.data}}]}
+        onError: {target: done, actions: [{type: assign, context_updates: {why: event.data.message}}]}
+      on:
+        TELL: {actions: [{type: send, target: kid, event: GO}]}
+        PROGRESS: {actions: [{type: assign, context_updates: {heard: 'append(context.heard, event.data.at)'}}]}
+        LEAVE: left
+    left: {}
+    done: {type: final, output: {got: context.got, heard: context.heard, why: context.why}}
+";
+
+const KID: &str = "
+statechart:
+  id: kid
+  version: 1.2.0
+  initial: waiting
+  context: {n: 0}
+  states:
+    waiting: {on: {GO: half}}
+    half:
+      entry: [{type: emit, event: PROGRESS, data: {at: half}}, {type: send, target: self, event: ON}]
+      on: {ON: whole}
+    whole: {type: final, output: context.n * 2}
+";
+
+#[tokio::test]
+async fn a_child_works_and_its_parent_hears_everything_in_order() {
+    let bench = bench(&[PARENT, KID]);
+    let host = bench.host().await;
+    start(&host, "parent", json!({})).await;
+    assert_eq!(rest(&host, "i").await, "waits [working]");
+    assert_eq!(rest(&host, "i.kid.0").await, "waits [waiting]");
+    send(&host, "i", "TELL").await;
+    assert_eq!(rest(&host, "i").await, r#"done [done] {"got":6,"heard":["half"],"why":null}"#);
+    assert_eq!(
+        journal(&host, "i"),
+        ["0 Started ", "1 Stepped TELL", "2 Stepped PROGRESS", "3 Stepped invoke_done"]
+    );
+    assert_eq!(journal(&host, "i.kid.0"), ["0 Started ", "1 Stepped GO", "2 Stepped ON"]);
+    assert_eq!(bench.store.inbound(None).unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_child_ends_when_its_parent_leaves_the_state() {
+    let host = bench(&[PARENT, KID]).host().await;
+    start(&host, "parent", json!({})).await;
+    send(&host, "i", "LEAVE").await;
+    assert_eq!(rest(&host, "i").await, "waits [left]");
+    assert_eq!(rest(&host, "i.kid.0").await, "cancelled [waiting]");
+}
+
+#[tokio::test]
+async fn a_cancelled_child_is_an_error_to_its_parent() {
+    let host = bench(&[PARENT, KID]).host().await;
+    start(&host, "parent", json!({})).await;
+    host.cancel("i.kid.0", Value::str("enough")).await.unwrap();
+    assert_eq!(
+        rest(&host, "i").await,
+        r#"done [done] {"got":null,"heard":[],"why":"it was cancelled: enough"}"#
+    );
+}
+
+#[tokio::test]
+async fn a_version_that_is_not_there_is_a_clear_error() {
+    let older = KID.replace("1.2.0", "0.9.0");
+    let host = bench(&[PARENT, older.leak()]).host().await;
+    start(&host, "parent", json!({})).await;
+    let why = "chart `kid` has no version that fits `^1`; there is 0.9.0";
+    assert_eq!(
+        rest(&host, "i").await,
+        format!("done [done] {}", json!({"got": null, "heard": [], "why": why}))
+    );
+}
+
+#[tokio::test]
+async fn instances_send_to_each_other_by_id() {
+    const PING: &str = "
+statechart:
+  id: ping
+  initial: a
+  context: {other: null}
+  states:
+    a:
+      on:
+        HIT: {target: b, actions: [{type: send, target: context.other, event: HIT}]}
+    b: {}
+";
+    let host = bench(&[PING]).host().await;
+    for (id, other) in [("x", "y"), ("y", "x")] {
+        let input = json!({"other": other}).into();
+        host.start(rawko_host::Start { chart: "ping".into(), input, id: Some(id.into()) }).await.unwrap();
+    }
+    send(&host, "x", "HIT").await;
+    assert_eq!(rest(&host, "x").await, "waits [b]");
+    assert_eq!(rest(&host, "y").await, "waits [b]");
+}
+
+#[tokio::test]
+async fn thousands_of_instances_need_few_in_memory() {
+    let bench = bench(&[KID]).in_memory(10);
+    let host = bench.host().await;
+    for number in 0..2_000 {
+        let id = Some(format!("k{number}"));
+        host.start(rawko_host::Start { chart: "kid".into(), input: json!({"n": number}).into(), id })
+            .await
+            .unwrap();
+    }
+    assert!(host.in_memory() <= 11, "{}", host.in_memory());
+    for number in [0, 999, 1_999] {
+        let id = format!("k{number}");
+        send(&host, &id, "GO").await;
+        assert_eq!(rest(&host, &id).await, format!("done [whole] {}", number * 2));
+    }
+}

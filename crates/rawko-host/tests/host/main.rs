@@ -1,0 +1,10 @@
+//! The host as its users see it: real host, real tasks, a store in memory, a clock that the test moves.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
+
+mod bench;
+mod children;
+mod crashes;
+mod people;
+mod services;
+mod timers;

@@ -1,0 +1,103 @@
+//! People: approvals and forms, expiry, retrying, forking.
+
+use rawko_core::Value;
+use rawko_host::{Category, Fork, HostError, PersonAnswer};
+use serde_json::json;
+
+use crate::bench::{Act, bench, journal, rest, send, start};
+
+const ASK: &str = "
+statechart:
+  id: ask
+  initial: asking
+  context: {by: null, why: null, limit: 10}
+  states:
+    asking:
+      invoke:
+        id: approval
+        src: human
+        input: {title: \"'May I?'\", expires: \"'24h'\"}
+        onDone:
+          - {target: yes, guard: event.data.approved, actions: [{type: assign, context_updates: {by: event.data.by}}]}
+          - no
+        onError: {target: no, actions: [{type: assign, context_updates: {why: event.data.category}}]}
+    yes: {on: {GO: {target: no, guard: context.limit > 10}}}
+    no: {type: final, output: {why: context.why}}
+";
+
+fn answer(approved: bool) -> PersonAnswer {
+    PersonAnswer { approved, by: Some("ada".into()), comment: None, data: Value::Null }
+}
+
+#[tokio::test]
+async fn a_person_is_asked_and_answers() {
+    let bench = bench(&[ASK]);
+    let host = bench.host().await;
+    start(&host, "ask", json!({})).await;
+    assert_eq!(rest(&host, "i").await, "asks [asking]");
+    let wrong = host.answer("i", Some("other"), answer(true)).await;
+    assert!(matches!(wrong, Err(HostError::NotAsked { .. })), "{wrong:?}");
+    host.answer("i", None, answer(true)).await.unwrap();
+    assert_eq!(rest(&host, "i").await, "waits [yes]");
+    let twice = host.answer("i", None, answer(false)).await;
+    assert_eq!(twice, Err(HostError::NothingAsked { id: "i".into() }));
+}
+
+#[tokio::test]
+async fn an_approval_expires_also_across_a_restart() {
+    let bench = bench(&[ASK]);
+    let host = bench.host().await;
+    start(&host, "ask", json!({})).await;
+    host.close().await;
+    let host = bench.host().await;
+    bench.advance(&host, 24 * 3_600_000 - 1);
+    assert_eq!(rest(&host, "i").await, "asks [asking]");
+    bench.advance(&host, 1);
+    while !host.activity("i").unwrap().status.is_over() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(rest(&host, "i").await, r#"done [no] {"why":"expired"}"#);
+}
+
+#[tokio::test]
+async fn a_fork_goes_on_from_a_past_step_with_other_values() {
+    let bench = bench(&[ASK]);
+    let host = bench.host().await;
+    start(&host, "ask", json!({})).await;
+    host.answer("i", None, answer(true)).await.unwrap();
+    send(&host, "i", "GO").await;
+    assert_eq!(rest(&host, "i").await, "waits [yes]");
+    let set = vec![("limit".into(), "context.limit * 2".into())];
+    host.fork("i", Fork { at: Some(1), set, id: Some("f".into()) }).await.unwrap();
+    send(&host, "f", "GO").await;
+    assert_eq!(rest(&host, "f").await, r#"done [no] {"why":null}"#);
+    assert_eq!(journal(&host, "f"), ["1 Forked ", "2 Stepped GO"]);
+    // From the beginning: the question is asked anew, of the fork.
+    host.fork("i", Fork { at: Some(0), set: vec![], id: Some("g".into()) }).await.unwrap();
+    assert_eq!(rest(&host, "g").await, "asks [asking]");
+    let unknown = host.fork("i", Fork { set: vec![("x".into(), "1".into())], ..Fork::default() }).await;
+    assert_eq!(
+        unknown.unwrap_err().to_string(),
+        "`x` cannot be set: the context has no such key; it has by, why, limit"
+    );
+}
+
+#[tokio::test]
+async fn a_failure_nobody_handles_waits_for_somebody_who_retries() {
+    const CHART: &str = "
+statechart:
+  id: bare
+  initial: a
+  states:
+    a: {invoke: {id: job, src: work, onDone: b}}
+    b: {type: final}
+";
+    let acts = [Act::Fail(Category::Failed, "no disk"), Act::Answer(json!(1))];
+    let bench = bench(&[CHART]).service("work", &acts);
+    let host = bench.host().await;
+    start(&host, "bare", json!({})).await;
+    assert_eq!(rest(&host, "i").await, r#"failed [a] "no disk""#);
+    host.retry("i").await.unwrap();
+    assert_eq!(rest(&host, "i").await, "done [b] null");
+    assert_eq!(host.retry("i").await, Err(HostError::NotFailed { id: "i".into() }));
+}

@@ -1,0 +1,38 @@
+//! What the tests of services share: a service from settings, and the call that is made.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rawko_chart::{Severity, Source};
+use rawko_core::Value;
+use rawko_host::{Call, Environment, Service, ServiceError, Settings};
+
+/// A service as settings define it, in an environment with these variables and this process's PATH.
+pub(crate) fn service(root: &Path, definition: &str, variables: &[(&str, &str)]) -> Arc<dyn Service> {
+    let path = std::env::var("PATH").unwrap();
+    let environment: Environment = variables.iter().copied().chain([("PATH", path.as_str())]).collect();
+    let text = format!("services:\n  charge_card: {definition}\ngovernance: {{allow: [charge_card]}}\n");
+    let (settings, findings) = Settings::of_source(&Source::new("config.yaml", text), &environment);
+    assert!(findings.iter().all(|finding| finding.severity == Severity::Warning), "{findings:?}");
+    settings.services(root).find("charge_card").unwrap()
+}
+
+pub(crate) fn call(input: Value) -> Call {
+    Call {
+        idempotency: "order-1/4/0".into(),
+        instance: "order-1".into(),
+        id: "charge".into(),
+        name: "charge_card".into(),
+        input,
+        attempt: 2,
+        policy: Value::map([("budget", Value::map([("tool_calls", Value::Int(3))]))]),
+    }
+}
+
+/// The answer or the failure, as the chart would see it, on one line.
+pub(crate) fn shown(result: Result<Value, ServiceError>) -> String {
+    match result {
+        Ok(value) => format!("ok {}", value.to_json()),
+        Err(error) => format!("error {}", error.to_value().to_json()),
+    }
+}

@@ -1,0 +1,168 @@
+//! Cases about commits: whole or not at all, and what they do to effects, messages, deliveries, blobs and the audit.
+
+use super::sample::{begin, effect, empty, inbound, steps};
+use super::{Broken, Case, refused, same};
+use crate::records::{
+    AuditLine, Blob, Commit, Delivery, EffectKind, Head, Inbound, InstanceKey, OpenEffect, Wait,
+};
+use crate::store::{Filter, Store};
+
+pub(super) const CASES: &[Case] = &[
+    Case { name: "a batch with one bad commit leaves nothing", run: whole_or_nothing },
+    Case { name: "what contradicts the store is refused", run: contradictions },
+    Case { name: "effects are open until they are closed", run: effects },
+    Case { name: "inbound events stay until they are taken", run: messages },
+    Case { name: "a delivery is recognised, the first one stands", run: deliveries },
+    Case { name: "a blob is kept once", run: blobs },
+    Case { name: "the audit gives its last lines, oldest first", run: audit },
+    Case { name: "marks never fall", run: marks },
+];
+
+/// All that can be seen of a store, to compare.
+fn everything(store: &dyn Store) -> Result<String, Broken> {
+    Ok(format!(
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        store.list(&Filter::default())?,
+        store.tail(0, usize::MAX)?,
+        store.open_effects(None)?,
+        store.inbound(None)?,
+        store.timers()?,
+        store.audit(None, usize::MAX)?,
+        store.marks()?,
+        store.blob(&[1; 16])?,
+        store.delivered(InstanceKey(1), "k")?,
+    ))
+}
+
+/// A commit of instance 1 with something in every field.
+fn busy() -> Commit {
+    Commit {
+        head: Some(Box::new(Head { wait: Wait::Timer, next_due_ms: Some(5), ..Head::default() })),
+        blobs: vec![Blob { hash: [1; 16], body: b"sbody".to_vec() }],
+        opened: vec![effect(1, 1, 1)],
+        closed: vec![(0, 0)],
+        sent: vec![inbound(8, 2)],
+        taken: vec![7],
+        deliveries: vec![Delivery { key: "k".into(), step: 1 }],
+        audit: vec![line("a", "payment")],
+        ..steps(1, [1])
+    }
+}
+
+fn prepared(store: &dyn Store) -> Result<(), Broken> {
+    let first = Commit { opened: vec![effect(1, 0, 0)], sent: vec![inbound(7, 1)], ..begin(1, "a") };
+    Ok(store.commit(&[first, begin(2, "b")])?)
+}
+
+fn whole_or_nothing(store: &dyn Store) -> Result<(), Broken> {
+    prepared(store)?;
+    let before = everything(store)?;
+    refused("an id twice", store.commit(&[busy(), begin(3, "c"), begin(4, "a")]))?;
+    same("after a refused batch", everything(store)?, before)?;
+    same("the new one", store.find("c")?, None)?;
+    store.commit(&[busy(), begin(3, "c")])?;
+    let found = (store.find("c")?.is_some(), store.open_effects(None)?, store.inbound(None)?);
+    same("the same again without it", found, (true, vec![effect(1, 1, 1)], vec![inbound(8, 2)]))
+}
+
+fn contradictions(store: &dyn Store) -> Result<(), Broken> {
+    prepared(store)?;
+    let before = everything(store)?;
+    refused("an id in use", store.commit(&[begin(3, "a")]))?;
+    refused("a key in use", store.commit(&[begin(1, "c")]))?;
+    refused("twice in one batch", store.commit(&[begin(3, "c"), begin(4, "c")]))?;
+    refused("a key twice in one batch", store.commit(&[begin(3, "c"), begin(3, "d")]))?;
+    refused("an unknown instance", store.commit(&[steps(77, [1])]))?;
+    refused("not begun yet", store.commit(&[steps(3, [1]), begin(3, "c")]))?;
+    refused("an inbound number in use", store.commit(&[Commit { sent: vec![inbound(7, 2)], ..empty(1) }]))?;
+    refused("a record of another", store.commit(&[Commit { records: steps(2, [1]).records, ..empty(1) }]))?;
+    refused("an effect of another", store.commit(&[Commit { opened: vec![effect(2, 1, 1)], ..empty(1) }]))?;
+    same("nothing of these", everything(store)?, before)?;
+    same("begun in the same batch", store.commit(&[begin(3, "c"), steps(3, [1])]), Ok(()))
+}
+
+fn effects(store: &dyn Store) -> Result<(), Broken> {
+    store.commit(&[begin(1, "a"), begin(2, "b")])?;
+    let all = [effect(1, 1, 0), effect(1, 1, 1), effect(1, 2, 0)];
+    let other = effect(2, 1, 0);
+    store.commit(&[
+        Commit { opened: vec![other.clone()], ..empty(2) },
+        Commit { opened: all.to_vec(), ..empty(1) },
+    ])?;
+    same("of one", store.open_effects(Some(InstanceKey(1)))?, all.to_vec())?;
+    same("of all", store.open_effects(None)?, [&all[..], std::slice::from_ref(&other)].concat())?;
+    let again = OpenEffect { kind: EffectKind::Unknown, ..all[1].clone() };
+    store.commit(&[Commit { opened: vec![again.clone()], closed: vec![(1, 0), (9, 9)], ..empty(1) }])?;
+    same("closed and replaced", store.open_effects(Some(InstanceKey(1)))?, vec![again, all[2].clone()])?;
+    store.commit(&[Commit { opened: vec![effect(2, 5, 0)], closed: vec![(5, 0)], ..empty(2) }])?;
+    same("opened and closed at once", store.open_effects(Some(InstanceKey(2)))?, vec![other])?;
+    for (index, kind) in (0..).zip(EffectKind::ALL) {
+        let one = OpenEffect { kind, ..effect(2, 6, index) };
+        store.commit(&[Commit { opened: vec![one.clone()], ..empty(2) }])?;
+        same("every kind", store.open_effects(Some(InstanceKey(2)))?.pop(), Some(one))?;
+    }
+    Ok(())
+}
+
+fn messages(store: &dyn Store) -> Result<(), Broken> {
+    store.commit(&[begin(1, "a"), begin(2, "b")])?;
+    let sent: Vec<Inbound> = vec![inbound(5, 2), inbound(3, 1), inbound(4, 2)];
+    store.commit(&[Commit { sent, ..empty(1) }])?;
+    same("in order", store.inbound(None)?, vec![inbound(3, 1), inbound(4, 2), inbound(5, 2)])?;
+    same("to one", store.inbound(Some(InstanceKey(2)))?, vec![inbound(4, 2), inbound(5, 2)])?;
+    store.commit(&[Commit { taken: vec![4, 99], ..empty(2) }])?;
+    same("one is taken", store.inbound(Some(InstanceKey(2)))?, vec![inbound(5, 2)])?;
+    store.commit(&[Commit { sent: vec![inbound(6, 1)], taken: vec![6], ..empty(1) }])?;
+    same("sent and taken at once", store.inbound(Some(InstanceKey(1)))?, vec![inbound(3, 1)])
+}
+
+fn deliveries(store: &dyn Store) -> Result<(), Broken> {
+    store.commit(&[begin(1, "a"), begin(2, "b")])?;
+    let delivered = |key: &str, step| vec![Delivery { key: key.into(), step }];
+    store.commit(&[Commit { deliveries: delivered("k", 4), ..empty(1) }])?;
+    store.commit(&[Commit { deliveries: delivered("k", 9), ..empty(1) }])?;
+    same("the first one", store.delivered(InstanceKey(1), "k")?, Some(4))?;
+    same("of another key", store.delivered(InstanceKey(1), "x")?, None)?;
+    same("of another instance", store.delivered(InstanceKey(2), "k")?, None)
+}
+
+fn blobs(store: &dyn Store) -> Result<(), Broken> {
+    let blob = Blob { hash: [1; 16], body: vec![b's', 0, 255, 10] };
+    store.commit(&[Commit { blobs: vec![blob.clone(), blob.clone()], ..begin(1, "a") }])?;
+    store.commit(&[Commit { blobs: vec![blob.clone()], ..empty(1) }])?;
+    same("blob", store.blob(&[1; 16])?, Some(blob))?;
+    same("another", store.blob(&[2; 16])?, None)
+}
+
+fn line(instance: &str, service: &str) -> AuditLine {
+    AuditLine {
+        at_ms: 3_000,
+        instance: instance.into(),
+        effect: "a/1/0".into(),
+        service: service.into(),
+        decision: "refused".into(),
+        reason: "not on the list".to_owned(),
+        provenance: "{}".to_owned(),
+    }
+}
+
+fn audit(store: &dyn Store) -> Result<(), Broken> {
+    let lines = [line("a", "1"), line("b", "2"), line("a", "3"), line("b", "4")];
+    store.commit(&[begin(1, "a"), begin(2, "b")])?;
+    for one in &lines {
+        store.commit(&[Commit { audit: vec![one.clone()], ..empty(1) }])?;
+    }
+    same("all", store.audit(None, 100)?, lines.to_vec())?;
+    same("the last", store.audit(None, 2)?, lines[2..].to_vec())?;
+    same("of one", store.audit(Some("a"), 100)?, vec![lines[0].clone(), lines[2].clone()])?;
+    same("the last of one", store.audit(Some("a"), 1)?, vec![lines[2].clone()])
+}
+
+fn marks(store: &dyn Store) -> Result<(), Broken> {
+    store.commit(&[begin(6, "a"), begin(2, "b")])?;
+    store.commit(&[Commit { sent: vec![inbound(40, 6), inbound(30, 6)], ..empty(2) }])?;
+    store.commit(&[Commit { taken: vec![30, 40], ..empty(6) }])?;
+    store.commit(&[Commit { sent: vec![inbound(10, 6)], taken: vec![10], ..empty(2) }])?;
+    let marks = store.marks()?;
+    same("instances and inbound events", (marks.instance, marks.inbound), (6, 40))
+}

@@ -1,0 +1,71 @@
+//! A kit for whoever writes a store: what a host relies on, as named cases that run against any `Store`. In the library
+//! and not among its tests, so that others can run it, too.
+//!
+//! ```
+//! use rawko_store::{MemoryStore, conformance};
+//!
+//! conformance::check(&|| Box::new(MemoryStore::new()));
+//! ```
+
+mod commits;
+mod instances;
+mod journal;
+mod sample;
+
+use std::fmt;
+
+use crate::store::{Store, StoreError};
+
+/// One thing a store must do.
+#[derive(Clone, Copy)]
+pub struct Case {
+    pub name: &'static str,
+    /// Runs against an empty store.
+    pub run: fn(&dyn Store) -> Result<(), Broken>,
+}
+
+/// What a store did instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken(pub String);
+
+/// All cases.
+pub fn cases() -> Vec<Case> {
+    [instances::CASES, journal::CASES, commits::CASES].concat()
+}
+
+/// Runs every case against an empty store of its own.
+///
+/// # Panics
+///
+/// With all that did not hold, when something did not.
+pub fn check(make: &dyn Fn() -> Box<dyn Store>) {
+    let fails = |case: &Case| {
+        let broken = (case.run)(&*make()).err()?;
+        Some(format!("{}: {broken}", case.name))
+    };
+    let broken: Vec<String> = cases().iter().filter_map(fails).collect();
+    assert!(broken.is_empty(), "this is no store yet:\n{}", broken.join("\n"));
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<StoreError> for Broken {
+    fn from(error: StoreError) -> Self {
+        Broken(format!("an error where none was due: {error}"))
+    }
+}
+
+fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), Broken> {
+    if found == wanted { Ok(()) } else { Err(Broken(format!("{what}: found {found:?}, wanted {wanted:?}"))) }
+}
+
+fn refused(what: &str, outcome: Result<(), StoreError>) -> Result<(), Broken> {
+    match outcome {
+        Err(StoreError::Refused(_)) => Ok(()),
+        other => Err(Broken(format!("{what}: found {other:?}, wanted it refused"))),
+    }
+}

@@ -1,0 +1,95 @@
+//! How a file is: SQLite's own check, and what SQLite cannot know about what rawko keeps in it.
+
+use std::path::Path;
+
+use rusqlite::{Connection, Result};
+
+use super::rows::uint;
+use super::schema::FORMAT;
+use crate::store::Report;
+
+/// Of one kind of problem, as many are named; the rest is only more of the same.
+const NAMED_MAX: usize = 10;
+
+/// Questions whose answer, a row for each offender, should be empty.
+const QUESTIONS: [(&str, &str); 6] = [
+    (
+        "the journal's index is ahead of the journal, through record {}",
+        "SELECT indexed_through FROM marks WHERE indexed_through > (SELECT coalesce(max(seq), 0) FROM journal)",
+    ),
+    (
+        "record {} is missing in the journal's index",
+        "SELECT j.seq FROM journal j WHERE j.seq <= (SELECT indexed_through FROM marks)
+         AND NOT EXISTS (SELECT 1 FROM journal_index i WHERE i.instance = j.instance AND i.seq = j.seq)",
+    ),
+    (
+        "instance `{}` has no snapshot",
+        "SELECT id FROM instances WHERE NOT EXISTS (SELECT 1 FROM snapshots WHERE instance = instances.key)",
+    ),
+    (
+        "the chart of instance `{}` is missing",
+        "SELECT id FROM instances WHERE NOT EXISTS (SELECT 1 FROM charts WHERE hash = instances.chart)",
+    ),
+    (
+        "there are records of an unknown instance {}",
+        "SELECT DISTINCT instance FROM journal_index
+         WHERE NOT EXISTS (SELECT 1 FROM instances WHERE key = journal_index.instance)",
+    ),
+    (
+        "there is an open effect of an unknown instance {}",
+        "SELECT DISTINCT instance FROM effects
+         WHERE NOT EXISTS (SELECT 1 FROM instances WHERE key = effects.instance)",
+    ),
+];
+
+/// A file too damaged to be asked is a report, too, and not an error.
+pub(super) fn report(connection: &Connection, place: &Path) -> Report {
+    let mut report = Report {
+        place: place.display().to_string(),
+        format: FORMAT,
+        bytes: bytes(place),
+        ..Report::default()
+    };
+    if let Err(error) = look(connection, &mut report) {
+        report.problems.push(error.to_string());
+    }
+    report
+}
+
+fn look(connection: &Connection, report: &mut Report) -> Result<()> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let mut found = strings(connection, &format!("PRAGMA quick_check({NAMED_MAX})"))?;
+    found.retain(|line| line != "ok");
+    report.problems.append(&mut found);
+    report.instances = uint(number("SELECT count(*) FROM instances")?);
+    report.records = uint(number("SELECT count(*) FROM journal")?);
+    for (words, sql) in QUESTIONS {
+        let mut offenders = strings(connection, &format!("{sql} LIMIT {}", NAMED_MAX + 1))?;
+        let has_more = offenders.len() > NAMED_MAX;
+        offenders.truncate(NAMED_MAX);
+        report.problems.extend(offenders.iter().map(|offender| words.replace("{}", offender)));
+        if has_more {
+            report.problems.push("… and more of these".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// The first column of all rows, as text.
+fn strings(connection: &Connection, sql: &str) -> Result<Vec<String>> {
+    let mut statement = connection.prepare(sql)?;
+    let text = |row: &rusqlite::Row<'_>| match row.get::<_, rusqlite::types::Value>(0)? {
+        rusqlite::types::Value::Integer(number) => Ok(number.to_string()),
+        rusqlite::types::Value::Text(text) => Ok(text),
+        other => Ok(format!("{other:?}")),
+    };
+    statement.query_map([], text)?.collect()
+}
+
+/// The file and what waits in its write-ahead log.
+fn bytes(place: &Path) -> u64 {
+    let mut log = place.as_os_str().to_owned();
+    log.push("-wal");
+    let len = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    len(place) + len(Path::new(&log))
+}

@@ -1,0 +1,105 @@
+//! Opening connections: one that writes, and a few that read without ever waiting for it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::fault::fault;
+use crate::store::StoreError;
+
+/// How long to wait for another process that holds a lock for a moment (a checkpoint, a recovery).
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Read connections kept for the next reader; more are opened when more read at once.
+const IDLE_READERS_MAX: usize = 4;
+const STATEMENTS_MAX: usize = 64;
+/// Pages of the write-ahead log before it is brought into the file. Larger than SQLite's own choice: what is appended
+/// is written twice anyway, and the two fsyncs of a checkpoint are then paid once in some thousand commits.
+const CHECKPOINT_PAGES: u32 = 4_000;
+
+pub(super) fn open_writer(place: &Path, size_max_bytes: Option<u64>) -> Result<Connection, StoreError> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = open(place, flags, 16)?;
+    let settings = || {
+        connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update_and_check(None, "wal_autocheckpoint", CHECKPOINT_PAGES, |_| Ok(()))?;
+        if let Some(bytes) = size_max_bytes {
+            let page_bytes: u64 =
+                connection.pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0))?.into();
+            let pages = i64::try_from((bytes / page_bytes).max(1)).unwrap_or(i64::MAX);
+            connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+        }
+        Ok(())
+    };
+    settings().map_err(|error| fault(place, &error))?;
+    Ok(connection)
+}
+
+fn open_reader(place: &Path) -> Result<Connection, StoreError> {
+    open(place, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX, 4)
+}
+
+fn open(place: &Path, flags: OpenFlags, cache_mib: i64) -> Result<Connection, StoreError> {
+    let opened = || {
+        let connection = Connection::open_with_flags(place, flags)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        connection.pragma_update(None, "foreign_keys", false)?;
+        connection.pragma_update(None, "temp_store", "memory")?;
+        connection.pragma_update(None, "cache_size", -1024 * cache_mib)?;
+        Ok(connection)
+    };
+    opened().map_err(|error| fault(place, &error))
+}
+
+/// Connections that only read, each lent to one reader at a time.
+pub(super) struct Readers {
+    place: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(super) fn new(place: &Path) -> Self {
+        Readers { place: place.to_owned(), idle: Mutex::default() }
+    }
+
+    /// Reads within one transaction: whatever is asked in it is of one moment.
+    pub(super) fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.visit(|connection| within(connection, read).map_err(|error| fault(&self.place, &error)))?
+    }
+
+    /// Lends a connection.
+    pub(super) fn visit<T>(&self, visit: impl FnOnce(&Connection) -> T) -> Result<T, StoreError> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = idle().pop();
+        let connection = match waiting {
+            Some(connection) => connection,
+            None => open_reader(&self.place)?,
+        };
+        let value = visit(&connection);
+        // One that is left within a transaction, by an error, would show the past to the next reader.
+        if connection.is_autocommit() {
+            let mut idle = idle();
+            if idle.len() < IDLE_READERS_MAX {
+                idle.push(connection);
+            }
+        }
+        Ok(value)
+    }
+}
+
+fn within<T>(
+    connection: &Connection,
+    read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    connection.prepare_cached("BEGIN")?.execute([])?;
+    let value = read(connection)?;
+    connection.prepare_cached("COMMIT")?.execute([])?;
+    Ok(value)
+}

@@ -1,0 +1,160 @@
+//! Reading instances. Their step and time of change are not kept in their row, which would then be written at every
+//! step: they are those of their last record, looked up for the rows that are asked for.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Params, Result, params_from_iter};
+use rustc_hash::FxHashMap;
+
+use super::rows::{self, INSTANCE, int, uint};
+use crate::records::{InstanceKey, InstanceRow, RecordKind};
+use crate::store::{Filter, Page};
+
+pub(super) fn find(connection: &Connection, id: &str) -> Result<Option<InstanceRow>> {
+    let mut rows = select(connection, "WHERE id = ?1", [id])?;
+    Ok(rows.pop())
+}
+
+pub(super) fn instance(connection: &Connection, key: InstanceKey) -> Result<Option<InstanceRow>> {
+    let mut rows = select(connection, "WHERE key = ?1", [key.0])?;
+    Ok(rows.pop())
+}
+
+pub(super) fn children(connection: &Connection, id: &str) -> Result<Vec<InstanceRow>> {
+    select(connection, "WHERE parent_id = ?1 ORDER BY key", [id])
+}
+
+pub(super) fn timers(connection: &Connection) -> Result<Vec<(InstanceKey, i64)>> {
+    let sql =
+        "SELECT key, next_due_ms FROM instances WHERE next_due_ms IS NOT NULL ORDER BY next_due_ms, key";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_map([], |row| Ok((InstanceKey(row.get(0)?), row.get(1)?)))?.collect()
+}
+
+pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Page> {
+    let mut wanted = Wanted::new(filter);
+    let count = format!("SELECT count(*) FROM instances WHERE {}", wanted.condition);
+    let total: i64 =
+        connection.prepare_cached(&count)?.query_row(params_from_iter(&wanted.values), |row| row.get(0))?;
+    if let Some(before) = filter.before {
+        wanted.and("key < ?", [before.0.into()]);
+    }
+    // One more than asked for says whether there is a next page.
+    let limit = if filter.limit == 0 { -1 } else { int(filter.limit as u64).saturating_add(1) };
+    let rest = format!("WHERE {} ORDER BY key DESC LIMIT {limit}", wanted.condition);
+    let mut rows = select(connection, &rest, params_from_iter(&wanted.values))?;
+    let has_next = filter.limit > 0 && rows.len() > filter.limit;
+    if has_next {
+        rows.truncate(filter.limit);
+    }
+    let next = rows.last().map(|row| row.key).filter(|_| has_next);
+    Ok(Page { rows, next, total: uint(total) })
+}
+
+/// A condition with its values.
+struct Wanted {
+    condition: String,
+    values: Vec<Value>,
+}
+
+impl Wanted {
+    fn new(filter: &Filter) -> Self {
+        let mut wanted = Wanted { condition: "true".to_owned(), values: Vec::new() };
+        wanted.any_of("status", filter.statuses.iter().map(|status| status.as_str()));
+        wanted.any_of("wait", filter.waits.iter().map(|wait| wait.as_str()));
+        wanted.any_of("chart_id", filter.chart.as_deref());
+        if filter.roots_only {
+            wanted.and("parent_id IS NULL", []);
+        }
+        wanted
+    }
+
+    fn any_of<'a>(&mut self, column: &str, words: impl IntoIterator<Item = &'a str>) {
+        let words: Vec<Value> = words.into_iter().map(|word| Value::Text(word.to_owned())).collect();
+        if !words.is_empty() {
+            let places = vec!["?"; words.len()].join(", ");
+            self.and(&format!("{column} IN ({places})"), words);
+        }
+    }
+
+    fn and(&mut self, condition: &str, values: impl IntoIterator<Item = Value>) {
+        self.condition.push_str(" AND ");
+        self.condition.push_str(condition);
+        self.values.extend(values);
+    }
+}
+
+fn select(connection: &Connection, rest: &str, values: impl Params) -> Result<Vec<InstanceRow>> {
+    let mut statement = connection.prepare_cached(&format!("SELECT {INSTANCE} FROM instances {rest}"))?;
+    let mut rows = statement.query_map(values, rows::instance)?.collect::<Result<Vec<_>>>()?;
+    add_steps(connection, &mut rows)?;
+    Ok(rows)
+}
+
+/// What an instance's latest records say, as far as they have been looked at.
+#[derive(Default)]
+struct Latest {
+    step: Option<u64>,
+    updated_ms: Option<i64>,
+}
+
+impl Latest {
+    /// Takes the next older record.
+    fn add(&mut self, step: u64, at_ms: i64, kind: RecordKind) {
+        self.updated_ms.get_or_insert(at_ms);
+        if kind != RecordKind::Failed {
+            self.step.get_or_insert(step);
+        }
+    }
+}
+
+fn add_steps(connection: &Connection, rows: &mut [InstanceRow]) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut latest: FxHashMap<i64, Latest> = rows.iter().map(|row| (row.key.0, Latest::default())).collect();
+    let mark = read_unindexed(connection, &mut latest)?;
+    for row in rows {
+        let mut found = latest.remove(&row.key.0).unwrap_or_default();
+        if found.step.is_none() {
+            read_indexed(connection, row.key, mark, &mut found)?;
+        }
+        row.step = found.step.unwrap_or(0);
+        row.updated_ms = found.updated_ms.unwrap_or(row.updated_ms);
+    }
+    Ok(())
+}
+
+/// One pass over the records that are not indexed yet, newest first. Gives the mark they begin after.
+fn read_unindexed(connection: &Connection, latest: &mut FxHashMap<i64, Latest>) -> Result<i64> {
+    let mark = super::journal::indexed_through(connection)?;
+    let sql = "SELECT instance, step, at_ms, kind FROM journal WHERE seq > ?1 ORDER BY seq DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([mark])?;
+    while let Some(row) = rows.next()? {
+        if let Some(found) = latest.get_mut(&row.get(0)?) {
+            found.add(uint(row.get(1)?), row.get(2)?, rows::kind(row, 3)?);
+        }
+    }
+    Ok(mark)
+}
+
+/// Back through the indexed records of one instance, until one of a step that was taken.
+fn read_indexed(connection: &Connection, key: InstanceKey, mark: i64, found: &mut Latest) -> Result<()> {
+    let sql = "SELECT j.step, j.at_ms, j.kind FROM journal_index i JOIN journal j ON j.seq = i.seq
+               WHERE i.instance = ?1 AND i.seq <= ?2 ORDER BY i.seq DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([key.0, mark])?;
+    while found.step.is_none()
+        && let Some(row) = rows.next()?
+    {
+        found.add(uint(row.get(0)?), row.get(1)?, rows::kind(row, 2)?);
+    }
+    Ok(())
+}
+
+pub(super) fn highest_key(connection: &Connection) -> Result<i64> {
+    let sql = "SELECT max(key) FROM instances";
+    let highest: Option<Option<i64>> =
+        connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+    Ok(highest.flatten().unwrap_or(0))
+}

@@ -1,0 +1,213 @@
+//! `SqliteStore`: one file, one connection that writes, others that read. Apart from the memory store, as it is the
+//! only place that knows SQL.
+
+mod batch;
+mod check;
+mod connection;
+mod fault;
+mod instances;
+mod journal;
+mod rows;
+mod schema;
+mod write;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::records::{
+    AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
+};
+use crate::store::{Base, Filter, Marks, Page, Report, Store, StoreError};
+use connection::Readers;
+use rows::{AUDIT, CHART, EFFECT, int, uint};
+use write::WriteSide;
+
+/// How to open a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The file may not grow beyond this; the write-ahead log beside it comes on top, up to some 16 MiB.
+    pub size_max_bytes: Option<u64>,
+    /// For readers in other processes while a host runs; such a store refuses commits.
+    pub read_only: bool,
+}
+
+/// A store in one SQLite file.
+pub struct SqliteStore {
+    place: PathBuf,
+    /// `None`: opened for reading only.
+    write_side: Option<Mutex<WriteSide>>,
+    readers: Readers,
+}
+
+impl SqliteStore {
+    /// Opens a store, and makes it if there is none; its directory must be there. One host at a time: see
+    /// [`crate::Lock`].
+    pub fn open(path: &Path, options: Options) -> Result<SqliteStore, StoreError> {
+        let write_side = match options.read_only {
+            true => None,
+            false => Some(Mutex::new(WriteSide::open(path, options.size_max_bytes)?)),
+        };
+        let readers = Readers::new(path);
+        readers.visit(|connection| schema::check(connection, path))??;
+        Ok(SqliteStore { place: path.to_owned(), write_side, readers })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.place
+    }
+
+    fn write_side(&self) -> Result<MutexGuard<'_, WriteSide>, StoreError> {
+        let side = self
+            .write_side
+            .as_ref()
+            .ok_or_else(|| StoreError::Io(format!("{} is open for reading only", self.place.display())))?;
+        Ok(side.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        self.readers.read(read)
+    }
+
+    /// All rows of a query.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl rusqlite::Params,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.read(|connection| connection.prepare_cached(sql)?.query_map(values, row)?.collect())
+    }
+
+    /// The row of a query that has one at most.
+    fn row<T>(
+        &self,
+        sql: &str,
+        values: impl rusqlite::Params,
+        row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        self.read(|connection| connection.prepare_cached(sql)?.query_row(values, row).optional())
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+impl Store for SqliteStore {
+    fn commit(&self, commits: &[Commit]) -> Result<(), StoreError> {
+        self.write_side()?.commit(commits)
+    }
+
+    fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError> {
+        self.write_side()?.put_chart(chart)
+    }
+
+    fn chart(&self, hash: &ChartHash) -> Result<Option<ChartRow>, StoreError> {
+        self.row(&format!("SELECT {CHART} FROM charts WHERE hash = ?1"), [hash], rows::chart)
+    }
+
+    fn charts(&self) -> Result<Vec<ChartRow>, StoreError> {
+        let order = "ORDER BY id, version, added_ms DESC, rowid DESC";
+        self.rows(&format!("SELECT {CHART} FROM charts {order}"), [], rows::chart)
+    }
+
+    fn find(&self, id: &str) -> Result<Option<InstanceRow>, StoreError> {
+        self.read(|connection| instances::find(connection, id))
+    }
+
+    fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError> {
+        self.read(|connection| instances::instance(connection, key))
+    }
+
+    fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+        self.read(|connection| instances::list(connection, filter))
+    }
+
+    fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError> {
+        self.read(|connection| instances::children(connection, id))
+    }
+
+    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError> {
+        self.read(|connection| journal::base(connection, key, at))
+    }
+
+    fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        self.read(|connection| journal::records(connection, key, after, limit))
+    }
+
+    fn tail(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        self.read(|connection| journal::tail(connection, after, limit))
+    }
+
+    fn last_seq(&self) -> Result<u64, StoreError> {
+        self.read(journal::last_seq).map(uint)
+    }
+
+    fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError> {
+        let order = "ORDER BY instance, step, \"index\"";
+        match key {
+            Some(key) => {
+                let sql = format!("SELECT {EFFECT} FROM effects WHERE instance = ?1 {order}");
+                self.rows(&sql, [key.0], rows::effect)
+            }
+            None => self.rows(&format!("SELECT {EFFECT} FROM effects {order}"), [], rows::effect),
+        }
+    }
+
+    fn inbound(&self, key: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError> {
+        match key {
+            Some(key) => {
+                let sql = "SELECT seq, \"to\", event FROM inbound WHERE \"to\" = ?1 ORDER BY seq";
+                self.rows(sql, [key.0], rows::inbound)
+            }
+            None => self.rows("SELECT seq, \"to\", event FROM inbound ORDER BY seq", [], rows::inbound),
+        }
+    }
+
+    fn timers(&self) -> Result<Vec<(InstanceKey, i64)>, StoreError> {
+        self.read(instances::timers)
+    }
+
+    fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT step FROM deliveries WHERE instance = ?1 AND key = ?2";
+        self.row(sql, rusqlite::params![key.0, delivery], |row| row.get(0).map(uint))
+    }
+
+    fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {
+        self.row("SELECT hash, body FROM blobs WHERE hash = ?1", [hash], rows::blob)
+    }
+
+    fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        let limit = int(limit as u64);
+        let mut lines = match instance {
+            Some(id) => {
+                let sql =
+                    format!("SELECT {AUDIT} FROM audit WHERE instance = ?1 ORDER BY line DESC LIMIT ?2");
+                self.rows(&sql, rusqlite::params![id, limit], rows::audit)?
+            }
+            None => self.rows(
+                &format!("SELECT {AUDIT} FROM audit ORDER BY line DESC LIMIT ?1"),
+                [limit],
+                rows::audit,
+            )?,
+        };
+        lines.reverse();
+        Ok(lines)
+    }
+
+    fn marks(&self) -> Result<Marks, StoreError> {
+        self.read(|connection| {
+            let inbound = connection.query_row("SELECT inbound FROM marks", [], |row| row.get(0))?;
+            Ok(Marks { instance: instances::highest_key(connection)?, inbound })
+        })
+    }
+
+    fn report(&self) -> Result<Report, StoreError> {
+        self.readers.visit(|connection| check::report(connection, &self.place))
+    }
+}

@@ -1,0 +1,148 @@
+//! Rows of the tables as records: which number or word stands for what, and how a row is read.
+
+use std::sync::Arc;
+
+use rawko_core::Status;
+use rusqlite::Row;
+use rusqlite::types::Type;
+
+use crate::records::{
+    AuditLine, Blob, ChartRow, EffectKind, Head, Inbound, InstanceKey, InstanceRow, NewInstance, OpenEffect,
+    Origin, Parent, Record, RecordKind, Wait,
+};
+
+pub(super) const CHART: &str = "hash, id, version, name, text, added_ms";
+pub(super) const INSTANCE: &str = "key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke, \
+                                   origin_id, origin_step, created_ms, status, wait, next_due_ms, fault";
+pub(super) const RECORD: &str = "j.seq, j.instance, j.step, j.at_ms, j.kind, j.event, j.delta, j.effects";
+pub(super) const EFFECT: &str =
+    "instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency";
+pub(super) const AUDIT: &str = "at_ms, instance, effect, service, decision, reason, provenance";
+
+const STATUSES: [Status; 4] = [Status::Active, Status::Done, Status::Error, Status::Cancelled];
+
+/// SQLite's integers are signed; no count here comes near the difference.
+pub(super) fn int(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(super) fn uint(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+pub(super) fn kind_number(kind: RecordKind) -> i64 {
+    match kind {
+        RecordKind::Started => 0,
+        RecordKind::Forked => 1,
+        RecordKind::Stepped => 2,
+        RecordKind::Ignored => 3,
+        RecordKind::Failed => 4,
+    }
+}
+
+pub(super) fn kind(row: &Row<'_>, column: usize) -> rusqlite::Result<RecordKind> {
+    let number: i64 = row.get(column)?;
+    let known = RecordKind::ALL.into_iter().find(|kind| kind_number(*kind) == number);
+    known.ok_or_else(|| unknown(column, Type::Integer, number))
+}
+
+fn unknown(column: usize, kind: Type, found: impl std::fmt::Display) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, kind, format!("unknown value `{found}`").into())
+}
+
+/// The one of these that a word in the row stands for.
+fn word<T>(row: &Row<'_>, column: usize, all: &[T], name: fn(T) -> &'static str) -> rusqlite::Result<T>
+where
+    T: Copy,
+{
+    let found: Arc<str> = row.get(column)?;
+    let known = all.iter().copied().find(|value| name(*value) == &*found);
+    known.ok_or_else(|| unknown(column, Type::Text, found))
+}
+
+pub(super) fn chart(row: &Row<'_>) -> rusqlite::Result<ChartRow> {
+    Ok(ChartRow {
+        hash: row.get(0)?,
+        id: row.get(1)?,
+        version: row.get(2)?,
+        name: row.get(3)?,
+        text: row.get(4)?,
+        added_ms: row.get(5)?,
+    })
+}
+
+/// Without its step, which the journal knows.
+pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
+    let parent = match row.get::<_, Option<Arc<str>>>(5)? {
+        Some(id) => Some(Parent { id, invocation: uint(row.get(6)?), invoke: row.get(7)? }),
+        None => None,
+    };
+    let origin = match row.get::<_, Option<Arc<str>>>(8)? {
+        Some(id) => Some(Origin { id, step: uint(row.get(9)?) }),
+        None => None,
+    };
+    let new = NewInstance {
+        id: row.get(1)?,
+        chart: row.get(2)?,
+        chart_id: row.get(3)?,
+        version: row.get(4)?,
+        parent,
+        origin,
+        created_ms: row.get(10)?,
+    };
+    let head = Head {
+        status: word(row, 11, &STATUSES, Status::as_str)?,
+        wait: word(row, 12, &Wait::ALL, Wait::as_str)?,
+        next_due_ms: row.get(13)?,
+        fault: row.get(14)?,
+    };
+    Ok(InstanceRow { key: InstanceKey(row.get(0)?), updated_ms: new.created_ms, new, head, step: 0 })
+}
+
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+    Ok(Record {
+        seq: uint(row.get(0)?),
+        instance: InstanceKey(row.get(1)?),
+        step: uint(row.get(2)?),
+        at_ms: row.get(3)?,
+        kind: kind(row, 4)?,
+        event: row.get(5)?,
+        delta: row.get(6)?,
+        effects: row.get(7)?,
+    })
+}
+
+pub(super) fn effect(row: &Row<'_>) -> rusqlite::Result<OpenEffect> {
+    Ok(OpenEffect {
+        instance: InstanceKey(row.get(0)?),
+        step: uint(row.get(1)?),
+        index: row.get(2)?,
+        kind: word(row, 3, &EffectKind::ALL, EffectKind::as_str)?,
+        invocation: row.get::<_, Option<i64>>(4)?.map(uint),
+        name: row.get(5)?,
+        body: row.get(6)?,
+        opened_ms: row.get(7)?,
+        due_ms: row.get(8)?,
+        idempotency: row.get(9)?,
+    })
+}
+
+pub(super) fn inbound(row: &Row<'_>) -> rusqlite::Result<Inbound> {
+    Ok(Inbound { seq: row.get(0)?, to: InstanceKey(row.get(1)?), event: row.get(2)? })
+}
+
+pub(super) fn blob(row: &Row<'_>) -> rusqlite::Result<Blob> {
+    Ok(Blob { hash: row.get(0)?, body: row.get(1)? })
+}
+
+pub(super) fn audit(row: &Row<'_>) -> rusqlite::Result<AuditLine> {
+    Ok(AuditLine {
+        at_ms: row.get(0)?,
+        instance: row.get(1)?,
+        effect: row.get(2)?,
+        service: row.get(3)?,
+        decision: row.get(4)?,
+        reason: row.get(5)?,
+        provenance: row.get(6)?,
+    })
+}

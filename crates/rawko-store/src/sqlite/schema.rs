@@ -1,0 +1,101 @@
+//! The format of the file: its scripts in order, and how an older file becomes a newer one.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::fault::fault;
+use crate::store::StoreError;
+
+/// `rawk`, as the first script writes it.
+const APPLICATION_ID: i64 = 0x7261_776b;
+
+/// Script `n` makes a file of format `n + 1` of one of format `n`.
+const SCRIPTS: [&str; 1] = [include_str!("v1.sql")];
+
+/// What this rawko writes.
+pub(super) const FORMAT: u32 = SCRIPTS.len() as u32;
+
+/// Brings a file to the newest format; an empty one becomes a store.
+pub(super) fn migrate(connection: &mut Connection, place: &Path) -> Result<(), StoreError> {
+    migrate_by(&SCRIPTS, connection, place)
+}
+
+/// Whether a file can be read as it is.
+pub(super) fn check(connection: &Connection, place: &Path) -> Result<(), StoreError> {
+    let found = format_of(connection, place, FORMAT)?;
+    if found == FORMAT {
+        return Ok(());
+    }
+    let shown = place.display();
+    Err(StoreError::Io(match found {
+        0 => format!("{shown} holds no store yet"),
+        _ => format!("{shown} has format {found}; a host has to open it once to bring it to {FORMAT}"),
+    }))
+}
+
+fn migrate_by(scripts: &[&str], connection: &mut Connection, place: &Path) -> Result<(), StoreError> {
+    let known = scripts.len() as u32;
+    while format_of(connection, place, known)? < known {
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| fault(place, &error))?;
+        // Asked again under the lock: another process may have been faster.
+        let format = format_of(&transaction, place, known)?;
+        if let Some(script) = scripts.get(format as usize) {
+            let with_version = format!("{script}\nPRAGMA user_version = {};", format + 1);
+            transaction.execute_batch(&with_version).map_err(|error| fault(place, &error))?;
+        }
+        transaction.commit().map_err(|error| fault(place, &error))?;
+    }
+    Ok(())
+}
+
+/// The format of a file, 0 for an empty one; an error when it is somebody else's or too new.
+fn format_of(connection: &Connection, place: &Path, known: u32) -> Result<u32, StoreError> {
+    let number = |sql: &str| {
+        connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|error| fault(place, &error))
+    };
+    let found = u32::try_from(number("PRAGMA user_version")?).unwrap_or(u32::MAX);
+    let application = number("PRAGMA application_id")?;
+    let is_empty = number("SELECT count(*) FROM sqlite_schema")? == 0;
+    if application != APPLICATION_ID && !is_empty {
+        return Err(StoreError::Damaged(format!("{} is a database, but not a rawko store", place.display())));
+    }
+    if found > known {
+        return Err(StoreError::Format { place: place.display().to_string(), found, known });
+    }
+    Ok(if is_empty { 0 } else { found })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables(connection: &Connection) -> Vec<String> {
+        let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'later%' ORDER BY name";
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn every_older_format_is_brought_to_the_newest_script_by_script() {
+        let scripts = [SCRIPTS[0], "CREATE TABLE later_a (x);", "CREATE TABLE later_b (x);"];
+        for from in 0..=scripts.len() {
+            let mut connection = Connection::open_in_memory().unwrap();
+            migrate_by(&scripts[..from], &mut connection, Path::new("test")).unwrap();
+            migrate_by(&scripts, &mut connection, Path::new("test")).unwrap();
+            assert_eq!(tables(&connection), ["later_a", "later_b"], "from format {from}");
+            assert_eq!(format_of(&connection, Path::new("test"), 3), Ok(3));
+        }
+    }
+
+    #[test]
+    fn a_script_that_fails_leaves_the_older_format() {
+        let scripts = [SCRIPTS[0], "CREATE TABLE later_a (x); CREATE TABLE charts (x);"];
+        let mut connection = Connection::open_in_memory().unwrap();
+        assert!(migrate_by(&scripts, &mut connection, Path::new("test")).is_err());
+        assert_eq!(tables(&connection), [] as [&str; 0]);
+        assert_eq!(format_of(&connection, Path::new("test"), 3), Ok(1));
+    }
+}
