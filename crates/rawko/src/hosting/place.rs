@@ -7,7 +7,7 @@ use rawko_chart::render::{self, Style};
 use rawko_chart::{Finding, Severity, Source};
 use rawko_core::World;
 use rawko_host::{Edition, Flags, Reader, Settings};
-use rawko_store::{SqliteOptions, SqliteStore};
+use rawko_store::{Options, SqliteStore};
 
 use crate::console::{self, Console};
 use crate::failure::Failure;
@@ -107,7 +107,7 @@ impl Place {
         if !self.store.exists() {
             return Ok(None);
         }
-        let options = SqliteOptions { read_only: true, ..SqliteOptions::default() };
+        let options = Options { read_only: true, ..Options::default() };
         Ok(Some(Reader::new(Arc::new(SqliteStore::open(&self.store, options)?))))
     }
 

@@ -34,17 +34,20 @@ pub(crate) fn socket_path(store: &Path) -> PathBuf {
     std::env::temp_dir().join(format!("rawko-{}.sock", std::process::id()))
 }
 
+/// Must be called by whoever holds the lock: what lies at the path is left over from a host that died.
+pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
 impl Server {
-    /// Must be called by whoever holds the lock: what lies at the path is left over from a host that died.
-    pub(crate) fn listen(path: PathBuf, host: Host) -> io::Result<Server> {
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let listener = UnixListener::bind(&path)?;
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-        let task = tokio::spawn(accept(listener, host));
-        Ok(Server { path, task })
+    pub(crate) fn serve(path: PathBuf, listener: UnixListener, host: Host) -> Server {
+        Server { path, task: tokio::spawn(accept(listener, host)) }
     }
 }
 
