@@ -1,4 +1,4 @@
-//! Settings: everything that is wrong is said at once and where; what goes over what; what becomes of them.
+//! Settings: everything that is wrong is said at once and where, and what becomes of them.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -6,11 +6,12 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::{Expect, expect};
+use proptest::prelude::{Strategy, any, prop_assert, proptest};
 use rawko_chart::codes::{self, settings::ALL};
 use rawko_chart::render::{Style, report};
 use rawko_chart::{Finding, Source};
 use rawko_core::Value;
-use rawko_host::{Environment, Flags, OnRestart, Settings};
+use rawko_host::{Environment, OnRestart, Settings};
 
 fn environment(variables: &[(&str, &str)]) -> Environment {
     variables.iter().copied().collect()
@@ -321,101 +322,6 @@ fn a_report_shows_the_place() {
     .assert_eq(&report(&findings, &Source::new(".rawko/config.yaml", text), Style::default()));
 }
 
-/// A project in a temporary directory, with a user's settings beside it.
-struct Place(tempfile::TempDir);
-
-impl Place {
-    fn new(project: &str, user: &str) -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        for (path, text) in [("project/.rawko/config.yaml", project), ("user/rawko/config.yaml", user)] {
-            let path = place.0.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        place
-    }
-
-    fn read(&self, variables: &[(&str, &str)]) -> (Settings, Vec<(Source, Vec<Finding>)>) {
-        let user = self.0.path().join("user");
-        let all = variables.iter().copied().chain([("XDG_CONFIG_HOME", user.to_str().unwrap())]);
-        Settings::read_in(&self.0.path().join("project"), &all.collect())
-    }
-}
-
-#[test]
-fn flags_go_over_environment_over_project_over_user_over_defaults() {
-    let (project, user) =
-        ("store: {size_max: 2MB}", "store: {size_max: 1MB, path: /users.db}\nhost: {instances_in_memory: 1}");
-    let set = [
-        ("RAWKO_STORE_SIZE_MAX", "3MB"),
-        ("RAWKO_STORE", "/environments.db"),
-        ("RAWKO_INSTANCES_IN_MEMORY", "3"),
-    ];
-    let flags = Flags {
-        store: Some("/flags.db".into()),
-        store_size_max: Some(4_000_000),
-        instances_in_memory: Some(4),
-    };
-    let none = Flags::default;
-    let table = [
-        ("default", Place::new("", "").read(&[]), none(), ("project/.rawko/state/rawko.db", None, 1024)),
-        ("user", Place::new("", user).read(&[]), none(), ("/users.db", Some(1_000_000), 1)),
-        ("project", Place::new(project, user).read(&[]), none(), ("/users.db", Some(2_000_000), 1)),
-        (
-            "environment",
-            Place::new(project, user).read(&set),
-            none(),
-            ("/environments.db", Some(3_000_000), 3),
-        ),
-        ("flags", Place::new(project, user).read(&set), flags, ("/flags.db", Some(4_000_000), 4)),
-    ];
-    for (which, (settings, problems), flags, expected) in table {
-        assert!(problems.is_empty(), "{which}: {problems:?}");
-        let settings = settings.with_flags(flags);
-        let found = (
-            settings.store_path(Path::new("project")),
-            settings.store_size_max(),
-            settings.instances_in_memory(),
-        );
-        assert_eq!(found, (expected.0.into(), expected.1, expected.2), "{which}");
-    }
-}
-
-#[test]
-fn problems_are_told_by_file() {
-    let place = Place::new("stor: {}", "services: {a: {command: [x]}}\nenv: [1]");
-    let (_, problems) = place.read(&[("RAWKO_STORE_SIZE_MAX", "lots"), ("RAWKO_INSTANCES_IN_MEMORY", "0")]);
-    let mut told = String::new();
-    for (source, findings) in problems {
-        let name = source.name.replace(place.0.path().to_str().unwrap(), "…");
-        told.extend(
-            findings.iter().map(|finding| format!("{name}: {}: {}\n", finding.code, finding.message)),
-        );
-    }
-    expect![[r#"
-        …/project/.rawko/config.yaml: rawko::settings::unknown_key: a settings file has no key `stor`
-        …/user/rawko/config.yaml: rawko::settings::wrong_type: an item of `env` must be text
-        the environment: rawko::settings::invalid_value: `lots` is not a size
-        the environment: rawko::settings::invalid_value: `0` is not a number of instances
-    "#]]
-    .assert_eq(&told);
-}
-
-#[test]
-fn a_file_that_cannot_be_read_is_not_no_file() {
-    let place = Place::new("", "");
-    let file = place.0.path().join("project/.rawko/config.yaml");
-    fs::remove_file(&file).unwrap();
-    assert!(place.read(&[]).1.is_empty());
-    fs::create_dir(&file).unwrap();
-    let codes =
-        |place: &Place| place.read(&[]).1.iter().map(|(_, findings)| findings[0].code).collect::<Vec<_>>();
-    assert_eq!(codes(&place), ["rawko::settings::unreadable"]);
-    fs::remove_dir(&file).unwrap();
-    fs::write(&file, b"env: [\xff]").unwrap();
-    assert_eq!(codes(&place), ["rawko::chart::invalid_utf8"]);
-}
-
 #[test]
 fn the_settings_on_a_page_show_what_the_page_is_about() {
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors/settings");
@@ -441,5 +347,31 @@ fn the_settings_in_the_guide_have_no_problems() {
         let (_, findings) = Settings::of_source(&Source::new("settings.md", text), &set);
         let problems = report(&findings, &Source::new("settings.md", text), Style::default());
         assert!(findings.is_empty(), "{problems}");
+    }
+}
+
+/// Settings with a piece taken out, doubled or put elsewhere.
+fn damaged() -> impl Strategy<Value = String> {
+    (0..COMPLETE.len(), 0..40usize, 0..COMPLETE.len(), any::<bool>()).prop_map(|(from, length, to, keep)| {
+        let piece = &COMPLETE[from..(from + length).min(COMPLETE.len())];
+        let mut text = COMPLETE.to_owned();
+        text.insert_str(to, piece);
+        if !keep {
+            let from = if to <= from { from + piece.len() } else { from };
+            text.replace_range(from..(from + piece.len()).min(text.len()), "");
+        }
+        text
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_is_read_or_complained_about(text in damaged()) {
+        let (settings, findings) = read(&text);
+        for finding in &findings {
+            prop_assert!(text.get(finding.span.range()).is_some(), "{finding:?}");
+        }
+        let _ = report(&findings, &Source::new("config.yaml", text.as_str()), Style::default());
+        let _ = (settings.services(Path::new(".")), settings.endpoints(Path::new(".")), settings.gate());
     }
 }

@@ -193,6 +193,17 @@ pub(crate) async fn rest(host: &Host, id: &str) -> String {
     shown(&settled, &results)
 }
 
+/// Waits for the end, also while the store is in trouble.
+pub(crate) async fn until_over(host: &Host, id: &str) {
+    loop {
+        let activity = host.activity(id).unwrap();
+        if activity.status.is_over() && !activity.busy {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 fn shown(settled: &Settled, results: &ExecutionResults) -> String {
     let states = results.configuration.join(" ");
     match settled {

@@ -7,7 +7,7 @@ use rawko_host::{HostError, OnRestart};
 use rawko_store::*;
 use serde_json::json;
 
-use crate::bench::{Act, Bench, bench, rest, start};
+use crate::bench::{Act, Bench, bench, rest, start, until_over};
 
 const WORK: &str = "
 statechart:
@@ -149,8 +149,6 @@ statechart:
     bench.advance(&host, 1_000);
     full.store(false, Ordering::SeqCst);
     bench.advance(&host, 1_000);
-    while !host.activity("i").unwrap().status.is_over() {
-        tokio::task::yield_now().await;
-    }
+    until_over(&host, "i").await;
     assert_eq!(rest(&host, "i").await, "done [b] 1");
 }

@@ -4,7 +4,7 @@ use rawko_core::Value;
 use rawko_host::{Category, Fork, HostError, PersonAnswer};
 use serde_json::json;
 
-use crate::bench::{Act, bench, journal, rest, send, start};
+use crate::bench::{Act, bench, journal, rest, send, start, until_over};
 
 const ASK: &str = "
 statechart:
@@ -53,9 +53,7 @@ async fn an_approval_expires_also_across_a_restart() {
     bench.advance(&host, 24 * 3_600_000 - 1);
     assert_eq!(rest(&host, "i").await, "asks [asking]");
     bench.advance(&host, 1);
-    while !host.activity("i").unwrap().status.is_over() {
-        tokio::task::yield_now().await;
-    }
+    until_over(&host, "i").await;
     assert_eq!(rest(&host, "i").await, r#"done [no] {"why":"expired"}"#);
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::{bench, journal, rest, send, start};
+use crate::bench::{bench, journal, rest, send, start, until_over};
 
 const CHAIN: &str = "
 statechart:
@@ -27,9 +27,7 @@ async fn a_late_host_fires_a_chain_at_the_times_it_was_due() {
     host.close().await;
     let host = bench.host().await;
     bench.advance(&host, 3_600_000);
-    while !host.activity("i").unwrap().status.is_over() {
-        tokio::task::yield_now().await;
-    }
+    until_over(&host, "i").await;
     let output = host.results("i").unwrap().output.to_json();
     assert_eq!(output, json!([1_001_000, 1_002_000]));
     assert_eq!(journal(&host, "i"), ["0 Started ", "1 Stepped timer_fired", "2 Stepped timer_fired"]);

@@ -1,0 +1,112 @@
+//! A store whose machine loses power in the middle of a write: the last transaction is on disk only up to some byte,
+//! nobody was told that it is there, and the process is gone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rawko_store::*;
+
+pub(crate) struct TearingStore {
+    pub(crate) inner: SqliteStore,
+    pub(crate) path: PathBuf,
+    /// Commits until the power goes.
+    pub(crate) left: AtomicI64,
+    /// How much of the last write arrives, in thousandths.
+    pub(crate) share: u64,
+}
+
+fn wal(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
+}
+
+impl TearingStore {
+    /// Writes, then takes back the end of what was written, and is gone.
+    fn tear(&self, commits: &[Commit]) -> ! {
+        let (file, log) = (fs::read(&self.path).unwrap(), fs::read(wal(&self.path)).unwrap_or_default());
+        let _ = self.inner.commit(commits);
+        // A checkpoint moved it into the file proper, after an fsync of the log: that can not be torn any more.
+        if fs::read(&self.path).unwrap() == file {
+            let written = fs::read(wal(&self.path)).unwrap();
+            fs::write(wal(&self.path), torn(&log, &written, self.share)).unwrap();
+        }
+        std::process::abort();
+    }
+}
+
+/// The new bytes up to a point, the old ones after it.
+fn torn(before: &[u8], after: &[u8], share: u64) -> Vec<u8> {
+    let same = before.iter().zip(after).take_while(|(old, new)| old == new).count();
+    let cut = same + ((after.len() - same) as u64 * share / 1_000) as usize;
+    let mut bytes = after[..cut].to_vec();
+    bytes.extend(before.get(cut..).unwrap_or_default());
+    bytes
+}
+
+impl Store for TearingStore {
+    fn commit(&self, commits: &[Commit]) -> Result<(), StoreError> {
+        if self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.tear(commits);
+        }
+        self.inner.commit(commits)
+    }
+    fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError> {
+        self.inner.put_chart(chart)
+    }
+    fn chart(&self, hash: &ChartHash) -> Result<Option<ChartRow>, StoreError> {
+        self.inner.chart(hash)
+    }
+    fn charts(&self) -> Result<Vec<ChartRow>, StoreError> {
+        self.inner.charts()
+    }
+    fn find(&self, id: &str) -> Result<Option<InstanceRow>, StoreError> {
+        self.inner.find(id)
+    }
+    fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError> {
+        self.inner.instance(key)
+    }
+    fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+        self.inner.list(filter)
+    }
+    fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError> {
+        self.inner.children(id)
+    }
+    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError> {
+        self.inner.base(key, at)
+    }
+    fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        self.inner.records(key, after, limit)
+    }
+    fn tail(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        self.inner.tail(after, limit)
+    }
+    fn last_seq(&self) -> Result<u64, StoreError> {
+        self.inner.last_seq()
+    }
+    fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError> {
+        self.inner.open_effects(key)
+    }
+    fn inbound(&self, key: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError> {
+        self.inner.inbound(key)
+    }
+    fn timers(&self) -> Result<Vec<(InstanceKey, i64)>, StoreError> {
+        self.inner.timers()
+    }
+    fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError> {
+        self.inner.delivered(key, delivery)
+    }
+    fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {
+        self.inner.blob(hash)
+    }
+    fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        self.inner.audit(instance, limit)
+    }
+    fn marks(&self) -> Result<Marks, StoreError> {
+        self.inner.marks()
+    }
+    fn report(&self) -> Result<Report, StoreError> {
+        self.inner.report()
+    }
+}
