@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{check, completions, graph, import, schema, simulate, test};
+use crate::commands::{
+    answer, cancel, check, completions, fork, graph, import, ps, resume, run, schema, send, show, simulate, test,
+};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -44,6 +46,15 @@ pub(crate) enum Command {
     Simulate(simulate::Args),
     Graph(graph::Args),
     Test(test::Args),
+    Run(run::Args),
+    Resume(resume::Args),
+    Ps(ps::Args),
+    Show(show::Args),
+    Send(send::Args),
+    Approve(answer::Approve),
+    Deny(answer::Deny),
+    Cancel(cancel::Args),
+    Fork(fork::Args),
     Import(import::Args),
     Schema(schema::Args),
     Completions(completions::Args),

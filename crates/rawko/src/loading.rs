@@ -29,8 +29,8 @@ impl Runnable {
     pub(crate) fn edition(&self) -> Edition {
         Edition {
             chart: Arc::clone(&self.chart),
-            name: self.source.name.as_str().into(),
-            text: self.source.text.as_str().into(),
+            name: Arc::clone(&self.source.name),
+            text: Arc::clone(&self.source.text),
         }
     }
 }
