@@ -59,19 +59,22 @@ impl Desk {
     }
 
     fn submit(&self, key: i64) {
-        let told = self.told.clone();
-        self.writer.submit(
-            vec![Commit { instance: InstanceKey(key), ..Commit::default() }],
-            move |outcome| {
-                let word = match outcome {
-                    Ok(()) => "ok",
-                    Err(StoreError::Full(_)) => "full",
-                    Err(StoreError::Refused(_)) => "refused",
-                    Err(_) => "broken",
-                };
-                told.lock().unwrap().push((key, word));
-            },
-        );
+        self.submit_all(&[key]);
+    }
+
+    /// What was answered is noted under the first key.
+    fn submit_all(&self, keys: &[i64]) {
+        let (told, first) = (self.told.clone(), keys[0]);
+        let commit = |key: &i64| Commit { instance: InstanceKey(*key), ..Commit::default() };
+        self.writer.submit(keys.iter().map(commit).collect(), move |outcome| {
+            let word = match outcome {
+                Ok(()) => "ok",
+                Err(StoreError::Full(_)) => "full",
+                Err(StoreError::Refused(_)) => "refused",
+                Err(_) => "broken",
+            };
+            told.lock().unwrap().push((first, word));
+        });
     }
 
     /// The first commit is in the store's hands when this returns, and what is submitted next waits behind it.
@@ -117,6 +120,16 @@ fn a_refused_commit_fails_alone() {
         Answer::RefuseOf(2),
     ]);
     assert_eq!(desk.told(), [(0, "ok"), (1, "ok"), (2, "refused"), (3, "ok")]);
+}
+
+#[test]
+fn what_was_submitted_together_fails_together() {
+    let desk = Desk::new();
+    desk.submit_and_hold(0);
+    desk.submit_all(&[1, 2]);
+    desk.submit_all(&[3, 4]);
+    desk.answer([Answer::Fine, Answer::RefuseOf(2), Answer::RefuseOf(2), Answer::RefuseOf(2)]);
+    assert_eq!(desk.told(), [(0, "ok"), (1, "refused"), (3, "ok")]);
 }
 
 #[test]

@@ -18,24 +18,23 @@ const STATEMENTS_MAX: usize = 64;
 /// is written twice anyway, and the two fsyncs of a checkpoint are then paid once in some thousand commits.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
-pub(super) fn open_writer(place: &Path, size_max_bytes: Option<u64>) -> Result<Connection, StoreError> {
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = open(place, flags, 16)?;
-    let settings = || {
-        connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update_and_check(None, "wal_autocheckpoint", CHECKPOINT_PAGES, |_| Ok(()))?;
-        if let Some(bytes) = size_max_bytes {
-            let page_bytes: u64 =
-                connection.pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0))?.into();
-            let pages = i64::try_from((bytes / page_bytes).max(1)).unwrap_or(i64::MAX);
-            connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
-        }
-        Ok(())
-    };
-    settings().map_err(|error| fault(place, &error))?;
-    Ok(connection)
+/// Nothing in the file is changed by opening it: it may be somebody else's.
+pub(super) fn open_writer(place: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    open(place, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX, 16)
+}
+
+/// Settings for writing. The first of them is kept in the file.
+pub(super) fn make_durable(connection: &Connection, size_max_bytes: Option<u64>) -> rusqlite::Result<()> {
+    connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", CHECKPOINT_PAGES, |_| Ok(()))?;
+    if let Some(bytes) = size_max_bytes {
+        let page_bytes: u32 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = i64::try_from(bytes / u64::from(page_bytes)).unwrap_or(i64::MAX).max(1);
+        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
+    Ok(())
 }
 
 fn open_reader(place: &Path) -> Result<Connection, StoreError> {

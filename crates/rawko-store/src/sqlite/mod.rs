@@ -37,9 +37,10 @@ pub struct Options {
 /// A store in one SQLite file.
 pub struct SqliteStore {
     place: PathBuf,
+    /// Closed before the connection that writes: the last one to close brings the log into the file, if it may write.
+    readers: Readers,
     /// `None`: opened for reading only.
     write_side: Option<Mutex<WriteSide>>,
-    readers: Readers,
 }
 
 impl SqliteStore {
@@ -52,7 +53,7 @@ impl SqliteStore {
         };
         let readers = Readers::new(path);
         readers.visit(|connection| schema::check(connection, path))??;
-        Ok(SqliteStore { place: path.to_owned(), write_side, readers })
+        Ok(SqliteStore { place: path.to_owned(), readers, write_side })
     }
 
     pub fn path(&self) -> &Path {

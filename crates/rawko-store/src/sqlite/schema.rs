@@ -16,6 +16,11 @@ const SCRIPTS: [&str; 1] = [include_str!("v1.sql")];
 /// What this rawko writes.
 pub(super) const FORMAT: u32 = SCRIPTS.len() as u32;
 
+/// An error when the file is somebody else's, or of a newer rawko.
+pub(super) fn refuse_foreign(connection: &Connection, place: &Path) -> Result<(), StoreError> {
+    format_of(connection, place, FORMAT).map(drop)
+}
+
 /// Brings a file to the newest format; an empty one becomes a store.
 pub(super) fn migrate(connection: &mut Connection, place: &Path) -> Result<(), StoreError> {
     migrate_by(&SCRIPTS, connection, place)

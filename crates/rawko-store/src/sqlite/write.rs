@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
 
 use super::batch::{Batch, Failure};
-use super::connection::open_writer;
+use super::connection::{make_durable, open_writer};
 use super::fault::fault;
 use super::schema;
 use crate::records::{ChartRow, Commit};
@@ -27,7 +27,9 @@ pub(super) struct WriteSide {
 
 impl WriteSide {
     pub(super) fn open(place: &Path, size_max_bytes: Option<u64>) -> Result<WriteSide, StoreError> {
-        let mut connection = open_writer(place, size_max_bytes)?;
+        let mut connection = open_writer(place)?;
+        schema::refuse_foreign(&connection, place)?;
+        make_durable(&connection, size_max_bytes).map_err(|error| fault(place, &error))?;
         schema::migrate(&mut connection, place)?;
         let number = |sql: &str| {
             connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|error| fault(place, &error))

@@ -1,0 +1,107 @@
+//! A write-ahead log that was cut or scribbled over loses whole commits from its end, and nothing else.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod common;
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use common::{begin, chart, step};
+use proptest::prelude::*;
+use rawko_store::*;
+
+const COMMITS: u64 = 40;
+
+/// The file and its log after all commits, none of which is in the file yet.
+struct Image {
+    file: Vec<u8>,
+    log: Vec<u8>,
+}
+
+fn open(path: &Path) -> SqliteStore {
+    SqliteStore::open(path, Options::default()).unwrap()
+}
+
+/// Changes several tables at once, so that half of it would show.
+fn commit(number: u64) -> Commit {
+    let seq = i64::try_from(number).unwrap();
+    let mut commit = step(1, number);
+    commit.records[0].event = format!("\"{}\"", "x".repeat(number as usize * 97 % 6_000));
+    Commit {
+        head: Some(Box::new(Head { next_due_ms: Some(seq), ..Head::default() })),
+        snapshot: Some(Box::new(SavedSnapshot { step: number, body: "{}".to_owned() })),
+        sent: vec![Inbound { seq, to: InstanceKey(1), event: "{}".to_owned() }],
+        ..commit
+    }
+}
+
+static IMAGE: LazyLock<Image> = LazyLock::new(|| {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    let store = open(&path);
+    store.put_chart(&chart()).unwrap();
+    store.commit(&[begin(1)]).unwrap();
+    // Closing it brings the log into the file.
+    drop(store);
+    let store = open(&path);
+    (1..=COMMITS).for_each(|number| store.commit(&[commit(number)]).unwrap());
+    Image {
+        file: std::fs::read(&path).unwrap(),
+        log: std::fs::read(directory.path().join("store.db-wal")).unwrap(),
+    }
+});
+
+/// How many commits are left with this log. They must be a prefix, and whole.
+fn commits_left(log: &[u8]) -> u64 {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    std::fs::write(&path, &IMAGE.file).unwrap();
+    std::fs::write(directory.path().join("store.db-wal"), log).unwrap();
+    let store = open(&path);
+    let row = store.find("i1").unwrap().unwrap();
+    let left = row.step;
+    let steps: Vec<u64> = store.tail(0, usize::MAX).unwrap().iter().map(|record| record.step).collect();
+    assert_eq!(steps, (0..=left).collect::<Vec<_>>());
+    assert_eq!(store.inbound(None).unwrap().len() as u64, left);
+    assert_eq!(row.head.next_due_ms.unwrap_or(0) as u64, left);
+    assert_eq!(store.base(InstanceKey(1), None).unwrap().unwrap().snapshot.step, left);
+    assert_eq!(store.report().unwrap().problems, [] as [&str; 0]);
+    store.commit(&[commit(left + 1)]).unwrap();
+    left
+}
+
+#[test]
+fn the_whole_log_is_every_commit_and_no_log_is_none() {
+    assert_eq!(commits_left(&IMAGE.log), COMMITS);
+    assert_eq!(commits_left(&[]), 0);
+}
+
+#[test]
+fn a_longer_log_never_holds_fewer_commits() {
+    let len = IMAGE.log.len();
+    let mut last = 0;
+    for cut in (0..=32).map(|part| len * part / 32) {
+        let left = commits_left(&IMAGE.log[..cut]);
+        assert!(left >= last, "cut at {cut}");
+        last = left;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_log_cut_anywhere_loses_whole_commits_from_the_end(at in 0.0..1.0_f64) {
+        let cut = (IMAGE.log.len() as f64 * at) as usize;
+        commits_left(&IMAGE.log[..cut]);
+    }
+
+    #[test]
+    fn so_does_a_log_with_rubbish_from_somewhere_on(at in 0.0..1.0_f64, rubbish in any::<u8>()) {
+        let mut log = IMAGE.log.clone();
+        let from = (log.len() as f64 * at) as usize;
+        log[from..].fill(rubbish);
+        commits_left(&log);
+    }
+}
