@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod console;
 mod delivering;
+mod doctor;
 mod engine;
 mod failure;
 mod files;

@@ -19,7 +19,6 @@ pub(crate) struct Standing {
     /// When that step was taken.
     pub(crate) at_ms: i64,
     pub(crate) timers: Vec<Timer>,
-    /// Only of the present; what ran in the past is over.
     pub(crate) running: Vec<Running>,
     pub(crate) asks: Vec<Ask>,
     pub(crate) children: Vec<InstanceRow>,
@@ -32,10 +31,9 @@ pub(crate) struct Running {
     /// The invoke's id; for a call or a send, the name.
     pub(crate) invoke: String,
     pub(crate) name: Arc<str>,
-    pub(crate) kind: EffectKind,
     pub(crate) attempt: Option<u32>,
-    pub(crate) idempotency: Arc<str>,
-    pub(crate) since_ms: i64,
+    /// `None` for the past: it is over.
+    pub(crate) open: Option<OpenEffect>,
 }
 
 /// What a person is asked.
@@ -68,7 +66,11 @@ impl Standing {
         let open = if is_past { Vec::new() } else { reader.store().open_effects(Some(row.key))? };
         let timers = snapshot.timers().iter().map(|timer| words::timer(&chart, &snapshot, timer)).collect();
         let running = open.iter().filter(|effect| effect.kind != EffectKind::Person);
-        let running = running.map(|effect| running_of(&chart, &snapshot, effect)).collect();
+        let running = if is_past {
+            ran(&chart, &snapshot)
+        } else {
+            running.map(|effect| running_of(&chart, &snapshot, effect)).collect()
+        };
         let mut asks = asks_of(&row, &chart, &snapshot, &open);
         let children = reader.store().children(id)?;
         if !is_past {
@@ -94,11 +96,20 @@ fn running_of(chart: &Chart, snapshot: &Snapshot, effect: &OpenEffect) -> Runnin
     Running {
         invoke: invoke.to_owned(),
         name: Arc::clone(&effect.name),
-        kind: effect.kind,
         attempt: known.map(|known| known.attempt),
-        idempotency: Arc::clone(&effect.idempotency),
-        since_ms: effect.opened_ms,
+        open: Some(effect.clone()),
     }
+}
+
+/// What ran after a past step, as far as the snapshot knows.
+fn ran(chart: &Chart, snapshot: &Snapshot) -> Vec<Running> {
+    let running = snapshot.invocations().iter().map(|known| Running {
+        invoke: chart.invoke_name(known.invoke).to_owned(),
+        name: Arc::clone(&known.src),
+        attempt: Some(known.attempt),
+        open: None,
+    });
+    running.collect()
 }
 
 fn asks_of(row: &InstanceRow, chart: &Chart, snapshot: &Snapshot, open: &[OpenEffect]) -> Vec<Ask> {

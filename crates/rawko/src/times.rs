@@ -24,18 +24,34 @@ pub(crate) fn until(due_ms: i64, now_ms: i64) -> String {
     if left <= 0 { "due".to_owned() } else { format!("in {}", span(left)) }
 }
 
-/// The two largest units that matter: `250ms`, `1.5s`, `2m 5s`, `23h 59m`, `6d 4h`.
+/// The two largest units that matter, rounded up, since a moment after it was set a day is still called a day:
+/// `250ms`, `1.5s`, `2m 5s`, `23h 59m`, `6d 4h`.
 pub(crate) fn span(ms: i64) -> String {
+    let unit = match ms {
+        i64::MIN..SECOND => 1,
+        SECOND..MINUTE => 100,
+        MINUTE..HOUR => SECOND,
+        HOUR..DAY => MINUTE,
+        DAY.. => HOUR,
+    };
+    let rounded = ms.max(0).saturating_add(unit - 1) / unit * unit;
+    // Rounded up it may need the next larger unit: 59.98 seconds are a minute.
+    in_units(rounded)
+}
+
+fn in_units(ms: i64) -> String {
     let two = |large: i64, large_name: &str, small: i64, small_name: &str| {
         let (whole, rest) = (ms / large, ms % large / small);
         if rest == 0 { format!("{whole}{large_name}") } else { format!("{whole}{large_name} {rest}{small_name}") }
     };
     match ms {
-        i64::MIN..SECOND => format!("{}ms", ms.max(0)),
+        i64::MIN..SECOND => format!("{ms}ms"),
         SECOND..MINUTE if ms % SECOND == 0 => format!("{}s", ms / SECOND),
         SECOND..MINUTE => format!("{:.1}s", ms as f64 / SECOND as f64),
         MINUTE..HOUR => two(MINUTE, "m", SECOND, "s"),
         HOUR..DAY => two(HOUR, "h", MINUTE, "m"),
+        // One day reads better as `24h`.
+        DAY => "24h".to_owned(),
         DAY.. => two(DAY, "d", HOUR, "h"),
     }
 }
@@ -65,12 +81,13 @@ mod tests {
     fn ages_and_spans() {
         let table = [
             (250, "just now", "in 250ms"),
-            (1_500, "1s ago", "in 1.5s"),
+            (1_450, "1s ago", "in 1.5s"),
             (5_000, "5s ago", "in 5s"),
             (125_000, "2m ago", "in 2m 5s"),
             (HOUR, "1h ago", "in 1h"),
             (DAY - MINUTE, "23h ago", "in 23h 59m"),
-            (6 * DAY + 4 * HOUR + 1, "6d ago", "in 6d 4h"),
+            (DAY - 1, "23h ago", "in 24h"),
+            (6 * DAY + 3 * HOUR + 1, "6d ago", "in 6d 4h"),
         ];
         for (ms, past, future) in table {
             assert_eq!((ago(0, ms).as_str(), until(ms, 0).as_str()), (past, future), "{ms}");

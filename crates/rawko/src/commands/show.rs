@@ -11,7 +11,7 @@ use crate::following;
 use crate::hosting::{Place, StoreArgs};
 use crate::journal::words;
 use crate::known;
-use crate::standing::Standing;
+use crate::standing::{Running, Standing};
 use crate::times;
 
 const EXAMPLES: &str = "\
@@ -162,26 +162,8 @@ impl Page<'_> {
 
     fn running(&mut self) -> Result<(), Failure> {
         let now_ms = self.now_ms;
-        let lines: Vec<_> = self
-            .standing
-            .running
-            .iter()
-            .map(|running| {
-                let attempt = running.attempt.filter(|attempt| *attempt > 1);
-                let attempt = attempt.map(|attempt| format!(", attempt {attempt}")).unwrap_or_default();
-                let state = match running.kind {
-                    EffectKind::Unknown => "outcome unknown, waits for its next attempt",
-                    EffectKind::Service
-                    | EffectKind::Agent
-                    | EffectKind::Child
-                    | EffectKind::Person
-                    | EffectKind::Call
-                    | EffectKind::Send => "since",
-                };
-                let since = times::ago(running.since_ms, now_ms);
-                format!("{} {}{attempt}, {state} {since}, key {}", running.invoke, running.name, running.idempotency)
-            })
-            .collect();
+        let running = self.standing.running.iter();
+        let lines: Vec<_> = running.map(|running| running_words(running, now_ms)).collect();
         self.section("running", &lines)
     }
 
@@ -214,6 +196,25 @@ impl Page<'_> {
     }
 }
 
+/// `payment charge_card, attempt 2, for 3s, key order-17/4/0`.
+fn running_words(running: &Running, now_ms: i64) -> String {
+    let mut words = format!("{} {}", running.invoke, running.name);
+    if let Some(attempt) = running.attempt.filter(|attempt| *attempt > 1) {
+        words += &format!(", attempt {attempt}");
+    }
+    let Some(open) = &running.open else { return words };
+    words += &match open.kind {
+        EffectKind::Unknown => ", nobody knows how its last attempt ended".to_owned(),
+        EffectKind::Service
+        | EffectKind::Agent
+        | EffectKind::Child
+        | EffectKind::Person
+        | EffectKind::Call
+        | EffectKind::Send => format!(", begun {}", times::ago(open.opened_ms, now_ms)),
+    };
+    format!("{words}, key {}", open.idempotency)
+}
+
 fn document(standing: &Standing) -> Json {
     let snapshot = &standing.snapshot;
     let mut json = ps::row_json(&standing.row);
@@ -222,9 +223,14 @@ fn document(standing: &Standing) -> Json {
         json!({"invoke": invoke, "error": failure.error.to_json()})
     });
     let running = standing.running.iter().map(|running| {
+        let open = running.open.as_ref();
         json!({
-            "invoke": running.invoke, "src": running.name, "kind": running.kind.as_str(),
-            "attempt": running.attempt, "idempotency": running.idempotency, "since_ms": running.since_ms,
+            "invoke": running.invoke,
+            "src": running.name,
+            "kind": open.map(|open| open.kind.as_str()),
+            "attempt": running.attempt,
+            "idempotency": open.map(|open| &open.idempotency),
+            "since_ms": open.map(|open| open.opened_ms),
         })
     });
     json["v"] = json!(1);

@@ -124,8 +124,8 @@ fn effect_words(told: &Told, entry: &Entry, detail: Detail) -> Option<(&'static 
         Effect::Call { handler, params } => ("called", format!("{handler}{}", value(params))),
         Effect::Log { message } => ("log", message.to_string()),
         Effect::Cancelled { .. } => return None,
-        Effect::Stall { id, error } => {
-            ("stopped", format!("nothing handles the failure of {id}: {}", words::error(error)))
+        Effect::Stall { id, .. } => {
+            ("stalled", format!("nothing handles the failure of {id}; it waits for somebody"))
         }
     })
 }
