@@ -85,12 +85,12 @@ impl Document {
 fn owned(view: View<'_>) -> Document {
     let data = match view.data() {
         Data::Null => DocumentData::Null,
-        Data::Bool(value) => DocumentData::Bool(*value),
-        Data::Int(value) => DocumentData::Int(*value),
-        Data::Float(value) => DocumentData::Float(*value),
+        Data::Bool(value) => DocumentData::Bool(value),
+        Data::Int(value) => DocumentData::Int(value),
+        Data::Float(value) => DocumentData::Float(value),
         Data::Str(text) => DocumentData::Str(text.to_string()),
-        Data::List { .. } => DocumentData::List(view.items().into_iter().flatten().map(owned).collect()),
-        Data::Map { .. } => DocumentData::Map(view.pairs().into_iter().flatten().map(owned_entry).collect()),
+        Data::List { .. } => DocumentData::List(view.each_item().map(owned).collect()),
+        Data::Map { .. } => DocumentData::Map(view.each_pair().map(owned_entry).collect()),
     };
     Document { span: view.span(), data }
 }

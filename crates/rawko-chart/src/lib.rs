@@ -39,7 +39,7 @@ pub use codes::Code;
 pub use document::{Document, DocumentData, DocumentEntry};
 pub use finding::{Finding, Severity};
 pub use load::{Loaded, load, load_bytes, lower_source, source_from_bytes};
-pub use lowered::{ActionPlaces, InvokePlaces, Lowered, NodePlaces, Places, TransitionPlaces};
+pub use lowered::{ActionPlaces, InvokePlaces, Lowered, MorePlaces, NodePlaces, Places, TransitionPlaces};
 pub use registry::{Registry, RegistryEntry, RegistryFile, Resolution, read_registry};
 pub use schema::schema;
 pub use source::{Source, Span};

@@ -26,10 +26,26 @@ pub struct NodePlaces {
     /// Everything below the key.
     pub body: Span,
     pub transitions: Vec<TransitionPlaces>,
+    /// Where the rest is, for nodes that have any of it: most have none, and a chart has many nodes.
+    pub more: Option<Box<MorePlaces>>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct MorePlaces {
     pub invokes: Vec<InvokePlaces>,
     pub entry: Vec<ActionPlaces>,
     pub exit: Vec<ActionPlaces>,
     pub initial_actions: Vec<ActionPlaces>,
+}
+
+impl MorePlaces {
+    pub(crate) fn boxed(self) -> Option<Box<Self>> {
+        let is_empty = self.invokes.is_empty()
+            && self.entry.is_empty()
+            && self.exit.is_empty()
+            && self.initial_actions.is_empty();
+        (!is_empty).then(|| Box::new(self))
+    }
 }
 
 #[derive(Clone, Debug, Default)]

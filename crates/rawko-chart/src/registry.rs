@@ -137,7 +137,7 @@ fn not_a_registry(span: Span) -> Finding {
 
 fn entries(list: View<'_>, findings: &mut Vec<Finding>) -> Vec<RegistryEntry> {
     let mut entries: Vec<RegistryEntry> = Vec::new();
-    for item in list.items().into_iter().flatten() {
+    for item in list.each_item() {
         let Some(entry) = entry(item) else { continue };
         if let Some(earlier) =
             entries.iter().find(|other| (&other.id, &other.version) == (&entry.id, &entry.version))

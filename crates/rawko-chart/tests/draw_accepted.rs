@@ -66,7 +66,7 @@ fn understood(name: &str, chart: &Chart, found: &Value) {
     let mut meant: Vec<String> = chart
         .transition_ids()
         .map(|id| chart.transition(id))
-        .flat_map(|t| vec![label(t); t.targets.as_ref().map_or(0, Vec::len)])
+        .flat_map(|t| vec![label(t); t.targets.as_ref().map_or(0, |targets| targets.len())])
         .collect();
     meant.extend(
         chart

@@ -23,7 +23,7 @@ fn serious(findings: &[Finding]) -> Vec<&str> {
 fn path(lowered: &Lowered, node: NodeId) -> String {
     let spec = &lowered.blueprint.nodes[node.index()];
     match spec.parent {
-        Some(NodeId(0)) => spec.key.clone(),
+        Some(NodeId(0)) => spec.key.to_string(),
         Some(parent) => format!("{}.{}", path(lowered, parent), spec.key),
         None => String::new(),
     }
@@ -285,7 +285,7 @@ fn transitions_keep_document_order_whatever_block_they_stand_in() {
         .iter()
         .flat_map(|node| node.transitions.iter().map(move |transition| (node, transition)))
         .map(|(node, transition)| match &transition.trigger {
-            Trigger::Event(event) => event.clone(),
+            Trigger::Event(event) => event.to_string(),
             Trigger::Always => "always".into(),
             Trigger::After(timer) => match &node.timers[*timer] {
                 Delay::Millis(millis) => format!("after {millis}"),
@@ -320,7 +320,7 @@ fn a_name_is_the_id_or_the_unique_key_or_the_path() {
     b: {initial: x, states: {x: {}, y: {}}}
 ",
     );
-    let names: Vec<&str> = lowered.blueprint.nodes.iter().map(|node| node.name.as_str()).collect();
+    let names: Vec<&str> = lowered.blueprint.nodes.iter().map(|node| &*node.name).collect();
     assert_eq!(names, ["names", "first", "a.x", "b", "b.x", "y"]);
 }
 

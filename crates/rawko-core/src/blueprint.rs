@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::expr::Expr;
 use crate::ids::{LabelId, NodeId, Slot};
 use crate::value::Value;
@@ -55,16 +57,18 @@ pub enum HistoryVariant {
     Deep,
 }
 
+/// A large chart has thousands of these and of transitions, and loading it costs about what it writes: what is rare is
+/// boxed, and texts that are the same are shared.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
     /// The key under which the author wrote it (a region's `id`); empty for the root.
-    pub key: String,
+    pub key: Arc<str>,
     /// The name in `done.state.<name>`: the explicit `id:`, else the key if it is unique in the chart, else the path.
-    pub name: String,
+    pub name: Arc<str>,
     pub kind: NodeKind,
     pub parent: Option<NodeId>,
     /// Compound: where entering it leads (required). History: its default, if it has one. The root has one too.
-    pub initial: Option<InitialSpec>,
+    pub initial: Option<Box<InitialSpec>>,
     pub entry: Vec<Action>,
     pub exit: Vec<Action>,
     /// In document order, whatever block they were written in.
@@ -73,8 +77,9 @@ pub struct NodeSpec {
     pub timers: Vec<Delay>,
     pub invokes: Vec<InvokeSpec>,
     /// Final states: the data of the parent's done event, or the instance's output.
-    pub output: Option<Template>,
-    pub docs: Docs,
+    pub output: Option<Box<Template>>,
+    /// `None`: the author said nothing.
+    pub docs: Option<Box<Docs>>,
     /// `tools`, `budget` and `loop` as written, already narrowed by every enclosing state; null when nobody said.
     pub policy: Value,
 }
@@ -102,17 +107,21 @@ pub struct TransitionSpec {
     pub trigger: Trigger,
     pub guard: Option<Guard>,
     /// `None`: a targetless transition.
-    pub targets: Option<Vec<NodeId>>,
+    pub targets: Option<Targets>,
     pub reenter: bool,
     pub actions: Vec<Action>,
-    pub docs: Docs,
+    /// `None`: the author said nothing.
+    pub docs: Option<Box<Docs>>,
 }
+
+/// Where a transition leads: nearly always one node.
+pub type Targets = SmallVec<[NodeId; 2]>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trigger {
     /// An event descriptor: `NAME`, `foo.*` or `*`. `onDone` and friends arrive here as `done.state.<name>`,
     /// `done.invoke.<id>`, `error.invoke.<id>`, `timeout.invoke.<id>`.
-    Event(String),
+    Event(Arc<str>),
     Always,
     /// The timer of the same node with this index.
     After(usize),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::blueprint::{Docs, NodeKind, Trigger, Unhandled};
+use crate::blueprint::{Docs, NodeKind, Targets, Trigger, Unhandled};
 use crate::configuration::{Active, Configuration};
 use crate::ids::{InvokeId, LabelId, NodeId, TransitionId};
 use crate::tables::Tables;
@@ -23,15 +23,15 @@ pub struct NodeInfo {
     pub kind: NodeKind,
     pub parent: Option<NodeId>,
     /// In document order, history nodes included.
-    pub children: Vec<NodeId>,
+    pub children: Box<[NodeId]>,
     /// Compound: where it starts. History: its default, possibly empty.
-    pub initial: Vec<NodeId>,
-    pub initial_actions: Vec<Arc<str>>,
+    pub initial: Box<[NodeId]>,
+    pub initial_actions: Box<[Arc<str>]>,
     /// Labels of entry and exit actions.
-    pub entry: Vec<Arc<str>>,
-    pub exit: Vec<Arc<str>>,
+    pub entry: Box<[Arc<str>]>,
+    pub exit: Box<[Arc<str>]>,
     /// `(id, src)` of each invoke.
-    pub invokes: Vec<(Arc<str>, Arc<str>)>,
+    pub invokes: Box<[(Arc<str>, Arc<str>)]>,
     pub docs: Arc<Docs>,
     pub policy: Value,
 }
@@ -44,9 +44,9 @@ pub struct TransitionInfo {
     /// `EVENT`, `always`, `after 24h`, `onDone`, `onError agent_task` … as a drawing says it.
     pub label: Arc<str>,
     pub guard: Option<Arc<str>>,
-    pub targets: Option<Vec<NodeId>>,
+    pub targets: Option<Targets>,
     pub reenter: bool,
-    pub actions: Vec<Arc<str>>,
+    pub actions: Box<[Arc<str>]>,
     pub docs: Arc<Docs>,
 }
 
@@ -116,7 +116,7 @@ impl Chart {
 
     /// What an action of a trace is called.
     pub fn label(&self, id: LabelId) -> &str {
-        self.labels.get(id.0 as usize).map_or("?", |label| label)
+        self.labels.get(id.index()).map_or("?", |label| label)
     }
 
     /// The id of an invoke, as `done.invoke.<id>` names it.

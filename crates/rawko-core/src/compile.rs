@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::blueprint::{Blueprint, NodeKind, NodeSpec, Trigger};
-use crate::chart::{Chart, TransitionInfo};
-use crate::describe;
+use crate::chart::{Chart, NodeInfo, TransitionInfo};
+use crate::describe::Describer;
 use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
 use crate::ids::{NodeId, TransitionId};
 use crate::labels;
 use crate::plain;
-use crate::tables::{Entry, Handler, Node, Range, Route, Tables, Timer, Transition};
+use crate::tables::{Entry, Handler, Node, NodeMore, Range, Route, Tables, Timer, Transition};
 
 /// Why a blueprint is no chart. A reader reports these as findings of its own before it gets here; what is left are
 /// mistakes of whoever builds blueprints by hand.
@@ -39,6 +39,9 @@ pub enum CompileError {
 /// More nodes than any chart a person or an agent can follow; keeps ids small.
 pub const NODES_MAX: usize = 1 << 20;
 
+/// So that a list of the one can be turned into a list of the other where it stands.
+const _: () = assert!(size_of::<NodeInfo>() <= size_of::<NodeSpec>());
+
 impl Chart {
     /// Compiles a blueprint.
     pub fn compile(mut blueprint: Blueprint) -> Result<Chart, CompileError> {
@@ -46,11 +49,21 @@ impl Chart {
         let paths = paths(&blueprint.nodes);
         let children = children(&blueprint.nodes);
         let labels = labels::number(&mut blueprint.nodes);
-        let (nodes, transitions) = describe::describe(&mut blueprint.nodes, &paths, &children);
-        let mut tables = Tables { last: last_descendants(&children), ..Tables::default() };
-        for (index, spec) in blueprint.nodes.into_iter().enumerate() {
-            lay_out(&mut tables, NodeId(index as u32), spec, &transitions, &children);
-        }
+        // The largest first: they may find the room that reading the chart left.
+        let mut describer = Describer::with_room_for(&blueprint.nodes);
+        let mut tables = Tables::with_room_for(&blueprint.nodes);
+        tables.last = last_descendants(&children);
+        // One pass that takes each spec apart, so that what describes a node can stand where its spec stood.
+        let specs = blueprint.nodes.into_iter().enumerate();
+        let nodes: Vec<NodeInfo> = specs
+            .map(|(index, mut spec)| {
+                let id = NodeId(index as u32);
+                let (info, infos) = describer.describe(id, &mut spec, &paths[index], &children[index]);
+                lay_out(&mut tables, id, spec, infos, &children[index]);
+                info
+            })
+            .collect();
+        let transitions = describer.finish();
         tables.events.seal();
         check_history(&tables, &paths)?;
         fix_routes(&mut tables);
@@ -63,7 +76,7 @@ impl Chart {
             description: blueprint.description,
             unhandled: blueprint.unhandled,
             microsteps_max: blueprint.microsteps_max,
-            by_path: paths.iter().cloned().zip((0..).map(NodeId)).collect::<FxHashMap<_, _>>(),
+            by_path: paths.into_iter().zip((0..).map(NodeId)).collect::<FxHashMap<_, _>>(),
             nodes,
             transitions,
             context_names: blueprint.context.iter().map(|key| Arc::clone(&key.name)).collect(),
@@ -92,22 +105,22 @@ fn check_shape(nodes: &[NodeSpec]) -> Result<(), CompileError> {
                     chain.pop();
                 }
                 if chain.is_empty() {
-                    return Err(CompileError::NotPreorder(spec.key.clone()));
+                    return Err(CompileError::NotPreorder(spec.key.to_string()));
                 }
                 check_parent(&nodes[parent.index()])?;
             }
-            None => return Err(CompileError::NotPreorder(spec.key.clone())),
+            None => return Err(CompileError::NotPreorder(spec.key.to_string())),
         }
         chain.push(index as u32);
         let in_range = |ids: &[NodeId]| ids.iter().all(|id| id.index() < nodes.len());
         let targets_known = spec.transitions.iter().all(|t| t.targets.as_deref().is_none_or(in_range))
             && spec.initial.as_ref().is_none_or(|initial| in_range(&initial.targets));
         if !targets_known {
-            return Err(CompileError::UnknownNode(spec.key.clone()));
+            return Err(CompileError::UnknownNode(spec.key.to_string()));
         }
         let no_initial = spec.initial.as_ref().is_none_or(|initial| initial.targets.is_empty());
         if spec.kind == NodeKind::Compound && no_initial {
-            return Err(CompileError::NoInitial(spec.key.clone()));
+            return Err(CompileError::NoInitial(spec.key.to_string()));
         }
     }
     Ok(())
@@ -120,7 +133,7 @@ fn check_parent(parent: &NodeSpec) -> Result<(), CompileError> {
         NodeKind::Final => "final state",
         NodeKind::History(_) => "history node",
     };
-    Err(CompileError::UnexpectedChildren(parent.key.clone(), what))
+    Err(CompileError::UnexpectedChildren(parent.key.to_string(), what))
 }
 
 /// A history node without a default falls back to its parent's initial; if that names the history node again there is
@@ -136,9 +149,9 @@ fn check_history(tables: &Tables, paths: &[Arc<str>]) -> Result<(), CompileError
             if !matches!(here.kind, NodeKind::History(_) | NodeKind::Compound) {
                 break;
             }
-            let next = match (&here.initial[..], here.parent) {
+            let next = match (&here.more().initial[..], here.parent) {
                 ([first, ..], _) => *first,
-                ([], Some(parent)) => match tables.node(parent).initial.first() {
+                ([], Some(parent)) => match tables.node(parent).more().initial.first() {
                     Some(first) => *first,
                     None => break,
                 },
@@ -160,7 +173,7 @@ fn paths(nodes: &[NodeSpec]) -> Vec<Arc<str>> {
             Some(parent) if parent != NodeId::ROOT => {
                 format!("{}.{}", paths[parent.index()], spec.key).into()
             }
-            Some(_) => spec.key.as_str().into(),
+            Some(_) => Arc::clone(&spec.key),
             None => "".into(),
         };
         paths.push(path);
@@ -188,15 +201,8 @@ fn last_descendants(children: &[Vec<NodeId>]) -> Vec<NodeId> {
     last
 }
 
-fn lay_out(
-    tables: &mut Tables,
-    id: NodeId,
-    spec: NodeSpec,
-    infos: &[TransitionInfo],
-    children: &[Vec<NodeId>],
-) {
+fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionInfo], children: &[NodeId]) {
     let first_transition = tables.transitions.len() as u32;
-    let infos = &infos[first_transition as usize..][..spec.transitions.len()];
     for transition in spec.transitions {
         tables.transitions.push(Transition {
             source: id,
@@ -204,7 +210,7 @@ fn lay_out(
             // Until `fix_routes`, the targets wait here.
             route: match transition.targets {
                 None => Route::Targetless,
-                Some(targets) => Route::ByHistory { targets: targets.into() },
+                Some(targets) => Route::ByHistory { targets },
             },
             reenter: transition.reenter,
             actions: transition.actions.into(),
@@ -232,6 +238,20 @@ fn lay_out(
     let is_history = matches!(spec.kind, NodeKind::History(_));
     tables.any_history |= is_history;
     let (initial, initial_actions) = spec.initial.map(|i| (i.targets, i.actions)).unwrap_or_default();
+    let has_timers = !timers.is_empty();
+    let more = NodeMore {
+        // History nodes are told apart below, once all kinds are known.
+        children: children.to_vec(),
+        history: Vec::new(),
+        initial,
+        initial_actions,
+        timers,
+        output: spec.output,
+        done_event: match spec.kind {
+            NodeKind::Compound | NodeKind::Parallel => Some(format!("done.state.{}", spec.name).into()),
+            NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => None,
+        },
+    };
     tables.nodes.push(Node {
         parent: spec.parent,
         kind: spec.kind,
@@ -241,21 +261,11 @@ fn lay_out(
         always,
         has_plain: false,
         nearest_busy: None,
-        has_timers: !timers.is_empty(),
+        has_timers,
         invokes,
-        // History nodes are told apart below, once all kinds are known.
-        children: children[id.index()].clone().into(),
-        history: Box::default(),
         entry: spec.entry.into(),
         exit: spec.exit.into(),
-        initial: initial.into(),
-        initial_actions: initial_actions.into(),
-        timers: timers.into(),
-        output: spec.output,
-        done_event: match spec.kind {
-            NodeKind::Compound | NodeKind::Parallel => Some(format!("done.state.{}", spec.name).into()),
-            NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => None,
-        },
+        more: more.boxed(),
     });
 }
 
@@ -300,12 +310,12 @@ fn fix_routes(tables: &mut Tables) {
     let with_history: Vec<usize> =
         if tables.any_history { (0..tables.nodes.len()).collect() } else { Vec::new() };
     for index in with_history {
-        let (history, children): (Vec<_>, Vec<_>) = tables.nodes[index]
-            .children
-            .iter()
-            .partition(|id| matches!(tables.node(**id).kind, NodeKind::History(_)));
-        tables.nodes[index].history = history.into();
-        tables.nodes[index].children = children.into();
+        let all = &tables.nodes[index].more().children;
+        let (history, children) =
+            all.iter().partition(|id| matches!(tables.node(**id).kind, NodeKind::History(_)));
+        if let Some(more) = &mut tables.nodes[index].more {
+            (more.history, more.children) = (history, children);
+        }
     }
     for index in 0..tables.transitions.len() {
         let Route::ByHistory { targets } = &tables.transitions[index].route else { continue };

@@ -8,54 +8,61 @@ use crate::chart::{NodeInfo, TransitionInfo};
 use crate::duration;
 use crate::ids::NodeId;
 
-/// What a person wants to know, taken out of the specs as far as a step does not need it.
-pub(crate) fn describe(
-    specs: &mut [NodeSpec],
-    paths: &[Arc<str>],
-    children: &[Vec<NodeId>],
-) -> (Vec<NodeInfo>, Vec<TransitionInfo>) {
-    let plain = Arc::new(Docs::default());
-    let mut transitions = Vec::with_capacity(specs.iter().map(|spec| spec.transitions.len()).sum());
-    let nodes = specs
-        .iter_mut()
-        .enumerate()
-        .map(|(index, spec)| {
-            let mut own = std::mem::take(&mut spec.transitions);
-            let source = NodeId(index as u32);
-            transitions.extend(own.iter_mut().map(|t| describe_transition(source, spec, t, &plain)));
-            spec.transitions = own;
-            let path = &paths[index];
-            NodeInfo {
-                key: shared(&spec.key, path),
-                name: shared(&spec.name, path),
-                path: Arc::clone(path),
-                kind: spec.kind,
-                parent: spec.parent,
-                children: children[index].clone(),
-                initial: spec.initial.as_ref().map(|initial| initial.targets.clone()).unwrap_or_default(),
-                initial_actions: spec.initial.as_ref().map(|i| labels(&i.actions)).unwrap_or_default(),
-                entry: labels(&spec.entry),
-                exit: labels(&spec.exit),
-                invokes: spec.invokes.iter().map(|i| (Arc::clone(&i.id), template_text(&i.src))).collect(),
-                docs: taken(&mut spec.docs, &plain),
-                policy: spec.policy.clone(),
-            }
-        })
-        .collect();
-    (nodes, transitions)
+/// Collects what describes a chart, node by node.
+pub(crate) struct Describer {
+    transitions: Vec<TransitionInfo>,
+    /// Most states and transitions say nothing about themselves: they share one empty `Docs`.
+    plain: Arc<Docs>,
 }
 
-/// One text for both where they are the same, as key and path of a top-level state are.
-fn shared(text: &str, path: &Arc<str>) -> Arc<str> {
-    if text == &**path { Arc::clone(path) } else { text.into() }
+impl Describer {
+    pub(crate) fn with_room_for(nodes: &[NodeSpec]) -> Self {
+        let transitions = nodes.iter().map(|node| node.transitions.len()).sum();
+        Self { transitions: Vec::with_capacity(transitions), plain: Arc::new(Docs::default()) }
+    }
+
+    /// What a person wants to know of a node and of its transitions, taken out of its spec as far as a step does not
+    /// need it.
+    pub(crate) fn describe(
+        &mut self,
+        id: NodeId,
+        spec: &mut NodeSpec,
+        path: &Arc<str>,
+        children: &[NodeId],
+    ) -> (NodeInfo, &[TransitionInfo]) {
+        let first = self.transitions.len();
+        let mut own = std::mem::take(&mut spec.transitions);
+        let plain = &self.plain;
+        self.transitions.extend(own.iter_mut().map(|t| describe_transition(id, spec, t, plain)));
+        spec.transitions = own;
+        let info = NodeInfo {
+            key: Arc::clone(&spec.key),
+            name: Arc::clone(&spec.name),
+            path: Arc::clone(path),
+            kind: spec.kind,
+            parent: spec.parent,
+            children: children.into(),
+            initial: spec.initial.as_ref().map(|initial| initial.targets[..].into()).unwrap_or_default(),
+            initial_actions: spec.initial.as_ref().map(|i| labels(&i.actions)).unwrap_or_default(),
+            entry: labels(&spec.entry),
+            exit: labels(&spec.exit),
+            invokes: spec.invokes.iter().map(|i| (Arc::clone(&i.id), template_text(&i.src))).collect(),
+            docs: shared(spec.docs.take(), plain),
+            policy: spec.policy.clone(),
+        };
+        (info, &self.transitions[first..])
+    }
+
+    pub(crate) fn finish(self) -> Vec<TransitionInfo> {
+        self.transitions
+    }
 }
 
-/// Most states and transitions say nothing about themselves: they share one empty `Docs`.
-fn taken(docs: &mut Docs, plain: &Arc<Docs>) -> Arc<Docs> {
-    if *docs == **plain { Arc::clone(plain) } else { Arc::new(std::mem::take(docs)) }
+fn shared(docs: Option<Box<Docs>>, plain: &Arc<Docs>) -> Arc<Docs> {
+    docs.map_or_else(|| Arc::clone(plain), Arc::from)
 }
 
-fn labels(actions: &[Action]) -> Vec<Arc<str>> {
+fn labels(actions: &[Action]) -> Box<[Arc<str>]> {
     actions.iter().map(|action| Arc::clone(&action.label)).collect()
 }
 
@@ -81,7 +88,7 @@ fn describe_transition(
         targets: transition.targets.clone(),
         reenter: transition.reenter,
         actions: labels(&transition.actions),
-        docs: taken(&mut transition.docs, plain),
+        docs: shared(transition.docs.take(), plain),
     }
 }
 
@@ -94,7 +101,7 @@ fn trigger_label(spec: &NodeSpec, trigger: &Trigger) -> Arc<str> {
             None => "after".into(),
         },
         Trigger::Event(name) => {
-            if name.strip_prefix("done.state.") == Some(&spec.name) {
+            if name.strip_prefix("done.state.") == Some(&*spec.name) {
                 return "onDone".into();
             }
             for (prefix, word) in
@@ -106,7 +113,7 @@ fn trigger_label(spec: &NodeSpec, trigger: &Trigger) -> Arc<str> {
                     return format!("{word} {id}").into();
                 }
             }
-            name.as_str().into()
+            Arc::clone(name)
         }
     }
 }

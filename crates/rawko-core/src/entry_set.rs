@@ -98,7 +98,7 @@ impl<'a, R: Recorded> EntrySet<'a, R> {
             NodeKind::Compound => {
                 self.add(node).by_default = true;
                 let tables = self.tables;
-                let initial = &tables.node(node).initial;
+                let initial = &tables.node(node).more().initial;
                 self.add_all(initial, node);
             }
             NodeKind::Parallel => {
@@ -133,13 +133,13 @@ impl<'a, R: Recorded> EntrySet<'a, R> {
             return (nodes.to_vec(), false);
         }
         let node = self.tables.node(history);
-        if !node.initial.is_empty() {
-            return (node.initial.to_vec(), true);
+        if !node.more().initial.is_empty() {
+            return (node.more().initial.clone(), true);
         }
         match node.parent.map(|parent| (parent, self.tables.node(parent))) {
-            Some((_, parent)) if parent.kind == NodeKind::Compound => (parent.initial.to_vec(), true),
+            Some((_, parent)) if parent.kind == NodeKind::Compound => (parent.more().initial.clone(), true),
             // A parallel has no initial: all its regions are entered, which entering itself does.
-            Some((_, parent)) => (parent.children.to_vec(), true),
+            Some((_, parent)) => (parent.more().children.clone(), true),
             None => (Vec::new(), true),
         }
     }
@@ -160,7 +160,7 @@ impl<'a, R: Recorded> EntrySet<'a, R> {
 
     fn add_missing_regions(&mut self, parallel: NodeId) {
         let tables = self.tables;
-        for region in &tables.node(parallel).children {
+        for region in &tables.node(parallel).more().children {
             if !self.entries.iter().any(|entry| tables.is_within(entry.node, *region)) {
                 self.add_descendants(*region);
             }

@@ -1,5 +1,7 @@
 //! The small numbers that compiled charts are made of. Newtypes, so that a slot is never taken for a state node.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 /// A state node: its place in document order (preorder). The root is 0.
@@ -34,9 +36,27 @@ impl TransitionId {
     }
 }
 
-/// What an action is called: its place in the chart's table of labels. A trace holds many of these.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LabelId(pub(crate) u32);
+/// What an action is called: its place in the chart's table of labels, counted from one, so that an entry of a trace
+/// has room for an optional one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LabelId(NonZeroU32);
+
+impl LabelId {
+    pub(crate) fn at(index: usize) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(index as u32))
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// Until `Chart::compile` numbers the labels.
+impl Default for LabelId {
+    fn default() -> Self {
+        Self::at(0)
+    }
+}
 
 /// An invoke: its place in the chart's invoke table (document order).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -49,7 +49,7 @@ impl Labels {
         if let Some(id) = self.known.get(label) {
             return *id;
         }
-        let id = LabelId(self.texts.len() as u32);
+        let id = LabelId::at(self.texts.len());
         self.texts.push(Arc::clone(label));
         self.known.insert(Arc::clone(label), id);
         id

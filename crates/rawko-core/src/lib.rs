@@ -31,7 +31,8 @@ mod world;
 
 pub use blueprint::{
     Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Foreach, Guard, HistoryVariant,
-    InitialSpec, InvokeSpec, NodeKind, NodeSpec, Retry, Template, TransitionSpec, Trigger, Unhandled,
+    InitialSpec, InvokeSpec, NodeKind, NodeSpec, Retry, Targets, Template, TransitionSpec, Trigger,
+    Unhandled,
 };
 pub use chart::{Chart, NodeInfo, TransitionInfo};
 pub use compile::{CompileError, NODES_MAX};
@@ -41,7 +42,7 @@ pub use event::{Event, NamedEvent};
 pub use ids::{InvokeId, LabelId, NodeId, Slot, TransitionId};
 pub use snapshot::{Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose};
 pub use step::{
-    Outcome, Refusal, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,
+    Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,
 };
 pub use value::{Map, Value};
 pub use world::{AgentEntry, Now, World};

@@ -39,12 +39,12 @@ pub(crate) fn mark(tables: &mut Tables) {
 
 /// Whether there is anything to do when a node is left.
 fn is_busy_to_leave(node: &Node) -> bool {
-    !node.exit.is_empty() || node.has_timers || !node.invokes.is_empty() || !node.history.is_empty()
+    !node.exit.is_empty() || node.has_timers || !node.invokes.is_empty() || !node.more().history.is_empty()
 }
 
 /// Whether there is anything to do when a node is entered.
 fn is_busy_to_enter(node: &Node) -> bool {
-    let acts = !(node.entry.is_empty() && node.initial_actions.is_empty());
+    let acts = !(node.entry.is_empty() && node.more().initial_actions.is_empty());
     acts || node.has_timers || !node.invokes.is_empty() || node.kind == NodeKind::Final
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::blueprint::{Action, Delay, Guard, InvokeSpec, NodeKind, Template};
+use crate::blueprint::{Action, Delay, Guard, InvokeSpec, NodeKind, NodeSpec, Targets, Template};
 use crate::ids::{InvokeId, NodeId, TransitionId};
 
 /// A half-open range of another table.
@@ -61,16 +61,52 @@ pub(crate) struct Node {
     /// Whether leaving this node may have timers to cancel or invocations to stop.
     pub(crate) has_timers: bool,
     pub(crate) invokes: Range,
-    pub(crate) children: Box<[NodeId]>,
-    pub(crate) history: Box<[NodeId]>,
     pub(crate) entry: Box<[Action]>,
     pub(crate) exit: Box<[Action]>,
-    pub(crate) initial: Box<[NodeId]>,
-    pub(crate) initial_actions: Box<[Action]>,
-    pub(crate) timers: Box<[Timer]>,
-    pub(crate) output: Option<Template>,
+    pub(crate) more: Option<Box<NodeMore>>,
+}
+
+impl Node {
+    #[inline]
+    pub(crate) fn more(&self) -> &NodeMore {
+        self.more.as_deref().unwrap_or(&NO_MORE)
+    }
+}
+
+/// What most nodes have nothing of and few steps ask for: apart, so that the nodes a step visits lie close together.
+#[derive(Debug)]
+pub(crate) struct NodeMore {
+    pub(crate) children: Vec<NodeId>,
+    pub(crate) history: Vec<NodeId>,
+    pub(crate) initial: Vec<NodeId>,
+    pub(crate) initial_actions: Vec<Action>,
+    pub(crate) timers: Vec<Timer>,
+    pub(crate) output: Option<Box<Template>>,
     /// The name of its completion; only what has children completes.
     pub(crate) done_event: Option<Arc<str>>,
+}
+
+static NO_MORE: NodeMore = NodeMore {
+    children: Vec::new(),
+    history: Vec::new(),
+    initial: Vec::new(),
+    initial_actions: Vec::new(),
+    timers: Vec::new(),
+    output: None,
+    done_event: None,
+};
+
+impl NodeMore {
+    pub(crate) fn boxed(self) -> Option<Box<Self>> {
+        let is_empty = self.children.is_empty()
+            && self.history.is_empty()
+            && self.initial.is_empty()
+            && self.initial_actions.is_empty()
+            && self.timers.is_empty()
+            && self.output.is_none()
+            && self.done_event.is_none();
+        (!is_empty).then(|| Box::new(self))
+    }
 }
 
 /// A timer that starts on entry, with the transitions it may take.
@@ -106,7 +142,7 @@ pub(crate) enum Route {
     /// Known at load: leaves what is active below `domain`, then enters these.
     Fixed { domain: NodeId, entries: Range, plain: Option<Plain> },
     /// A history node is involved: worked out when it is taken.
-    ByHistory { targets: Box<[NodeId]> },
+    ByHistory { targets: Targets },
 }
 
 /// A move during which nothing happens: the transition has no actions and none of the nodes it enters has anything to
@@ -168,16 +204,15 @@ impl std::ops::Deref for Matching<'_> {
 
 impl Events {
     /// The id of a descriptor: a name, `foo.*` or `*`.
-    pub(crate) fn intern(&mut self, descriptor: &str) -> u32 {
+    pub(crate) fn intern(&mut self, descriptor: &Arc<str>) -> u32 {
         if let Some(id) = self.descriptors.get(descriptor) {
             return *id;
         }
         let id = self.names.len() as u32;
-        let name: Arc<str> = descriptor.into();
-        self.names.push(Arc::clone(&name));
-        self.descriptors.insert(name, id);
+        self.names.push(Arc::clone(descriptor));
+        self.descriptors.insert(Arc::clone(descriptor), id);
         self.any_partial |= descriptor.ends_with(".*");
-        if descriptor == "*" {
+        if &**descriptor == "*" {
             self.star = Some(id);
         }
         id
@@ -232,6 +267,20 @@ impl Events {
 }
 
 impl Tables {
+    /// Empty, with room for what these give: growing would move it several times.
+    pub(crate) fn with_room_for(nodes: &[NodeSpec]) -> Self {
+        let transitions = nodes.iter().map(|node| node.transitions.len()).sum();
+        Self {
+            transitions: Vec::with_capacity(transitions),
+            nodes: Vec::with_capacity(nodes.len()),
+            handlers: Vec::with_capacity(transitions),
+            candidates: Vec::with_capacity(transitions),
+            entries: Vec::with_capacity(transitions),
+            leaves: Vec::with_capacity(transitions),
+            ..Self::default()
+        }
+    }
+
     #[inline]
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]

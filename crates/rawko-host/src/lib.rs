@@ -36,3 +36,8 @@ pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
 };
 pub use settings::{Flags, Settings, parse_size};
+
+/// The guide's program, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/embedding.md")]
+pub struct EmbeddingGuide;

@@ -50,10 +50,11 @@ impl<'a> Doings<'a> {
     fn collect_node(&mut self, index: &Index<'a>, id: NodeId) {
         let node = index.node(id);
         let places = index.places(id);
-        self.collect(id, &node.entry, places.map(|places| &places.entry[..]));
-        self.collect(id, &node.exit, places.map(|places| &places.exit[..]));
+        let more = places.and_then(|places| places.more.as_deref());
+        self.collect(id, &node.entry, more.map(|places| &places.entry[..]));
+        self.collect(id, &node.exit, more.map(|places| &places.exit[..]));
         if let Some(initial) = &node.initial {
-            self.collect(id, &initial.actions, places.map(|places| &places.initial_actions[..]));
+            self.collect(id, &initial.actions, more.map(|places| &places.initial_actions[..]));
         }
         for (number, transition) in node.transitions.iter().enumerate() {
             let places = places.and_then(|places| places.transitions.get(number));

@@ -15,7 +15,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     let incoming = incoming(index);
     for id in index.ids().filter(|id| index.kind(*id) == NodeKind::Final) {
         let edges = incoming.get(&id).map(Vec::as_slice).unwrap_or_default();
-        match verdict(index.node(id).output.as_ref()) {
+        match verdict(index.node(id).output.as_deref()) {
             Verdict::Success => claims_success(index, id, edges, findings),
             Verdict::Silent => {}
             Verdict::Other => continue,

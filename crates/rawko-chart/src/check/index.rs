@@ -50,7 +50,7 @@ impl Edge<'_> {
 
     /// Its targets were written, but none was found: it may lead anywhere.
     pub(crate) fn is_stray(&self) -> bool {
-        self.spec.targets.as_ref().is_some_and(Vec::is_empty)
+        self.spec.targets.as_ref().is_some_and(|targets| targets.is_empty())
     }
 
     pub(crate) fn is_always(&self) -> bool {
@@ -222,7 +222,7 @@ impl<'a> Index<'a> {
         if id == NodeId::ROOT {
             return self.lowered.blueprint.id.clone();
         }
-        let mut keys: Vec<&str> = self.ancestors(id).map(|node| self.node(node).key.as_str()).collect();
+        let mut keys: Vec<&str> = self.ancestors(id).map(|node| &*self.node(node).key).collect();
         keys.pop();
         keys.reverse();
         keys.push(&self.node(id).key);
@@ -261,7 +261,7 @@ impl<'a> Index<'a> {
     }
 
     pub(crate) fn invoke_places(&self, id: NodeId, number: usize) -> Option<&'a InvokePlaces> {
-        self.places(id)?.invokes.get(number)
+        self.places(id)?.more.as_ref()?.invokes.get(number)
     }
 
     /// Every invoke with the state it belongs to and its number there.

@@ -33,7 +33,7 @@ fn finding(
     restarted: &[NodeId],
     count: usize,
 ) -> Finding {
-    let mut regions = list(restarted.iter().map(|region| index.node(*region).key.as_str()));
+    let mut regions = list(restarted.iter().map(|region| &*index.node(*region).key));
     if count > restarted.len() {
         regions += &format!(" and {} more", count - restarted.len());
     }

@@ -9,11 +9,11 @@
 
 use rawko_core::expr::{self, Expr, Names};
 use rawko_core::{
-    Action, ActionKind, Blueprint, ContextKey, Delay, Docs, Guard, HistoryVariant, InitialSpec, InvokeSpec,
-    NodeId, NodeKind, NodeSpec, Slot, Template, TransitionSpec, Trigger, Unhandled, Value,
+    Action, ActionKind, Blueprint, ContextKey, Delay, Guard, HistoryVariant, InitialSpec, InvokeSpec, NodeId,
+    NodeKind, NodeSpec, Slot, Targets, Template, TransitionSpec, Trigger, Unhandled, Value,
 };
 
-use crate::lowered::{InvokePlaces, Lowered, NodePlaces, Places};
+use crate::lowered::{InvokePlaces, Lowered, MorePlaces, NodePlaces, Places};
 
 /// The context of every drawing.
 const KEYS: [&str; 5] = ["x", "y", "ready", "tries", "max_tries"];
@@ -96,8 +96,8 @@ pub(crate) fn lowered(text: &str) -> Lowered {
 
 fn node(key: &str, parent: Option<NodeId>) -> NodeSpec {
     NodeSpec {
-        key: key.to_owned(),
-        name: key.to_owned(),
+        key: key.into(),
+        name: key.into(),
         kind: NodeKind::Atomic,
         parent,
         initial: None,
@@ -107,14 +107,15 @@ fn node(key: &str, parent: Option<NodeId>) -> NodeSpec {
         timers: Vec::new(),
         invokes: Vec::new(),
         output: None,
-        docs: Docs::default(),
+        docs: None,
         policy: Value::Null,
     }
 }
 
 fn places(node: &NodeSpec) -> NodePlaces {
     let invokes = node.invokes.iter().map(|_| InvokePlaces::default()).collect();
-    NodePlaces { invokes, ..NodePlaces::default() }
+    let more = MorePlaces { invokes, ..MorePlaces::default() }.boxed();
+    NodePlaces { more, ..NodePlaces::default() }
 }
 
 fn finish(nodes: &mut [NodeSpec], number: usize, line: &Line<'_>) {
@@ -133,7 +134,7 @@ fn finish(nodes: &mut [NodeSpec], number: usize, line: &Line<'_>) {
     let initial = initial.or(first_child.map(|child| NodeId(child as u32)));
     if matches!(nodes[number].kind, NodeKind::Compound | NodeKind::History(_)) {
         nodes[number].initial =
-            initial.map(|target| InitialSpec { targets: vec![target], actions: Vec::new() });
+            initial.map(|target| Box::new(InitialSpec { targets: vec![target], actions: Vec::new() }));
     }
     for item in &line.items {
         add(nodes, number, item);
@@ -141,7 +142,7 @@ fn finish(nodes: &mut [NodeSpec], number: usize, line: &Line<'_>) {
 }
 
 fn find(nodes: &[NodeSpec], key: &str) -> NodeId {
-    let found = nodes.iter().position(|node| node.key == key);
+    let found = nodes.iter().position(|node| &*node.key == key);
     NodeId(found.unwrap_or_else(|| panic!("no state `{key}`")) as u32)
 }
 
@@ -166,7 +167,7 @@ fn add(nodes: &mut [NodeSpec], number: usize, item: &str) {
         nodes[number].entry.push(Action::new("set", kind));
     } else if let Some(output) = item.strip_prefix("output ") {
         let output: serde_json::Value = serde_json::from_str(output).expect("output is JSON");
-        nodes[number].output = Some(Template::Literal(Value::from_json(output)));
+        nodes[number].output = Some(Box::new(Template::Literal(Value::from_json(output))));
     } else {
         add_transition(nodes, number, item);
     }
@@ -186,7 +187,7 @@ fn add_transition(nodes: &mut [NodeSpec], number: usize, item: &str) {
         let expr = expr::parse(text).and_then(|ast| ast.resolve(&Keys)).expect("the guard parses");
         Guard { expr, text: text.into() }
     });
-    let targets: Vec<NodeId> =
+    let targets: Targets =
         targets.split(',').map(str::trim).filter(|key| !key.is_empty()).map(|key| find(nodes, key)).collect();
     let trigger = match trigger {
         "always" => Trigger::Always,
@@ -194,7 +195,7 @@ fn add_transition(nodes: &mut [NodeSpec], number: usize, item: &str) {
             nodes[number].timers.push(Delay::Millis(1000));
             Trigger::After(nodes[number].timers.len() - 1)
         }
-        event => Trigger::Event(event.to_owned()),
+        event => Trigger::Event(event.into()),
     };
     nodes[number].transitions.push(TransitionSpec {
         trigger,
@@ -202,6 +203,6 @@ fn add_transition(nodes: &mut [NodeSpec], number: usize, item: &str) {
         targets: (arrow != "-").then_some(targets),
         reenter: arrow == "=>",
         actions: Vec::new(),
-        docs: Docs::default(),
+        docs: None,
     });
 }

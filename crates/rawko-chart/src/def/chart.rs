@@ -30,6 +30,15 @@ pub(crate) struct StateDef<'a> {
     pub(crate) parent: Option<u32>,
     pub(crate) children: Vec<u32>,
     pub(crate) kind: NodeKind,
+    /// What gives transitions, in document order.
+    pub(crate) parts: Parts<'a>,
+    /// The rest. Boxed, because most states have little of it and a chart has many states.
+    more: Option<Box<MoreDef<'a>>>,
+}
+
+/// What a state has besides transitions and children.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MoreDef<'a> {
     /// The explicit `id:` (in a `regions:` list the `id` is the key instead).
     pub(crate) id: Option<(&'a str, Span)>,
     pub(crate) initial: Option<View<'a>>,
@@ -38,11 +47,24 @@ pub(crate) struct StateDef<'a> {
     pub(crate) target_actions: Option<View<'a>>,
     pub(crate) entry: Option<View<'a>>,
     pub(crate) exit: Option<View<'a>>,
-    /// What gives transitions, in document order.
-    pub(crate) parts: Vec<Part<'a>>,
     pub(crate) output: Option<View<'a>>,
     pub(crate) docs: DocsDef<'a>,
     pub(crate) policy: PolicyDef<'a>,
+}
+
+impl<'a> StateDef<'a> {
+    pub(crate) fn new(key: &'a str, key_span: Span, body: Span, parent: Option<u32>) -> Self {
+        let (children, parts) = (Vec::new(), Parts::default());
+        Self { key, key_span, body, parent, children, kind: NodeKind::Atomic, parts, more: None }
+    }
+
+    pub(crate) fn more(&self) -> MoreDef<'a> {
+        self.more.as_deref().copied().unwrap_or_default()
+    }
+
+    pub(crate) fn more_mut(&mut self) -> &mut MoreDef<'a> {
+        self.more.get_or_insert_default()
+    }
 }
 
 /// A block of transitions: the word it stands under, and what stands there.
@@ -54,6 +76,26 @@ pub(crate) enum Part<'a> {
     Invoke(View<'a>),
     /// `onDone` and `onAllDone` of a state.
     Done(Span, View<'a>),
+}
+
+/// The blocks of one state: a chain, because most have one and none has more than a few.
+#[derive(Debug, Default)]
+pub(crate) struct Parts<'a> {
+    first: Option<Part<'a>>,
+    rest: Option<Box<Parts<'a>>>,
+}
+
+impl<'a> Parts<'a> {
+    pub(crate) fn push(&mut self, part: Part<'a>) {
+        match self.first {
+            None => self.first = Some(part),
+            Some(_) => self.rest.get_or_insert_default().push(part),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Part<'a>> {
+        std::iter::successors(Some(self), |parts| parts.rest.as_deref()).filter_map(|parts| parts.first)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]

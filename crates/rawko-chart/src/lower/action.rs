@@ -168,10 +168,10 @@ impl<'a> Lowering<'a> {
 
     fn assign(&mut self, view: View<'a>) -> ActionKind {
         let mut updates = Vec::new();
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match AssignKey::parse(pair.key) {
                 Some(AssignKey::ContextUpdates) => {
-                    for update in pair.value.pairs().into_iter().flatten() {
+                    for update in pair.value.each_pair() {
                         let expr = self.as_expression(update.value);
                         let slot = self.context.assign(update.key, update.key_span, &mut self.findings);
                         let found = super::language::infer(&expr, &self.context);
@@ -187,7 +187,7 @@ impl<'a> Lowering<'a> {
 
     fn emit(&mut self, view: View<'a>) -> ActionKind {
         let (mut event, mut data) = (nothing(), nothing());
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match EmitKey::parse(pair.key) {
                 Some(EmitKey::Event) => event = self.template(pair.value, Rule::Literal),
                 Some(EmitKey::Data) => data = self.template(pair.value, Rule::Data),
@@ -199,7 +199,7 @@ impl<'a> Lowering<'a> {
 
     fn raise(&mut self, view: View<'a>) -> ActionKind {
         let (mut event, mut data) = (nothing(), nothing());
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match RaiseKey::parse(pair.key) {
                 Some(RaiseKey::Event) => event = self.template(pair.value, Rule::Literal),
                 Some(RaiseKey::Data) => data = self.template(pair.value, Rule::Data),
@@ -213,7 +213,7 @@ impl<'a> Lowering<'a> {
         // Without a target it goes to the instance itself, as in SCXML.
         let mut target = Template::Literal(Value::str("self"));
         let (mut event, mut data, mut delay, mut id) = (nothing(), nothing(), None, None);
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match SendKey::parse(pair.key) {
                 Some(SendKey::Target) => target = self.template(pair.value, Rule::Data),
                 Some(SendKey::Event) => event = self.template(pair.value, Rule::Literal),
@@ -228,7 +228,7 @@ impl<'a> Lowering<'a> {
 
     fn cancel(&mut self, view: View<'a>) -> ActionKind {
         let mut id = nothing();
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match CancelKey::parse(pair.key) {
                 Some(CancelKey::Id) => id = self.template(pair.value, Rule::Literal),
                 Some(CancelKey::Type | CancelKey::Description) | None => {}
@@ -239,7 +239,7 @@ impl<'a> Lowering<'a> {
 
     fn call(&mut self, view: View<'a>) -> ActionKind {
         let (mut handler, mut params) = (Arc::from(""), nothing());
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match CallKey::parse(pair.key) {
                 Some(CallKey::Handler) => handler = pair.value.text().unwrap_or_default().into(),
                 Some(CallKey::Params) => params = self.template(pair.value, Rule::Data),
@@ -251,7 +251,7 @@ impl<'a> Lowering<'a> {
 
     fn log(&mut self, view: View<'a>) -> ActionKind {
         let mut message = nothing();
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match LogKey::parse(pair.key) {
                 Some(LogKey::Message) => message = self.template(pair.value, Rule::Data),
                 Some(LogKey::Type | LogKey::Description) | None => {}
@@ -262,10 +262,10 @@ impl<'a> Lowering<'a> {
 
     fn choose(&mut self, view: View<'a>, nested: &mut Vec<ActionPlaces>) -> ActionKind {
         let mut branches = Vec::new();
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match ChooseKey::parse(pair.key) {
                 Some(ChooseKey::Branches) => {
-                    for branch in pair.value.items().into_iter().flatten() {
+                    for branch in pair.value.each_item() {
                         branches.push(self.branch(branch, nested));
                     }
                 }
@@ -281,7 +281,7 @@ impl<'a> Lowering<'a> {
         nested: &mut Vec<ActionPlaces>,
     ) -> (Option<rawko_core::Guard>, Vec<Action>) {
         let (mut guard, mut actions) = (None, Vec::new());
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match BranchKey::parse(pair.key) {
                 Some(BranchKey::Guard) => guard = Some(self.guard(pair.value)),
                 Some(BranchKey::Actions) => {
@@ -297,7 +297,7 @@ impl<'a> Lowering<'a> {
 
     fn foreach(&mut self, view: View<'a>, nested: &mut Vec<ActionPlaces>) -> ActionKind {
         let (mut array, mut item, mut index, mut block) = (None, "item", "index", None);
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match ForeachKey::parse(pair.key) {
                 Some(ForeachKey::Array) => array = Some(pair.value),
                 Some(ForeachKey::Item) => item = pair.value.text().unwrap_or(item),

@@ -7,15 +7,15 @@ use crate::def::DocsDef;
 use crate::tree::{View, to_value};
 
 impl<'a> Lowering<'a> {
-    pub(super) fn docs(&mut self, def: &DocsDef<'a>) -> Docs {
+    pub(super) fn docs(&mut self, def: &DocsDef<'a>) -> Option<Box<Docs>> {
         if def.description.is_none() && def.tags.is_none() && def.meta.is_none() {
-            return Docs::default();
+            return None;
         }
         let meta = def.meta.map_or(Value::Null, to_value);
         let text = |key: &str| meta.get(key).as_str().map(str::to_owned);
         let position = meta.get("position");
         let position = position.get("x").as_f64().zip(position.get("y").as_f64());
-        Docs {
+        Some(Box::new(Docs {
             description: def
                 .description
                 .and_then(View::text)
@@ -26,7 +26,7 @@ impl<'a> Lowering<'a> {
             color: text("color"),
             position,
             meta,
-        }
+        }))
     }
 }
 

@@ -56,7 +56,7 @@ impl<'a> Lowering<'a> {
         match view.data() {
             Data::Str(text) => {
                 let expr = self.expression(text, view.span(), Use::Guard);
-                Guard { expr, text: (&**text).into() }
+                Guard { expr, text: text.into() }
             }
             Data::Map { .. } => match said(view) {
                 Some(Said::Expr(expr)) => self.written_guard(expr),

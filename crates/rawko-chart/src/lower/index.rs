@@ -1,5 +1,7 @@
 //! Finding state nodes by name: children by key, explicit ids, keys that are unique in the chart.
 
+use std::borrow::Cow;
+
 use rawko_core::NodeId;
 use rustc_hash::FxHashMap;
 
@@ -8,11 +10,12 @@ use crate::def::{ChartDef, StateDef};
 /// Names of all state nodes, hashed once.
 pub(crate) struct Index<'a> {
     states: &'a [StateDef<'a>],
-    children: FxHashMap<(u32, &'a str), u32>,
     /// Explicit `id:`s, and the chart's own id for the root.
     ids: FxHashMap<&'a str, u32>,
     /// Keys; `None` where several nodes have the same one.
     keys: FxHashMap<&'a str, Option<u32>>,
+    /// Those several nodes by parent.
+    namesakes: FxHashMap<(u32, &'a str), u32>,
 }
 
 /// Why a name finds no state node.
@@ -28,9 +31,9 @@ impl<'a> Index<'a> {
         let states = &chart.states[..];
         let mut index = Self {
             states,
-            children: FxHashMap::with_capacity_and_hasher(states.len(), Default::default()),
             ids: FxHashMap::default(),
             keys: FxHashMap::with_capacity_and_hasher(states.len(), Default::default()),
+            namesakes: FxHashMap::default(),
         };
         if let Some(id) = chart.id {
             index.ids.insert(id, 0);
@@ -38,13 +41,29 @@ impl<'a> Index<'a> {
         for (number, state) in states.iter().enumerate() {
             let number = number as u32;
             let Some(parent) = state.parent else { continue };
-            index.children.insert((parent, state.key), number);
-            index.keys.entry(state.key).and_modify(|first| *first = None).or_insert(Some(number));
-            if let Some((id, _)) = state.id {
+            index.add_key(parent, state.key, number);
+            if let Some((id, _)) = state.more().id {
                 index.ids.insert(id, number);
             }
         }
         index
+    }
+
+    fn add_key(&mut self, parent: u32, key: &'a str, number: u32) {
+        let Some(first) = self.keys.insert(key, Some(number)) else { return };
+        if let Some(first) = first {
+            let above = self.states[first as usize].parent.unwrap_or_default();
+            self.namesakes.insert((above, key), first);
+        }
+        self.namesakes.insert((parent, key), number);
+        self.keys.insert(key, None);
+    }
+
+    fn child(&self, parent: u32, key: &str) -> Option<u32> {
+        match *self.keys.get(key)? {
+            Some(only) => Some(only).filter(|only| self.states[*only as usize].parent == Some(parent)),
+            None => self.namesakes.get(&(parent, key)).copied(),
+        }
     }
 
     /// The dotted path from the root.
@@ -58,14 +77,14 @@ impl<'a> Index<'a> {
     }
 
     /// The name in `done.state.<name>`: the explicit id, else the key if it is unique, else the path.
-    pub(crate) fn name(&self, node: u32) -> String {
+    pub(crate) fn name(&self, node: u32) -> Cow<'a, str> {
         let state = &self.states[node as usize];
-        if let Some((id, _)) = state.id {
-            return id.to_owned();
+        if let Some((id, _)) = state.more().id {
+            return id.into();
         }
         let unique =
             self.keys.get(state.key).is_some_and(Option::is_some) && !self.ids.contains_key(state.key);
-        if unique { state.key.to_owned() } else { self.path(node) }
+        if unique { state.key.into() } else { self.path(node).into() }
     }
 
     /// The node that a transition of `source` means by `text`.
@@ -114,11 +133,10 @@ impl<'a> Index<'a> {
 
     /// A dotted path of keys below a node.
     fn below(&self, node: u32, path: &str) -> Option<NodeId> {
-        let step = |node: u32, key: &str| self.children.get(&(node, key)).copied();
-        if let Some(child) = step(node, path) {
+        if let Some(child) = self.child(node, path) {
             return Some(NodeId(child));
         }
-        path.split('.').try_fold(node, step).map(NodeId)
+        path.split('.').try_fold(node, |node, key| self.child(node, key)).map(NodeId)
     }
 
     /// An explicit id or a unique key, which may go on with keys below it. Ids may contain dots: longest first.

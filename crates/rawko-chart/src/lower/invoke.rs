@@ -56,11 +56,11 @@ impl<'a> Lowering<'a> {
 
     fn retry(&mut self, view: View<'a>) -> Retry {
         let mut retry = RETRY_DEFAULT;
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match RetryKey::parse(pair.key) {
                 Some(RetryKey::MaxAttempts) => {
                     if let Data::Int(number) = pair.value.data() {
-                        retry.max_attempts = u32::try_from(*number).unwrap_or(u32::MAX);
+                        retry.max_attempts = u32::try_from(number).unwrap_or(u32::MAX);
                     }
                 }
                 Some(RetryKey::Backoff) => retry.backoff = backoff(pair.value),

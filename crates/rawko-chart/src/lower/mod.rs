@@ -16,6 +16,8 @@ mod target;
 mod template;
 mod transition;
 
+use std::sync::Arc;
+
 use rawko_core::{Blueprint, Unhandled};
 use rustc_hash::FxHashMap;
 
@@ -46,6 +48,8 @@ pub(crate) struct Lowering<'a> {
     guards: GuardTable<'a>,
     /// Names of the locals of the enclosing `foreach`es: item, index, item, index …
     locals: Vec<&'a str>,
+    /// The events' names met so far and whether they can be names: a chart says few of them often.
+    events: FxHashMap<&'a str, (Arc<str>, bool)>,
     findings: Vec<Finding>,
 }
 
@@ -66,6 +70,7 @@ pub(crate) fn lower(
         actions: ActionTable::new(chart.actions),
         guards: GuardTable::new(chart.guards),
         locals: Vec::new(),
+        events: FxHashMap::default(),
         findings: std::mem::take(findings),
     };
     let lowered = lowering.chart(file_stem);
@@ -97,7 +102,7 @@ impl<'a> Lowering<'a> {
             id: self.chart_id(file_stem),
             version: self.version(),
             hash: content_hash(self.chart.body),
-            description: nodes.first().and_then(|root: &rawko_core::NodeSpec| root.docs.description.clone()),
+            description: nodes.first().and_then(description_of),
             nodes,
             context: Vec::new(),
             unhandled: self.unhandled(),
@@ -138,7 +143,7 @@ impl<'a> Lowering<'a> {
 
     fn microsteps_max(&self) -> u32 {
         match self.chart.max_microsteps.map(View::data) {
-            Some(Data::Int(number)) => u32::try_from(*number).unwrap_or(u32::MAX),
+            Some(Data::Int(number)) => u32::try_from(number).unwrap_or(u32::MAX),
             _ => MICROSTEPS_DEFAULT,
         }
     }
@@ -155,7 +160,7 @@ impl<'a> Lowering<'a> {
     /// Explicit ids must be unique.
     fn check_ids(&mut self) {
         let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
-        for (id, span) in self.chart.states.iter().filter_map(|state| state.id) {
+        for (id, span) in self.chart.states.iter().filter_map(|state| state.more().id) {
             if let Some(earlier) = seen.insert(id, span) {
                 let message = format!("two states have the id `{id}`");
                 self.report(
@@ -173,6 +178,10 @@ impl<'a> Lowering<'a> {
             self.findings.push(finding);
         }
     }
+}
+
+fn description_of(node: &rawko_core::NodeSpec) -> Option<String> {
+    node.docs.as_ref().and_then(|docs| docs.description.clone())
 }
 
 fn policy_of(node: &rawko_core::NodeSpec) -> rawko_core::Value {

@@ -28,7 +28,7 @@ impl<'a> Lowering<'a> {
     fn tools(&mut self, view: Option<View<'a>>, outer: &Value) -> Value {
         let Some(view) = view else { return outer.clone() };
         let (mut allowed, mut blocked) = (None, strings(outer.get("blocked")));
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             match ToolsKey::parse(pair.key) {
                 Some(ToolsKey::Allowed) => allowed = Some((texts(pair.value), pair.value.span())),
                 Some(ToolsKey::Blocked) => {
@@ -76,7 +76,7 @@ impl<'a> Lowering<'a> {
     fn budget(&mut self, view: Option<View<'a>>, outer: &Value) -> Value {
         let Some(view) = view else { return outer.clone() };
         let mut budget = outer.as_map().cloned().unwrap_or_default();
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             let value = match BudgetKey::parse(pair.key) {
                 Some(BudgetKey::Time) => {
                     Value::Int(i64::try_from(self.fixed_delay(pair.value)).unwrap_or(i64::MAX))
@@ -104,7 +104,7 @@ impl<'a> Lowering<'a> {
 fn loop_settings(view: Option<View<'_>>, outer: &Value) -> Value {
     let Some(view) = view else { return outer.clone() };
     let mut settings = outer.as_map().cloned().unwrap_or_default();
-    for pair in view.pairs().into_iter().flatten() {
+    for pair in view.each_pair() {
         let value = to_value(pair.value);
         let narrower = match (value.as_f64(), outer.get(pair.key).as_f64()) {
             (Some(own), Some(outer)) => own <= outer,

@@ -1,10 +1,12 @@
 //! One state node with everything it holds.
 
+use std::sync::Arc;
+
 use rawko_core::{NodeId, NodeKind, NodeSpec, Value};
 
 use super::Lowering;
 use super::template::Rule;
-use crate::lowered::NodePlaces;
+use crate::lowered::{MorePlaces, NodePlaces};
 
 impl<'a> Lowering<'a> {
     pub(super) fn state(&mut self, number: u32, inherited: Option<Value>) -> (NodeSpec, NodePlaces) {
@@ -15,12 +17,14 @@ impl<'a> Lowering<'a> {
             NodeKind::History(_) => self.history_default(number),
             NodeKind::Atomic | NodeKind::Parallel | NodeKind::Final => (None, Vec::new()),
         };
-        let (entry, entry_places) = self.optional_actions(state.entry);
-        let (exit, exit_places) = self.optional_actions(state.exit);
+        let more = state.more();
+        let (entry, entry_places) = self.optional_actions(more.entry);
+        let (exit, exit_places) = self.optional_actions(more.exit);
         let blocks = self.blocks(number);
+        let key: Arc<str> = state.key.into();
         let node = NodeSpec {
-            key: state.key.to_owned(),
-            name: if number == 0 { chart.id.unwrap_or_default().to_owned() } else { self.index.name(number) },
+            name: self.done_name(number, &key),
+            key,
             kind: state.kind,
             parent: state.parent.map(NodeId),
             initial,
@@ -29,19 +33,31 @@ impl<'a> Lowering<'a> {
             transitions: blocks.transitions,
             timers: blocks.timers,
             invokes: blocks.invokes,
-            output: state.output.map(|output| self.template(output, Rule::Expression)),
-            docs: self.docs(&state.docs),
-            policy: self.policy(&state.policy, inherited),
+            output: more.output.map(|output| Box::new(self.template(output, Rule::Expression))),
+            docs: self.docs(&more.docs),
+            policy: self.policy(&more.policy, inherited),
         };
-        let places = NodePlaces {
-            key: state.key_span,
-            body: state.body,
-            transitions: blocks.transition_places,
+        let more = MorePlaces {
             invokes: blocks.invoke_places,
             entry: entry_places,
             exit: exit_places,
             initial_actions,
         };
+        let places = NodePlaces {
+            key: state.key_span,
+            body: state.body,
+            transitions: blocks.transition_places,
+            more: more.boxed(),
+        };
         (node, places)
+    }
+
+    /// The name in `done.state.<name>`; most often that is the key.
+    fn done_name(&self, number: u32, key: &Arc<str>) -> Arc<str> {
+        if number == 0 {
+            return self.chart.id.unwrap_or_default().into();
+        }
+        let name = self.index.name(number);
+        if name == **key { Arc::clone(key) } else { name.into() }
     }
 }

@@ -1,6 +1,6 @@
 //! Targets and initial states: from names to state nodes, with what to say when a name finds none (rules 1 and 2).
 
-use rawko_core::{InitialSpec, NodeId, NodeKind};
+use rawko_core::{InitialSpec, NodeId, NodeKind, Targets};
 
 use super::Lowering;
 use super::index::Missing;
@@ -18,12 +18,13 @@ const UNKNOWN_INITIAL: &str = crate::codes::UNKNOWN_INITIAL.name;
 
 impl<'a> Lowering<'a> {
     /// The targets of a transition of `source`.
-    pub(super) fn targets(&mut self, source: u32, view: View<'a>) -> Vec<NodeId> {
+    pub(super) fn targets(&mut self, source: u32, view: View<'a>) -> Targets {
+        let mut found = Targets::new();
         if let Some(text) = view.text() {
-            return self.target(source, text, view.span()).into_iter().collect();
+            found.extend(self.target(source, text, view.span()));
+            return found;
         }
-        let mut found: Vec<NodeId> = Vec::new();
-        for item in view.items().into_iter().flatten() {
+        for item in view.each_item() {
             let Some(text) = item.text() else { continue };
             if let Some(node) = self.target(source, text, item.span()) {
                 self.check_orthogonal(&found, node, item.span());
@@ -88,19 +89,19 @@ impl<'a> Lowering<'a> {
     }
 
     /// Where entering a compound state leads; required, and inside it.
-    pub(super) fn initial(&mut self, node: u32) -> (Option<InitialSpec>, Vec<ActionPlaces>) {
+    pub(super) fn initial(&mut self, node: u32) -> (Option<Box<InitialSpec>>, Vec<ActionPlaces>) {
         let state = &self.chart.states[node as usize];
         if state.children.is_empty() {
             return (None, Vec::new());
         }
-        let Some(view) = state.initial else {
+        let Some(view) = state.more().initial else {
             self.report_missing_initial(node);
             return (None, Vec::new());
         };
         let (target, actions) = initial_parts(view);
         let targets = target.map_or_else(Vec::new, |view| self.initial_targets(node, view));
         let (actions, places) = self.optional_actions(actions);
-        (Some(InitialSpec { targets, actions }), places)
+        (Some(Box::new(InitialSpec { targets, actions })), places)
     }
 
     fn initial_targets(&mut self, node: u32, view: View<'a>) -> Vec<NodeId> {
@@ -152,12 +153,14 @@ impl<'a> Lowering<'a> {
     }
 
     /// A history state's default, if it has one. Its target is looked up like that of a transition.
-    pub(super) fn history_default(&mut self, node: u32) -> (Option<InitialSpec>, Vec<ActionPlaces>) {
+    pub(super) fn history_default(&mut self, node: u32) -> (Option<Box<InitialSpec>>, Vec<ActionPlaces>) {
         let state = &self.chart.states[node as usize];
-        let Some(view) = state.target.filter(|view| !view.is_null()) else { return (None, Vec::new()) };
-        let targets = self.targets(node, view);
-        let (actions, places) = self.optional_actions(state.target_actions);
-        (Some(InitialSpec { targets, actions }), places)
+        let Some(view) = state.more().target.filter(|view| !view.is_null()) else {
+            return (None, Vec::new());
+        };
+        let targets = self.targets(node, view).into_vec();
+        let (actions, places) = self.optional_actions(state.more().target_actions);
+        (Some(Box::new(InitialSpec { targets, actions })), places)
     }
 }
 

@@ -60,8 +60,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn list_template(&mut self, view: View<'a>, rule: Rule) -> Template {
-        let items: Vec<Template> =
-            view.items().into_iter().flatten().map(|item| self.template(item, rule)).collect();
+        let items: Vec<Template> = view.each_item().map(|item| self.template(item, rule)).collect();
         if items.iter().all(is_literal) {
             return Template::Literal(to_value_plain(&items));
         }
@@ -75,7 +74,7 @@ impl<'a> Lowering<'a> {
             None => {}
         }
         let mut entries: Vec<(Arc<str>, Template)> = Vec::new();
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             entries.push((pair.key.into(), self.template(pair.value, rule)));
         }
         if entries.iter().all(|(_, value)| is_literal(value)) {
@@ -227,7 +226,7 @@ fn compose(view: View<'_>, out: &mut String) {
         }
         Data::List { .. } => {
             out.push('[');
-            for item in view.items().into_iter().flatten() {
+            for item in view.each_item() {
                 compose(item, out);
                 out.push_str(", ");
             }
@@ -248,7 +247,7 @@ fn compose_map(view: View<'_>, out: &mut String) {
         None => {}
     }
     out.push('{');
-    for pair in view.pairs().into_iter().flatten() {
+    for pair in view.each_pair() {
         out.push_str(&Value::str(pair.key).to_json().to_string());
         out.push_str(": ");
         compose(pair.value, out);

@@ -1,5 +1,7 @@
 //! A state's transitions, in document order, whatever block they were written in.
 
+use std::sync::Arc;
+
 use rawko_core::{Delay, InvokeSpec, TransitionSpec, Trigger};
 
 use super::Lowering;
@@ -30,14 +32,14 @@ impl<'a> Lowering<'a> {
     pub(super) fn blocks(&mut self, node: u32) -> Blocks {
         let chart = self.chart;
         let mut blocks = Blocks::default();
-        for part in &chart.states[node as usize].parts {
-            match *part {
+        for part in chart.states[node as usize].parts.iter() {
+            match part {
                 Part::On(view) => self.on(node, view, &mut blocks),
                 Part::Always(span, view) => self.transitions(node, Trigger::Always, span, view, &mut blocks),
                 Part::After(view) => self.after(node, view, &mut blocks),
                 Part::Invoke(view) => self.invokes(node, view, &mut blocks),
                 Part::Done(span, view) => {
-                    let trigger = Trigger::Event(format!("done.state.{}", self.index.name(node)));
+                    let trigger = Trigger::Event(format!("done.state.{}", self.index.name(node)).into());
                     self.transitions(node, trigger, span, view, &mut blocks);
                 }
             }
@@ -50,30 +52,38 @@ impl<'a> Lowering<'a> {
             blocks.transitions.reserve_exact(pairs.len());
             blocks.transition_places.reserve_exact(pairs.len());
             for pair in pairs {
-                self.check_event(pair.key, pair.key_span);
-                self.transitions(
-                    node,
-                    Trigger::Event(pair.key.to_owned()),
-                    pair.key_span,
-                    pair.value,
-                    blocks,
-                );
+                let trigger = Trigger::Event(self.event(pair.key, pair.key_span));
+                self.transitions(node, trigger, pair.key_span, pair.value, blocks);
             }
         }
-        for (trigger, transition) in view.items().into_iter().flatten().filter_map(read_event_list) {
+        for (trigger, transition) in view.each_item().filter_map(read_event_list) {
             if let TriggerDef::Event(event) = trigger {
-                self.check_event(event, transition.trigger);
-                self.transition(node, Trigger::Event(event.to_owned()), transition, blocks);
+                let trigger = Trigger::Event(self.event(event, transition.trigger));
+                self.transition(node, trigger, transition, blocks);
             }
         }
     }
 
+    /// An event's name, shared by all transitions that wait for it: `NAME`, `foo.*` or `*`.
+    fn event(&mut self, name: &'a str, span: Span) -> Arc<str> {
+        let known = self.events.entry(name).or_insert_with(|| (name.into(), is_event(name)));
+        let (shared, is_event) = (Arc::clone(&known.0), known.1);
+        if !is_event {
+            let message = format!("`{name}` cannot be the name of an event");
+            self.report(
+                Finding::new(INVALID_EVENT, Severity::Fatal, span, message)
+                    .help("a name without spaces, `name.*` for all that start with `name`, or `*` for all"),
+            );
+        }
+        shared
+    }
+
     fn after(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
-        for pair in view.pairs().into_iter().flatten() {
+        for pair in view.each_pair() {
             let trigger = self.timer(TriggerDef::DelayKey(pair.key), pair.key_span, blocks);
             self.transitions(node, trigger, pair.key_span, pair.value, blocks);
         }
-        for (trigger, transition) in view.items().into_iter().flatten().filter_map(read_delayed) {
+        for (trigger, transition) in view.each_item().filter_map(read_delayed) {
             let trigger = self.timer(trigger, transition.trigger, blocks);
             self.transition(node, trigger, transition, blocks);
         }
@@ -103,7 +113,8 @@ impl<'a> Lowering<'a> {
                 .collect();
             written.sort_by_key(|(_, span, _)| *span);
             for (word, span, view) in written {
-                self.transitions(node, Trigger::Event(format!("{word}.invoke.{id}")), span, view, blocks);
+                let trigger = Trigger::Event(format!("{word}.invoke.{id}").into());
+                self.transitions(node, trigger, span, view, blocks);
             }
         }
     }
@@ -147,25 +158,11 @@ impl<'a> Lowering<'a> {
         });
     }
 
-    /// `NAME`, `foo.*` or `*`.
-    fn check_event(&mut self, event: &str, span: Span) {
-        let stem = event.strip_suffix(".*").unwrap_or(event);
-        let ok =
-            event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace));
-        if !ok {
-            let message = format!("`{event}` cannot be the name of an event");
-            self.report(
-                Finding::new(INVALID_EVENT, Severity::Fatal, span, message)
-                    .help("a name without spaces, `name.*` for all that start with `name`, or `*` for all"),
-            );
-        }
-    }
-
     pub(super) fn delay(&mut self, view: View<'a>) -> Delay {
         match view.data() {
             Data::Str(text) => self.delay_text(text, view.span()),
-            Data::Int(millis) if *millis >= 0 => Delay::Millis(*millis as u64),
-            Data::Float(millis) if *millis >= 0.0 => Delay::Millis(millis.round() as u64),
+            Data::Int(millis) if millis >= 0 => Delay::Millis(millis as u64),
+            Data::Float(millis) if millis >= 0.0 => Delay::Millis(millis.round() as u64),
             Data::Map { .. } => match said(view) {
                 Some(Said::Expr(expr)) => match expr.text() {
                     Some(text) => Delay::Expr(self.expression(text, expr.span(), Use::Delay), text.into()),
@@ -197,4 +194,10 @@ impl<'a> Lowering<'a> {
         );
         Delay::Millis(0)
     }
+}
+
+/// Whether this can be the name of an event.
+fn is_event(event: &str) -> bool {
+    let stem = event.strip_suffix(".*").unwrap_or(event);
+    event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace))
 }

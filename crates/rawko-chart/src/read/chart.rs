@@ -1,7 +1,7 @@
 //! The chart's own keys. Its root is a state node like the others, so half of them go there.
 
-use super::state::{StateReader, empty_state};
-use crate::def::{ChartDef, ChartKey, Part};
+use super::state::StateReader;
+use crate::def::{ChartDef, ChartKey, Part, StateDef};
 use crate::finding::Finding;
 use crate::tree::View;
 
@@ -19,9 +19,9 @@ pub(crate) fn read_chart<'a>(body: View<'a>, findings: &mut Vec<Finding>) -> Cha
         max_microsteps: None,
         states: Vec::new(),
     };
-    let mut root = empty_state("", body.span(), body.span(), None);
+    let mut root = StateDef::new("", body.span(), body.span(), None);
     let (mut states, mut regions, mut kind) = (None, None, None);
-    for pair in body.pairs().into_iter().flatten() {
+    for pair in body.each_pair() {
         let Some(key) = ChartKey::parse(pair.key) else { continue };
         let value = pair.value;
         match key {
@@ -30,7 +30,7 @@ pub(crate) fn read_chart<'a>(body: View<'a>, findings: &mut Vec<Finding>) -> Cha
                 root.key_span = value.span();
             }
             ChartKey::Version => chart.version = Some(value),
-            ChartKey::Initial => root.initial = Some(value),
+            ChartKey::Initial => root.more_mut().initial = Some(value),
             ChartKey::Context => chart.context = Some(value),
             ChartKey::ContextSchema => chart.context_schema = Some(value),
             ChartKey::States => states = Some(value),
@@ -41,17 +41,17 @@ pub(crate) fn read_chart<'a>(body: View<'a>, findings: &mut Vec<Finding>) -> Cha
             ChartKey::On => root.parts.push(Part::On(value)),
             ChartKey::Always => root.parts.push(Part::Always(pair.key_span, value)),
             ChartKey::After => root.parts.push(Part::After(value)),
-            ChartKey::Entry => root.entry = Some(value),
-            ChartKey::Exit => root.exit = Some(value),
+            ChartKey::Entry => root.more_mut().entry = Some(value),
+            ChartKey::Exit => root.more_mut().exit = Some(value),
             ChartKey::Invoke => root.parts.push(Part::Invoke(value)),
             ChartKey::Unhandled => chart.unhandled = Some(value),
             ChartKey::MaxMicrosteps => chart.max_microsteps = Some(value),
-            ChartKey::Description => root.docs.description = Some(value),
-            ChartKey::Tags => root.docs.tags = Some(value),
-            ChartKey::Meta => root.docs.meta = Some(value),
-            ChartKey::Tools => root.policy.tools = Some(value),
-            ChartKey::Budget => root.policy.budget = Some(value),
-            ChartKey::Loop => root.policy.loop_control = Some(value),
+            ChartKey::Description => root.more_mut().docs.description = Some(value),
+            ChartKey::Tags => root.more_mut().docs.tags = Some(value),
+            ChartKey::Meta => root.more_mut().docs.meta = Some(value),
+            ChartKey::Tools => root.more_mut().policy.tools = Some(value),
+            ChartKey::Budget => root.more_mut().policy.budget = Some(value),
+            ChartKey::Loop => root.more_mut().policy.loop_control = Some(value),
             ChartKey::Schema => {}
         }
     }

@@ -3,7 +3,7 @@
 use rawko_core::{HistoryVariant, NodeKind};
 use rustc_hash::FxHashMap;
 
-use crate::def::{DocsDef, Part, PolicyDef, StateDef, StateKey};
+use crate::def::{Part, StateDef, StateKey};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::{DUPLICATE_KEY, View};
@@ -13,27 +13,6 @@ const TYPE_CONFLICT: &str = crate::codes::TYPE_CONFLICT.name;
 const INVALID_NAME: &str = crate::codes::INVALID_NAME.name;
 const NO_STATES: &str = crate::codes::NO_STATES.name;
 const PARALLEL_NEEDS_REGIONS: &str = crate::codes::PARALLEL_NEEDS_REGIONS.name;
-
-pub(super) fn empty_state<'a>(key: &'a str, key_span: Span, body: Span, parent: Option<u32>) -> StateDef<'a> {
-    StateDef {
-        key,
-        key_span,
-        body,
-        parent,
-        children: Vec::new(),
-        kind: NodeKind::Atomic,
-        id: None,
-        initial: None,
-        target: None,
-        target_actions: None,
-        entry: None,
-        exit: None,
-        parts: Vec::new(),
-        output: None,
-        docs: DocsDef::default(),
-        policy: PolicyDef::default(),
-    }
-}
 
 pub(super) struct StateReader<'a, 'f> {
     states: Vec<StateDef<'a>>,
@@ -73,35 +52,35 @@ impl<'a, 'f> StateReader<'a, 'f> {
     /// Recursion is bounded by the tree's depth.
     fn state(&mut self, key: &'a str, key_span: Span, body: View<'a>, parent: u32, listed: bool) {
         let number = self.states.len() as u32;
-        let mut state = empty_state(key, key_span, body.span(), Some(parent));
+        let mut state = StateDef::new(key, key_span, body.span(), Some(parent));
         let mut below = Below::default();
-        for pair in body.pairs().into_iter().flatten() {
+        for pair in body.each_pair() {
             let Some(name) = StateKey::parse(pair.key) else { continue };
             let value = pair.value;
             match name {
                 StateKey::Type => below.kind = Some(value),
                 StateKey::On => state.parts.push(Part::On(value)),
-                StateKey::Entry => state.entry = Some(value),
-                StateKey::Exit => state.exit = Some(value),
+                StateKey::Entry => state.more_mut().entry = Some(value),
+                StateKey::Exit => state.more_mut().exit = Some(value),
                 StateKey::Always => state.parts.push(Part::Always(pair.key_span, value)),
                 StateKey::After => state.parts.push(Part::After(value)),
                 StateKey::Invoke => state.parts.push(Part::Invoke(value)),
-                StateKey::Initial => state.initial = Some(value),
+                StateKey::Initial => state.more_mut().initial = Some(value),
                 StateKey::States => below.states = Some(value),
                 StateKey::Regions => below.regions = Some(value),
                 StateKey::OnDone | StateKey::OnAllDone => state.parts.push(Part::Done(pair.key_span, value)),
                 StateKey::Id if listed => {}
-                StateKey::Id => state.id = value.text().map(|id| (id, value.span())),
+                StateKey::Id => state.more_mut().id = value.text().map(|id| (id, value.span())),
                 StateKey::Variant => below.variant = Some(value),
-                StateKey::Target => state.target = Some(value),
-                StateKey::Actions => state.target_actions = Some(value),
-                StateKey::Output => state.output = Some(value),
-                StateKey::Description => state.docs.description = Some(value),
-                StateKey::Tags => state.docs.tags = Some(value),
-                StateKey::Meta => state.docs.meta = Some(value),
-                StateKey::Tools => state.policy.tools = Some(value),
-                StateKey::Budget => state.policy.budget = Some(value),
-                StateKey::Loop => state.policy.loop_control = Some(value),
+                StateKey::Target => state.more_mut().target = Some(value),
+                StateKey::Actions => state.more_mut().target_actions = Some(value),
+                StateKey::Output => state.more_mut().output = Some(value),
+                StateKey::Description => state.more_mut().docs.description = Some(value),
+                StateKey::Tags => state.more_mut().docs.tags = Some(value),
+                StateKey::Meta => state.more_mut().docs.meta = Some(value),
+                StateKey::Tools => state.more_mut().policy.tools = Some(value),
+                StateKey::Budget => state.more_mut().policy.budget = Some(value),
+                StateKey::Loop => state.more_mut().policy.loop_control = Some(value),
             }
         }
         state.kind = self.kind(&below);
@@ -126,10 +105,13 @@ impl<'a, 'f> StateReader<'a, 'f> {
 
     /// The states of a `states:` map, a `regions:` map or a `regions:` list.
     fn block(&mut self, parent: u32, block: View<'a>) {
-        for pair in block.pairs().into_iter().flatten() {
+        let count = block.pairs().map_or(0, |pairs| pairs.len());
+        self.states.reserve(count);
+        self.states[parent as usize].children.reserve(count);
+        for pair in block.each_pair() {
             self.state(pair.key, pair.key_span, pair.value, parent, false);
         }
-        for region in block.items().into_iter().flatten() {
+        for region in block.each_item() {
             let id = region.get("id");
             if let Some((key, span)) = id.and_then(|id| Some((id.text()?, id.span()))) {
                 self.state(key, span, region, parent, true);
@@ -257,7 +239,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
                 "loop",
             ],
         };
-        for pair in body.pairs().into_iter().flatten().filter(|pair| wrong.contains(&pair.key)) {
+        for pair in body.each_pair().filter(|pair| wrong.contains(&pair.key)) {
             let word = kind_word(state.kind);
             let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);
             let finding = Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message);

@@ -62,7 +62,7 @@ fn fits_kind(view: View<'_>, shape: &Shape) -> bool {
 
 fn check_whole(view: View<'_>, least: i64, shape: &Shape, at: Span, findings: &mut Vec<Finding>) {
     match view.data() {
-        Data::Int(number) if *number >= least => {}
+        Data::Int(number) if number >= least => {}
         Data::Int(number) => {
             let message = format!("{number} is too small here: expected at least {least}");
             findings.push(Finding::new(UNKNOWN_VALUE, Severity::Fatal, view.span(), message));

@@ -25,7 +25,7 @@ fn read_one<'a>(trigger: Span, value: View<'a>) -> TransitionDef<'a> {
     if value.text().is_some() {
         transition.target = Some(value);
     }
-    for pair in value.pairs().into_iter().flatten() {
+    for pair in value.each_pair() {
         if let Some(key) = TransitionKey::parse(pair.key) {
             set(&mut transition, key, pair.value);
         }
@@ -97,7 +97,7 @@ pub(crate) fn read_invoke(body: View<'_>) -> InvokeDef<'_> {
         on_error: None,
         on_timeout: None,
     };
-    for pair in body.pairs().into_iter().flatten() {
+    for pair in body.each_pair() {
         let Some(key) = InvokeKey::parse(pair.key) else { continue };
         let value = pair.value;
         match key {

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::{DEPTH_MAX, DUPLICATE_KEY, Data, Entry, NODES_MAX, Node, Tree, too_deep, too_many};
+use super::pieces::Pieces;
+use super::texts::{Text, Texts};
+use super::{Content, DEPTH_MAX, DUPLICATE_KEY, Entry, NODES_MAX, Node, Tree, too_deep, too_many};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 
@@ -15,28 +17,38 @@ const SMALL_MAP: usize = 8;
 /// Measured on charts in JSON; YAML has more.
 const BYTES_PER_ENTRY: usize = 12;
 
-#[derive(Default)]
 pub(super) struct Builder<'t> {
-    items: Vec<Node<'t>>,
-    entries: Vec<Entry<'t>>,
+    texts: Texts<'t>,
+    items: Pieces<Node>,
+    entries: Pieces<Entry>,
     /// Children of the collections that are still open; moved to the tables when their collection closes.
-    open_items: Vec<Node<'t>>,
-    open_entries: Vec<Entry<'t>>,
-    frames: Vec<Frame<'t>>,
-    root: Option<Node<'t>>,
+    open_items: Vec<Node>,
+    open_entries: Vec<Entry>,
+    frames: Vec<Frame>,
+    root: Option<Node>,
     nodes: usize,
     pub(super) findings: Vec<Finding>,
 }
 
-struct Frame<'t> {
+struct Frame {
     start: usize,
-    kind: FrameKind<'t>,
+    kind: FrameKind,
     measure: Measure,
 }
 
-enum FrameKind<'t> {
+enum FrameKind {
     List { first: usize },
-    Map { first: usize, key: Option<(Cow<'t, str>, Span)> },
+    Map { first: usize, key: Option<(Text, Span)> },
+}
+
+/// A value that holds no others.
+#[derive(Clone)]
+pub(super) enum Scalar<'t> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(Cow<'t, str>),
 }
 
 /// How much is below a node: for aliases, which repeat it without writing it.
@@ -47,16 +59,25 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    const LEAF: Measure = Measure { nodes: 1, height: 0 };
+    pub(super) const LEAF: Measure = Measure { nodes: 1, height: 0 };
 }
 
 /// A limit was passed: reading stops.
 pub(super) struct Stop;
 
 impl<'t> Builder<'t> {
-    /// Room for what a text of this length usually holds: growing would copy everything several times.
-    pub(super) fn for_text(bytes: usize) -> Self {
-        Self { entries: Vec::with_capacity(bytes / BYTES_PER_ENTRY), ..Self::default() }
+    pub(super) fn for_text(text: &'t str) -> Self {
+        Self {
+            texts: Texts::of(text),
+            items: Pieces::for_about(text.len() / BYTES_PER_ENTRY),
+            entries: Pieces::for_about(text.len() / BYTES_PER_ENTRY),
+            open_items: Vec::new(),
+            open_entries: Vec::new(),
+            frames: Vec::new(),
+            root: None,
+            nodes: 0,
+            findings: Vec::new(),
+        }
     }
 
     /// Whether the next scalar is a map's key.
@@ -65,13 +86,38 @@ impl<'t> Builder<'t> {
     }
 
     pub(super) fn key(&mut self, text: Cow<'t, str>, span: Span) {
+        let text = self.texts.add(text);
+        self.known_key(text, span);
+    }
+
+    /// A value that is in the tree already, as a key; `false`: it is not text.
+    pub(super) fn key_from(&mut self, node: Node, span: Span) -> bool {
+        let Content::Str(text) = node.content else { return false };
+        self.known_key(text, span);
+        true
+    }
+
+    fn known_key(&mut self, text: Text, span: Span) {
         if let Some(Frame { kind: FrameKind::Map { key, .. }, .. }) = self.frames.last_mut() {
             *key = Some((text, span));
         }
     }
 
-    pub(super) fn scalar(&mut self, span: Span, data: Data<'t>) -> Result<(), Stop> {
-        self.add(Node { span, data }, Measure::LEAF)
+    pub(super) fn scalar(&mut self, span: Span, scalar: Scalar<'t>) -> Result<(), Stop> {
+        let node = self.node(span, scalar);
+        self.add(node, Measure::LEAF)
+    }
+
+    /// A scalar, not yet added.
+    pub(super) fn node(&mut self, span: Span, scalar: Scalar<'t>) -> Node {
+        let content = match scalar {
+            Scalar::Null => Content::Null,
+            Scalar::Bool(value) => Content::Bool(value),
+            Scalar::Int(value) => Content::Int(value),
+            Scalar::Float(value) => Content::Float(value),
+            Scalar::Str(text) => Content::Str(self.texts.add(text)),
+        };
+        Node { span, content }
     }
 
     pub(super) fn open_list(&mut self, start: usize) -> Result<(), Stop> {
@@ -82,7 +128,7 @@ impl<'t> Builder<'t> {
         self.open(start, FrameKind::Map { first: self.open_entries.len(), key: None })
     }
 
-    fn open(&mut self, start: usize, kind: FrameKind<'t>) -> Result<(), Stop> {
+    fn open(&mut self, start: usize, kind: FrameKind) -> Result<(), Stop> {
         if self.frames.len() >= DEPTH_MAX {
             return self.stop(too_deep(Span::new(start, start + 1)));
         }
@@ -91,29 +137,29 @@ impl<'t> Builder<'t> {
     }
 
     /// Closes the innermost collection; returns it for an anchor to remember.
-    pub(super) fn close(&mut self, end: usize) -> Result<Option<(Node<'t>, Measure)>, Stop> {
+    pub(super) fn close(&mut self, end: usize) -> Result<Option<(Node, Measure)>, Stop> {
         let Some(frame) = self.frames.pop() else { return Ok(None) };
         let span = Span::new(frame.start, end.max(frame.start));
-        let data = match frame.kind {
+        let content = match frame.kind {
             FrameKind::List { first } => {
-                let start = self.items.len();
-                self.items.extend(self.open_items.drain(first..));
-                Data::List { first: start as u32, len: (self.items.len() - start) as u32 }
+                let run = self.items.add(&self.open_items[first..]);
+                self.open_items.truncate(first);
+                Content::List(run)
             }
             FrameKind::Map { first, .. } => {
                 self.refuse_duplicates(first);
-                let start = self.entries.len();
-                self.entries.extend(self.open_entries.drain(first..));
-                Data::Map { first: start as u32, len: (self.entries.len() - start) as u32 }
+                let run = self.entries.add(&self.open_entries[first..]);
+                self.open_entries.truncate(first);
+                Content::Map(run)
             }
         };
-        let node = Node { span, data };
-        self.place(node.clone(), frame.measure);
+        let node = Node { span, content };
+        self.place(node, frame.measure);
         Ok(Some((node, frame.measure)))
     }
 
     /// A value that is whole: a scalar, or what an alias repeats.
-    pub(super) fn add(&mut self, node: Node<'t>, measure: Measure) -> Result<(), Stop> {
+    pub(super) fn add(&mut self, node: Node, measure: Measure) -> Result<(), Stop> {
         self.nodes = self.nodes.saturating_add(measure.nodes);
         if self.nodes > NODES_MAX {
             return self.stop(too_many(node.span));
@@ -125,7 +171,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn place(&mut self, node: Node<'t>, measure: Measure) {
+    fn place(&mut self, node: Node, measure: Measure) {
         let Some(frame) = self.frames.last_mut() else {
             self.root = Some(node);
             return;
@@ -149,11 +195,13 @@ impl<'t> Builder<'t> {
     /// Reports keys that occur twice in the map whose entries start at `first`.
     fn refuse_duplicates(&mut self, first: usize) {
         let entries = &self.open_entries[first..];
-        let findings = &mut self.findings;
+        let (texts, findings) = (&self.texts, &mut self.findings);
+        let text = |entry: &Entry| texts.get(entry.key);
         if entries.len() <= SMALL_MAP {
             for (index, entry) in entries.iter().enumerate() {
-                if let Some(earlier) = entries[..index].iter().find(|earlier| earlier.key == entry.key) {
-                    findings.push(duplicate(&entry.key, entry.key_span, earlier.key_span));
+                let key = text(entry);
+                if let Some(earlier) = entries[..index].iter().find(|earlier| text(earlier) == key) {
+                    findings.push(duplicate(key, entry.key_span, earlier.key_span));
                 }
             }
             return;
@@ -161,8 +209,8 @@ impl<'t> Builder<'t> {
         let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
         seen.reserve(entries.len());
         for entry in entries {
-            if let Some(earlier) = seen.insert(&entry.key, entry.key_span) {
-                findings.push(duplicate(&entry.key, entry.key_span, earlier));
+            if let Some(earlier) = seen.insert(texts.get(entry.key), entry.key_span) {
+                findings.push(duplicate(texts.get(entry.key), entry.key_span, earlier));
             }
         }
     }
@@ -171,8 +219,8 @@ impl<'t> Builder<'t> {
         if !self.findings.is_empty() {
             return Err(self.findings);
         }
-        let root = self.root.unwrap_or(Node { span: Span::default(), data: Data::Null });
-        Ok(Tree { items: self.items, entries: self.entries, root })
+        let root = self.root.unwrap_or(Node { span: Span::default(), content: Content::Null });
+        Ok(Tree { texts: self.texts, items: self.items, entries: self.entries, root })
     }
 }
 

@@ -6,39 +6,80 @@ use rawko_core::{Map, Value};
 
 use super::{Data, View};
 
+/// How much is gathered before it is hashed: enough for the hash to work on several pieces at once.
+const BATCH_BYTES: usize = 16 * 1024;
+
 /// A hash of the content: the same for YAML and JSON, whatever the white space and comments. Order counts, because
 /// document order has a meaning.
 pub(crate) fn content_hash(view: View<'_>) -> [u8; 16] {
-    let mut out = Vec::with_capacity(view.span().range().len());
+    let mut out = Hashing::new();
     write(view, &mut out);
     let mut hash = [0; 16];
-    hash.copy_from_slice(&blake3::hash(&out).as_bytes()[..16]);
+    hash.copy_from_slice(&out.finish().as_bytes()[..16]);
     hash
 }
 
+/// A hash being made, batch by batch: a copy of the whole content would be the largest piece of memory in loading it.
+struct Hashing {
+    hasher: blake3::Hasher,
+    batch: Vec<u8>,
+    /// How much of the batch is filled.
+    len: usize,
+}
+
+impl Hashing {
+    fn new() -> Self {
+        Self { hasher: blake3::Hasher::new(), batch: vec![0; BATCH_BYTES], len: 0 }
+    }
+
+    /// Adds a part: its kind and length (or value), then its bytes.
+    #[inline]
+    fn add<const N: usize>(&mut self, kind: u8, head: [u8; N], bytes: &[u8]) {
+        let end = self.len + 1 + N + bytes.len();
+        let Some(room) = self.batch.get_mut(self.len..end) else {
+            return self.add_beyond(kind, &head, bytes);
+        };
+        room[0] = kind;
+        room[1..=N].copy_from_slice(&head);
+        room[1 + N..].copy_from_slice(bytes);
+        self.len = end;
+    }
+
+    #[cold]
+    fn add_beyond(&mut self, kind: u8, head: &[u8], bytes: &[u8]) {
+        for mut bytes in [&[kind], head, bytes] {
+            while self.len + bytes.len() > BATCH_BYTES {
+                let (now, later) = bytes.split_at(BATCH_BYTES - self.len);
+                self.batch[self.len..].copy_from_slice(now);
+                self.hasher.update(&self.batch);
+                self.len = 0;
+                bytes = later;
+            }
+            self.batch[self.len..][..bytes.len()].copy_from_slice(bytes);
+            self.len += bytes.len();
+        }
+    }
+
+    fn finish(mut self) -> blake3::Hash {
+        self.hasher.update(&self.batch[..self.len]).finalize()
+    }
+}
+
 /// Every part is preceded by its kind and length, so that no two trees give the same bytes.
-fn write(view: View<'_>, out: &mut Vec<u8>) {
+fn write(view: View<'_>, out: &mut Hashing) {
     match view.data() {
-        Data::Null => out.push(b'n'),
-        Data::Bool(value) => out.push(if *value { b't' } else { b'f' }),
-        Data::Int(value) => {
-            out.push(b'i');
-            out.extend_from_slice(&value.to_le_bytes());
-        }
-        Data::Float(value) => {
-            out.push(b'd');
-            out.extend_from_slice(&value.to_le_bytes());
-        }
+        Data::Null => out.add(b'n', [], &[]),
+        Data::Bool(value) => out.add(if value { b't' } else { b'f' }, [], &[]),
+        Data::Int(value) => out.add(b'i', value.to_le_bytes(), &[]),
+        Data::Float(value) => out.add(b'd', value.to_le_bytes(), &[]),
         Data::Str(text) => write_text(text, out),
-        Data::List { len, .. } => {
-            out.push(b'[');
-            out.extend_from_slice(&len.to_le_bytes());
-            view.items().into_iter().flatten().for_each(|item| write(item, out));
+        Data::List { len } => {
+            out.add(b'[', len.to_le_bytes(), &[]);
+            view.each_item().for_each(|item| write(item, out));
         }
-        Data::Map { len, .. } => {
-            out.push(b'{');
-            out.extend_from_slice(&len.to_le_bytes());
-            for pair in view.pairs().into_iter().flatten() {
+        Data::Map { len } => {
+            out.add(b'{', len.to_le_bytes(), &[]);
+            for pair in view.each_pair() {
                 write_text(pair.key, out);
                 write(pair.value, out);
             }
@@ -46,23 +87,21 @@ fn write(view: View<'_>, out: &mut Vec<u8>) {
     }
 }
 
-fn write_text(text: &str, out: &mut Vec<u8>) {
-    out.push(b's');
-    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
-    out.extend_from_slice(text.as_bytes());
+fn write_text(text: &str, out: &mut Hashing) {
+    out.add(b's', (text.len() as u32).to_le_bytes(), text.as_bytes());
 }
 
 /// The data of a tree.
 pub(crate) fn to_value(view: View<'_>) -> Value {
     match view.data() {
         Data::Null => Value::Null,
-        Data::Bool(value) => Value::Bool(*value),
-        Data::Int(value) => Value::Int(*value),
-        Data::Float(value) => Value::float(*value),
+        Data::Bool(value) => Value::Bool(value),
+        Data::Int(value) => Value::Int(value),
+        Data::Float(value) => Value::float(value),
         Data::Str(text) => Value::str(text),
-        Data::List { .. } => Value::list(view.items().into_iter().flatten().map(to_value).collect()),
+        Data::List { .. } => Value::list(view.each_item().map(to_value).collect()),
         Data::Map { .. } => {
-            let pairs = view.pairs().into_iter().flatten();
+            let pairs = view.each_pair();
             let map: Map = pairs.map(|pair| (Arc::from(pair.key), to_value(pair.value))).collect();
             Value::Map(Arc::new(map))
         }

@@ -3,13 +3,13 @@
 
 use std::borrow::Cow;
 
-use super::builder::{Builder, Stop};
-use super::{Data, JSON_SYNTAX, Tree};
+use super::builder::{Builder, Scalar, Stop};
+use super::{JSON_SYNTAX, Tree};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 
 pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, builder: Builder::for_text(text.len()) };
+    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, builder: Builder::for_text(text) };
     if text.starts_with('\u{feff}') {
         reader.at = 3;
     }
@@ -17,6 +17,19 @@ pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
     let _ = reader.document();
     reader.builder.finish()
 }
+
+/// The bytes that end a run of plain text: the quote, the backslash and control characters.
+static IS_SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        special[byte] = true;
+        byte += 1;
+    }
+    special[b'"' as usize] = true;
+    special[b'\\' as usize] = true;
+    special
+};
 
 struct Reader<'t> {
     text: &'t str,
@@ -44,12 +57,12 @@ impl<'t> Reader<'t> {
             b'"' => {
                 let start = self.at;
                 let text = self.string()?;
-                self.builder.scalar(Span::new(start, self.at), Data::Str(text))
+                self.builder.scalar(Span::new(start, self.at), Scalar::Str(text))
             }
             b'-' | b'0'..=b'9' => self.number(),
-            b't' => self.word("true", Data::Bool(true)),
-            b'f' => self.word("false", Data::Bool(false)),
-            b'n' => self.word("null", Data::Null),
+            b't' => self.word("true", Scalar::Bool(true)),
+            b'f' => self.word("false", Scalar::Bool(false)),
+            b'n' => self.word("null", Scalar::Null),
             0 if self.at >= self.bytes.len() => self.fail("the text ends where a value should be", ""),
             _ => self.fail("this is not a JSON value", "text needs double quotes around it"),
         }
@@ -111,7 +124,7 @@ impl<'t> Reader<'t> {
         self.builder.close(self.at).map(|_| ())
     }
 
-    fn word(&mut self, word: &str, data: Data<'t>) -> Result<(), Stop> {
+    fn word(&mut self, word: &str, data: Scalar<'t>) -> Result<(), Stop> {
         let start = self.at;
         if !self.text[start..].starts_with(word) {
             return self.fail("this is not a JSON value", "text needs double quotes around it");
@@ -137,17 +150,17 @@ impl<'t> Reader<'t> {
     fn string(&mut self) -> Result<Cow<'t, str>, Stop> {
         let start = self.at + 1;
         self.at = start;
-        loop {
-            match self.peek() {
-                b'"' => {
-                    let text = &self.text[start..self.at];
-                    self.at += 1;
-                    return Ok(Cow::Borrowed(text));
-                }
-                b'\\' => return self.escaped_string(start),
-                0..=0x1f => return self.unended_string(start),
-                _ => self.at += 1,
+        while self.bytes.get(self.at).is_some_and(|byte| !IS_SPECIAL[usize::from(*byte)]) {
+            self.at += 1;
+        }
+        match self.peek() {
+            b'"' => {
+                let text = &self.text[start..self.at];
+                self.at += 1;
+                Ok(Cow::Borrowed(text))
             }
+            b'\\' => self.escaped_string(start),
+            _ => self.unended_string(start),
         }
     }
 
@@ -250,7 +263,7 @@ impl<'t> Reader<'t> {
 }
 
 /// JSON's own number grammar: no leading zeros, no bare point.
-fn parse_number(text: &str) -> Option<Data<'static>> {
+fn parse_number(text: &str) -> Option<Scalar<'static>> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let whole = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     if whole == 0 || (whole > 1 && digits.starts_with('0')) {
@@ -258,10 +271,10 @@ fn parse_number(text: &str) -> Option<Data<'static>> {
     }
     let rest = &digits[whole..];
     if rest.is_empty() {
-        return text.parse().map(Data::Int).or_else(|_| text.parse().map(Data::Float)).ok();
+        return text.parse().map(Scalar::Int).or_else(|_| text.parse().map(Scalar::Float)).ok();
     }
     if rest.starts_with('.') && !rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    text.parse().ok().filter(|number: &f64| number.is_finite()).map(Data::Float)
+    text.parse().ok().filter(|number: &f64| number.is_finite()).map(Scalar::Float)
 }

@@ -1,16 +1,18 @@
-//! The spanned tree: what YAML and JSON text have in common once read. It borrows from the text where it can and
-//! keeps all nodes in two flat tables, so that a chart of a thousand states costs a handful of allocations.
+//! The spanned tree: what YAML and JSON text have in common once read. It points into the text where it can and keeps
+//! all nodes in two tables, so that a chart of a thousand states costs a handful of allocations.
 
 mod builder;
 mod canonical;
 mod json;
 mod locate;
+mod pieces;
+mod texts;
 mod yaml;
-
-use std::borrow::Cow;
 
 pub(crate) use canonical::{content_hash, to_value};
 pub(crate) use locate::locate;
+use pieces::{Pieces, Run};
+use texts::{Text, Texts};
 
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
@@ -25,42 +27,58 @@ pub const NODES_MAX: usize = 500_000;
 /// A whole document.
 #[derive(Debug)]
 pub(crate) struct Tree<'t> {
-    items: Vec<Node<'t>>,
-    entries: Vec<Entry<'t>>,
-    root: Node<'t>,
+    texts: Texts<'t>,
+    items: Pieces<Node>,
+    entries: Pieces<Entry>,
+    root: Node,
 }
 
-/// One value and where it stands. Lists and maps point into the tree's tables.
-#[derive(Clone, Debug)]
-pub(crate) struct Node<'t> {
-    pub(crate) span: Span,
-    pub(crate) data: Data<'t>,
+/// One value and where it stands. Text, lists and maps point into the tree's tables.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    span: Span,
+    content: Content,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) enum Data<'t> {
+#[derive(Clone, Copy, Debug)]
+enum Content {
     Null,
     Bool(bool),
     Int(i64),
     Float(f64),
-    Str(Cow<'t, str>),
-    List { first: u32, len: u32 },
-    Map { first: u32, len: u32 },
+    Str(Text),
+    List(Run),
+    Map(Run),
 }
 
 /// One entry of a map. Keys are always text: `100:` and `"100":` are the same key.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry<'t> {
-    pub(crate) key: Cow<'t, str>,
-    pub(crate) key_span: Span,
-    pub(crate) value: Node<'t>,
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: Text,
+    key_span: Span,
+    value: Node,
+}
+
+/// A large chart has thousands of these, written once and read three times.
+const _: () = assert!(size_of::<Entry>() <= 40);
+
+/// What stands at a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Data<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(&'a str),
+    List { len: u32 },
+    Map { len: u32 },
 }
 
 /// A node together with its tree: what readers pass around.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     tree: &'a Tree<'a>,
-    node: &'a Node<'a>,
+    node: &'a Node,
 }
 
 /// A map's entry together with its tree.
@@ -93,34 +111,54 @@ impl<'a> View<'a> {
         self.node.span
     }
 
-    pub(crate) fn data(self) -> &'a Data<'a> {
-        &self.node.data
+    #[inline]
+    pub(crate) fn data(self) -> Data<'a> {
+        match self.node.content {
+            Content::Null => Data::Null,
+            Content::Bool(value) => Data::Bool(value),
+            Content::Int(value) => Data::Int(value),
+            Content::Float(value) => Data::Float(value),
+            Content::Str(text) => Data::Str(self.tree.texts.get(text)),
+            Content::List(run) => Data::List { len: run.len },
+            Content::Map(run) => Data::Map { len: run.len },
+        }
     }
 
     pub(crate) fn text(self) -> Option<&'a str> {
-        if let Data::Str(text) = &self.node.data { Some(text) } else { None }
+        if let Content::Str(text) = self.node.content { Some(self.tree.texts.get(text)) } else { None }
     }
 
     pub(crate) fn is_null(self) -> bool {
-        matches!(self.node.data, Data::Null)
+        matches!(self.node.content, Content::Null)
     }
 
-    /// The items of a list.
+    /// The items of a list; `None`: it is not one.
     pub(crate) fn items(self) -> Option<impl ExactSizeIterator<Item = View<'a>>> {
-        let Data::List { first, len } = self.node.data else { return None };
-        let items = &self.tree.items[first as usize..(first + len) as usize];
-        Some(items.iter().map(move |node| View { tree: self.tree, node }))
+        matches!(self.node.content, Content::List(_)).then(|| self.each_item())
     }
 
-    /// The entries of a map, in order.
+    /// The entries of a map, in order; `None`: it is not one.
     pub(crate) fn pairs(self) -> Option<impl ExactSizeIterator<Item = Pair<'a>>> {
-        let Data::Map { first, len } = self.node.data else { return None };
-        let entries = &self.tree.entries[first as usize..(first + len) as usize];
-        Some(entries.iter().map(move |entry| Pair {
-            key: &entry.key,
+        matches!(self.node.content, Content::Map(_)).then(|| self.each_pair())
+    }
+
+    /// The items of a list; nothing for anything else.
+    #[inline]
+    pub(crate) fn each_item(self) -> impl ExactSizeIterator<Item = View<'a>> {
+        let items = if let Content::List(run) = self.node.content { self.tree.items.get(run) } else { &[] };
+        items.iter().map(move |node| View { tree: self.tree, node })
+    }
+
+    /// The entries of a map, in order; nothing for anything else.
+    #[inline]
+    pub(crate) fn each_pair(self) -> impl ExactSizeIterator<Item = Pair<'a>> {
+        let entries =
+            if let Content::Map(run) = self.node.content { self.tree.entries.get(run) } else { &[] };
+        entries.iter().map(move |entry| Pair {
+            key: self.tree.texts.get(entry.key),
             key_span: entry.key_span,
             value: View { tree: self.tree, node: &entry.value },
-        }))
+        })
     }
 
     /// The value of a key; for rarely read maps only, since it looks through all entries.
@@ -138,14 +176,14 @@ impl<'a> View<'a> {
 
     /// The words for what stands here, as in "found a list".
     pub(crate) fn kind_words(self) -> &'static str {
-        match &self.node.data {
-            Data::Null => "nothing",
-            Data::Bool(_) => "a boolean",
-            Data::Int(_) => "a whole number",
-            Data::Float(_) => "a number",
-            Data::Str(_) => "text",
-            Data::List { .. } => "a list",
-            Data::Map { .. } => "a map",
+        match self.node.content {
+            Content::Null => "nothing",
+            Content::Bool(_) => "a boolean",
+            Content::Int(_) => "a whole number",
+            Content::Float(_) => "a number",
+            Content::Str(_) => "text",
+            Content::List(_) => "a list",
+            Content::Map(_) => "a map",
         }
     }
 }

@@ -6,24 +6,30 @@ use std::borrow::Cow;
 use granit_parser::{Event, Parser, ScalarStyle};
 use rustc_hash::FxHashMap;
 
-use super::builder::{Builder, Measure, Stop};
-use super::{DEPTH_MAX, Data, Node, Tree, YAML_SYNTAX, too_deep};
+use super::builder::{Builder, Measure, Scalar, Stop};
+use super::{DEPTH_MAX, Node, Tree, YAML_SYNTAX, too_deep};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 
 pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
-    let mut reader = Reader { text, ..Reader::default() };
+    let mut reader = Reader {
+        text,
+        builder: Builder::for_text(text),
+        anchors: FxHashMap::default(),
+        open_anchors: Vec::new(),
+        documents: 0,
+        last_end: 0,
+    };
     // A stop has left its finding with the builder.
     let _ = reader.document();
     reader.builder.finish()
 }
 
-#[derive(Default)]
 struct Reader<'t> {
     text: &'t str,
     builder: Builder<'t>,
     /// Whole values by anchor number.
-    anchors: FxHashMap<usize, (Node<'t>, Measure)>,
+    anchors: FxHashMap<usize, (Node, Measure)>,
     /// The anchors of the collections that are open (0: none).
     open_anchors: Vec<usize>,
     documents: usize,
@@ -92,19 +98,24 @@ impl<'t> Reader<'t> {
     ) -> Result<(), Stop> {
         let span = self.trimmed(span);
         self.last_end = span.end as usize;
-        let data = match (style, tag) {
-            (_, Some("str")) => Data::Str(text.clone()),
-            (ScalarStyle::Plain, _) => plain(&text).unwrap_or_else(|| Data::Str(text.clone())),
-            _ => Data::Str(text.clone()),
+        let scalar = match (style, tag) {
+            (_, Some("str")) => None,
+            (ScalarStyle::Plain, _) => plain(&text),
+            _ => None,
         };
-        if anchor != 0 {
-            self.anchors.insert(anchor, (Node { span, data: data.clone() }, Measure { nodes: 1, height: 0 }));
+        let is_key = self.builder.wants_key();
+        if anchor != 0 || !is_key {
+            let scalar = scalar.unwrap_or_else(|| Scalar::Str(text.clone()));
+            let node = self.builder.node(span, scalar);
+            if anchor != 0 {
+                self.anchors.insert(anchor, (node, Measure::LEAF));
+            }
+            if !is_key {
+                return self.builder.add(node, Measure::LEAF);
+            }
         }
-        if self.builder.wants_key() {
-            self.builder.key(text, span);
-            return Ok(());
-        }
-        self.builder.scalar(span, data)
+        self.builder.key(text, span);
+        Ok(())
     }
 
     fn close(&mut self, span: Span) -> Result<(), Stop> {
@@ -122,7 +133,7 @@ impl<'t> Reader<'t> {
 
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Stop> {
         self.last_end = span.end as usize;
-        let Some((node, measure)) = self.anchors.get(&anchor).cloned() else {
+        let Some((node, measure)) = self.anchors.get(&anchor).copied() else {
             return self.fail(
                 span,
                 "an alias to the value that it stands in",
@@ -130,10 +141,9 @@ impl<'t> Reader<'t> {
             );
         };
         if self.builder.wants_key() {
-            let Data::Str(text) = node.data else {
+            if !self.builder.key_from(node, span) {
                 return self.fail(span, "an alias as a key must stand for text", "");
-            };
-            self.builder.key(text, span);
+            }
             return Ok(());
         }
         self.builder.add(node, measure)
@@ -178,28 +188,28 @@ impl<'t> Reader<'t> {
 }
 
 /// The core schema's reading of a plain scalar; `None`: it is text.
-fn plain(text: &str) -> Option<Data<'static>> {
+fn plain(text: &str) -> Option<Scalar<'static>> {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Some(Data::Null),
-        "true" | "True" | "TRUE" => return Some(Data::Bool(true)),
-        "false" | "False" | "FALSE" => return Some(Data::Bool(false)),
+        "" | "~" | "null" | "Null" | "NULL" => return Some(Scalar::Null),
+        "true" | "True" | "TRUE" => return Some(Scalar::Bool(true)),
+        "false" | "False" | "FALSE" => return Some(Scalar::Bool(false)),
         _ => {}
     }
     if let Some(digits) = text.strip_prefix("0x") {
-        return i64::from_str_radix(digits, 16).ok().map(Data::Int);
+        return i64::from_str_radix(digits, 16).ok().map(Scalar::Int);
     }
     if let Some(digits) = text.strip_prefix("0o") {
-        return i64::from_str_radix(digits, 8).ok().map(Data::Int);
+        return i64::from_str_radix(digits, 8).ok().map(Scalar::Int);
     }
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
     }
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return text.parse().map(Data::Int).or_else(|_| text.parse().map(Data::Float)).ok();
+        return text.parse().map(Scalar::Int).or_else(|_| text.parse().map(Scalar::Float)).ok();
     }
     if !digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')) {
         return None;
     }
-    text.parse().ok().filter(|number: &f64| number.is_finite()).map(Data::Float)
+    text.parse().ok().filter(|number: &f64| number.is_finite()).map(Scalar::Float)
 }

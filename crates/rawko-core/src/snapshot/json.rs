@@ -282,7 +282,7 @@ pub(super) fn read_timer(saved: SavedTimer, chart: &Chart) -> Result<PendingTime
     let purpose = match saved.purpose {
         SavedPurpose::After { state, index } => {
             let node = read_node(&state, chart)?;
-            if index as usize >= chart.tables.node(node).timers.len() {
+            if index as usize >= chart.tables.node(node).more().timers.len() {
                 return Err(unknown("timer", &format!("{state}#{index}"), chart));
             }
             TimerPurpose::After { node, index }
@@ -342,7 +342,7 @@ impl Chart {
             NodeKind::Atomic | NodeKind::Final => frontier == [node],
             NodeKind::History(_) => false,
             NodeKind::Compound => {
-                let mut active = entry.children.iter().filter(|child| !below(child).is_empty());
+                let mut active = entry.more().children.iter().filter(|child| !below(child).is_empty());
                 match (active.next(), active.next()) {
                     (Some(child), None) => {
                         below(child).len() == frontier.len() && self.is_legal_below(*child, frontier)
@@ -351,8 +351,9 @@ impl Chart {
                 }
             }
             NodeKind::Parallel => {
-                entry.children.iter().all(|child| self.is_legal_below(*child, below(child)))
-                    && entry.children.iter().map(|child| below(child).len()).sum::<usize>() == frontier.len()
+                entry.more().children.iter().all(|child| self.is_legal_below(*child, below(child)))
+                    && entry.more().children.iter().map(|child| below(child).len()).sum::<usize>()
+                        == frontier.len()
             }
         }
     }

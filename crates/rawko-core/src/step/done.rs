@@ -35,14 +35,14 @@ impl Run<'_> {
     }
 
     fn raise_done(&mut self, node: NodeId, data: Value) {
-        if let Some(name) = &self.tables().node(node).done_event {
+        if let Some(name) = &self.tables().node(node).more().done_event {
             self.raise(NamedEvent::new(Arc::clone(name), data));
         }
     }
 
     fn output_of(&mut self, node: NodeId) -> Value {
         let tables = self.tables();
-        let Some(output) = &tables.node(node).output else { return Value::Null };
+        let Some(output) = &tables.node(node).more().output else { return Value::Null };
         match self.render(output) {
             Ok(value) => value,
             Err(error) => {
@@ -65,7 +65,7 @@ impl Run<'_> {
                     tables.node(*member).kind == NodeKind::Final && tables.node(*member).parent == Some(node)
                 })
             }
-            NodeKind::Parallel => entry.children.iter().all(|region| self.is_done(*region)),
+            NodeKind::Parallel => entry.more().children.iter().all(|region| self.is_done(*region)),
             NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => false,
         }
     }

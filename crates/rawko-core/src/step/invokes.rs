@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::StepError;
 use super::run::Run;
-use super::trace::TraceEntry;
+use super::trace::{Retrying, TraceEntry};
 use crate::blueprint::{Backoff, Retry};
 use crate::effect::{Effect, Invoke};
 use crate::event::NamedEvent;
@@ -156,10 +156,9 @@ impl Run<'_> {
         match &spec.retry {
             Some(retry) if invocation.attempt < retry.max_attempts => {
                 let delay_ms = backoff_ms(retry, invocation.attempt);
-                self.trace(|| TraceEntry::Retrying {
-                    id: Arc::clone(&spec.id),
-                    attempt: invocation.attempt,
-                    delay_ms,
+                let (id, attempt) = (&spec.id, invocation.attempt);
+                self.trace(|| {
+                    TraceEntry::Retrying(Box::new(Retrying { id: Arc::clone(id), attempt, delay_ms }))
                 });
                 let id = invocation.id;
                 self.more_mut()

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::StepError;
 use super::run::Run;
 use super::select::{Selected, Selection};
-use super::trace::TraceEntry;
+use super::trace::{Trace, TraceEntry};
 use crate::blueprint::{HistoryVariant, NodeKind};
 use crate::entry_set::EntrySet;
 use crate::ids::NodeId;
@@ -69,17 +69,26 @@ impl Run<'_> {
 
     fn trace_plain(&mut self, selection: &Selection) {
         let Some(mut trace) = self.trace.take() else { return };
+        // Usually the transitions come in the order of their domains.
+        if selection.is_sorted_by_key(|selected| selected.domain) {
+            self.trace_moves(selection, &mut trace);
+        } else {
+            let mut by_domain = selection.clone();
+            by_domain.sort_unstable_by_key(|selected| selected.domain);
+            self.trace_moves(&by_domain, &mut trace);
+        }
+        self.trace = Some(trace);
+    }
+
+    /// Domains do not overlap: backwards they give the exits in order, forwards the entries.
+    fn trace_moves(&self, by_domain: &[Selected], trace: &mut Trace) {
         let tables = self.tables();
-        // Domains do not overlap: backwards they give the exits in order, forwards the entries.
-        let mut by_domain: SmallVec<[Selected; 4]> = SmallVec::from_slice(selection);
-        by_domain.sort_unstable_by_key(|selected| selected.domain);
         for domain in by_domain.iter().rev().filter_map(|selected| selected.domain) {
             self.for_each_exit(domain, |node| trace.entries.push(TraceEntry::Exited { node }));
         }
-        for entry in by_domain.iter().filter_map(|selected| selected.fixed_entries(tables)).flatten() {
-            trace.entries.push(TraceEntry::Entered { node: entry.node });
+        for entered in by_domain.iter().filter_map(|selected| selected.fixed_entries(tables)) {
+            trace.entries.extend(entered.iter().map(|entry| TraceEntry::Entered { node: entry.node }));
         }
-        self.trace = Some(trace);
     }
 
     fn count_microstep(&mut self) -> Result<(), StepError> {
@@ -135,7 +144,7 @@ impl Run<'_> {
             return;
         }
         for node in exiting {
-            for history in &tables.node(*node).history {
+            for history in &tables.node(*node).more().history {
                 let recorded = self.recorded_for(*node, *history);
                 let more = self.more_mut();
                 match more.history.iter_mut().find(|(known, _)| known == history) {
@@ -157,6 +166,7 @@ impl Run<'_> {
             | NodeKind::Parallel
             | NodeKind::Final => tables
                 .node(parent)
+                .more()
                 .children
                 .iter()
                 .copied()
@@ -232,10 +242,10 @@ impl Run<'_> {
         self.trace(|| TraceEntry::Entered { node: entry.node });
         self.run_block(&node.entry);
         if entry.by_default {
-            self.run_block(&node.initial_actions);
+            self.run_block(&node.more().initial_actions);
         }
         if let Some(history) = entry.through {
-            self.run_block(&tables.node(history).initial_actions);
+            self.run_block(&tables.node(history).more().initial_actions);
         }
         if node.has_timers {
             self.start_timers_of(entry.node);

@@ -15,7 +15,7 @@ mod undo;
 
 use plain::PlainStep;
 use run::Run;
-pub use trace::{Outcome, Refusal, Trace, TraceEntry};
+pub use trace::{Outcome, Refusal, Retrying, Trace, TraceEntry};
 
 use crate::chart::Chart;
 use crate::configuration::Configuration;

@@ -19,8 +19,9 @@ use crate::tables::Tables;
 use crate::value::Value;
 use crate::world::Now;
 
-/// Room for the trace of an ordinary step.
-const TRACE_ENTRIES: usize = 24;
+/// Room for the trace of an ordinary step: 1,024 bytes, about the largest piece that glibc hands out and takes back
+/// without looking further.
+const TRACE_ENTRIES: usize = 32;
 const TRACE_ENTRIES_LONG: usize = 232;
 
 pub(super) struct Run<'a> {

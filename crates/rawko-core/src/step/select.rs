@@ -190,7 +190,7 @@ impl Run<'_> {
                 Ok(false) => self.refuse(*id, Refusal::GuardFalse),
                 Err(error) => {
                     let message = format!("guard `{}`: {}", guard.text, error.message);
-                    self.refuse(*id, Refusal::GuardFailed(error.message));
+                    self.refuse(*id, Refusal::GuardFailed(Box::new(error)));
                     if !self.failed_guards.contains(id) {
                         self.failed_guards.push(*id);
                         self.raise_execution_error(message);
@@ -252,14 +252,14 @@ impl Run<'_> {
             kept.retain(|other| !conflicts(other));
             kept.push(one);
         }
-        if self.trace.is_some() {
-            for (transition, by) in preempted {
-                self.refuse(transition, Refusal::Preempted { by });
-            }
-            for index in 0..kept.len() {
-                let transition = kept[index].id;
-                self.trace(|| TraceEntry::Candidate { transition, outcome: Outcome::Taken });
-            }
+        if let Some(trace) = &mut self.trace {
+            trace.entries.extend(preempted.into_iter().map(|(transition, by)| TraceEntry::Candidate {
+                transition,
+                outcome: Outcome::Refused(Refusal::Preempted { by }),
+            }));
+            trace.entries.extend(
+                kept.iter().map(|one| TraceEntry::Candidate { transition: one.id, outcome: Outcome::Taken }),
+            );
         }
         kept
     }

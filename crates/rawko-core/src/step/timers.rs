@@ -18,7 +18,7 @@ use crate::value::Value;
 impl Run<'_> {
     pub(super) fn start_timers_of(&mut self, node: NodeId) {
         let tables = self.tables();
-        for (index, timer) in tables.node(node).timers.iter().enumerate() {
+        for (index, timer) in tables.node(node).more().timers.iter().enumerate() {
             match self.delay_ms(&timer.delay) {
                 Ok(ms) => {
                     self.set_timer(ms, TimerPurpose::After { node, index: index as u32 });
@@ -100,7 +100,7 @@ impl Run<'_> {
         let name: Arc<str> = format!("after.{}", self.chart.node(node).path).into();
         self.trace(|| TraceEntry::Considered { event: Some(Arc::clone(&name)) });
         self.event = Some(NamedEvent::new(name, Value::Null));
-        let selection = self.select_among(&tables.node(node).timers[index as usize].candidates);
+        let selection = self.select_among(&tables.node(node).more().timers[index as usize].candidates);
         if !selection.is_empty() {
             self.microstep(selection)?;
         }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::expr::EvalError;
 use crate::ids::{LabelId, NodeId, Slot, TransitionId};
 use crate::value::Value;
 
@@ -12,6 +13,7 @@ pub struct Trace {
     pub entries: Vec<TraceEntry>,
 }
 
+/// Small, because a step writes dozens: what is long and rare is boxed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TraceEntry {
     /// An event is being looked at: the delivered one, then each raised one. `None`: eventless transitions.
@@ -59,11 +61,18 @@ pub enum TraceEntry {
     /// A timer or a result of an earlier visit arrived and changed nothing.
     Stale,
     /// An attempt of an invocation failed and will be tried again.
-    Retrying {
-        id: Arc<str>,
-        attempt: u32,
-        delay_ms: u64,
-    },
+    Retrying(Box<Retrying>),
+}
+
+/// 24 bytes for the value; what else there is to say must fit beside it.
+const _: () = assert!(size_of::<TraceEntry>() <= 32);
+
+/// A failed attempt of an invocation, and when the next one is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retrying {
+    pub id: Arc<str>,
+    pub attempt: u32,
+    pub delay_ms: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +86,7 @@ pub enum Outcome {
 pub enum Refusal {
     /// Its guard gave this.
     GuardFalse,
-    GuardFailed(String),
+    GuardFailed(Box<EvalError>),
     /// Another transition leaves what this one would leave, and goes first.
     Preempted {
         by: TransitionId,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rawko_core::expr::{self, Expr, Names};
 use rawko_core::{
-    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Event, Foreach, Guard, HistoryVariant,
+    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Event, Foreach, Guard, HistoryVariant,
     InitialSpec, InvokeSpec, NodeId, NodeKind, NodeSpec, Retry, Slot, Snapshot, Template, TransitionSpec,
     Trigger, Unhandled, Value,
 };
@@ -145,7 +145,7 @@ fn node(key: &str, kind: NodeKind, parent: Option<NodeId>) -> NodeSpec {
         timers: vec![],
         invokes: vec![],
         output: None,
-        docs: Docs::default(),
+        docs: None,
         policy: Value::Null,
     }
 }
@@ -173,7 +173,7 @@ fn grow(dice: &mut Dice, nodes: &mut Vec<NodeSpec>, parent: usize, depth: usize)
     }
     if nodes[parent].kind == NodeKind::Compound {
         nodes[parent].initial =
-            Some(InitialSpec { targets: vec![dice.pick(&real)], actions: actions(dice, 1) });
+            Some(Box::new(InitialSpec { targets: vec![dice.pick(&real)], actions: actions(dice, 1) }));
     }
 }
 
@@ -182,7 +182,8 @@ fn furnish(dice: &mut Dice, nodes: &mut [NodeSpec], index: usize) {
     match nodes[index].kind {
         NodeKind::History(_) => return,
         NodeKind::Final => {
-            nodes[index].output = dice.chance(50).then(|| Template::Expr(expression("{n: context.n}")));
+            nodes[index].output =
+                dice.chance(50).then(|| Box::new(Template::Expr(expression("{n: context.n}"))));
         }
         NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel => {
             for _ in 0..dice.below(3) {
@@ -192,19 +193,19 @@ fn furnish(dice: &mut Dice, nodes: &mut [NodeSpec], index: usize) {
                         nodes[index].timers.push(delay(dice));
                         Trigger::After(nodes[index].timers.len() - 1)
                     }
-                    2 => Trigger::Event(format!("done.state.s{index}")),
-                    _ => Trigger::Event(dice.pick(DESCRIPTORS).to_owned()),
+                    2 => Trigger::Event(format!("done.state.s{index}").into()),
+                    _ => Trigger::Event(dice.pick(DESCRIPTORS).into()),
                 };
                 // A compound whose transitions lead to itself for ever is what the bound is for; keep it rare.
                 let guarded = trigger == Trigger::Always || dice.chance(40);
-                let targets = dice.chance(80).then(|| targets(dice, nodes, count));
+                let targets = dice.chance(80).then(|| targets(dice, nodes, count).into());
                 nodes[index].transitions.push(TransitionSpec {
                     trigger,
                     guard: guarded.then(|| guard(dice.pick(GUARDS))),
                     targets,
                     reenter: dice.chance(30),
                     actions: actions(dice, 2),
-                    docs: Docs::default(),
+                    docs: None,
                 });
             }
             if dice.chance(15) && index > 0 {

@@ -1,6 +1,6 @@
 //! A trace in words: what a step looked at, what it took, and why it left the rest. For `simulate -v` and the prompt.
 
-use rawko_core::{Chart, NodeId, Outcome, Refusal, Trace, TraceEntry, TransitionId};
+use rawko_core::{Chart, NodeId, Outcome, Refusal, Retrying, Trace, TraceEntry, TransitionId};
 
 /// The story of one macrostep, a line each, indented under the event it belongs to.
 pub(crate) fn story(chart: &Chart, trace: &Trace) -> Vec<String> {
@@ -35,7 +35,8 @@ fn told(chart: &Chart, entry: &TraceEntry) -> String {
             format!("  stopped   nothing handles the failure of {id}; the instance waits in status error")
         }
         TraceEntry::Stale => "  came too late: what it belongs to is over".to_owned(),
-        TraceEntry::Retrying { id, attempt, delay_ms } => {
+        TraceEntry::Retrying(retrying) => {
+            let Retrying { id, attempt, delay_ms } = &**retrying;
             format!("  will try  {id} again in {delay_ms} ms (attempt {attempt} failed)")
         }
     }
@@ -52,7 +53,7 @@ fn candidate(chart: &Chart, transition: TransitionId, outcome: &Outcome) -> Stri
 pub(crate) fn refusal_words(chart: &Chart, refusal: &Refusal) -> String {
     match refusal {
         Refusal::GuardFalse => "its guard is false".to_owned(),
-        Refusal::GuardFailed(message) => format!("its guard fails: {message}"),
+        Refusal::GuardFailed(error) => format!("its guard fails: {error}"),
         Refusal::Preempted { by } => format!("{} goes first", transition_words(chart, *by)),
     }
 }

@@ -1,0 +1,90 @@
+//! `durable w8|park [N]`: rawko's host on a real file. W8 counts acknowledged events a second; `park` starts a host on
+//! ten thousand parked instances. The work is done by this program started once more, which then dies without a word,
+//! so that what is checked afterwards is what was on disk.
+
+mod park;
+mod w8;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use rawko_host::{Edition, Gate, Host, Reader};
+use rawko_store::{Options, SqliteStore};
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["--worker", workload, n, path] => worker(workload, n.parse()?, Path::new(path)),
+        [workload] => measure(workload, default_n(workload)?),
+        [workload, n] => measure(workload, n.parse().context("N is a whole number")?),
+        _ => bail!("which workload? w8 or park"),
+    }
+}
+
+fn default_n(workload: &str) -> Result<u64> {
+    match workload {
+        "w8" => Ok(200_000),
+        "park" => Ok(10_000),
+        other => bail!("no workload {other} in this program"),
+    }
+}
+
+/// Beside this program's own build, because a temporary directory may be no disk at all.
+fn directory() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let place = program.parent().context("a program lies in a directory")?.join("bench-disk");
+    let place = place.join(std::process::id().to_string());
+    std::fs::create_dir_all(&place)?;
+    Ok(place)
+}
+
+fn measure(workload: &str, n: u64) -> Result<()> {
+    let place = directory()?;
+    let result = measure_in(&place, workload, n);
+    std::fs::remove_dir_all(&place)?;
+    result
+}
+
+fn measure_in(place: &Path, workload: &str, n: u64) -> Result<()> {
+    let path = place.join("rawko.db");
+    if workload == "park" {
+        park::fill(&path, n)?;
+    }
+    let output = Command::new(std::env::current_exe()?)
+        .args(["--worker", workload, &n.to_string()])
+        .arg(&path)
+        .stderr(Stdio::inherit())
+        .output()?;
+    // It aborts when it is through; a worker that failed says so with an exit code.
+    ensure!(output.status.code().is_none(), "the worker failed");
+    match workload {
+        "w8" => w8::check(&path, n)?,
+        _ => park::check(&path, n)?,
+    }
+    std::io::stdout().write_all(&output.stdout)?;
+    Ok(())
+}
+
+fn worker(workload: &str, n: u64, path: &Path) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    match workload {
+        "w8" => runtime.block_on(w8::work(path, n))?,
+        _ => runtime.block_on(park::work(path, n))?,
+    }
+    std::io::stdout().flush()?;
+    std::process::abort()
+}
+
+async fn host(path: &Path, chart: &str, text: &str) -> Result<Host> {
+    let store = Arc::new(SqliteStore::open(path, Options::default())?);
+    let builder = Host::builder().store(store).chart(Edition::read(chart, text)?).gate(Gate::open());
+    Ok(builder.start().await?)
+}
+
+fn reader(path: &Path) -> Result<Reader> {
+    Ok(Reader::new(Arc::new(SqliteStore::open(path, Options { read_only: true, ..Options::default() })?)))
+}

@@ -1,0 +1,46 @@
+//! `Pieces`: a table that grows piece by piece. One large `Vec` would be copied as it grows, and the allocator would give
+//! it back to the system, where the next stage of loading would have to fetch it from again.
+
+/// The most that one piece has room for, unless a single run is longer.
+const PIECE_LEN_MAX: usize = 1024;
+const PIECE_LEN_MIN: usize = 16;
+
+#[derive(Debug)]
+pub(super) struct Pieces<T> {
+    pieces: Vec<Vec<T>>,
+    piece_len: usize,
+}
+
+/// Some neighbours in a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    piece: u32,
+    first: u32,
+    pub(super) len: u32,
+}
+
+impl<T: Copy> Pieces<T> {
+    /// For a table that will hold about so many.
+    pub(super) fn for_about(len: usize) -> Self {
+        Self { pieces: Vec::new(), piece_len: len.clamp(PIECE_LEN_MIN, PIECE_LEN_MAX) }
+    }
+
+    /// Adds neighbours.
+    pub(super) fn add(&mut self, run: &[T]) -> Run {
+        let len = run.len();
+        let has_room = |piece: &Vec<T>| piece.capacity() - piece.len() >= len;
+        if !self.pieces.last().is_some_and(has_room) {
+            self.pieces.push(Vec::with_capacity(len.max(self.piece_len)));
+        }
+        let number = self.pieces.len() as u32 - 1;
+        let Some(piece) = self.pieces.last_mut() else { return Run { piece: 0, first: 0, len: 0 } };
+        let first = piece.len() as u32;
+        piece.extend_from_slice(run);
+        Run { piece: number, first, len: len as u32 }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, run: Run) -> &[T] {
+        &self.pieces[run.piece as usize][run.first as usize..(run.first + run.len) as usize]
+    }
+}

@@ -1,0 +1,10 @@
+"""Books nobody: answers what a carrier would. Parcels to `nowhere` are refused, so that compensation can be seen."""
+
+import json
+import sys
+
+order = json.load(sys.stdin)["input"]["order"]
+if order.endswith("nowhere"):
+    json.dump({"message": "no carrier goes there", "retryable": False}, sys.stdout)
+    sys.exit(1)
+json.dump({"tracking": f"t-{order}"}, sys.stdout)
