@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rawko_core::Effect;
 use rawko_host::Reader;
+use rawko_store::AuditLine;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
@@ -22,9 +23,13 @@ be taken; times are UTC. Children of an instance are told with it.
 
 With -f new lines are printed as they come, until the instance is over or Ctrl-C.
 
+--audit prints what was called instead: whether the gate allowed it and by which rule, and how it
+ended. A line is on disk before the call it is about.
+
 Examples:
   rawko logs
   rawko logs order-17 -f
+  rawko logs order-17 --audit
   rawko logs order-17 --json | jq -r 'select(.type == \"log\").message'";
 
 /// Print what instances logged and emitted, and what failed
@@ -37,6 +42,10 @@ pub(crate) struct Args {
     /// Go on printing as new lines come
     #[arg(long, short)]
     follow: bool,
+
+    /// What was called, who allowed or refused it, and how it ended
+    #[arg(long, conflicts_with = "follow")]
+    audit: bool,
 
     /// Print one JSON object a line
     #[arg(long)]
@@ -57,6 +66,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         None => Tree::all(),
     };
+    if args.audit {
+        let lines = reader.store().audit(args.id.as_deref(), usize::MAX)?;
+        lines.iter().try_for_each(|line| print_audit(line, args.json, console))?;
+        return Ok(Verdict::Done);
+    }
     let mut tail = Tail::after(0, &reader, tree, None);
     loop {
         // Asked before reading, so that the last words of an instance are read.
@@ -86,6 +100,23 @@ fn print(entry: &Entry, json: bool, console: &mut Console) -> Result<(), Failure
         console.line(&format!("{time}  {}  {title} {text}", entry.instance))?;
     }
     Ok(())
+}
+
+fn print_audit(line: &AuditLine, json: bool, console: &mut Console) -> Result<(), Failure> {
+    let AuditLine { at_ms, instance, effect, service, decision, reason, provenance } = line;
+    if json {
+        let provenance: serde_json::Value = serde_json::from_str(provenance).unwrap_or_default();
+        let line = serde_json::json!({
+            "v": lines::VERSION, "type": "audit", "id": instance, "at_ms": at_ms, "effect": effect,
+            "service": service, "decision": decision, "reason": reason, "provenance": provenance,
+        });
+        return console.line(&line.to_string());
+    }
+    let time = console.paint(Style::Dim, &times::moment(*at_ms));
+    let style = if matches!(&**decision, "refused" | "failed") { Style::Bad } else { Style::Dim };
+    let decision = console.paint(style, &format!("{decision:<8}"));
+    let text = format!("{time}  {effect}  {decision} {service} {reason}");
+    console.line(text.trim_end())
 }
 
 /// What an entry has to say in a log, in the order it happened.

@@ -136,7 +136,9 @@ impl Access {
     pub(crate) async fn close(self, console: &mut Console) {
         let Access::Here(hosting) = self else { return };
         let Hosting { host, server, lock } = *hosting;
-        drop(server);
+        if let Some(server) = server {
+            server.close().await;
+        }
         for complaint in host.take_complaints() {
             console.note(Style::Notice, "warning", &complaint);
         }

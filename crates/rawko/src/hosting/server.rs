@@ -3,14 +3,17 @@
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use rawko_host::Host;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 
 use super::obey::obey;
-use super::protocol::{Refusal, Reply, Request};
+use super::protocol::{Reply, Request};
 use crate::failure::Failure;
 
 /// A request longer than this is refused: a chart and its data are far below.
@@ -18,10 +21,17 @@ const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// A path of a Unix socket has to fit into its address.
 const PATH_BYTES_MAX: usize = 100;
 
-/// Listens until it is dropped.
+/// How long a request under way may take to be answered when the host closes.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Held for reading while a request is done and answered; whoever closes takes it for writing.
+type Open = Arc<RwLock<()>>;
+
+/// Listens until it is closed or dropped.
 pub(crate) struct Server {
     path: PathBuf,
     task: JoinHandle<()>,
+    open: Open,
 }
 
 /// Where the host of a store listens: beside the store, or in the temporary directory where that path is too long.
@@ -47,7 +57,14 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
 
 impl Server {
     pub(crate) fn serve(path: PathBuf, listener: UnixListener, host: Host) -> Server {
-        Server { path, task: tokio::spawn(accept(listener, host)) }
+        let open = Open::default();
+        Server { path, task: tokio::spawn(accept(listener, host, Arc::clone(&open))), open }
+    }
+
+    /// Answers what is under way and takes nothing more. What was done without an answer would look undone.
+    pub(crate) async fn close(self) {
+        let open = Arc::clone(&self.open);
+        let _ = tokio::time::timeout(GRACE, open.write()).await;
     }
 }
 
@@ -59,15 +76,15 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: UnixListener, host: Host) {
+async fn accept(listener: UnixListener, host: Host, open: Open) {
     // Connections end with the listener, so that nobody is answered by a host that is closing.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(talk(stream, host.clone()))),
+                Ok((stream, _)) => drop(connections.spawn(talk(stream, host.clone(), Arc::clone(&open)))),
                 // Out of descriptors, most likely; what is open goes on.
-                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             },
             Some(_) = connections.join_next() => {}
         }
@@ -75,7 +92,7 @@ async fn accept(listener: UnixListener, host: Host) {
 }
 
 /// One connection: a request, its reply, the next request.
-async fn talk(stream: UnixStream, host: Host) {
+async fn talk(stream: UnixStream, host: Host, open: Open) {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     loop {
@@ -84,7 +101,14 @@ async fn talk(stream: UnixStream, host: Host) {
         if length.unwrap_or(0) == 0 {
             return;
         }
-        let reply = reply(&host, &line).await;
+        let request: Result<Request, _> = serde_json::from_slice(&line);
+        // Waiting can be cut off: whoever waits looks for another host.
+        let is_waiting = matches!(request, Ok(Request::Settle { .. }));
+        let _open = if is_waiting { None } else { Some(open.read().await) };
+        let reply = match request {
+            Ok(request) => reply(&host, request).await,
+            Err(error) => Reply::Error(Failure::Usage(format!("not a request: {error}")).into()),
+        };
         let mut text = serde_json::to_vec(&reply).unwrap_or_default();
         text.push(b'\n');
         if write.write_all(&text).await.is_err() {
@@ -93,17 +117,9 @@ async fn talk(stream: UnixStream, host: Host) {
     }
 }
 
-async fn reply(host: &Host, line: &[u8]) -> Reply {
-    let request: Request = match serde_json::from_slice(line) {
-        Ok(request) => request,
-        Err(error) => return Reply::Error(refusal(format!("not a request: {error}"))),
-    };
+async fn reply(host: &Host, request: Request) -> Reply {
     match obey(host, request).await {
         Ok(answer) => Reply::Ok(answer),
         Err(failure) => Reply::Error(failure.into()),
     }
-}
-
-fn refusal(message: String) -> Refusal {
-    Failure::Usage(message).into()
 }

@@ -5,11 +5,16 @@
 mod check;
 mod examples;
 mod exit_codes;
+mod forking;
 mod graph;
 mod guides;
 mod help;
+mod holding;
 mod import;
+mod looking;
+mod parking;
 mod prompt;
+mod running;
 mod scenarios;
 mod simulate;
 mod support;

@@ -1,0 +1,147 @@
+//! Stopping a run and going on: Ctrl-C, SIGTERM, `kill -9`, a full store.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use expect_test::expect;
+
+use crate::support::{command, directory, played, run, stable};
+
+/// Waits an hour, or until it is told.
+pub(crate) const WAITER: &str = "\
+statechart:
+  id: waiter
+  initial: waiting
+  context: {told: null}
+  states:
+    waiting:
+      on:
+        TOLD: {target: done, actions: [{type: assign, context_updates: {told: event.data.what}}]}
+      after: {1h: given_up}
+    done: {type: final, output: {told: context.told}}
+    given_up: {type: final}
+";
+
+/// A run in the background, and what it has printed.
+pub(crate) struct Background {
+    pub(crate) child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Background {
+    /// Starts a command and waits until it has printed a line with this in it.
+    pub(crate) fn start(dir: &std::path::Path, args: &[&str], until: &str) -> Background {
+        let mut child = command(dir, args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains(until) {
+            line.clear();
+            assert!(out.read_line(&mut line).unwrap() > 0, "it ended before it said `{until}`");
+        }
+        Background { child, out }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// The rest of what it printed, and how it ended.
+    pub(crate) fn end(mut self) -> String {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut self.out, &mut text).unwrap();
+        let output = self.child.wait_with_output().unwrap();
+        text += "--- stderr\n";
+        text += &String::from_utf8(output.stderr).unwrap();
+        format!("{text}--- {:?}\n", output.status.code())
+    }
+}
+
+const RUN: [&str; 6] = ["run", "waiter.yaml", "--id", "w-1", "--patience", "2h"];
+
+#[test]
+fn ctrl_c_parks_and_resume_goes_on() {
+    let dir = directory(&[("waiter.yaml", WAITER)]);
+    let running = Background::start(dir.path(), &RUN, "[waiting]");
+    running.signal("-INT");
+    let parked = running.end();
+    let after = played(dir.path(), &["resume w-1 --patience 0s", "send w-1 TOLD --data what=hello"]);
+    expect![[""]].assert_eq(&(stable(&parked, dir.path()) + &after));
+}
+
+#[test]
+fn terminating_parks_too() {
+    let dir = directory(&[("waiter.yaml", WAITER)]);
+    let running = Background::start(dir.path(), &RUN, "[waiting]");
+    running.signal("-TERM");
+    assert!(running.end().ends_with("parked: w-1 goes on with `rawko resume w-1`\n--- Some(143)\n"));
+}
+
+#[test]
+fn killed_while_a_service_runs_it_goes_on() {
+    let chart = "\
+statechart:
+  id: slow
+  initial: working
+  context: {answer: null}
+  states:
+    working:
+      invoke:
+        id: work
+        src: work
+        onDone: {target: done, actions: [{type: assign, context_updates: {answer: event.data.keys}}]}
+        onError: {target: failed, actions: [{type: assign, context_updates: {answer: event.data.category}}]}
+    done: {type: final, output: {keys: context.answer}}
+    failed: {type: final, output: {category: context.answer}}
+";
+    // The first call hangs; later ones answer at once.
+    let script = "if [ -e called ]; then echo '{\"keys\": 2}'; else touch called; exec sleep 1000; fi\n";
+    let settings = |on_restart: &str| {
+        format!("services:\n  work: {{command: [sh, work.sh], on_restart: {on_restart}}}\ngovernance: {{allow: [work]}}\n")
+    };
+    for (on_restart, output) in [("retry", "{\"keys\":2}"), ("unknown", "{\"category\":\"interrupted\"}")] {
+        let settings = settings(on_restart);
+        let files = [("slow.yaml", chart), ("work.sh", script), (".rawko/config.yaml", &settings)];
+        let dir = directory(&files);
+        let mut running = Background::start(dir.path(), &["run", "slow.yaml", "--id", "s-1"], "invoked");
+        while !dir.path().join("called").exists() {
+            std::thread::yield_now();
+        }
+        running.child.kill().unwrap();
+        running.child.wait().unwrap();
+        let resumed = run(dir.path(), &["resume", "s-1", "--output-format", "json"], "");
+        let result: serde_json::Value = serde_json::from_str(&resumed.stdout).unwrap();
+        assert_eq!(result["output"].to_string(), output, "{result}");
+    }
+}
+
+#[test]
+fn a_full_store_is_told_and_loses_nothing() {
+    let dir = directory(&[("waiter.yaml", WAITER), (".rawko/config.yaml", "store: {size_max: 200 KiB}\n")]);
+    played(dir.path(), &["run waiter.yaml --id w-1"]);
+    // Text that does not get smaller by being stored once.
+    let mut code = None;
+    for number in 0..200 {
+        let text: String = (0..4_000).map(|at: u32| char::from(b'a' + ((at * at * 7 + number) % 26) as u8)).collect();
+        std::fs::write(dir.path().join("data.json"), format!("{{\"what\": \"{number} {text}\"}}")).unwrap();
+        let sent = run(dir.path(), &["send", "w-1", "NOTED", "--data", "@data.json"], "");
+        if sent.code != Some(0) {
+            assert!(sent.stderr.contains("the store is full"), "{}", sent.stderr);
+            code = sent.code;
+            break;
+        }
+    }
+    assert_eq!(code, Some(3));
+    let started = run(dir.path(), &["run", "waiter.yaml", "--id", "w-2"], "");
+    assert_eq!(started.code, Some(3), "{}", started.stderr);
+    std::fs::write(dir.path().join(".rawko/config.yaml"), "store: {size_max: 2 MiB}\n").unwrap();
+    let sent = run(dir.path(), &["send", "w-1", "TOLD", "--data", "what=room", "--output-format", "json"], "");
+    let result: serde_json::Value = serde_json::from_str(&sent.stdout).unwrap();
+    assert_eq!(result["output"]["told"], "room", "{}", sent.stderr);
+    assert_eq!(run(dir.path(), &["doctor"], "").code, Some(0));
+}
