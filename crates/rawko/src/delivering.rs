@@ -43,6 +43,7 @@ pub(crate) fn deliver(
     let reader = known::reader(&place)?;
     known::instance(&reader, id)?;
     let manner = Manner { patience: Duration::ZERO, format: args.output_format, verbose: args.verbose };
+    let is_event = matches!(request, Request::Send { .. });
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         let seq = reader.store().last_seq()?;
@@ -54,8 +55,13 @@ pub(crate) fn deliver(
                 return Err(failure);
             }
         };
-        if !receipt.handled {
-            console.note(Style::Notice, "ignored", &format!("nothing in {id} takes it now; `rawko show {id}`"));
+        // Progress to read says it itself.
+        if is_event && !receipt.handled && (args.no_wait || manner.format == OutputFormat::Json) {
+            console.note(
+                Style::Notice,
+                "ignored",
+                &format!("nothing in {id} takes it now; `rawko show {id}`"),
+            );
         }
         if args.no_wait {
             access.close(console).await;

@@ -29,7 +29,7 @@ pub(crate) fn object_or_files(option: &str, texts: &[String]) -> Result<Map<Stri
         if let Some(file) = text.strip_prefix('@') {
             all.extend(json_object(option, &files::read_text(Path::new(file))?)?);
         } else if let Some((key, file)) = text.split_once("=@").filter(|(key, _)| !key.contains(['{', '='])) {
-            all.insert(key.to_owned(), value_from(files::read_text(Path::new(file))?.trim_end()));
+            all.insert(key.to_owned(), value_from(&files::read_text(Path::new(file))?));
         } else {
             all.extend(object_from(option, std::slice::from_ref(text))?);
         }

@@ -42,7 +42,11 @@ pub(crate) fn span(ms: i64) -> String {
 fn in_units(ms: i64) -> String {
     let two = |large: i64, large_name: &str, small: i64, small_name: &str| {
         let (whole, rest) = (ms / large, ms % large / small);
-        if rest == 0 { format!("{whole}{large_name}") } else { format!("{whole}{large_name} {rest}{small_name}") }
+        if rest == 0 {
+            format!("{whole}{large_name}")
+        } else {
+            format!("{whole}{large_name} {rest}{small_name}")
+        }
     };
     match ms {
         i64::MIN..SECOND => format!("{ms}ms"),

@@ -63,7 +63,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     lines.sort_by(|one, other| {
         (&one.id, &one.version, !one.offered).cmp(&(&other.id, &other.version, !other.offered))
     });
-    if args.json { print_json(&lines, console)? } else { print_table(&lines, console)? }
+    if args.json {
+        print_json(&lines, console)?
+    } else {
+        print_table(&lines, console)?
+    }
     Ok(Verdict::Done)
 }
 

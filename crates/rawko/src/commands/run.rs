@@ -102,6 +102,7 @@ fn charts(args: &Args, console: &mut Console) -> Result<Vec<Edition>, Failure> {
 }
 
 fn texts(charts: &[Edition]) -> Vec<ChartText> {
-    let text = |edition: &Edition| ChartText { name: edition.name.to_string(), text: edition.text.to_string() };
+    let text =
+        |edition: &Edition| ChartText { name: edition.name.to_string(), text: edition.text.to_string() };
     charts.iter().map(text).collect()
 }

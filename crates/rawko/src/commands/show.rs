@@ -152,7 +152,11 @@ impl Page<'_> {
         let standing = self.standing;
         let mut lines = Vec::new();
         for ask in &standing.asks {
-            let input = if ask.input == Value::Null { String::new() } else { format!(" {}", words::value(&ask.input, true)) };
+            let input = if ask.input == Value::Null {
+                String::new()
+            } else {
+                format!(" {}", words::value(&ask.input, true))
+            };
             let expiry = ask.expires_ms.map(|at| format!(", expires {}", times::until(at, self.now_ms)));
             lines.push(format!("{}{input}{}", ask.invoke, expiry.unwrap_or_default()));
             lines.push(format!("  `rawko approve {0}` or `rawko deny {0}`", ask.instance));
@@ -170,8 +174,9 @@ impl Page<'_> {
     fn timers(&mut self) -> Result<(), Failure> {
         let from_ms = self.from_ms();
         let timers = self.standing.timers.iter();
-        let lines: Vec<_> =
-            timers.map(|timer| format!("{}, {}", timer.purpose, times::until(timer.due_ms, from_ms))).collect();
+        let lines: Vec<_> = timers
+            .map(|timer| format!("{}, {}", timer.purpose, times::until(timer.due_ms, from_ms)))
+            .collect();
         self.section("timers", &lines)
     }
 

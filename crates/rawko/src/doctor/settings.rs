@@ -7,8 +7,11 @@ use crate::hosting::Place;
 use crate::loading;
 
 pub(super) fn look(place: &Place) -> Vec<Check> {
-    let mut checks: Vec<Check> =
-        place.problems.iter().flat_map(|(source, findings)| of_findings("settings", source, findings)).collect();
+    let mut checks: Vec<Check> = place
+        .problems
+        .iter()
+        .flat_map(|(source, findings)| of_findings("settings", source, findings))
+        .collect();
     if checks.iter().any(|check| check.state == State::Problem) {
         return checks;
     }
@@ -54,7 +57,7 @@ pub(super) fn look_at_project(place: &Place) -> Vec<Check> {
         checks.push(match loading::runnable(&path) {
             Ok(_) => Check::new("chart", State::Ok, name),
             Err(_) => Check::new("chart", State::Problem, format!("{name} cannot be used"))
-                .help(format!("`rawko check {}` says why", path.display())),
+                .help(format!("`rawko check {name}` says why")),
         });
     }
     checks

@@ -35,7 +35,8 @@ fn file(place: &Place) -> Check {
     match reader.store().report() {
         Ok(report) if report.problems.is_empty() => {
             let (instances, records) = (report.instances, report.records);
-            let text = format!("{name}: sound, format {}, {instances} instances, {records} records", report.format);
+            let text =
+                format!("{name}: sound, format {}, {instances} instances, {records} records", report.format);
             Check::new("store", State::Ok, text)
         }
         Ok(report) => {

@@ -68,7 +68,9 @@ impl Ending<'_> {
             return failure.error.clone();
         }
         match (&self.standing.row.head.fault, &self.ended) {
-            (Some(fault), _) => Value::map([("category", Value::str("step")), ("message", Value::str(fault))]),
+            (Some(fault), _) => {
+                Value::map([("category", Value::str("step")), ("message", Value::str(fault))])
+            }
             (None, Ended::Rest(Rest::Stuck { message, .. })) => {
                 Value::map([("category", Value::str("store")), ("message", Value::str(message))])
             }
@@ -114,7 +116,11 @@ impl Ending<'_> {
                 }
             },
             Ended::Rest(Rest::Waiting) => {
-                console.note(Style::Notice, "waiting", &format!("{id} goes on with `rawko resume {id}`"));
+                let text = match self.other {
+                    Some(pid) => format!("{id} is hosted by process {pid}"),
+                    None => format!("{id} goes on with `rawko resume {id}`"),
+                };
+                console.note(Style::Notice, "waiting", &text);
                 tell_waits(self.standing, console);
             }
         }
@@ -141,9 +147,10 @@ pub(crate) fn waits(standing: &Standing) -> Json {
             "id": ask.instance, "invoke": ask.invoke, "input": ask.input.to_json(), "expires_ms": ask.expires_ms,
         })
     });
-    let timers = standing.timers.iter().map(|timer| {
-        json!({"kind": timer.kind.as_str(), "for": timer.purpose, "due_ms": timer.due_ms})
-    });
+    let timers = standing
+        .timers
+        .iter()
+        .map(|timer| json!({"kind": timer.kind.as_str(), "for": timer.purpose, "due_ms": timer.due_ms}));
     json!({
         "asks": asks.collect::<Vec<_>>(),
         "events": standing.offers.iter().map(|offer| offer.event.as_str()).collect::<Vec<_>>(),
@@ -157,7 +164,8 @@ pub(crate) fn tell_waits(standing: &Standing, console: &mut Console) {
     let mut text = String::new();
     for ask in &standing.asks {
         let expiry = ask.expires_ms.map(|at| format!(" ({} left)", times::span((at - now_ms).max(0))));
-        let input = if ask.input.is_null() { String::new() } else { format!(" {}", words::value(&ask.input, false)) };
+        let input =
+            if ask.input.is_null() { String::new() } else { format!(" {}", words::value(&ask.input, false)) };
         text += &format!("  asks a person: {}{input}{}\n", ask.invoke, expiry.unwrap_or_default());
         text += &format!("    rawko approve {0}, or rawko deny {0}\n", ask.instance);
     }

@@ -51,7 +51,8 @@ impl Client {
             Ok(Reply::Ok(answer)) => Ok(answer),
             Ok(Reply::Error(refusal)) => Err(NoAnswer::Refused(refusal.into())),
             Err(error) => {
-                let message = format!("the rawko that holds the store answered what this one cannot read: {error}");
+                let message =
+                    format!("the rawko that holds the store answered what this one cannot read: {error}");
                 Err(NoAnswer::Refused(Failure::Failed(message)))
             }
         }

@@ -98,7 +98,8 @@ impl Place {
     }
 
     fn broken_settings(&self) -> Option<&Source> {
-        let broken = |findings: &[Finding]| findings.iter().any(|finding| finding.severity >= Severity::Error);
+        let broken =
+            |findings: &[Finding]| findings.iter().any(|finding| finding.severity >= Severity::Error);
         self.problems.iter().find(|(_, findings)| broken(findings)).map(|(source, _)| source)
     }
 

@@ -94,7 +94,10 @@ pub(crate) enum Rest {
     Failed,
     Waiting,
     /// The store takes nothing.
-    Stuck { message: String, transient: bool },
+    Stuck {
+        message: String,
+        transient: bool,
+    },
 }
 
 /// Why something was not done; `code` says whose turn it is.
@@ -168,7 +171,12 @@ mod tests {
             (r#"{"op":"ping"}"#, Request::Ping),
             (
                 r#"{"op":"send","id":"order-1","event":"APPROVED"}"#,
-                Request::Send { id: "order-1".into(), event: "APPROVED".into(), data: Value::Null, key: None },
+                Request::Send {
+                    id: "order-1".into(),
+                    event: "APPROVED".into(),
+                    data: Value::Null,
+                    key: None,
+                },
             ),
             (
                 r#"{"op":"settle","id":"order-1","patience_ms":0}"#,

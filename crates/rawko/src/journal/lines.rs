@@ -126,7 +126,9 @@ fn effect(entry: &Entry, told: &Told) -> Option<Json> {
             json!({"target": words::target(&send.target), "event": send.event, "data": send.data.to_json()}),
         ),
         Effect::Emit { event, data } => ("emitted", json!({"event": event, "data": data.to_json()})),
-        Effect::Call { handler, params } => ("called", json!({"handler": handler, "params": params.to_json()})),
+        Effect::Call { handler, params } => {
+            ("called", json!({"handler": handler, "params": params.to_json()}))
+        }
         Effect::Log { message } => ("log", json!({"message": message})),
         Effect::Stall { id, error } => ("stalled", json!({"invoke": id, "error": error.to_json()})),
     };
@@ -137,4 +139,3 @@ fn effect(entry: &Entry, told: &Told) -> Option<Json> {
     }
     Some(Json::Object(line))
 }
-

@@ -22,7 +22,11 @@ impl Tree {
     }
 
     /// The id of an instance that belongs, relative to the root: empty for the root itself.
-    pub(crate) fn name(&mut self, key: InstanceKey, store: &dyn Store) -> Result<Option<Arc<str>>, StoreError> {
+    pub(crate) fn name(
+        &mut self,
+        key: InstanceKey,
+        store: &dyn Store,
+    ) -> Result<Option<Arc<str>>, StoreError> {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }

@@ -15,10 +15,56 @@ fn events_go_through_the_process_that_holds_the_store() {
     let running = Background::start(dir.path(), &RUN, "[waiting]");
     let meanwhile = played(
         dir.path(),
-        &["send w-1 NONSENSE", "fork w-1 --id w-2", "cancel w-2 --reason enough", "send w-1 TOLD --data what=hello"],
+        &[
+            "send w-1 NONSENSE",
+            "fork w-1 --id w-2",
+            "cancel w-2 --reason enough",
+            "send w-1 TOLD --data what=hello",
+        ],
     );
     let told = stable(&running.end(), dir.path());
-    expect![[""]].assert_eq(&(meanwhile + "\n# the one that held it\n" + &told));
+    expect![[r#"
+        $ rawko send w-1 NONSENSE
+        > NONSENSE                   [waiting]
+            ignored  nothing takes it now
+        --- stderr
+        waiting: w-1 is hosted by process 0
+          takes TOLD
+            rawko send w-1 TOLD
+          timer: after 1h in waiting (in 1h)
+        $ rawko fork w-1 --id w-2
+        w-2
+        forked from w-1 at step 1    [waiting]
+            context  told: null
+        --- stderr
+        waiting: w-2 is hosted by process 0
+          takes TOLD
+            rawko send w-2 TOLD
+          timer: after 1h in waiting (in 1h)
+        $ rawko cancel w-2 --reason enough
+        > cancel "enough"            [waiting]
+            status   cancelled
+        --- stderr
+        cancelled: w-2 was ended
+        $ rawko send w-1 TOLD --data what=hello
+        > TOLD {"what":"hello"}      [done]
+            context  told: null → "hello"
+            status   done
+            output   {"told":"hello"}
+
+        # the one that held it
+            context  told: null
+            timer    after 1h in waiting (in 1h)
+        > NONSENSE                   [waiting]
+            ignored  nothing takes it now
+        > TOLD {"what":"hello"}      [done]
+            context  told: null → "hello"
+            status   done
+            output   {"told":"hello"}
+        --- stderr
+        --- Some(0)
+    "#]]
+    .assert_eq(&(meanwhile + "\n# the one that held it\n" + &told));
     assert!(!dir.path().join(".rawko/state/host.sock").exists());
 }
 
@@ -54,12 +100,18 @@ fn ctrl_c_leaves_what_another_process_hosts() {
 fn a_holder_that_does_not_listen_is_named() {
     let dir = directory(&[("waiter.yaml", WAITER)]);
     played(dir.path(), &["run waiter.yaml --id w-1"]);
-    let holder = Holder { pid: 1, command: "rawko serve".into(), started_ms: 1_700_000_000_000, socket: None };
+    let holder =
+        Holder { pid: 1, command: "rawko serve".into(), started_ms: 1_700_000_000_000, socket: None };
     let lock = Lock::take(&dir.path().join(".rawko/state/rawko.db"), &holder).unwrap();
     let told = played(dir.path(), &["send w-1 TOLD", "show w-1 --at 0", "doctor"]);
     drop(lock);
     let (refused, looked) = told.split_once("$ rawko show").unwrap();
-    expect![[""]].assert_eq(refused);
+    expect![[r#"
+        $ rawko send w-1 TOLD
+        --- stderr
+        error: .rawko/state/rawko.db is in use by `rawko serve` (process 0, since 2026-01-05 09:30:00Z); it does not listen, so nothing can be done through it; wait until it ends
+        --- exit code 3
+    "#]].assert_eq(refused);
     assert!(looked.contains("[waiting]"), "looking needs no lock: {looked}");
     assert!(looked.contains("held by `rawko serve`"), "{looked}");
 }

@@ -71,7 +71,27 @@ fn ctrl_c_parks_and_resume_goes_on() {
     running.signal("-INT");
     let parked = running.end();
     let after = played(dir.path(), &["resume w-1 --patience 0s", "send w-1 TOLD --data what=hello"]);
-    expect![[""]].assert_eq(&(stable(&parked, dir.path()) + &after));
+    expect![[r#"
+            context  told: null
+            timer    after 1h in waiting (in 1h)
+        --- stderr
+        parked: w-1 goes on with `rawko resume w-1`
+        --- Some(130)
+        $ rawko resume w-1 --patience 0s
+        w-1                          [waiting]
+        --- stderr
+        waiting: w-1 goes on with `rawko resume w-1`
+          takes TOLD
+            rawko send w-1 TOLD
+          timer: after 1h in waiting (in 1h)
+        --- exit code 55
+        $ rawko send w-1 TOLD --data what=hello
+        > TOLD {"what":"hello"}      [done]
+            context  told: null → "hello"
+            status   done
+            output   {"told":"hello"}
+    "#]]
+    .assert_eq(&(stable(&parked, dir.path()) + &after));
 }
 
 #[test]
@@ -102,7 +122,9 @@ statechart:
     // The first call hangs; later ones answer at once.
     let script = "if [ -e called ]; then echo '{\"keys\": 2}'; else touch called; exec sleep 1000; fi\n";
     let settings = |on_restart: &str| {
-        format!("services:\n  work: {{command: [sh, work.sh], on_restart: {on_restart}}}\ngovernance: {{allow: [work]}}\n")
+        format!(
+            "services:\n  work: {{command: [sh, work.sh], on_restart: {on_restart}}}\ngovernance: {{allow: [work]}}\n"
+        )
     };
     for (on_restart, output) in [("retry", "{\"keys\":2}"), ("unknown", "{\"category\":\"interrupted\"}")] {
         let settings = settings(on_restart);
@@ -127,7 +149,8 @@ fn a_full_store_is_told_and_loses_nothing() {
     // Text that does not get smaller by being stored once.
     let mut code = None;
     for number in 0..200 {
-        let text: String = (0..4_000).map(|at: u32| char::from(b'a' + ((at * at * 7 + number) % 26) as u8)).collect();
+        let text: String =
+            (0..4_000).map(|at: u32| char::from(b'a' + ((at * at * 7 + number) % 26) as u8)).collect();
         std::fs::write(dir.path().join("data.json"), format!("{{\"what\": \"{number} {text}\"}}")).unwrap();
         let sent = run(dir.path(), &["send", "w-1", "NOTED", "--data", "@data.json"], "");
         if sent.code != Some(0) {
@@ -137,10 +160,9 @@ fn a_full_store_is_told_and_loses_nothing() {
         }
     }
     assert_eq!(code, Some(3));
-    let started = run(dir.path(), &["run", "waiter.yaml", "--id", "w-2"], "");
-    assert_eq!(started.code, Some(3), "{}", started.stderr);
     std::fs::write(dir.path().join(".rawko/config.yaml"), "store: {size_max: 2 MiB}\n").unwrap();
-    let sent = run(dir.path(), &["send", "w-1", "TOLD", "--data", "what=room", "--output-format", "json"], "");
+    let sent =
+        run(dir.path(), &["send", "w-1", "TOLD", "--data", "what=room", "--output-format", "json"], "");
     let result: serde_json::Value = serde_json::from_str(&sent.stdout).unwrap();
     assert_eq!(result["output"]["told"], "room", "{}", sent.stderr);
     assert_eq!(run(dir.path(), &["doctor"], "").code, Some(0));

@@ -36,7 +36,7 @@ statechart:
           target: paid
           actions:
             - {type: assign, context_updates: {receipt: event.data.receipt}}
-            - {type: log, message: \"'charged ' + string(context.amount)\"}
+            - {type: log, message: {expr: \"'charged ' + string(context.amount)\"}}
     paid: {type: final, output: {receipt: context.receipt}}
     rejected: {type: final, output: {by: context.by}}
   actions:
@@ -71,7 +71,25 @@ fn check(files: &[(&str, &str)], commands: &[&str], expect: Expect) {
 
 #[test]
 fn a_chart_runs_to_its_end() {
-    check(&FILES, &["run order.yaml --id o-1 --input amount=30"], expect![[""]]);
+    check(
+        &FILES,
+        &["run order.yaml --id o-1 --input amount=30"],
+        expect![[r#"
+        $ rawko run order.yaml --id o-1 --input amount=30
+        o-1  order 1.0.0
+        start                        [charging]
+            context  amount: 30
+            context  by: null
+            context  receipt: null
+            invoked  payment charge_card {"amount":30}
+        payment answered             [paid]
+            answer   {"receipt":"r-1"}
+            context  receipt: null → "r-1"
+            log      charged 30
+            status   done
+            output   {"receipt":"r-1"}
+    "#]],
+    );
 }
 
 #[test]
@@ -85,7 +103,56 @@ fn what_waits_for_a_person_is_parked_and_goes_on_with_the_answer() {
             "resume o-1",
             "approve o-1",
         ],
-        expect![[""]],
+        expect![[r#"
+            $ rawko run order.yaml --id o-1 --input amount=250
+            o-1  order 1.0.0
+            start                        [asking]
+                context  amount: 250
+                context  by: null
+                context  receipt: null
+                timer    after 24h in asking (in 24h)
+                invoked  approval human {"title":"Pay 250?"}
+            --- stderr
+            waiting: o-1 goes on with `rawko resume o-1`
+              asks a person: approval {"title":"Pay 250?"}
+                rawko approve o-1, or rawko deny o-1
+              takes WAIVED
+                rawko send o-1 WAIVED
+              timer: after 24h in asking (in 24h)
+            --- exit code 55
+            $ rawko show o-1
+            o-1  order 1.0.0
+            status     active
+            states     [asking]
+            step       0, just now
+            started    just now
+            context    amount: 250
+                       by: null
+                       receipt: null
+            asks       approval {"title":"Pay 250?"}
+                         `rawko approve o-1` or `rawko deny o-1`
+            timers     after 24h in asking, in 24h
+            takes      WAIVED → charging
+            $ rawko approve o-1 --comment fine
+            approval answered            [charging]
+                answer   {"approved":true,"by":"ada","comment":"fine","data":null}
+                context  by: null → "ada"
+                invoked  payment charge_card {"amount":250}
+            payment answered             [paid]
+                answer   {"receipt":"r-1"}
+                context  receipt: null → "r-1"
+                log      charged 250
+                status   done
+                output   {"receipt":"r-1"}
+            $ rawko resume o-1
+            o-1                          [paid]
+                status   done
+                output   {"receipt":"r-1"}
+            $ rawko approve o-1
+            --- stderr
+            error: instance `o-1` asks nobody for anything
+            --- exit code 1
+        "#]],
     );
 }
 
@@ -94,7 +161,24 @@ fn saying_no_is_an_answer() {
     check(
         &FILES,
         &["run order.yaml --id o-1 --input amount=250 --output-format json", "deny o-1 --as bo"],
-        expect![[""]],
+        expect![[r#"
+            $ rawko run order.yaml --id o-1 --input amount=250 --output-format json
+            {"v":1,"type":"result","id":"o-1","outcome":"waiting","status":"active","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
+            --- stderr
+            waiting: o-1 goes on with `rawko resume o-1`
+              asks a person: approval {"title":"Pay 250?"}
+                rawko approve o-1, or rawko deny o-1
+              takes WAIVED
+                rawko send o-1 WAIVED
+              timer: after 24h in asking (in 24h)
+            --- exit code 55
+            $ rawko deny o-1 --as bo
+            approval answered            [rejected]
+                answer   {"approved":false,"by":"bo","comment":null,"data":null}
+                context  by: null → "bo"
+                status   done
+                output   {"by":"bo"}
+        "#]],
     );
 }
 
@@ -108,14 +192,53 @@ fn events_reach_parked_instances() {
             "send o-1 WAIVED --key k-1 --data why=vip",
             "send o-1 WAIVED",
         ],
-        expect![[""]],
+        expect![[r#"
+            $ rawko run order.yaml --id o-1 --input amount=250 --output-format json
+            {"v":1,"type":"result","id":"o-1","outcome":"waiting","status":"active","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
+            --- stderr
+            waiting: o-1 goes on with `rawko resume o-1`
+              asks a person: approval {"title":"Pay 250?"}
+                rawko approve o-1, or rawko deny o-1
+              takes WAIVED
+                rawko send o-1 WAIVED
+              timer: after 24h in asking (in 24h)
+            --- exit code 55
+            $ rawko send o-1 NONSENSE
+            > NONSENSE                   [asking]
+                ignored  nothing takes it now
+            --- stderr
+            waiting: o-1 goes on with `rawko resume o-1`
+              asks a person: approval {"title":"Pay 250?"}
+                rawko approve o-1, or rawko deny o-1
+              takes WAIVED
+                rawko send o-1 WAIVED
+              timer: after 24h in asking (in 24h)
+            $ rawko send o-1 WAIVED --key k-1 --data why=vip
+            > WAIVED {"why":"vip"}       [charging]
+                stopped  approval
+                invoked  payment charge_card {"amount":250}
+            payment answered             [paid]
+                answer   {"receipt":"r-1"}
+                context  receipt: null → "r-1"
+                log      charged 250
+                status   done
+                output   {"receipt":"r-1"}
+            $ rawko send o-1 WAIVED
+            --- stderr
+            error: instance `o-1` is done: nothing can happen to it any more
+            --- exit code 1
+        "#]],
     );
 }
 
 #[test]
 fn the_same_key_again_changes_nothing() {
     let dir = directory(&FILES);
-    let commands = ["run order.yaml --id o-1 --input amount=250", "send o-1 NONSENSE --key a", "send o-1 NONSENSE --key a"];
+    let commands = [
+        "run order.yaml --id o-1 --input amount=250",
+        "send o-1 NONSENSE --key a",
+        "send o-1 NONSENSE --key a",
+    ];
     played(dir.path(), &commands);
     let history = run(dir.path(), &["history", "o-1", "--json"], "").stdout;
     assert_eq!(history.matches("NONSENSE").count(), 1, "{history}");
@@ -128,7 +251,46 @@ fn a_failed_call_stops_the_instance_until_somebody_tries_again() {
     let failed = played(dir.path(), &["run order.yaml --id o-1 --input amount=30", "show o-1"]);
     std::fs::remove_file(dir.path().join("broken")).unwrap();
     let resumed = played(dir.path(), &["resume o-1"]);
-    expect![[""]].assert_eq(&(failed + &resumed));
+    expect![[r#"
+        $ rawko run order.yaml --id o-1 --input amount=30
+        o-1  order 1.0.0
+        start                        [charging]
+            context  amount: 30
+            context  by: null
+            context  receipt: null
+            invoked  payment charge_card {"amount":30}
+        payment failed               [charging]
+            error    failed: `sh` ended with exit code 1: card declined
+            stalled  nothing handles the failure of payment; it waits for somebody
+            status   error
+        --- stderr
+        failed: payment: failed: `sh` ended with exit code 1: card declined
+        o-1 keeps what it has; `rawko resume o-1` tries again
+        --- exit code 1
+        $ rawko show o-1
+        o-1  order 1.0.0
+        status     error
+        states     [charging]
+        step       1, just now
+        started    just now
+        failed     payment: failed: `sh` ended with exit code 1: card declined
+                   `rawko resume o-1` tries again
+        context    amount: 30
+                   by: null
+                   receipt: null
+        $ rawko resume o-1
+        o-1                          [charging]
+        > retry                      [charging]
+            invoked  payment charge_card {"amount":30}
+            status   active
+        payment answered             [paid]
+            answer   {"receipt":"r-1"}
+            context  receipt: null → "r-1"
+            log      charged 30
+            status   done
+            output   {"receipt":"r-1"}
+    "#]]
+    .assert_eq(&(failed + &resumed));
 }
 
 const PROBE: &str = "\
@@ -151,10 +313,34 @@ statechart:
 
 #[test]
 fn a_command_that_is_not_allowed_is_refused_and_audited() {
-    let settings = "services:\n  format_disk: {command: [touch, formatted]}\ngovernance: {allow: [charge_card]}\n";
+    let settings =
+        "services:\n  format_disk: {command: [touch, formatted]}\ngovernance: {allow: [charge_card]}\n";
     let dir = directory(&[("probe.yaml", PROBE), (".rawko/config.yaml", settings)]);
     let told = played(dir.path(), &["run probe.yaml --id p-1", "logs p-1 --audit"]);
-    expect![[""]].assert_eq(&told);
+    expect![[r#"
+        $ rawko run probe.yaml --id p-1
+        p-1  probe 0.0.0
+        start                        [trying]
+            context  why: null
+            invoked  attempt format_disk
+        attempt failed               [refused]
+            error    refused: `format_disk` is not in `governance.allow` of .rawko/config.yaml
+            context  why: null → "refused"
+            status   done
+            output   {"why":"refused"}
+        --- stderr
+        warning[rawko::settings::never_allowed]: every call of `format_disk` is refused
+         --> .rawko/config.yaml:2:3
+          |
+        2 |   format_disk: {command: [touch, formatted]}
+          |   ^^^^^^^^^^^
+          |
+          = help: `format_disk` is not in `governance.allow` of .rawko/config.yaml
+
+        $ rawko logs p-1 --audit
+        2026-01-05 09:30:00Z  p-1/0/0  refused  format_disk `format_disk` is not in `governance.allow` of .rawko/config.yaml
+        2026-01-05 09:30:00Z  p-1/0/0  failed   format_disk refused: `format_disk` is not in `governance.allow` of .rawko/config.yaml
+    "#]].assert_eq(&told);
     assert!(!dir.path().join("formatted").exists());
 }
 
@@ -162,7 +348,27 @@ fn a_command_that_is_not_allowed_is_refused_and_audited() {
 fn a_budget_that_is_used_up_has_its_own_exit_code() {
     let settings = SETTINGS.to_owned() + "  budget: {calls: 0}\n";
     let files = [("order.yaml", ORDER), (".rawko/config.yaml", &settings), ("charge.sh", CHARGE)];
-    check(&files, &["run order.yaml --id o-1 --input amount=30"], expect![[""]]);
+    check(
+        &files,
+        &["run order.yaml --id o-1 --input amount=30"],
+        expect![[r#"
+        $ rawko run order.yaml --id o-1 --input amount=30
+        o-1  order 1.0.0
+        start                        [charging]
+            context  amount: 30
+            context  by: null
+            context  receipt: null
+            invoked  payment charge_card {"amount":30}
+        payment failed               [charging]
+            error    limit: `o-1` has made 0 calls, all that `governance.budget` of .rawko/config.yaml allows
+            stalled  nothing handles the failure of payment; it waits for somebody
+            status   error
+        --- stderr
+        failed: payment: limit: `o-1` has made 0 calls, all that `governance.budget` of .rawko/config.yaml allows
+        o-1 keeps what it has; `rawko resume o-1` tries again
+        --- exit code 53
+    "#]],
+    );
 }
 
 const PARENT: &str = "\
@@ -192,7 +398,7 @@ statechart:
   context: {to: null}
   states:
     packing:
-      entry: [{type: log, message: \"'for ' + context.to\"}]
+      entry: [{type: log, message: {expr: \"'for ' + context.to\"}}]
       after: {10ms: sent}
     sent: {type: final, output: {tracking: \"'t-1'\"}}
 ";
@@ -200,12 +406,92 @@ statechart:
 #[test]
 fn children_are_told_under_their_own_names() {
     let files = [("shop.yaml", PARENT), ("parcel.yaml", CHILD)];
-    check(&files, &["run shop.yaml --id s-1 --with parcel.yaml", "ps --all --json"], expect![[""]]);
+    check(
+        &files,
+        &["run shop.yaml --id s-1 --with parcel.yaml", "ps --all --json"],
+        expect![[r#"
+        $ rawko run shop.yaml --id s-1 --with parcel.yaml
+        s-1  shop 0.0.0
+        start                        [shipping]
+            context  tracking: null
+            invoked  parcel statechart:parcel@^1 {"to":"Ada"}
+          parcel.0  start                        [packing]
+          parcel.0      context  to: "Ada"
+          parcel.0      log      for Ada
+          parcel.0      timer    after 10ms in packing (in 10ms)
+          parcel.0  after 10ms in packing        [sent]
+          parcel.0      status   done
+          parcel.0      output   {"tracking":"t-1"}
+        parcel answered              [shipped]
+            answer   {"tracking":"t-1"}
+            context  tracking: null → "t-1"
+            status   done
+            output   {"tracking":"t-1"}
+        $ rawko ps --all --json
+        {
+          "v": 1,
+          "instances": [
+            {
+              "id": "s-1.parcel.0",
+              "chart": "parcel",
+              "version": "1.2.0",
+              "status": "done",
+              "waits_for": "nothing",
+              "next_due_ms": null,
+              "fault": null,
+              "step": 1,
+              "created_ms": 0,
+              "updated_ms": 0,
+              "parent": {
+                "id": "s-1",
+                "invoke": "parcel"
+              },
+              "forked_from": null,
+              "configuration": [
+                "sent"
+              ]
+            },
+            {
+              "id": "s-1",
+              "chart": "shop",
+              "version": "0.0.0",
+              "status": "done",
+              "waits_for": "nothing",
+              "next_due_ms": null,
+              "fault": null,
+              "step": 1,
+              "created_ms": 0,
+              "updated_ms": 0,
+              "parent": null,
+              "forked_from": null,
+              "configuration": [
+                "shipped"
+              ]
+            }
+          ],
+          "total": 2,
+          "next": null
+        }
+    "#]],
+    );
 }
 
 #[test]
 fn a_child_that_is_nowhere_is_an_error_the_chart_can_handle() {
-    check(&[("shop.yaml", PARENT)], &["run shop.yaml --id s-1"], expect![[""]]);
+    check(
+        &[("shop.yaml", PARENT)],
+        &["run shop.yaml --id s-1"],
+        expect![[r#"
+        $ rawko run shop.yaml --id s-1
+        s-1  shop 0.0.0
+        start                        [shipping]
+            context  tracking: null
+            invoked  parcel statechart:parcel@^1 {"to":"Ada"}
+        parcel failed                [lost]
+            error    unknown: there is no chart `parcel`
+            status   done
+    "#]],
+    );
 }
 
 #[test]
@@ -213,13 +499,53 @@ fn programs_read_a_line_for_everything_and_the_result_last() {
     check(
         &FILES,
         &["run order.yaml --id o-1 --input amount=30 --output-format stream-json"],
-        expect![[""]],
+        expect![[r#"
+            $ rawko run order.yaml --id o-1 --input amount=30 --output-format stream-json
+            {"v":1,"type":"started","id":"o-1","step":0,"at_ms":0,"seq":1,"chart":"order","version":"1.0.0","parent":null,"input":{"amount":30},"configuration":["charging"],"context":{"amount":30,"by":null,"receipt":null},"status":"active"}
+            {"v":1,"type":"invoked","id":"o-1","step":0,"at_ms":0,"invoke":"payment","src":"charge_card","input":{"amount":30},"attempt":1}
+            {"v":1,"type":"step","id":"o-1","step":1,"at_ms":0,"seq":2,"event":{"kind":"answered","invoke":"payment","data":{"receipt":"r-1"}},"configuration":["paid"],"context":{"receipt":"r-1"},"status":"done","output":{"receipt":"r-1"}}
+            {"v":1,"type":"log","id":"o-1","step":1,"at_ms":0,"message":"charged 30"}
+            {"v":1,"type":"result","id":"o-1","outcome":"done","status":"done","configuration":["paid"],"context":{"amount":30,"by":null,"receipt":"r-1"},"output":{"receipt":"r-1"},"error":null,"step":1,"waits":{"asks":[],"events":[],"timers":[]}}
+        "#]],
     );
 }
 
 #[test]
 fn verbose_says_why() {
-    check(&FILES, &["run order.yaml --id o-1 --input amount=30 -v"], expect![[""]]);
+    check(
+        &FILES,
+        &["run order.yaml --id o-1 --input amount=30 -v"],
+        expect![[r#"
+        $ rawko run order.yaml --id o-1 --input amount=30 -v
+        o-1  order 1.0.0
+        start                        [charging]
+            context  amount: 30
+            context  by: null
+            context  receipt: null
+            invoked  payment charge_card {"amount":30}
+                  entered   order
+                  entered   checking
+                eventless transitions
+                  taken     checking: always [context.amount <= 100] → charging
+                  left      checking
+                  entered   charging
+        payment answered             [paid]
+            answer   {"receipt":"r-1"}
+            context  receipt: null → "r-1"
+            log      charged 30
+            status   done
+            output   {"receipt":"r-1"}
+                event done.invoke.payment
+                  taken     charging: onDone payment → paid
+                  left      charging
+                  ran       assign receipt
+                  assigned  receipt = "r-1"
+                  ran       log
+                  entered   paid
+                  left      paid
+                  left      order
+    "#]],
+    );
 }
 
 #[test]
@@ -243,15 +569,70 @@ statechart:
     done: {type: final, output: {text: context.text, list: context.list}}
 ";
     let files = [("echo.yaml", echo), ("note.txt", "two\nlines\n"), ("rest.json", "{\"list\": [1, 2]}")];
-    check(&files, &["run echo.yaml --id e-1 --input text=@note.txt --input @rest.json"], expect![[""]]);
+    check(
+        &files,
+        &["run echo.yaml --id e-1 --input text=@note.txt --input @rest.json"],
+        expect![[r#"
+        $ rawko run echo.yaml --id e-1 --input text=@note.txt --input @rest.json
+        e-1  echo 0.0.0
+        start                        [done]
+            context  text: "two\nlines\n"
+            context  list: [1,2]
+            status   done
+            output   {"text":"two\nlines\n","list":[1,2]}
+    "#]],
+    );
 }
 
 #[test]
 fn broken_charts_and_settings_stop_it() {
-    let broken = [("order.yaml", "statechart: {id: order, initial: nowhere, states: {a: {}}}"), ("ok.yaml", ORDER)];
+    let broken =
+        [("order.yaml", "statechart: {id: order, initial: nowhere, states: {a: {}}}"), ("ok.yaml", ORDER)];
     let settings = [("ok.yaml", ORDER), (".rawko/config.yaml", "services: {x: {comand: [a]}}\n")];
-    check(&broken, &["run order.yaml"], expect![[""]]);
-    check(&settings, &["run ok.yaml"], expect![[""]]);
+    check(
+        &broken,
+        &["run order.yaml"],
+        expect![[r#"
+        $ rawko run order.yaml
+        --- stderr
+        error[rawko::chart::unknown_initial]: the chart starts in `nowhere`, which is not a state inside it
+         --> order.yaml:1:34
+          |
+        1 | statechart: {id: order, initial: nowhere, states: {a: {}}}
+          |                                  ^^^^^^^
+          |
+          = help: its states are `a`
+
+        error: `order.yaml` cannot be used
+        --- exit code 52
+    "#]],
+    );
+    check(
+        &settings,
+        &["run ok.yaml"],
+        expect![[r#"
+        $ rawko run ok.yaml
+        --- stderr
+        error[rawko::settings::missing_key]: service `x` does not say how it is called
+         --> .rawko/config.yaml:1:12
+          |
+        1 | services: {x: {comand: [a]}}
+          |            ^
+          |
+          = help: add `command: [program, argument]` or `http: {url: …}`
+
+        error[rawko::settings::unknown_key]: service `x` has no key `comand`
+         --> .rawko/config.yaml:1:16
+          |
+        1 | services: {x: {comand: [a]}}
+          |                ^^^^^^
+          |
+          = help: did you mean `command`?
+
+        error: the settings in `.rawko/config.yaml` cannot be used
+        --- exit code 52
+    "#]],
+    );
 }
 
 #[test]

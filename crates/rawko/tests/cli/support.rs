@@ -113,7 +113,8 @@ fn without_ages(line: &str) -> String {
     let mut parts = line.split(" ago");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let number = out.trim_end_matches(['s', 'm']).trim_end_matches(|byte: char| byte.is_ascii_digit()).len();
+        let number =
+            out.trim_end_matches(['s', 'm']).trim_end_matches(|byte: char| byte.is_ascii_digit()).len();
         out.truncate(number);
         out += "just now";
         out += part;
