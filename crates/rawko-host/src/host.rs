@@ -216,9 +216,7 @@ impl Host {
     /// Stops everything that runs and waits until all is on disk. What was running goes on at the next start.
     pub async fn close(self) {
         let inner = self.inner;
-        for (_, task) in inner.running().drain() {
-            task.abort();
-        }
+        inner.running().drain().for_each(|(_, task)| task.abort());
         inner.dispatch.send(Job::Stop);
         // Waiting for the disk is not for an async thread.
         let _ = tokio::task::spawn_blocking(move || inner.writer.flush()).await;

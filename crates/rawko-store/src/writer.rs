@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -14,6 +14,9 @@ use crate::store::{Store, StoreError};
 
 /// Commits handed to the store at once. Bounds the time the first of them waits for the last.
 const BATCH_LEN_MAX: usize = 4_096;
+/// How long to look for more before going to sleep: somebody who sends one event after another comes back sooner than
+/// a sleeping thread wakes up.
+const WATCH: Duration = Duration::from_micros(150);
 /// How long to wait for those whom the last batch answered to come back with more.
 const LINGER: Duration = Duration::from_micros(50);
 
@@ -77,6 +80,7 @@ impl Writer {
         }
         let mut waiting = self.queue.lock();
         waiting.jobs.push(job);
+        self.queue.queued.store(waiting.jobs.len(), Ordering::Release);
         let is_idle = waiting.is_idle;
         drop(waiting);
         // A thread that is at work looks again before it sleeps; waking it would cost a system call a commit.
@@ -117,6 +121,8 @@ struct Job {
 struct Queue {
     waiting: Mutex<Waiting>,
     filled: Condvar,
+    /// How many jobs wait, to be looked at without the lock.
+    queued: AtomicUsize,
     commits: AtomicU64,
     batches: AtomicU64,
 }
@@ -136,6 +142,7 @@ impl Queue {
 
     /// Everything that is queued; sleeps while that is nothing. `None`: closed and empty.
     fn take(&self) -> Option<Vec<Job>> {
+        self.watch();
         let mut waiting = self.lock();
         while waiting.jobs.is_empty() {
             if waiting.is_closed {
@@ -145,7 +152,16 @@ impl Queue {
             waiting = self.filled.wait(waiting).unwrap_or_else(PoisonError::into_inner);
             waiting.is_idle = false;
         }
+        self.queued.store(0, Ordering::Release);
         Some(std::mem::take(&mut waiting.jobs))
+    }
+
+    /// Looks for more for a moment, without sleeping.
+    fn watch(&self) {
+        let from = Instant::now();
+        while self.queued.load(Ordering::Acquire) == 0 && from.elapsed() < WATCH {
+            std::thread::yield_now();
+        }
     }
 
     /// Adds what comes in within a moment, until there are this many.
@@ -155,6 +171,7 @@ impl Queue {
             std::thread::yield_now();
             let mut waiting = self.lock();
             jobs.append(&mut waiting.jobs);
+            self.queued.store(0, Ordering::Release);
             if waiting.is_closed {
                 return;
             }

@@ -3,6 +3,6 @@
 import json
 import sys
 
-request = json.load(sys.stdin)
+request = json.load(sys.stdin)["input"]
 print(f"timer {request['name']} for {request['duration']}", file=sys.stderr)
 json.dump({}, sys.stdout)

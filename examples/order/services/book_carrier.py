@@ -3,5 +3,5 @@
 import json
 import sys
 
-request = json.load(sys.stdin)
+request = json.load(sys.stdin)["input"]
 json.dump({"tracking": f"t-{request['order']}"}, sys.stdout)

@@ -3,7 +3,7 @@
 import json
 import sys
 
-request = json.load(sys.stdin)
+request = json.load(sys.stdin)["input"]
 if request["amount"] > 10_000:
     sys.exit("card declined")
 json.dump({"receipt": f"r-{request['order']}"}, sys.stdout)

@@ -10,11 +10,14 @@ pub(crate) enum Peer {
     RawkoTrace,
     Table,
     Statig,
+    /// The disk's own limit.
+    Sqlite,
     XState,
     Scion,
     Sismic,
     Transitions,
     PythonStatemachine,
+    LangGraph,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,10 +29,17 @@ pub(crate) enum Language {
 
 impl Peer {
     /// Always measured: rawko without and with its trace, and the limits that targets refer to.
-    pub(crate) const OURS: [Peer; 4] = [Peer::Rawko, Peer::RawkoTrace, Peer::Table, Peer::Statig];
+    pub(crate) const OURS: [Peer; 5] =
+        [Peer::Rawko, Peer::RawkoTrace, Peer::Table, Peer::Statig, Peer::Sqlite];
 
-    pub(crate) const GUESTS: [Peer; 5] =
-        [Peer::XState, Peer::Scion, Peer::Sismic, Peer::Transitions, Peer::PythonStatemachine];
+    pub(crate) const GUESTS: [Peer; 6] = [
+        Peer::XState,
+        Peer::Scion,
+        Peer::LangGraph,
+        Peer::Sismic,
+        Peer::Transitions,
+        Peer::PythonStatemachine,
+    ];
 
     pub(crate) fn guest(name: &str) -> Option<Self> {
         Self::GUESTS.into_iter().find(|peer| peer.name() == name)
@@ -42,11 +52,13 @@ impl Peer {
             Peer::RawkoTrace => "rawko-trace",
             Peer::Table => "table",
             Peer::Statig => "statig",
+            Peer::Sqlite => "sqlite",
             Peer::XState => "xstate",
             Peer::Scion => "scion",
             Peer::Sismic => "sismic",
             Peer::Transitions => "transitions",
             Peer::PythonStatemachine => "python-statemachine",
+            Peer::LangGraph => "langgraph",
         }
     }
 
@@ -55,6 +67,8 @@ impl Peer {
         match self {
             Peer::XState => "XState",
             Peer::Scion => "SCION",
+            Peer::Sqlite => "SQLite",
+            Peer::LangGraph => "LangGraph",
             Peer::RawkoTrace => "rawko, traced",
             Peer::Rawko
             | Peer::Table
@@ -67,17 +81,17 @@ impl Peer {
 
     pub(crate) fn language(self) -> Language {
         match self {
-            Peer::Rawko | Peer::RawkoTrace | Peer::Table | Peer::Statig => Language::Rust,
+            Peer::Rawko | Peer::RawkoTrace | Peer::Table | Peer::Statig | Peer::Sqlite => Language::Rust,
             Peer::XState | Peer::Scion => Language::JavaScript,
-            Peer::Sismic | Peer::Transitions | Peer::PythonStatemachine => Language::Python,
+            Peer::Sismic | Peer::Transitions | Peer::PythonStatemachine | Peer::LangGraph => Language::Python,
         }
     }
 
     pub(crate) fn can(self, workload: &str) -> bool {
         let workloads: &[&str] = match self {
-            Peer::Rawko | Peer::XState | Peer::Scion => {
-                &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "st"]
-            }
+            Peer::Rawko => &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "park", "st"],
+            Peer::XState | Peer::Scion => &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "st"],
+            Peer::Sqlite | Peer::LangGraph => &["w8"],
             Peer::RawkoTrace => &["w1", "w2", "w3", "w4"],
             Peer::Table => &["w1", "w2", "w5"],
             Peer::Statig => &["w1", "w3", "w4", "w4b"],
@@ -92,16 +106,19 @@ impl Peer {
     /// The command that runs one workload once and prints the protocol's lines.
     pub(crate) fn bench(self, tools: &Tools, workload: &str, n: u64) -> Command {
         let mut command = match self {
+            Peer::Rawko if matches!(workload, "w8" | "park") => Command::new(&tools.durable),
             Peer::Rawko | Peer::RawkoTrace => Command::new(&tools.rawko_bench),
-            Peer::Table | Peer::Statig => Command::new(&tools.limits),
+            Peer::Table | Peer::Statig | Peer::Sqlite => Command::new(&tools.limits),
+            Peer::LangGraph => tools.python("langgraph_w8.py"),
             Peer::XState | Peer::Scion => tools.node("bench.js"),
             Peer::Sismic | Peer::Transitions | Peer::PythonStatemachine => tools.python("bench.py"),
         };
         match self {
-            Peer::Rawko => &mut command,
+            Peer::Rawko | Peer::LangGraph => &mut command,
             Peer::RawkoTrace => command.arg("--trace"),
             Peer::Table
             | Peer::Statig
+            | Peer::Sqlite
             | Peer::XState
             | Peer::Scion
             | Peer::Sismic
@@ -129,9 +146,11 @@ impl Peer {
             Peer::RawkoTrace
             | Peer::Table
             | Peer::Statig
+            | Peer::Sqlite
             | Peer::Sismic
             | Peer::Transitions
-            | Peer::PythonStatemachine => None,
+            | Peer::PythonStatemachine
+            | Peer::LangGraph => None,
         }
     }
 }

@@ -27,6 +27,12 @@ pub(crate) enum Better {
 #[derive(Clone, Copy)]
 pub(crate) enum Target {
     AtMost(f64),
+    AtLeast(f64),
+    /// At least this share of what a peer reaches.
+    AtLeastTimes {
+        of: Peer,
+        factor: f64,
+    },
     /// At most one part in so many of what a peer needs.
     Share {
         of: Peer,
@@ -44,7 +50,7 @@ pub(crate) enum Target {
     },
 }
 
-use Target::{AtMost, Share, Times, TimesWorkload};
+use Target::{AtLeast, AtLeastTimes, AtMost, Share, Times, TimesWorkload};
 
 /// "With the trace on, no more than twice the time."
 const TRACED: &[Target] = &[Times { of: Peer::Rawko, factor: 2.0 }];
@@ -88,6 +94,25 @@ pub(crate) const ROWS: &[Row] = &[
     cpu("w6", "restore_us", "W6 restore", "µs", None, &[AtMost(2.0)]),
     wall("w7", "bytes_each", "W7 memory each", "B", &[AtMost(300.0)]),
     Row { better: Better::More, ..wall("w7", "created_per_s", "W7 created", "1/s", &[]) },
+    Row {
+        better: Better::More,
+        limit: Some(Peer::Sqlite),
+        ..wall(
+            "w8",
+            "events_per_s_1",
+            "W8 one instance",
+            "1/s",
+            &[AtLeastTimes { of: Peer::Sqlite, factor: 0.8 }],
+        )
+    },
+    Row {
+        better: Better::More,
+        limit: Some(Peer::Sqlite),
+        ..wall("w8", "events_per_s_64", "W8 64 instances", "1/s", &[AtLeast(100_000.0)])
+    },
+    wall("w8", "fsyncs_per_event_64", "W8 fsyncs", "an event", &[AtMost(1.0 / 30.0)]),
+    wall("park", "restart_ms", "Restart on 10,000 parked", "ms", &[AtMost(2_000.0)]),
+    wall("park", "resident_mb", "10,000 parked", "MB", &[AtMost(100.0)]),
     wall("st", "start_ms", "ST first transition", "ms", &[AtMost(5.0)]),
     wall("st", "peak_mb", "ST peak memory", "MB", &[AtMost(12.0)]),
 ];

@@ -11,8 +11,9 @@ use super::samples::Samples;
 use super::tools::Tools;
 use super::{progress, startup};
 
-/// In the order of the table. W8 and W9 need the host and come with it.
-pub(crate) const WORKLOADS: [&str; 9] = ["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "st"];
+/// In the order of the table. W9 needs agents and comes with them.
+pub(crate) const WORKLOADS: [&str; 11] =
+    ["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "park", "st"];
 
 pub(crate) fn all(tools: &Tools, options: &Options) -> Result<Samples> {
     let mut samples = Samples::default();
@@ -32,7 +33,8 @@ fn once(tools: &Tools, options: &Options, peer: Peer, workload: &str, samples: &
     if workload == "st" {
         return startup::measure(tools, peer, samples);
     }
-    let n = events(peer, workload) / if options.quick { 5 } else { 1 };
+    // The number of parked instances is what the row is about.
+    let n = events(peer, workload) / if options.quick && workload != "park" { 5 } else { 1 };
     let output = peer
         .bench(tools, workload, n)
         .stdin(Stdio::null())
@@ -53,6 +55,8 @@ fn events(peer: Peer, workload: &str) -> u64 {
         "w4b" => (5_000_000, 500_000, 5_000),
         "w5" => (5_000_000, 300_000, 10_000),
         "w6" => (200_000, 20_000, 2_000),
+        "w8" => (200_000, 20_000, 1_280),
+        "park" => (10_000, 10_000, 10_000),
         _ => (100_000, 100_000, 20_000),
     };
     match peer.language() {

@@ -39,7 +39,17 @@ fn verdict(
     median: &dyn Fn(Peer, &str) -> Option<f64>,
 ) -> Option<Verdict> {
     Some(match target {
-        Target::AtMost(most) => Verdict { text: format!("≤ {most} {}", row.unit), met: value <= most },
+        Target::AtMost(most) => {
+            let most_shown = if most < 0.1 { format!("1/{:.0}", 1.0 / most) } else { grouped(most) };
+            Verdict { text: format!("≤ {most_shown} {}", row.unit), met: value <= most }
+        }
+        Target::AtLeast(least) => {
+            Verdict { text: format!("≥ {} {}", grouped(least), row.unit), met: value >= least }
+        }
+        Target::AtLeastTimes { of, factor } => {
+            let times = value / median(of, row.workload)?;
+            Verdict { text: format!("≥ {factor} × {} ({times:.2})", of.title()), met: times >= factor }
+        }
         Target::Share { of, parts } => {
             let times = median(of, row.workload)? / value;
             Verdict { text: format!("≤ 1/{parts} of {} (1/{times:.0})", of.title()), met: times >= parts }
@@ -89,6 +99,7 @@ impl Outcome {
 /// Three digits that matter; thousands with a separator.
 fn number(value: f64) -> String {
     match value.abs() {
+        size if size < 0.1 => format!("{value:.3}"),
         size if size < 10.0 => format!("{value:.2}"),
         size if size < 100.0 => format!("{value:.1}"),
         _ => grouped(value),

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::json::{
-    SavedFailure, SavedInvocation, SavedTimer, read_configuration, read_failure, read_history,
+    SavedFailure, SavedHistory, SavedInvocation, SavedTimer, read_configuration, read_failure, read_history,
     read_invocation, read_timer, save_failure, save_history, save_invocation, save_timer, unknown,
 };
 use super::{More, Snapshot, SnapshotError, Status};
@@ -37,7 +37,7 @@ struct MoreDelta<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
-    history: Option<Vec<(Cow<'a, str>, Vec<Cow<'a, str>>)>>,
+    history: Option<SavedHistory<'a>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timers: Option<Vec<SavedTimer>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

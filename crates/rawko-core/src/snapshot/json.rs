@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Invocation, More, PendingTimer, Snapshot, Status, TimerPurpose};
+use super::{Failure, History, Invocation, More, PendingTimer, Snapshot, Status, TimerPurpose};
 use crate::blueprint::NodeKind;
 use crate::chart::Chart;
 use crate::configuration::Configuration;
@@ -235,7 +235,7 @@ fn read_more(saved: SavedMore<'_>, chart: &Chart) -> Result<More, SnapshotError>
     })
 }
 
-type SavedHistory<'a> = Vec<(Cow<'a, str>, Vec<Cow<'a, str>>)>;
+pub(super) type SavedHistory<'a> = Vec<(Cow<'a, str>, Vec<Cow<'a, str>>)>;
 
 pub(super) fn save_history<'a>(more: &More, chart: &'a Chart) -> SavedHistory<'a> {
     let path = |node: NodeId| Cow::Borrowed(&*chart.node(node).path);
@@ -246,7 +246,7 @@ pub(super) fn save_history<'a>(more: &More, chart: &'a Chart) -> SavedHistory<'a
 pub(super) fn read_history(
     saved: &[(Cow<'_, str>, Vec<Cow<'_, str>>)],
     chart: &Chart,
-) -> Result<Vec<(NodeId, Box<[NodeId]>)>, SnapshotError> {
+) -> Result<History, SnapshotError> {
     let mut history = Vec::with_capacity(saved.len());
     for (node, recorded) in saved {
         let recorded: Result<Vec<NodeId>, SnapshotError> =

@@ -57,12 +57,15 @@ pub struct Snapshot {
     pub(crate) more: Option<Box<More>>,
 }
 
+/// What each history node remembers.
+pub(crate) type History = Vec<(NodeId, Box<[NodeId]>)>;
+
 /// The parts that only some instances have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct More {
     pub(crate) input: Value,
     pub(crate) output: Value,
-    pub(crate) history: Vec<(NodeId, Box<[NodeId]>)>,
+    pub(crate) history: History,
     pub(crate) timers: Vec<PendingTimer>,
     pub(crate) invocations: Vec<Invocation>,
     pub(crate) deferred: Vec<NamedEvent>,

@@ -51,7 +51,7 @@ impl Inner {
         if live.committing {
             return;
         }
-        match self.take_waiting(slot, &mut live) {
+        match self.take_waiting(slot.key, &mut live) {
             Some(plan) => {
                 live.committing = true;
                 drop(live);

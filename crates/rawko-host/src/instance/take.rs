@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rawko_core::{Event, Now, Snapshot, Step, step};
-use rawko_store::{AuditLine, Delivery as Known, EffectKind, Record, RecordKind, SavedSnapshot};
+use rawko_store::{AuditLine, Delivery as Known, EffectKind, InstanceKey, Record, RecordKind, SavedSnapshot};
 
+use super::Live;
 use super::delivery::{Delivery, EffectNote, Receipt, Source};
 use super::plan::{Plan, pack_into};
-use super::{Live, Slot};
 use crate::error::HostError;
 use crate::host::Inner;
 
@@ -34,14 +34,14 @@ enum Admission {
 
 impl Inner {
     /// Takes what is due and what waits. `None`: there is nothing to write.
-    pub(crate) fn take_waiting(&self, slot: &Slot, live: &mut Live) -> Option<Plan> {
+    pub(crate) fn take_waiting(&self, key: InstanceKey, live: &mut Live) -> Option<Plan> {
         let now_ms = self.clock.now_ms().max(live.last_ms);
-        let mut plan = Plan::new(slot.key, live);
+        let mut plan = Plan::new(key, live);
         for _ in 0..STEPS_PER_COMMIT {
             if let Some((timer, due_ms)) = due_timer(live, now_ms) {
-                self.take_timer(slot, live, timer, due_ms, &mut plan);
+                self.take_timer(live, timer, due_ms, &mut plan);
             } else if let Some(delivery) = live.mailbox.pop_front() {
-                self.take(slot, live, delivery, now_ms, &mut plan);
+                self.take(live, delivery, now_ms, &mut plan);
             } else {
                 break;
             }
@@ -56,31 +56,31 @@ impl Inner {
     }
 
     /// A timer fires at its own time, however late the host is: what it starts counts from there.
-    fn take_timer(&self, slot: &Slot, live: &mut Live, timer: u64, due_ms: i64, plan: &mut Plan) {
+    fn take_timer(&self, live: &mut Live, timer: u64, due_ms: i64, plan: &mut Plan) {
         let event = Event::TimerFired { timer };
         let at_ms = due_ms.max(live.last_ms);
         let before = live.snapshot.clone();
         match self.step(live, event.clone(), at_ms) {
-            Ok(step) => self.stepped(slot, live, &before, &event, step, at_ms, plan),
+            Ok(step) => self.stepped(live, &before, &event, step, at_ms, plan),
             Err(error) => {
                 // It would fail again at once, for ever: it rests until somebody does something about it.
                 live.head.fault = Some(error.to_string().into());
-                self.failed(slot, live, &event, &error, at_ms, plan);
+                self.failed(live, &event, &error, at_ms, plan);
             }
         }
     }
 
-    fn take(&self, slot: &Slot, live: &mut Live, delivery: Delivery, now_ms: i64, plan: &mut Plan) {
+    fn take(&self, live: &mut Live, delivery: Delivery, now_ms: i64, plan: &mut Plan) {
         let Delivery { event, source, reply } = delivery;
         let answer = match self.admit(live, &source, plan) {
             Admission::Known(receipt) => Ok(receipt),
             Admission::Refused(error) => Err(error),
             Admission::Stale => Ok(self.receipt(live, false)),
             Admission::Event => match &event {
-                Some(event) => self.take_event(slot, live, event, &source, now_ms, plan),
+                Some(event) => self.take_event(live, event, &source, now_ms, plan),
                 None => Ok(self.receipt(live, false)),
             },
-            Admission::Result(at) => self.take_result(slot, live, at, event.as_ref(), &source, now_ms, plan),
+            Admission::Result(at) => self.take_result(live, at, event.as_ref(), &source, now_ms, plan),
         };
         match (&source, reply) {
             (_, Some(reply)) => plan.replies.push((reply, answer)),
@@ -127,7 +127,6 @@ impl Inner {
 
     fn take_event(
         &self,
-        slot: &Slot,
         live: &mut Live,
         event: &Event,
         source: &Source,
@@ -142,11 +141,11 @@ impl Inner {
                 if let Source::Outside { key: Some(key) } = source {
                     plan.commit.deliveries.push(Known { key: Arc::clone(key), step: step.number });
                 }
-                self.stepped(slot, live, &before, event, step, now_ms, plan);
+                self.stepped(live, &before, event, step, now_ms, plan);
                 Ok(self.receipt(live, handled))
             }
             Err(error) => {
-                self.failed(slot, live, event, &error, now_ms, plan);
+                self.failed(live, event, &error, now_ms, plan);
                 Err(error)
             }
         }
@@ -154,7 +153,6 @@ impl Inner {
 
     fn take_result(
         &self,
-        slot: &Slot,
         live: &mut Live,
         at: usize,
         event: Option<&Event>,
@@ -188,12 +186,12 @@ impl Inner {
             Ok(step) => {
                 let handled = step.handled;
                 live.head.fault = None;
-                self.stepped(slot, live, &before, event, step, now_ms, plan);
+                self.stepped(live, &before, event, step, now_ms, plan);
                 Ok(self.receipt(live, handled))
             }
             Err(error) => {
                 live.head.fault = Some(error.to_string().into());
-                self.failed(slot, live, event, &error, now_ms, plan);
+                self.failed(live, event, &error, now_ms, plan);
                 Err(error)
             }
         }
@@ -216,7 +214,6 @@ impl Inner {
 
     fn stepped(
         &self,
-        slot: &Slot,
         live: &mut Live,
         before: &Snapshot,
         event: &Event,
@@ -234,7 +231,7 @@ impl Inner {
         };
         let record = Record {
             seq: 0,
-            instance: slot.key,
+            instance: plan.commit.instance,
             step: step.number,
             at_ms,
             kind: if moved { RecordKind::Stepped } else { RecordKind::Ignored },
@@ -244,24 +241,16 @@ impl Inner {
         };
         live.delta_bytes += record.delta.len();
         plan.commit.records.push(record);
-        self.plan_effects(slot.key, live, step, at_ms, plan);
+        self.plan_effects(plan.commit.instance, live, step, at_ms, plan);
     }
 
     /// The event is not lost: the journal has it, and why nothing came of it.
-    fn failed(
-        &self,
-        slot: &Slot,
-        live: &Live,
-        event: &Event,
-        error: &HostError,
-        at_ms: i64,
-        plan: &mut Plan,
-    ) {
+    fn failed(&self, live: &Live, event: &Event, error: &HostError, at_ms: i64, plan: &mut Plan) {
         let event = plan.pack(serde_json::to_string(event).unwrap_or_default());
         let delta = plan.pack(serde_json::to_string(&error.to_string()).unwrap_or_default());
         plan.commit.records.push(Record {
             seq: 0,
-            instance: slot.key,
+            instance: plan.commit.instance,
             step: live.snapshot.step_number() + 1,
             at_ms,
             kind: RecordKind::Failed,

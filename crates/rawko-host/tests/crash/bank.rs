@@ -1,7 +1,7 @@
 //! The payment service: a real HTTP server that counts calls by idempotency key, pays once for each, and misbehaves
 //! the way services do — fails, pays and hangs up, pays and takes its time.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -14,9 +14,9 @@ use crate::dice::Dice;
 #[derive(Default)]
 pub(crate) struct Books {
     /// Calls by key, whatever came of them.
-    pub(crate) calls: HashMap<String, u32>,
+    pub(crate) calls: BTreeMap<String, u32>,
     /// Payments by key: the order and the round they are for.
-    pub(crate) paid: HashMap<String, (String, u64)>,
+    pub(crate) paid: BTreeMap<String, (String, u64)>,
 }
 
 pub(crate) struct Bank {
