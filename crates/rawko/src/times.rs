@@ -55,7 +55,7 @@ fn in_units(ms: i64) -> String {
         MINUTE..HOUR => two(MINUTE, "m", SECOND, "s"),
         HOUR..DAY => two(HOUR, "h", MINUTE, "m"),
         // One day reads better as `24h`.
-        DAY => "24h".to_owned(),
+        DAY.. if ms == DAY => "24h".to_owned(),
         DAY.. => two(DAY, "d", HOUR, "h"),
     }
 }

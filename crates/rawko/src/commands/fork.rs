@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             console.line(&id)?;
         }
         let follow = Follow::after(seq, &access, &forked.instance, &place, manner);
-        let verdict = follow.to_the_end(access, &mut signals, console).await?;
+        let verdict = follow.until_end(access, &mut signals, console).await?;
         // Without --run the fork is what was asked for, and that it waits is no news.
         Ok(if !args.run && verdict == Verdict::Waiting { Verdict::Done } else { verdict })
     })

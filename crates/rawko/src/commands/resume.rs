@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             return Err(failure);
         }
         let follow = Follow::after(seq, &access, &args.id, &place, manner);
-        follow.to_the_end(access, &mut signals, console).await
+        follow.until_end(access, &mut signals, console).await
     })
 }
 

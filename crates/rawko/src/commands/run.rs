@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             console.line(&format!("{id}  {}", about.unwrap_or_default()))?;
         }
         let follow = Follow::after(seq, &access, &started.instance, &place, manner);
-        follow.to_the_end(access, &mut signals, console).await
+        follow.until_end(access, &mut signals, console).await
     })
 }
 

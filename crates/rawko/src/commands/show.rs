@@ -79,7 +79,7 @@ impl Page<'_> {
     }
 
     /// Times in the past are told from the moment of the step.
-    fn from_ms(&self) -> i64 {
+    fn reckoned_ms(&self) -> i64 {
         if self.is_past() { self.standing.at_ms } else { self.now_ms }
     }
 
@@ -172,10 +172,10 @@ impl Page<'_> {
     }
 
     fn timers(&mut self) -> Result<(), Failure> {
-        let from_ms = self.from_ms();
+        let since_ms = self.reckoned_ms();
         let timers = self.standing.timers.iter();
         let lines: Vec<_> = timers
-            .map(|timer| format!("{}, {}", timer.purpose, times::until(timer.due_ms, from_ms)))
+            .map(|timer| format!("{}, {}", timer.purpose, times::until(timer.due_ms, since_ms)))
             .collect();
         self.section("timers", &lines)
     }

@@ -47,7 +47,7 @@ impl<'a> Follow<'a> {
     }
 
     /// Until it is over, fails or waits; Ctrl-C parks it. Tells how it ended and gives the verdict.
-    pub(crate) async fn to_the_end(
+    pub(crate) async fn until_end(
         self,
         access: Access,
         signals: &mut Signals,

@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod answering;
 mod check;
 mod examples;
 mod exit_codes;
 mod forking;
+mod governing;
 mod graph;
 mod guides;
 mod help;
