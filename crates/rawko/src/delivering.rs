@@ -32,6 +32,12 @@ pub(crate) struct DeliverArgs {
     store: StoreArgs,
 }
 
+impl DeliverArgs {
+    pub(crate) fn store(&self) -> &StoreArgs {
+        &self.store
+    }
+}
+
 /// Delivers to an instance that has to be there.
 pub(crate) fn deliver(
     id: &str,

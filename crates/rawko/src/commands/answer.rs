@@ -5,13 +5,16 @@ use serde_json::Value as Json;
 use crate::console::Console;
 use crate::delivering::{DeliverArgs, deliver};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::Request;
+use crate::hosting::{Place, Request};
 use crate::inputs;
+use crate::known;
+use crate::standing::{Ask, Standing};
+use crate::times;
 
 const APPROVE_EXAMPLES: &str = "\
 The chart hears `done.invoke.<id>` with `event.data`: `approved` (true), `by`, `comment` and the
 fields of --data under `data`. Where an instance asks for several things, --ask says which;
-`rawko show` lists them.
+`rawko show` lists them. What a child asks can be answered by the name of its parent.
 
 Examples:
   rawko approve order-17
@@ -79,7 +82,7 @@ fn answer(args: &Answer, approved: bool, console: &mut Console) -> Result<Verdic
     let data = inputs::object_or_files("--data", &args.data)?;
     let data = if data.is_empty() { Json::Null } else { Json::Object(data) };
     let request = Request::Answer {
-        id: args.id.clone(),
+        id: who_asks(args)?,
         ask: args.ask.clone(),
         approved,
         by: args.by.clone().or_else(user),
@@ -87,6 +90,31 @@ fn answer(args: &Answer, approved: bool, console: &mut Console) -> Result<Verdic
         data: data.into(),
     };
     deliver(&args.id, request, &args.deliver, console)
+}
+
+/// The instance itself; where only a child of it asks, that child: it is the same work to whoever answers.
+fn who_asks(args: &Answer) -> Result<String, Failure> {
+    let place = Place::here(args.deliver.store())?;
+    let reader = known::reader(&place)?;
+    known::instance(&reader, &args.id)?;
+    let standing = Standing::of(&reader, &args.id, &place.world(), times::now_ms())?;
+    let fits = |ask: &&Ask| args.ask.as_ref().is_none_or(|wanted| *wanted == ask.invoke);
+    let all: Vec<&Ask> = standing.asks.iter().filter(fits).collect();
+    if all.iter().any(|ask| *ask.instance == *args.id) {
+        return Ok(args.id.clone());
+    }
+    match all.as_slice() {
+        [] => Ok(args.id.clone()),
+        [one] => Ok(one.instance.to_string()),
+        several => {
+            let names: Vec<_> = several.iter().map(|ask| format!("`{}`", ask.instance)).collect();
+            Err(Failure::Usage(format!(
+                "several below `{}` ask: {}; answer one of them",
+                args.id,
+                names.join(", ")
+            )))
+        }
+    }
 }
 
 fn user() -> Option<String> {

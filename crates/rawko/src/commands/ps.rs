@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     chart: Option<String>,
 
-    /// Children, too
+    /// Children, too; `--waiting person` lists them anyway
     #[arg(long)]
     all: bool,
 
@@ -92,7 +92,8 @@ impl Args {
             statuses: self.status.iter().map(status).collect(),
             waits: self.waiting.iter().map(wait).collect(),
             chart: self.chart.clone(),
-            roots_only: !self.all,
+            // Whoever looks for questions to answer wants those of children, too.
+            roots_only: !self.all && !self.waiting.iter().any(|wait| matches!(wait, WaitArg::Person)),
             before: self.before.map(InstanceKey),
             limit: self.limit,
         }

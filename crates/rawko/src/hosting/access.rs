@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::times;
 
 /// A holder that is just starting or ending answers within this.
-const ATTEMPTS: usize = 60;
+const ATTEMPTS: usize = 200;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 /// How often a follower looks at a store that another process writes.
 const LOOK: Duration = Duration::from_millis(100);

@@ -161,3 +161,64 @@ fn the_same_key_again_changes_nothing() {
     let history = run(dir.path(), &["history", "o-1", "--json"], "").stdout;
     assert_eq!(history.matches("NONSENSE").count(), 1, "{history}");
 }
+
+const PARENT: &str = "\
+statechart:
+  id: shop
+  initial: deciding
+  states:
+    deciding:
+      invoke: {id: decision, src: 'statechart:decision', onDone: done, onError: done}
+    done: {type: final}
+";
+
+const CHILD: &str = "\
+statechart:
+  id: decision
+  initial: asking
+  states:
+    asking:
+      invoke: {id: form, src: human, onDone: decided, onError: decided}
+    decided: {type: final}
+";
+
+#[test]
+fn what_a_child_asks_is_answered_by_its_parents_name() {
+    check(
+        &[("shop.yaml", PARENT), (".rawko/charts/decision.yaml", CHILD)],
+        &["run shop.yaml --id s-1", "show s-1", "approve s-1 --ask nothing", "approve s-1 --data colour=red"],
+        expect![[r#"
+            $ rawko run shop.yaml --id s-1
+            s-1  shop 0.0.0
+            start                        [deciding]
+                invoked  decision statechart:decision
+              decision.0  start                        [asking]
+              decision.0      invoked  form human
+            --- stderr
+            waiting: s-1 goes on with `rawko resume s-1`
+              asks a person: form
+                rawko approve s-1.decision.0, or rawko deny s-1.decision.0
+            --- exit code 55
+            $ rawko show s-1
+            s-1  shop 0.0.0
+            status     active
+            states     [deciding]
+            step       0, just now
+            started    just now
+            asks       form
+                         `rawko approve s-1.decision.0` or `rawko deny s-1.decision.0`
+            running    decision statechart:decision, begun just now, key s-1/0/0
+            children   s-1.decision.0 active, step 0, just now
+            $ rawko approve s-1 --ask nothing
+            --- stderr
+            error: instance `s-1` asks nobody for anything
+            --- exit code 1
+            $ rawko approve s-1 --data colour=red
+              decision.0  form answered                [decided]
+              decision.0      answer   {"approved":true,"by":"ada","comment":null,"data":{"colour":"red"}}
+              decision.0      status   done
+            decision answered            [done]
+                status   done
+        "#]],
+    );
+}

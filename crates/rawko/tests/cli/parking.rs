@@ -102,9 +102,7 @@ fn terminating_parks_too() {
     assert!(running.end().ends_with("parked: w-1 goes on with `rawko resume w-1`\n--- Some(143)\n"));
 }
 
-#[test]
-fn killed_while_a_service_runs_it_goes_on() {
-    let chart = "\
+const SLOW: &str = "\
 statechart:
   id: slow
   initial: working
@@ -114,32 +112,80 @@ statechart:
       invoke:
         id: work
         src: work
-        onDone: {target: done, actions: [{type: assign, context_updates: {answer: event.data.keys}}]}
+        onDone: {target: done, actions: [{type: assign, context_updates: {answer: event.data.calls}}]}
         onError: {target: failed, actions: [{type: assign, context_updates: {answer: event.data.category}}]}
-    done: {type: final, output: {keys: context.answer}}
+    done: {type: final, output: {calls: context.answer}}
     failed: {type: final, output: {category: context.answer}}
 ";
-    // The first call hangs; later ones answer at once.
-    let script = "if [ -e called ]; then echo '{\"keys\": 2}'; else touch called; exec sleep 1000; fi\n";
-    let settings = |on_restart: &str| {
-        format!(
-            "services:\n  work: {{command: [sh, work.sh], on_restart: {on_restart}}}\ngovernance: {{allow: [work]}}\n"
-        )
-    };
-    for (on_restart, output) in [("retry", "{\"keys\":2}"), ("unknown", "{\"category\":\"interrupted\"}")] {
-        let settings = settings(on_restart);
-        let files = [("slow.yaml", chart), ("work.sh", script), (".rawko/config.yaml", &settings)];
-        let dir = directory(&files);
-        let mut running = Background::start(dir.path(), &["run", "slow.yaml", "--id", "s-1"], "invoked");
-        while !dir.path().join("called").exists() {
-            std::thread::yield_now();
-        }
-        running.child.kill().unwrap();
-        running.child.wait().unwrap();
+
+/// A service whose first call hangs, killed with its host in the middle of it; later calls answer at once.
+fn killed_at_work(on_restart: &str) -> tempfile::TempDir {
+    let script = "if [ -e called ]; then echo '{\"calls\": 2}'; else touch called; exec sleep 60; fi\n";
+    let settings = format!(
+        "services:\n  work: {{command: [sh, work.sh], on_restart: {on_restart}}}\ngovernance: {{allow: [work]}}\n"
+    );
+    let files = [
+        ("slow.yaml", SLOW),
+        ("waiter.yaml", WAITER),
+        ("work.sh", script),
+        (".rawko/config.yaml", settings.as_str()),
+    ];
+    let dir = directory(&files);
+    let mut running = Background::start(dir.path(), &["run", "slow.yaml", "--id", "s-1"], "invoked");
+    while !dir.path().join("called").exists() {
+        std::thread::yield_now();
+    }
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    dir
+}
+
+#[test]
+fn killed_while_a_service_runs_it_goes_on() {
+    for (on_restart, output) in [("retry", "{\"calls\":2}"), ("unknown", "{\"category\":\"interrupted\"}")] {
+        let dir = killed_at_work(on_restart);
         let resumed = run(dir.path(), &["resume", "s-1", "--output-format", "json"], "");
         let result: serde_json::Value = serde_json::from_str(&resumed.stdout).unwrap();
         assert_eq!(result["output"].to_string(), output, "{result}");
     }
+}
+
+#[test]
+fn whoever_hosts_goes_on_with_the_others_and_does_not_abandon_them() {
+    let dir = killed_at_work("retry");
+    let other = run(dir.path(), &["run", "waiter.yaml", "--id", "w-1"], "");
+    assert_eq!(other.code, Some(55), "{}", other.stderr);
+    let shown = run(dir.path(), &["show", "s-1"], "");
+    assert!(shown.stdout.contains("output     {\"calls\":2}"), "{}", shown.stdout);
+}
+
+const GROWING: &str = "\
+statechart:
+  id: growing
+  initial: growing
+  context: {all: []}
+  states:
+    growing:
+      on: {ENOUGH: done}
+      after:
+        1ms: {target: growing, reenter: true, actions: [more]}
+    done: {type: final, output: {count: 'length(context.all) > 5'}}
+  actions:
+    more: {type: assign, context_updates: {all: 'context.all + [now()]'}}
+";
+
+#[test]
+fn a_run_that_meets_a_full_store_stops_and_says_so() {
+    let dir = directory(&[("growing.yaml", GROWING), (".rawko/config.yaml", "store: {size_max: 200 KiB}\n")]);
+    let stuck = run(dir.path(), &["run", "growing.yaml", "--id", "g-1", "--output-format", "json"], "");
+    assert_eq!(stuck.code, Some(3), "{}", stuck.stderr);
+    assert!(stuck.stderr.starts_with("stuck: the store is full"), "{}", stuck.stderr);
+    let result: serde_json::Value = serde_json::from_str(&stuck.stdout).unwrap();
+    assert_eq!((&result["outcome"], &result["error"]["category"]), (&"stuck".into(), &"store".into()));
+    std::fs::write(dir.path().join(".rawko/config.yaml"), "store: {size_max: 20 MiB}\n").unwrap();
+    let sent = run(dir.path(), &["send", "g-1", "ENOUGH", "--output-format", "json"], "");
+    let result: serde_json::Value = serde_json::from_str(&sent.stdout).unwrap();
+    assert_eq!(result["output"]["count"], true, "{}", sent.stderr);
 }
 
 #[test]
