@@ -122,12 +122,13 @@ impl Inner {
             live.mailbox.push_front(delivery);
         }
         drop(live);
+        // Before anybody is told: whoever asks why then finds the reason.
+        self.trouble(error.clone());
         for (reply, answer) in plan.replies {
             // An answer that says no needs no disk.
             let _ = reply.send(answer.and(Err(HostError::Store(error.clone()))));
         }
         self.deadlines.set(Due::Again(slot.key), Some(self.clock.now_ms() + AGAIN_MS));
-        self.trouble(error.clone());
     }
 
     fn watch_deadline(&self, key: InstanceKey, live: &Live) {
