@@ -2,15 +2,21 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{check, completions, graph, import, schema, simulate, test};
+use crate::commands::{
+    answer, cancel, charts, check, completions, doctor, fork, graph, history, import, logs, ps, resume, run,
+    schema, send, show, simulate, test,
+};
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    failed: a scenario did not hold, a simulation failed
-  2    usage: wrong arguments, a file that cannot be read, a malformed stimulus
+  1    failed: an instance failed or was cancelled, a scenario did not hold, a simulation failed
+  2    usage: wrong arguments, a file that cannot be read, an instance that is not there
+  3    try again later: the disk is full, somebody else holds the store
   52   the chart or the settings are invalid
-  130  interrupted
+  53   a budget is used up
+  55   waiting for a person, an event or a timer
+  130  interrupted; 143 terminated: what ran is parked
 
 Every command reads standard input when the file is `-`, writes its data to standard output and
 everything else to standard error.";
@@ -18,7 +24,7 @@ everything else to standard error.";
 /// The statechart runtime for AI agents.
 ///
 /// rawko reads a workflow written as a statechart, tells you precisely what is wrong with it, draws it,
-/// and plays it through in virtual time.
+/// plays it through in virtual time, and runs it so that nothing is lost when the machine dies.
 #[derive(Debug, Parser)]
 #[command(name = "rawko", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
 #[command(disable_help_subcommand = true, max_term_width = 100)]
@@ -44,6 +50,19 @@ pub(crate) enum Command {
     Simulate(simulate::Args),
     Graph(graph::Args),
     Test(test::Args),
+    Run(run::Args),
+    Resume(resume::Args),
+    Ps(ps::Args),
+    Show(show::Args),
+    History(history::Args),
+    Logs(logs::Args),
+    Send(send::Args),
+    Approve(answer::Approve),
+    Deny(answer::Deny),
+    Cancel(cancel::Args),
+    Fork(fork::Args),
+    Charts(charts::Args),
+    Doctor(doctor::Args),
     Import(import::Args),
     Schema(schema::Args),
     Completions(completions::Args),

@@ -3,6 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
+use rawko_host::HostError;
+use rawko_store::StoreError;
+
 use crate::console::Console;
 
 /// How a command that did its work ended.
@@ -13,6 +16,16 @@ pub(crate) enum Verdict {
     Failed,
     /// A chart is invalid. Already reported.
     Invalid,
+    /// Something in the world stood in the way, and may not later. Already reported.
+    Transient,
+    /// A budget is used up.
+    Limit,
+    /// Nothing happens until somebody does something.
+    Waiting,
+    /// Ctrl-C, and what ran is parked.
+    Interrupted,
+    /// The same by SIGTERM.
+    Terminated,
 }
 
 /// Why a command stopped.
@@ -26,6 +39,8 @@ pub(crate) enum Failure {
     Findings { rendered: String, message: String },
     /// The work itself failed.
     Failed(String),
+    /// A fault of the world that may be gone later: the disk is full, somebody else holds the store.
+    Transient(String),
     /// Ctrl-C at a prompt; elsewhere the signal ends the process by itself.
     Interrupted,
     /// Standard output cannot be written.
@@ -34,8 +49,12 @@ pub(crate) enum Failure {
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
+const TRANSIENT: u8 = 3;
 const INVALID: u8 = 52;
+const LIMIT: u8 = 53;
+const WAITING: u8 = 55;
 const INTERRUPTED: u8 = 130;
+const TERMINATED: u8 = 143;
 
 /// Tells the person, and gives the code for the shell.
 pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console) -> ExitCode {
@@ -43,6 +62,11 @@ pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console
         Ok(Verdict::Done) => (None, 0),
         Ok(Verdict::Failed) => (None, FAILED),
         Ok(Verdict::Invalid) => (None, INVALID),
+        Ok(Verdict::Transient) => (None, TRANSIENT),
+        Ok(Verdict::Limit) => (None, LIMIT),
+        Ok(Verdict::Waiting) => (None, WAITING),
+        Ok(Verdict::Interrupted) => (None, INTERRUPTED),
+        Ok(Verdict::Terminated) => (None, TERMINATED),
         Err(Failure::Usage(message)) => (Some(message), USAGE),
         Err(Failure::Invalid(message)) => (Some(message), INVALID),
         Err(Failure::Findings { rendered, message }) => {
@@ -50,6 +74,7 @@ pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console
             (Some(message), INVALID)
         }
         Err(Failure::Failed(message)) => (Some(message), FAILED),
+        Err(Failure::Transient(message)) => (Some(message), TRANSIENT),
         Err(Failure::Interrupted) => (None, INTERRUPTED),
         // The reader went away (`rawko … | head`): nothing is wrong and nobody is there to tell.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => (None, 0),
@@ -59,4 +84,36 @@ pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console
         console.error(&message);
     }
     ExitCode::from(code)
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        if error.is_transient() {
+            Failure::Transient(error.to_string())
+        } else {
+            Failure::Failed(error.to_string())
+        }
+    }
+}
+
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Self {
+        let message = error.to_string();
+        match error {
+            HostError::NoInstance(_)
+            | HostError::Exists(_)
+            | HostError::SeveralAsked { .. }
+            | HostError::NotAsked { .. }
+            | HostError::NoStep { .. }
+            | HostError::BadEdit { .. } => Failure::Usage(message),
+            HostError::NoChart(_)
+            | HostError::NoVersion { .. }
+            | HostError::BadRange(_)
+            | HostError::InvalidChart(_) => Failure::Invalid(message),
+            HostError::Store(error) => error.into(),
+            HostError::Busy { .. } | HostError::Closing => Failure::Transient(message),
+            // What is left is about the instance as it stands, or our bug.
+            _ => Failure::Failed(message),
+        }
+    }
 }

@@ -1,9 +1,12 @@
 //! Small things a person types as values: `key=value` pairs, a JSON object, and what a list of agents looks like.
 
+use std::path::Path;
+
 use rawko_core::AgentEntry;
 use serde_json::{Map, Value as Json};
 
 use crate::failure::Failure;
+use crate::files;
 
 /// Each text is a JSON object or `key=value`; later ones win.
 pub(crate) fn object_from(option: &str, texts: &[String]) -> Result<Map<String, Json>, Failure> {
@@ -14,6 +17,21 @@ pub(crate) fn object_from(option: &str, texts: &[String]) -> Result<Map<String, 
         } else {
             let (key, value) = pair(option, text)?;
             all.insert(key.to_owned(), value_from(value));
+        }
+    }
+    Ok(all)
+}
+
+/// The same, where `key=@FILE` takes the value from a file and `@FILE` the whole object.
+pub(crate) fn object_or_files(option: &str, texts: &[String]) -> Result<Map<String, Json>, Failure> {
+    let mut all = Map::new();
+    for text in texts {
+        if let Some(file) = text.strip_prefix('@') {
+            all.extend(json_object(option, &files::read_text(Path::new(file))?)?);
+        } else if let Some((key, file)) = text.split_once("=@").filter(|(key, _)| !key.contains(['{', '='])) {
+            all.insert(key.to_owned(), value_from(&files::read_text(Path::new(file))?));
+        } else {
+            all.extend(object_from(option, std::slice::from_ref(text))?);
         }
     }
     Ok(all)

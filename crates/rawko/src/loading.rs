@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rawko_chart::render::{self, Style};
 use rawko_chart::{Finding, Registry, Severity, Source};
 use rawko_core::Chart;
+use rawko_host::Edition;
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -21,6 +22,17 @@ pub(crate) struct Runnable {
     pub(crate) chart: Arc<Chart>,
     source: Source,
     findings: Vec<Finding>,
+}
+
+impl Runnable {
+    /// The chart with its text, as a host keeps it.
+    pub(crate) fn edition(&self) -> Edition {
+        Edition {
+            chart: Arc::clone(&self.chart),
+            name: Arc::clone(&self.source.name),
+            text: Arc::clone(&self.source.text),
+        }
+    }
 }
 
 /// Loads a chart to run or draw it.
@@ -51,6 +63,12 @@ pub(crate) fn add_registered(charts: &mut Vec<Arc<Chart>>, project: Option<&Proj
             charts.push(loaded.chart);
         }
     }
+}
+
+/// The charts that a project offers for starting and invoking.
+pub(crate) fn offered(project: &Project) -> Vec<Edition> {
+    let loaded = project.invocable_charts().into_iter().filter_map(|path| runnable(&path).ok());
+    loaded.map(|loaded| loaded.edition()).collect()
 }
 
 /// Says on stderr what `check` would fail for, though the chart can run.

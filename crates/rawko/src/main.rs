@@ -3,14 +3,23 @@
 mod cli;
 mod commands;
 mod console;
+mod delivering;
+mod doctor;
 mod engine;
 mod failure;
 mod files;
+mod following;
+mod hosting;
 mod inputs;
+mod journal;
+mod known;
 mod loading;
 mod project;
 mod scenario;
 mod simulation;
+mod standing;
+mod table;
+mod times;
 mod walk;
 
 use std::process::ExitCode;

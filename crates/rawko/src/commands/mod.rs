@@ -1,10 +1,22 @@
 //! One file per command. Each has its arguments, its help and a `run`.
 
+pub(crate) mod answer;
+pub(crate) mod cancel;
+pub(crate) mod charts;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod fork;
 pub(crate) mod graph;
+pub(crate) mod history;
 pub(crate) mod import;
+pub(crate) mod logs;
+pub(crate) mod ps;
+pub(crate) mod resume;
+pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod send;
+pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod test;
 
@@ -18,6 +30,19 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Simulate(args) => simulate::run(&args, console),
         Command::Graph(args) => graph::run(&args, console),
         Command::Test(args) => test::run(&args, console),
+        Command::Run(args) => run::run(&args, console),
+        Command::Resume(args) => resume::run(&args, console),
+        Command::Ps(args) => ps::run(&args, console),
+        Command::Show(args) => show::run(&args, console),
+        Command::History(args) => history::run(&args, console),
+        Command::Logs(args) => logs::run(&args, console),
+        Command::Send(args) => send::run(&args, console),
+        Command::Approve(args) => answer::approve(&args, console),
+        Command::Deny(args) => answer::deny(&args, console),
+        Command::Cancel(args) => cancel::run(&args, console),
+        Command::Fork(args) => fork::run(&args, console),
+        Command::Charts(args) => charts::run(&args, console),
+        Command::Doctor(args) => doctor::run(&args, console),
         Command::Import(args) => import::run(&args, console),
         Command::Schema(args) => schema::run(&args, console),
         Command::Completions(args) => completions::run(&args, console),

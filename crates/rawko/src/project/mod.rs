@@ -47,7 +47,13 @@ impl Project {
     /// The nearest directory upward of a file that has a `.rawko`.
     pub(crate) fn home_of(file: &Path) -> Option<PathBuf> {
         let full = file.canonicalize().ok().filter(|_| !files::is_stdin(file))?;
-        let root = full.ancestors().skip(1).find(|dir| dir.join(".rawko").is_dir())?;
+        Project::home_above(full.parent()?)
+    }
+
+    /// The nearest directory that has a `.rawko`: this one, or one upward of it.
+    pub(crate) fn home_above(directory: &Path) -> Option<PathBuf> {
+        let full = directory.canonicalize().ok()?;
+        let root = full.ancestors().find(|dir| dir.join(".rawko").is_dir())?;
         // Findings name files as the person did, so the root is made relative where that is possible.
         let here = std::env::current_dir().ok()?.canonicalize().ok()?;
         let root = root.strip_prefix(here).unwrap_or(root);

@@ -1,7 +1,9 @@
 //! The events that would do something now, as the prompt lists them.
 
 use rawko_core::sim::Choice;
-use rawko_core::{Chart, Outcome, Refusal, Trace, TraceEntry, TransitionId};
+use rawko_core::{
+    Chart, Event, Now, Outcome, Refusal, Snapshot, Trace, TraceEntry, TransitionId, Value, step_traced,
+};
 
 use crate::engine::Session;
 
@@ -23,6 +25,29 @@ pub(crate) fn of(session: &Session) -> Vec<Offer> {
         .map(|choice| offer(session.chart(), choice))
         .filter(|offer| !offer.transitions.is_empty())
         .collect()
+}
+
+/// What a stored instance would take now. Results of what runs for it are the host's to say, not a person's.
+pub(crate) fn in_snapshot(chart: &Chart, snapshot: &Snapshot, now: Now<'_>) -> Vec<Offer> {
+    if snapshot.status().is_over() {
+        return Vec::new();
+    }
+    let mut offers = Vec::new();
+    for name in chart.event_names().filter(|name| is_for_people(name) && !is_of_the_host(name)) {
+        let event = Event::named(name, Value::Null);
+        let Ok(step) = step_traced(chart, &mut snapshot.clone(), event, now) else { continue };
+        let transitions = outcomes(chart, &step.trace, name);
+        if !transitions.is_empty() {
+            offers.push(Offer { event: name.to_owned(), transitions });
+        }
+    }
+    offers
+}
+
+fn is_of_the_host(event: &str) -> bool {
+    ["done.invoke.", "error.invoke.", "timeout.invoke.", "error.communication"]
+        .iter()
+        .any(|prefix| event.starts_with(prefix))
 }
 
 fn is_for_people(event: &str) -> bool {

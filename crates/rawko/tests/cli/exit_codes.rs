@@ -125,6 +125,19 @@ fn two_is_usage() {
               simulate     Play a chart through in virtual time, without any service or agent
               graph        Draw a chart as Mermaid, PlantUML, Graphviz DOT or SVG
               test         Run scenario files: what a chart should do, step by step in virtual time
+              run          Run a chart for real: timers, services, child charts and people, kept on disk
+              resume       Go on with an instance that was parked, or try again what failed
+              ps           List instances, newest first
+              show         Show where an instance stands, now or after a past step
+              history      Tell what happened to an instance, step by step
+              logs         Print what instances logged and emitted, and what failed
+              send         Send an event to an instance
+              approve      Say yes to what an instance asks a person, or fill in its form
+              deny         Say no to what an instance asks a person
+              cancel       End an instance: its exit actions run, timers and calls stop
+              fork         Go on from a past step in a new instance, with other values if wanted
+              charts       List the charts that a project offers and those its instances run on
+              doctor       Check the store, the settings, services, agents and charts, and say what to do
               import       Turn SCXML or an XState v5 JSON configuration into a rawko chart
               schema       Print the JSON Schema of the chart format
               completions  Print a completion script for a shell
@@ -137,10 +150,13 @@ fn two_is_usage() {
 
             Exit codes:
               0    done
-              1    failed: a scenario did not hold, a simulation failed
-              2    usage: wrong arguments, a file that cannot be read, a malformed stimulus
+              1    failed: an instance failed or was cancelled, a scenario did not hold, a simulation failed
+              2    usage: wrong arguments, a file that cannot be read, an instance that is not there
+              3    try again later: the disk is full, somebody else holds the store
               52   the chart or the settings are invalid
-              130  interrupted
+              53   a budget is used up
+              55   waiting for a person, an event or a timer
+              130  interrupted; 143 terminated: what ran is parked
 
             Every command reads standard input when the file is `-`, writes its data to standard output and
             everything else to standard error.

@@ -1,4 +1,5 @@
-//! The guides are true: their files are written, their commands run, and what they show is what is printed.
+//! The guides are true: their files are written, their commands run, and what they show is what is printed
+//! (but for times and process numbers).
 //! A block ```` ```yaml file=order.yaml ```` is a file; each `$ …` line of a `console` block is a command in a shell.
 
 use std::fs;
@@ -7,7 +8,7 @@ use std::process::Command;
 
 use expect_test::expect_file;
 
-use crate::support::{RAWKO, directory, repository, run};
+use crate::support::{RAWKO, directory, repository, run, stable};
 
 #[test]
 fn getting_started() {
@@ -22,6 +23,11 @@ fn checking() {
 #[test]
 fn simulating() {
     check("simulating.md");
+}
+
+#[test]
+fn running() {
+    check("running.md");
 }
 
 #[test]
@@ -97,8 +103,10 @@ fn shown(line: &str, dir: &Path) -> String {
         .arg(format!("{} 2>&1", &line[2..]))
         .current_dir(dir)
         .env("PATH", path.unwrap())
+        .env("USER", "ada")
+        .env("HOME", dir)
         .env_remove("COLUMNS")
         .output()
         .unwrap();
-    format!("{line}\n{}", String::from_utf8(output.stdout).unwrap())
+    format!("{line}\n{}", stable(&String::from_utf8(output.stdout).unwrap(), dir))
 }

@@ -4,7 +4,28 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 7] = ["check", "simulate", "graph", "test", "import", "schema", "completions"];
+const COMMANDS: [&str; 20] = [
+    "check",
+    "simulate",
+    "graph",
+    "test",
+    "run",
+    "resume",
+    "ps",
+    "show",
+    "history",
+    "logs",
+    "send",
+    "approve",
+    "deny",
+    "cancel",
+    "fork",
+    "charts",
+    "doctor",
+    "import",
+    "schema",
+    "completions",
+];
 
 #[test]
 fn the_reference_is_what_help_says() {

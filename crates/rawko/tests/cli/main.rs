@@ -2,14 +2,21 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod answering;
 mod check;
 mod examples;
 mod exit_codes;
+mod forking;
+mod governing;
 mod graph;
 mod guides;
 mod help;
+mod holding;
 mod import;
+mod looking;
+mod parking;
 mod prompt;
+mod running;
 mod scenarios;
 mod simulate;
 mod support;

@@ -37,9 +37,11 @@ pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
 pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(RAWKO);
     command.args(args).current_dir(dir);
-    for name in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE"] {
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE", "RAWKO_STORE", "LOGNAME"] {
         command.env_remove(name);
     }
+    // Settings of whoever runs the tests are none of their business.
+    command.env("USER", "ada").env("HOME", dir).env_remove("XDG_CONFIG_HOME");
     command
 }
 
@@ -72,4 +74,76 @@ pub(crate) fn transcript(dir: &Path, args: &[&str], stdin: &str) -> String {
         None => text += "--- ended by a signal\n",
     }
     text
+}
+
+/// What is different at every run made the same: ages, moments, process numbers, the directory.
+pub(crate) fn stable(text: &str, dir: &Path) -> String {
+    let place = dir.canonicalize().unwrap();
+    let text = text.replace(&*place.to_string_lossy(), "DIR").replace(&*dir.to_string_lossy(), "DIR");
+    text.split_inclusive('\n').map(|line| without_numbers(&without_ages(&without_moments(line)))).collect()
+}
+
+/// `2026-11-16 01:32:46Z`, also with a `T`.
+fn without_moments(line: &str) -> String {
+    const SHAPE: &str = "0000-00-00 00:00:00Z";
+    let is_moment = |text: &str| {
+        text.len() == SHAPE.len()
+            && text.bytes().zip(SHAPE.bytes()).all(|(byte, shape)| match shape {
+                b'0' => byte.is_ascii_digit(),
+                b' ' => byte == b' ' || byte == b'T',
+                other => byte == other,
+            })
+    };
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        if rest.get(..SHAPE.len()).is_some_and(is_moment) {
+            out += "2026-01-05 09:30:00Z";
+            rest = &rest[SHAPE.len()..];
+        } else {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    out
+}
+
+/// `3s ago` becomes `just now`.
+fn without_ages(line: &str) -> String {
+    let mut parts = line.split(" ago");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let number =
+            out.trim_end_matches(['s', 'm']).trim_end_matches(|byte: char| byte.is_ascii_digit()).len();
+        out.truncate(number);
+        out += "just now";
+        out += part;
+    }
+    out
+}
+
+/// Times in JSON and process numbers.
+fn without_numbers(line: &str) -> String {
+    let mut out = line.to_owned();
+    for before in ["_ms\":", "_ms\": ", "process "] {
+        let mut parts = out.split(before);
+        let mut next = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let rest = part.trim_start_matches(|byte: char| byte.is_ascii_digit());
+            next += before;
+            next += if rest.len() < part.len() { "0" } else { "" };
+            next += rest;
+        }
+        out = next;
+    }
+    out
+}
+
+/// A transcript of several commands, one after the other.
+pub(crate) fn played(dir: &Path, commands: &[&str]) -> String {
+    let transcripts = commands.iter().map(|command| {
+        let words: Vec<_> = command.split(' ').collect();
+        transcript(dir, &words, "")
+    });
+    stable(&transcripts.collect::<String>(), dir)
 }

@@ -1,0 +1,122 @@
+//! `rawko approve` and `rawko deny`: a person's answer to what an instance asks.
+
+use serde_json::Value as Json;
+
+use crate::console::Console;
+use crate::delivering::{DeliverArgs, deliver};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{Place, Request};
+use crate::inputs;
+use crate::known;
+use crate::standing::{Ask, Standing};
+use crate::times;
+
+const APPROVE_EXAMPLES: &str = "\
+The chart hears `done.invoke.<id>` with `event.data`: `approved` (true), `by`, `comment` and the
+fields of --data under `data`. Where an instance asks for several things, --ask says which;
+`rawko show` lists them. What a child asks can be answered by the name of its parent.
+
+Examples:
+  rawko approve order-17
+  rawko approve order-17 --as ada --comment 'fine with me'
+  rawko approve order-17 --ask shipping_form --data street='Main Road 1'";
+
+const DENY_EXAMPLES: &str = "\
+The chart hears `done.invoke.<id>` with `event.data`: `approved` (false), `by`, `comment` and the
+fields of --data under `data`. Whoever says no has answered: it is no error.
+
+Examples:
+  rawko deny order-17 --comment 'too expensive'
+  rawko deny order-17 --as bo --ask approval";
+
+/// Say yes to what an instance asks a person, or fill in its form
+#[derive(Debug, clap::Args)]
+#[command(after_help = APPROVE_EXAMPLES)]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    answer: Answer,
+}
+
+/// Say no to what an instance asks a person
+#[derive(Debug, clap::Args)]
+#[command(after_help = DENY_EXAMPLES)]
+pub(crate) struct Deny {
+    #[command(flatten)]
+    answer: Answer,
+}
+
+#[derive(Debug, clap::Args)]
+struct Answer {
+    /// The instance that asks
+    id: String,
+
+    /// The invoke's id, where the instance asks for several things
+    #[arg(long, value_name = "INVOKE")]
+    ask: Option<String>,
+
+    /// Who answers; by default the user's name
+    #[arg(long = "as", value_name = "NAME")]
+    by: Option<String>,
+
+    /// A word to the chart and the audit
+    #[arg(long, value_name = "TEXT")]
+    comment: Option<String>,
+
+    /// Fields of a form: a JSON object, or key=value (may be given again)
+    #[arg(long, value_name = "JSON|KEY=VALUE")]
+    data: Vec<String>,
+
+    #[command(flatten)]
+    deliver: DeliverArgs,
+}
+
+pub(crate) fn approve(args: &Approve, console: &mut Console) -> Result<Verdict, Failure> {
+    answer(&args.answer, true, console)
+}
+
+pub(crate) fn deny(args: &Deny, console: &mut Console) -> Result<Verdict, Failure> {
+    answer(&args.answer, false, console)
+}
+
+fn answer(args: &Answer, approved: bool, console: &mut Console) -> Result<Verdict, Failure> {
+    let data = inputs::object_or_files("--data", &args.data)?;
+    let data = if data.is_empty() { Json::Null } else { Json::Object(data) };
+    let request = Request::Answer {
+        id: who_asks(args)?,
+        ask: args.ask.clone(),
+        approved,
+        by: args.by.clone().or_else(user),
+        comment: args.comment.clone(),
+        data: data.into(),
+    };
+    deliver(&args.id, request, &args.deliver, console)
+}
+
+/// The instance itself; where only a child of it asks, that child: it is the same work to whoever answers.
+fn who_asks(args: &Answer) -> Result<String, Failure> {
+    let place = Place::here(args.deliver.store())?;
+    let reader = known::reader(&place)?;
+    known::instance(&reader, &args.id)?;
+    let standing = Standing::of(&reader, &args.id, &place.world(), times::now_ms())?;
+    let fits = |ask: &&Ask| args.ask.as_ref().is_none_or(|wanted| *wanted == ask.invoke);
+    let all: Vec<&Ask> = standing.asks.iter().filter(fits).collect();
+    if all.iter().any(|ask| *ask.instance == *args.id) {
+        return Ok(args.id.clone());
+    }
+    match all.as_slice() {
+        [] => Ok(args.id.clone()),
+        [one] => Ok(one.instance.to_string()),
+        several => {
+            let names: Vec<_> = several.iter().map(|ask| format!("`{}`", ask.instance)).collect();
+            Err(Failure::Usage(format!(
+                "several below `{}` ask: {}; answer one of them",
+                args.id,
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+fn user() -> Option<String> {
+    ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()).filter(|name| !name.is_empty())
+}

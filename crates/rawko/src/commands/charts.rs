@@ -1,0 +1,133 @@
+//! `rawko charts`: which charts a project offers, and which its instances began with.
+
+use std::collections::HashMap;
+
+use rawko_host::Edition;
+use rawko_store::{ChartHash, ChartRow, Filter};
+use serde_json::json;
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{Place, StoreArgs};
+use crate::table::{Cell, Table};
+
+const EXAMPLES: &str = "\
+A chart is offered when a `machine_registry` of the project names it or it lies in `.rawko/charts`;
+others can invoke it as `statechart:ID@VERSION`. An instance keeps the very chart it began with, so
+a chart that was changed since then is listed twice, with two hashes.
+
+Examples:
+  rawko charts
+  rawko charts --json | jq -r '.charts[] | select(.offered) | .id'";
+
+/// List the charts that a project offers and those its instances run on
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// One chart as it is offered, as it is stored, or both.
+struct Line {
+    id: String,
+    version: String,
+    hash: ChartHash,
+    name: String,
+    offered: bool,
+    instances: usize,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    place.mention_settings(console);
+    let mut lines: Vec<Line> = place.offered().iter().map(of_edition).collect();
+    if let Some(reader) = place.reader()? {
+        let mut counts: HashMap<ChartHash, usize> = HashMap::new();
+        for row in reader.store().list(&Filter::default())?.rows {
+            *counts.entry(row.new.chart).or_default() += 1;
+        }
+        for row in reader.store().charts()? {
+            if !lines.iter().any(|line| line.hash == row.hash) {
+                lines.push(of_row(&row));
+            }
+        }
+        for line in &mut lines {
+            line.instances = counts.get(&line.hash).copied().unwrap_or(0);
+        }
+    }
+    lines.sort_by(|one, other| {
+        (&one.id, &one.version, !one.offered).cmp(&(&other.id, &other.version, !other.offered))
+    });
+    if args.json {
+        print_json(&lines, console)?
+    } else {
+        print_table(&lines, console)?
+    }
+    Ok(Verdict::Done)
+}
+
+fn of_edition(edition: &Edition) -> Line {
+    Line {
+        id: edition.chart.id().to_owned(),
+        version: edition.chart.version().to_owned(),
+        hash: edition.chart.hash(),
+        name: edition.name.to_string(),
+        offered: true,
+        instances: 0,
+    }
+}
+
+fn of_row(row: &ChartRow) -> Line {
+    Line {
+        id: row.id.clone(),
+        version: row.version.clone(),
+        hash: row.hash,
+        name: row.name.clone(),
+        offered: false,
+        instances: 0,
+    }
+}
+
+fn print_table(lines: &[Line], console: &mut Console) -> Result<(), Failure> {
+    let mut table = Table::new(&["ID", "VERSION", "HASH", "OFFERED", "INSTANCES", "FROM"]);
+    for line in lines {
+        table.add(vec![
+            Cell::painted(&line.id, Style::Bold),
+            Cell::new(&line.version),
+            Cell::painted(&hex(&line.hash)[..12], Style::Dim),
+            Cell::new(if line.offered { "yes" } else { "-" }),
+            Cell::new(line.instances.to_string()),
+            Cell::new(&line.name),
+        ]);
+    }
+    if table.is_empty() {
+        let text = "no charts yet; put one into `.rawko/charts`, or start one with `rawko run CHART`";
+        console.note(Style::Dim, "none", text);
+        return Ok(());
+    }
+    table.print(console)
+}
+
+fn print_json(lines: &[Line], console: &mut Console) -> Result<(), Failure> {
+    let charts = lines.iter().map(|line| {
+        json!({
+            "id": line.id,
+            "version": line.version,
+            "hash": hex(&line.hash),
+            "offered": line.offered,
+            "instances": line.instances,
+            "from": line.name,
+        })
+    });
+    let document = json!({"v": 1, "charts": charts.collect::<Vec<_>>()});
+    console.line(&format!("{document:#}"))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,62 @@
+//! `rawko doctor`: whether everything an instance needs is there and sound.
+
+use serde_json::json;
+
+use crate::console::{Console, Style};
+use crate::doctor::{self, Check, State};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{Place, StoreArgs};
+
+const EXAMPLES: &str = "\
+Looks at the store (the file itself, who holds it, its size, room on the disk), the settings, the
+services and endpoints they define (allowed or not, program there or not), agents and charts. Each
+line is ok, warn or problem, with what to do; a problem fails the command (exit code 1).
+
+Examples:
+  rawko doctor
+  rawko doctor --json | jq -r '.checks[] | select(.state != \"ok\") | .text'";
+
+/// Check the store, the settings, services, agents and charts, and say what to do
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    let checks = doctor::look(&place);
+    let problems = checks.iter().filter(|check| check.state == State::Problem).count();
+    if args.json {
+        let all: Vec<_> = checks
+            .iter()
+            .map(|check| {
+                json!({"about": check.about, "state": check.state.as_str(), "text": check.text, "help": check.help})
+            })
+            .collect();
+        console.line(&format!("{:#}", json!({"v": 1, "checks": all, "problems": problems})))?;
+    } else {
+        checks.iter().try_for_each(|check| print(check, console))?;
+    }
+    Ok(if problems == 0 { Verdict::Done } else { Verdict::Failed })
+}
+
+fn print(check: &Check, console: &mut Console) -> Result<(), Failure> {
+    let style = match check.state {
+        State::Ok => Style::Good,
+        State::Warn => Style::Notice,
+        State::Problem => Style::Bad,
+    };
+    let state = console.paint(style, &format!("{:<7}", check.state.as_str()));
+    let about = console.paint(Style::Dim, &format!("{:<8}", check.about));
+    console.line(&format!("{state}  {about}  {}", check.text))?;
+    match &check.help {
+        Some(help) => console.line(&format!("{:<17}  {help}", "")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,95 @@
+//! `rawko fork`: a new instance that goes on from a past step of another one.
+
+use std::time::Duration;
+
+use crate::console::{Console, Style};
+use crate::delivering::asked;
+use crate::failure::{Failure, Verdict};
+use crate::following::{Follow, FollowArgs, Manner, OutputFormat, Signals};
+use crate::hosting::{self, Access, Place, Request, StoreArgs};
+use crate::known;
+
+const EXAMPLES: &str = "\
+The new instance begins as the other one was after that step, with the same chart. What ran then is
+started anew, with keys of its own; timers have the time left that they had. The other instance is
+not touched. `rawko history` lists the steps.
+
+--set gives a context key another value. It is an expression and sees what the chart sees, so a
+text needs quotes of its own.
+
+Examples:
+  rawko fork order-17 --at 3
+  rawko fork order-17 --at 3 --set amount=90 --set \"approver='ada'\" --id order-17b --run
+  rawko fork order-17 --set retries=context.retries+1";
+
+/// Go on from a past step in a new instance, with other values if wanted
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The instance to fork
+    id: String,
+
+    /// The step to go on from; without it, the last one
+    #[arg(long, value_name = "STEP")]
+    at: Option<u64>,
+
+    /// A context key and the expression that gives its value (may be given again)
+    #[arg(long, value_name = "KEY=EXPRESSION")]
+    set: Vec<String>,
+
+    /// The id of the new instance; without one it is made up
+    #[arg(long = "id", value_name = "NEW")]
+    new_id: Option<String>,
+
+    /// Follow it as `rawko run` does; otherwise only what happens at once is waited for
+    #[arg(long)]
+    run: bool,
+
+    #[command(flatten)]
+    follow: FollowArgs,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    let reader = known::reader(&place)?;
+    known::instance(&reader, &args.id)?;
+    let request = Request::Fork {
+        id: args.id.clone(),
+        at: args.at,
+        set: edits(&args.set)?,
+        new_id: args.new_id.clone(),
+    };
+    let manner = args.follow.manner();
+    let manner = if args.run { manner } else { Manner { patience: Duration::ZERO, ..manner } };
+    hosting::block_on(async {
+        let mut signals = Signals::new()?;
+        let seq = reader.store().last_seq()?;
+        let mut access = Access::open(&place, &[], console).await?;
+        let forked = match asked(&mut access, request).await {
+            Ok(forked) => forked,
+            Err(failure) => {
+                access.close(console).await;
+                return Err(failure);
+            }
+        };
+        if manner.format == OutputFormat::Text {
+            let id = console.paint(Style::Bold, &forked.instance);
+            console.line(&id)?;
+        }
+        let follow = Follow::after(seq, &access, &forked.instance, &place, manner);
+        let verdict = follow.until_end(access, &mut signals, console).await?;
+        // Without --run the fork is what was asked for, and that it waits is no news.
+        Ok(if !args.run && verdict == Verdict::Waiting { Verdict::Done } else { verdict })
+    })
+}
+
+fn edits(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let edit = |text: &String| match text.split_once('=') {
+        Some((key, expression)) if !key.is_empty() => Ok((key.to_owned(), expression.to_owned())),
+        Some(_) | None => Err(Failure::Usage(format!("--set needs KEY=EXPRESSION, not `{text}`"))),
+    };
+    texts.iter().map(edit).collect()
+}

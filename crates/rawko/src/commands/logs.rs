@@ -1,0 +1,152 @@
+//! `rawko logs`: what instances logged and emitted, and what failed.
+
+use std::time::Duration;
+
+use rawko_core::Effect;
+use rawko_host::Reader;
+use rawko_store::AuditLine;
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{Place, StoreArgs};
+use crate::journal::tail::Tail;
+use crate::journal::{Entry, Tree, What, lines, words};
+use crate::known;
+use crate::times;
+
+/// How often a follower looks.
+const LOOK: Duration = Duration::from_millis(100);
+
+const EXAMPLES: &str = "\
+One line for each `log` action, each emitted event, each failed call and each step that could not
+be taken; times are UTC. Children of an instance are told with it.
+
+With -f new lines are printed as they come, until the instance is over or Ctrl-C.
+
+--audit prints what was called instead: whether the gate allowed it and by which rule, and how it
+ended. A line is on disk before the call it is about.
+
+Examples:
+  rawko logs
+  rawko logs order-17 -f
+  rawko logs order-17 --audit
+  rawko logs order-17 --json | jq -r 'select(.type == \"log\").message'";
+
+/// Print what instances logged and emitted, and what failed
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The instance; without one, all of them
+    id: Option<String>,
+
+    /// Go on printing as new lines come
+    #[arg(long, short)]
+    follow: bool,
+
+    /// What was called, who allowed or refused it, and how it ended
+    #[arg(long, conflicts_with = "follow")]
+    audit: bool,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    place.mention_settings(console);
+    let reader = known::reader(&place)?;
+    let tree = match &args.id {
+        Some(id) => {
+            known::instance(&reader, id)?;
+            Tree::below(id)
+        }
+        None => Tree::all(),
+    };
+    if args.audit {
+        let lines = reader.store().audit(args.id.as_deref(), usize::MAX)?;
+        lines.iter().try_for_each(|line| print_audit(line, args.json, console))?;
+        return Ok(Verdict::Done);
+    }
+    let mut tail = Tail::after(0, &reader, tree, None);
+    loop {
+        // Asked before reading, so that the last words of an instance are read.
+        let over = is_over(&reader, args.id.as_deref())?;
+        tail.read(|entry, _| print(entry, args.json, console))?;
+        console.flush()?;
+        if !args.follow || over {
+            return Ok(Verdict::Done);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn is_over(reader: &Reader, id: Option<&str>) -> Result<bool, Failure> {
+    let Some(id) = id else { return Ok(false) };
+    Ok(reader.find(id)?.head.status.is_over())
+}
+
+fn print(entry: &Entry, json: bool, console: &mut Console) -> Result<(), Failure> {
+    if json {
+        return lines::log_lines(entry).iter().try_for_each(|line| console.line(&line.to_string()));
+    }
+    for (title, text) in said(entry) {
+        let time = console.paint(Style::Dim, &times::moment(entry.at_ms));
+        let style = if title == "failed" || title == "refused" { Style::Bad } else { Style::Dim };
+        let title = console.paint(style, &format!("{title:<8}"));
+        console.line(&format!("{time}  {}  {title} {text}", entry.instance))?;
+    }
+    Ok(())
+}
+
+fn print_audit(line: &AuditLine, json: bool, console: &mut Console) -> Result<(), Failure> {
+    let AuditLine { at_ms, instance, effect, service, decision, reason, provenance } = line;
+    if json {
+        let provenance: serde_json::Value = serde_json::from_str(provenance).unwrap_or_default();
+        let line = serde_json::json!({
+            "v": lines::VERSION, "type": "audit", "id": instance, "at_ms": at_ms, "effect": effect,
+            "service": service, "decision": decision, "reason": reason, "provenance": provenance,
+        });
+        return console.line(&line.to_string());
+    }
+    let time = console.paint(Style::Dim, &times::moment(*at_ms));
+    let style = if matches!(&**decision, "refused" | "failed") { Style::Bad } else { Style::Dim };
+    let decision = console.paint(style, &format!("{decision:<8}"));
+    let text = format!("{time}  {effect}  {decision} {service} {reason}");
+    console.line(text.trim_end())
+}
+
+/// What an entry has to say in a log, in the order it happened.
+fn said(entry: &Entry) -> Vec<(&'static str, String)> {
+    let mut said = Vec::new();
+    if let What::CallFailed { invoke, error } = &entry.what {
+        said.push(("failed", format!("{invoke}: {}", words::error(error))));
+    }
+    if let Some(refusal) = &entry.refusal {
+        said.push(("refused", format!("{}: {refusal}", words::headline(&entry.what, false))));
+    }
+    for told in &entry.effects {
+        match &told.effect {
+            Effect::Log { message } => said.push(("log", message.to_string())),
+            Effect::Emit { event, data } if data.is_null() => said.push(("emitted", event.to_string())),
+            Effect::Emit { event, data } => {
+                said.push(("emitted", format!("{event} {}", words::value(data, false))));
+            }
+            Effect::Stall { id, .. } => {
+                said.push(("stalled", format!("nothing handles the failure of {id}; it waits for somebody")));
+            }
+            Effect::SetTimer { .. }
+            | Effect::CancelTimer { .. }
+            | Effect::Invoke(_)
+            | Effect::StopInvoke { .. }
+            | Effect::Send(_)
+            | Effect::Call { .. }
+            | Effect::Complete { .. }
+            | Effect::Cancelled { .. } => {}
+        }
+    }
+    said
+}

@@ -1,0 +1,108 @@
+//! `rawko run`: starts an instance of a chart and shows what happens to it.
+
+use std::path::PathBuf;
+
+use rawko_host::Edition;
+use serde_json::Value as Json;
+
+use crate::console::{Console, Style};
+use crate::delivering::asked;
+use crate::failure::{Failure, Verdict};
+use crate::files;
+use crate::following::{Follow, FollowArgs, OutputFormat, Signals};
+use crate::hosting::{self, Access, ChartText, Place, Request, StoreArgs};
+use crate::inputs;
+use crate::loading;
+
+const EXAMPLES: &str = "\
+The instance is on disk before anything happens: it survives a crash, a reboot and a change of the
+chart's file. It is shown until it is done, fails, or waits for a person, an event or a timer that
+is further away than --patience. Then it is parked; nothing is lost and nothing runs meanwhile.
+Ctrl-C parks it too.
+
+What charts may call stands in `.rawko/config.yaml`; what is not allowed there is refused.
+
+Exit codes: 0 done, 1 failed, 3 try again later, 52 invalid chart or settings, 53 a budget is used
+up, 55 waiting, 130 parked by Ctrl-C.
+
+Examples:
+  rawko run order.yaml
+  rawko run order.yaml --input order_id=o-17 --input amount=250 --id order-17
+  rawko run review.yaml --input diff=@change.diff --with lint.yaml
+  rawko run order.yaml --output-format stream-json | jq -c 'select(.type == \"log\")'";
+
+/// Run a chart for real: timers, services, child charts and people, kept on disk
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The chart; `-` reads standard input
+    chart: PathBuf,
+
+    /// Input of the instance: a JSON object, key=value, key=@file or @file (may be given again)
+    #[arg(long, value_name = "JSON|KEY=VALUE")]
+    input: Vec<String>,
+
+    /// The id of the instance; without one it is made up
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+
+    /// A chart that may be invoked as a child
+    #[arg(long, value_name = "CHART")]
+    with: Vec<PathBuf>,
+
+    #[command(flatten)]
+    follow: FollowArgs,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let charts = charts(args, console)?;
+    let input = Json::Object(inputs::object_or_files("--input", &args.input)?);
+    let place = Place::of_chart(&args.chart, &args.store)?;
+    let manner = args.follow.manner();
+    hosting::block_on(async {
+        let mut signals = Signals::new()?;
+        let mut access = Access::open(&place, &charts, console).await?;
+        let seq = access.reader().store().last_seq()?;
+        let request = Request::Start { charts: texts(&charts), input: input.into(), id: args.id.clone() };
+        let started = match asked(&mut access, request).await {
+            Ok(started) => started,
+            Err(failure) => {
+                access.close(console).await;
+                return Err(failure);
+            }
+        };
+        if manner.format == OutputFormat::Text {
+            let id = console.paint(Style::Bold, &started.instance);
+            let about = charts.first().map(|edition| {
+                console.paint(Style::Dim, &format!("{} {}", edition.chart.id(), edition.chart.version()))
+            });
+            console.line(&format!("{id}  {}", about.unwrap_or_default()))?;
+        }
+        let follow = Follow::after(seq, &access, &started.instance, &place, manner);
+        follow.until_end(access, &mut signals, console).await
+    })
+}
+
+/// The chart to run first, then those given with it.
+fn charts(args: &Args, console: &mut Console) -> Result<Vec<Edition>, Failure> {
+    let readers = std::iter::once(&args.chart).chain(&args.with).filter(|path| files::is_stdin(path));
+    if readers.count() > 1 {
+        return Err(Failure::Usage("only one chart can be read from standard input".to_owned()));
+    }
+    let mut charts = Vec::new();
+    for path in std::iter::once(&args.chart).chain(&args.with) {
+        let loaded = loading::runnable(path)?;
+        loading::warn(&loaded, console);
+        charts.push(loaded.edition());
+    }
+    Ok(charts)
+}
+
+fn texts(charts: &[Edition]) -> Vec<ChartText> {
+    let text =
+        |edition: &Edition| ChartText { name: edition.name.to_string(), text: edition.text.to_string() };
+    charts.iter().map(text).collect()
+}

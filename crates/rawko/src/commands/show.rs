@@ -1,0 +1,255 @@
+//! `rawko show`: one instance as it stands, or as it stood after any of its steps.
+
+use rawko_core::Value;
+use rawko_store::EffectKind;
+use serde_json::{Value as Json, json};
+
+use super::ps;
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::following;
+use crate::hosting::{Place, StoreArgs};
+use crate::journal::words;
+use crate::known;
+use crate::standing::{Running, Standing};
+use crate::times;
+
+const EXAMPLES: &str = "\
+Says where an instance stands: active states, context, timers with the time left, calls that run
+with their attempt and idempotency key, what a person is asked, and which events it would take now.
+
+Examples:
+  rawko show order-17
+  rawko show order-17 --at 3
+  rawko show order-17 --json | jq .context";
+
+/// Show where an instance stands, now or after a past step
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The instance
+    id: String,
+
+    /// As it was after this step; `rawko history` lists them
+    #[arg(long, value_name = "STEP")]
+    at: Option<u64>,
+
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    place.mention_settings(console);
+    let reader = known::reader(&place)?;
+    known::instance(&reader, &args.id)?;
+    let now_ms = times::now_ms();
+    let standing = Standing::at(&reader, &args.id, args.at, &place.world(), now_ms)?;
+    if args.json {
+        console.line(&format!("{:#}", document(&standing)))?;
+    } else {
+        Page { standing: &standing, now_ms, console }.print()?;
+    }
+    Ok(Verdict::Done)
+}
+
+struct Page<'a> {
+    standing: &'a Standing,
+    now_ms: i64,
+    console: &'a mut Console,
+}
+
+impl Page<'_> {
+    fn print(&mut self) -> Result<(), Failure> {
+        self.head()?;
+        self.context()?;
+        self.asks()?;
+        self.running()?;
+        self.timers()?;
+        self.events()?;
+        self.children()
+    }
+
+    fn is_past(&self) -> bool {
+        self.standing.snapshot.step_number() < self.standing.row.step
+    }
+
+    /// Times in the past are told from the moment of the step.
+    fn reckoned_ms(&self) -> i64 {
+        if self.is_past() { self.standing.at_ms } else { self.now_ms }
+    }
+
+    fn line(&mut self, title: &str, text: &str) -> Result<(), Failure> {
+        let title = self.console.paint(Style::Dim, &format!("{title:<10}"));
+        self.console.line(&format!("{title} {text}"))
+    }
+
+    fn section(&mut self, title: &str, lines: &[String]) -> Result<(), Failure> {
+        for (row, text) in lines.iter().enumerate() {
+            self.line(if row == 0 { title } else { "" }, text)?;
+        }
+        Ok(())
+    }
+
+    fn head(&mut self) -> Result<(), Failure> {
+        let (standing, now_ms) = (self.standing, self.now_ms);
+        let (row, new) = (&standing.row, &standing.row.new);
+        let id = self.console.paint(Style::Bold, &new.id);
+        self.console.line(&format!("{id}  {} {}", new.chart_id, new.version))?;
+        let status = if self.is_past() { standing.snapshot.status().as_str() } else { ps::status_word(row) };
+        let status = self.console.paint(ps::status_style(row), status);
+        self.line("status", &status)?;
+        let states = format!("[{}]", standing.configuration().join(", "));
+        let states = self.console.paint(Style::Accent, &states);
+        self.line("states", &states)?;
+        let step = standing.snapshot.step_number();
+        let of = if self.is_past() { format!(" of {}", row.step) } else { String::new() };
+        self.line("step", &format!("{step}{of}, {}", times::ago(standing.at_ms, now_ms)))?;
+        self.line("started", &times::ago(new.created_ms, now_ms))?;
+        if let Some(parent) = &new.parent {
+            self.line("parent", &format!("{}, which invoked it as {}", parent.id, parent.invoke))?;
+        }
+        if let Some(origin) = &new.origin {
+            self.line("forked", &format!("from {} at step {}", origin.id, origin.step))?;
+        }
+        self.troubles()?;
+        let output = standing.snapshot.output();
+        if output.is_null() { Ok(()) } else { self.line("output", &output.to_json().to_string()) }
+    }
+
+    fn troubles(&mut self) -> Result<(), Failure> {
+        let standing = self.standing;
+        if let Some(failure) = standing.snapshot.failure() {
+            let invoke = standing.chart.invoke_name(failure.invocation.invoke);
+            self.line("failed", &format!("{invoke}: {}", words::error(&failure.error)))?;
+            self.line("", &format!("`rawko resume {}` tries again", standing.id()))?;
+        }
+        match &standing.row.head.fault {
+            Some(fault) if !self.is_past() => {
+                self.line("fault", fault)?;
+                self.line("", &format!("`rawko resume {}` goes on", standing.id()))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn context(&mut self) -> Result<(), Failure> {
+        let context = self.standing.snapshot.context_map(&self.standing.chart);
+        let lines: Vec<_> = context
+            .as_map()
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| format!("{key}: {}", words::value(value, true)))
+            .collect();
+        self.section("context", &lines)
+    }
+
+    fn asks(&mut self) -> Result<(), Failure> {
+        let standing = self.standing;
+        let mut lines = Vec::new();
+        for ask in &standing.asks {
+            let input = if ask.input == Value::Null {
+                String::new()
+            } else {
+                format!(" {}", words::value(&ask.input, true))
+            };
+            let expiry = ask.expires_ms.map(|at| format!(", expires {}", times::until(at, self.now_ms)));
+            lines.push(format!("{}{input}{}", ask.invoke, expiry.unwrap_or_default()));
+            lines.push(format!("  `rawko approve {0}` or `rawko deny {0}`", ask.instance));
+        }
+        self.section("asks", &lines)
+    }
+
+    fn running(&mut self) -> Result<(), Failure> {
+        let now_ms = self.now_ms;
+        let running = self.standing.running.iter();
+        let lines: Vec<_> = running.map(|running| running_words(running, now_ms)).collect();
+        self.section("running", &lines)
+    }
+
+    fn timers(&mut self) -> Result<(), Failure> {
+        let since_ms = self.reckoned_ms();
+        let timers = self.standing.timers.iter();
+        let lines: Vec<_> = timers
+            .map(|timer| format!("{}, {}", timer.purpose, times::until(timer.due_ms, since_ms)))
+            .collect();
+        self.section("timers", &lines)
+    }
+
+    fn events(&mut self) -> Result<(), Failure> {
+        let mut lines = Vec::new();
+        for offer in &self.standing.offers {
+            lines.extend(offer.transitions.iter().map(|words| format!("{} {words}", offer.event)));
+        }
+        self.section("takes", &lines)
+    }
+
+    fn children(&mut self) -> Result<(), Failure> {
+        let now_ms = self.now_ms;
+        let children = self.standing.children.iter();
+        let lines: Vec<_> = children
+            .map(|row| {
+                let word = ps::status_word(row);
+                format!("{} {}, step {}, {}", row.new.id, word, row.step, times::ago(row.updated_ms, now_ms))
+            })
+            .collect();
+        self.section("children", &lines)
+    }
+}
+
+/// `payment charge_card, attempt 2, for 3s, key order-17/4/0`.
+fn running_words(running: &Running, now_ms: i64) -> String {
+    let mut words = format!("{} {}", running.invoke, running.name);
+    if let Some(attempt) = running.attempt.filter(|attempt| *attempt > 1) {
+        words += &format!(", attempt {attempt}");
+    }
+    let Some(open) = &running.open else { return words };
+    words += &match open.kind {
+        EffectKind::Unknown => ", nobody knows how its last attempt ended".to_owned(),
+        EffectKind::Service
+        | EffectKind::Agent
+        | EffectKind::Child
+        | EffectKind::Person
+        | EffectKind::Call
+        | EffectKind::Send => format!(", begun {}", times::ago(open.opened_ms, now_ms)),
+    };
+    format!("{words}, key {}", open.idempotency)
+}
+
+fn document(standing: &Standing) -> Json {
+    let snapshot = &standing.snapshot;
+    let mut json = ps::row_json(&standing.row);
+    let failure = snapshot.failure().map(|failure| {
+        let invoke = standing.chart.invoke_name(failure.invocation.invoke);
+        json!({"invoke": invoke, "error": failure.error.to_json()})
+    });
+    let running = standing.running.iter().map(|running| {
+        let open = running.open.as_ref();
+        json!({
+            "invoke": running.invoke,
+            "src": running.name,
+            "kind": open.map(|open| open.kind.as_str()),
+            "attempt": running.attempt,
+            "idempotency": open.map(|open| &open.idempotency),
+            "since_ms": open.map(|open| open.opened_ms),
+        })
+    });
+    json["v"] = json!(1);
+    json["last_step"] = json["step"].take();
+    json["step"] = json!(snapshot.step_number());
+    json["at_ms"] = json!(standing.at_ms);
+    json["status"] = json!(snapshot.status().as_str());
+    json["configuration"] = json!(standing.configuration());
+    json["context"] = snapshot.context_map(&standing.chart).to_json();
+    json["input"] = snapshot.input().to_json();
+    json["output"] = snapshot.output().to_json();
+    json["failure"] = json!(failure);
+    json["running"] = json!(running.collect::<Vec<_>>());
+    json["waits"] = following::waits(standing);
+    json["children"] = json!(standing.children.iter().map(|row| &row.new.id).collect::<Vec<_>>());
+    json
+}

@@ -1,0 +1,105 @@
+//! Delivering something to an instance and letting what follows happen: what `send`, `approve`, `deny`, `cancel` and
+//! `fork` have in common.
+
+use std::time::Duration;
+
+use rawko_core::Status;
+use rawko_host::Receipt;
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::following::{Ended, Ending, Follow, Manner, OutputFormat, Signals};
+use crate::hosting::{self, Access, Answer, NoAnswer, Place, Request, Rest, StoreArgs};
+use crate::known;
+use crate::standing::Standing;
+use crate::times;
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DeliverArgs {
+    /// Leave as soon as it is on disk; calls that it starts are cut off unless another rawko hosts
+    #[arg(long)]
+    no_wait: bool,
+
+    /// Progress to read, one JSON object at the end, or one a line as things happen
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    output_format: OutputFormat,
+
+    /// Say which transitions were taken, and why the others were not
+    #[arg(long, short)]
+    verbose: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl DeliverArgs {
+    pub(crate) fn store(&self) -> &StoreArgs {
+        &self.store
+    }
+}
+
+/// Delivers to an instance that has to be there.
+pub(crate) fn deliver(
+    id: &str,
+    request: Request,
+    args: &DeliverArgs,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    let reader = known::reader(&place)?;
+    known::instance(&reader, id)?;
+    let manner = Manner { patience: Duration::ZERO, format: args.output_format, verbose: args.verbose };
+    let is_event = matches!(request, Request::Send { .. });
+    hosting::block_on(async {
+        let mut signals = Signals::new()?;
+        let seq = reader.store().last_seq()?;
+        let mut access = Access::open(&place, &[], console).await?;
+        let receipt = match asked(&mut access, request).await {
+            Ok(receipt) => receipt,
+            Err(failure) => {
+                access.close(console).await;
+                return Err(failure);
+            }
+        };
+        // Progress to read says it itself.
+        if is_event && !receipt.handled && (args.no_wait || manner.format == OutputFormat::Json) {
+            console.note(
+                Style::Notice,
+                "ignored",
+                &format!("nothing in {id} takes it now; `rawko show {id}`"),
+            );
+        }
+        if args.no_wait {
+            access.close(console).await;
+            return Ok(Verdict::Done);
+        }
+        let follow = Follow::after(seq, &access, id, &place, manner);
+        let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
+        let standing = Standing::of(&reader, id, &place.world(), times::now_ms())?;
+        let ending = Ending { standing: &standing, ended: ended.clone(), other };
+        ending.tell(manner.format, console).map(|verdict| delivered(&ended, verdict))
+    })
+}
+
+/// It was delivered; that the instance waits again or was ended is what was to be expected.
+fn delivered(ended: &Ended, verdict: Verdict) -> Verdict {
+    match ended {
+        Ended::Rest(Rest::Waiting | Rest::Over(Status::Done | Status::Cancelled)) => Verdict::Done,
+        Ended::Rest(_) | Ended::Parked(_) => verdict,
+    }
+}
+
+/// A request whose answer says what became of it.
+pub(crate) async fn asked(access: &mut Access, request: Request) -> Result<Receipt, Failure> {
+    match access.ask(request).await {
+        Ok(Answer::Receipt(receipt)) => Ok(receipt),
+        Ok(Answer::Settled(_) | Answer::Pong { .. }) => {
+            Err(Failure::Failed("an answer to another question".to_owned()))
+        }
+        Err(NoAnswer::Refused(failure)) => Err(failure),
+        Err(NoAnswer::Gone) => Err(Failure::Transient(
+            "the rawko that held the store ended before it answered; `rawko show` tells what became of it"
+                .to_owned(),
+        )),
+    }
+}

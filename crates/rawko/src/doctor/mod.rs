@@ -1,0 +1,55 @@
+//! What `rawko doctor` looks at. Each part of a project has a file that looks at it; here is what they report.
+
+mod services;
+mod settings;
+mod store;
+
+use crate::hosting::Place;
+
+/// One thing that was looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    /// `store`, `settings`, `service` …
+    pub(crate) about: &'static str,
+    pub(crate) state: State,
+    pub(crate) text: String,
+    /// What to do about it.
+    pub(crate) help: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Ok,
+    Warn,
+    Problem,
+}
+
+impl State {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Warn => "warn",
+            State::Problem => "problem",
+        }
+    }
+}
+
+impl Check {
+    fn new(about: &'static str, state: State, text: impl Into<String>) -> Check {
+        Check { about, state, text: text.into(), help: None }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Check {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Looks at everything.
+pub(crate) fn look(place: &Place) -> Vec<Check> {
+    let mut checks = store::look(place);
+    checks.extend(settings::look(place));
+    checks.extend(services::look(place));
+    checks.extend(settings::look_at_project(place));
+    checks
+}

@@ -1,0 +1,63 @@
+//! Services and endpoints: whether the gate lets them through, and whether their programs are there.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rawko_core::Value;
+use rawko_host::{Decision, Question, Services};
+
+use super::{Check, State};
+use crate::hosting::Place;
+
+pub(super) fn look(place: &Place) -> Vec<Check> {
+    let settings = &place.settings;
+    let services = settings.services(&place.root);
+    let endpoints = settings.endpoints(&place.root);
+    let of = |about: &'static str, names: Vec<&str>, table: &Services| {
+        names.into_iter().map(|name| look_at(place, about, name, table)).collect::<Vec<_>>()
+    };
+    let mut checks = of("service", settings.service_names(), &services);
+    checks.extend(of("endpoint", settings.endpoint_names(), &endpoints));
+    checks
+}
+
+fn look_at(place: &Place, about: &'static str, name: &str, table: &Services) -> Check {
+    let Some(service) = table.find(name) else {
+        return Check::new(about, State::Problem, format!("{name}: its settings cannot be used"));
+    };
+    let question =
+        Question { name, instance: "doctor", chart: "doctor", calls_so_far: 0, policy: &Value::Null };
+    if let Decision::Refused { rule, .. } = place.settings.gate().decide(&question) {
+        return Check::new(about, State::Warn, format!("{name}: refused whenever it is called")).help(rule);
+    }
+    let provenance = service.provenance();
+    let program = provenance.get("command").as_list().and_then(|words| words.first()).and_then(Value::as_str);
+    match program {
+        Some(program) if !is_there(program, &place.root) => {
+            let text = format!("{name}: there is no program `{program}`");
+            let help = if program.contains('/') {
+                "paths start at the project's root"
+            } else {
+                "install it, or write its path"
+            };
+            Check::new(about, State::Problem, text).help(help)
+        }
+        Some(program) => Check::new(about, State::Ok, format!("{name}: allowed, runs `{program}`")),
+        None => {
+            let url = provenance.get("http").as_str().unwrap_or_default();
+            Check::new(about, State::Ok, format!("{name}: allowed, calls {url}"))
+        }
+    }
+}
+
+fn is_there(program: &str, root: &Path) -> bool {
+    if program.contains('/') {
+        return is_program(&root.join(program));
+    }
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).any(|folder| is_program(&folder.join(program)))
+}
+
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,64 @@
+//! Settings, agents and charts: everything that is wrong with the files of a project.
+
+use rawko_chart::{Finding, Severity, Source};
+
+use super::{Check, State};
+use crate::hosting::Place;
+use crate::loading;
+
+pub(super) fn look(place: &Place) -> Vec<Check> {
+    let mut checks: Vec<Check> = place
+        .problems
+        .iter()
+        .flat_map(|(source, findings)| of_findings("settings", source, findings))
+        .collect();
+    if checks.iter().any(|check| check.state == State::Problem) {
+        return checks;
+    }
+    let file = place.root.join(".rawko/config.yaml");
+    let text = match file.exists() {
+        true => format!("{}: understood", crate::files::shown(&file)),
+        false => "there are none, so charts may call nothing".to_owned(),
+    };
+    checks.insert(0, Check::new("settings", State::Ok, text));
+    checks
+}
+
+fn of_findings<'a>(
+    about: &'static str,
+    source: &'a Source,
+    findings: &'a [Finding],
+) -> impl Iterator<Item = Check> + 'a {
+    findings.iter().map(move |finding| {
+        let state = if finding.severity >= Severity::Error { State::Problem } else { State::Warn };
+        let before = source.text.get(..finding.span.start as usize).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let check = Check::new(about, state, format!("{}:{line}: {}", source.name, finding.message));
+        match &finding.help {
+            Some(help) => check.help(help.clone()),
+            None => check,
+        }
+    })
+}
+
+/// Agents and charts.
+pub(super) fn look_at_project(place: &Place) -> Vec<Check> {
+    let Some(project) = place.project() else { return Vec::new() };
+    let is_about_settings = |source: &Source| source.name.ends_with("config.yaml");
+    let problems = project.problems.iter().filter(|(source, _)| !is_about_settings(source));
+    let mut checks: Vec<Check> =
+        problems.flat_map(|(source, findings)| of_findings("project", source, findings)).collect();
+    if !project.agents.is_empty() {
+        let names: Vec<_> = project.agents.iter().map(|agent| agent.id.as_str()).collect();
+        checks.push(Check::new("agents", State::Ok, names.join(", ")));
+    }
+    for path in project.invocable_charts() {
+        let name = crate::files::shown(&path);
+        checks.push(match loading::runnable(&path) {
+            Ok(_) => Check::new("chart", State::Ok, name),
+            Err(_) => Check::new("chart", State::Problem, format!("{name} cannot be used"))
+                .help(format!("`rawko check {name}` says why")),
+        });
+    }
+    checks
+}

@@ -1,0 +1,180 @@
+//! How following ends: the exit code, what is said to the person, and the result for programs.
+
+use rawko_core::{Status, Value};
+use serde_json::{Value as Json, json};
+
+use super::OutputFormat;
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::Rest;
+use crate::journal::{lines, words};
+use crate::standing::Standing;
+use crate::times;
+
+/// Why following ended.
+#[derive(Clone, Debug)]
+pub(crate) enum Ended {
+    Rest(Rest),
+    /// A signal; what ran goes on later.
+    Parked(Verdict),
+}
+
+pub(crate) struct Ending<'a> {
+    pub(crate) standing: &'a Standing,
+    pub(crate) ended: Ended,
+    /// The process that hosts it, if it is another one.
+    pub(crate) other: Option<u32>,
+}
+
+impl Ending<'_> {
+    /// Prints what is to be printed and gives the verdict.
+    pub(crate) fn tell(&self, format: OutputFormat, console: &mut Console) -> Result<Verdict, Failure> {
+        match format {
+            OutputFormat::Text => {}
+            OutputFormat::Json | OutputFormat::StreamJson => console.line(&self.result().to_string())?,
+        }
+        self.hint(console);
+        Ok(self.verdict())
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        match &self.ended {
+            Ended::Parked(verdict) => *verdict,
+            Ended::Rest(Rest::Over(Status::Done)) => Verdict::Done,
+            Ended::Rest(Rest::Over(_)) => Verdict::Failed,
+            Ended::Rest(Rest::Failed) => match self.error().get("category").as_str() {
+                Some("limit") => Verdict::Limit,
+                Some(_) | None => Verdict::Failed,
+            },
+            Ended::Rest(Rest::Waiting) => Verdict::Waiting,
+            Ended::Rest(Rest::Stuck { transient: true, .. }) => Verdict::Transient,
+            Ended::Rest(Rest::Stuck { transient: false, .. }) => Verdict::Failed,
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match &self.ended {
+            Ended::Parked(_) => "parked",
+            Ended::Rest(Rest::Over(status)) => status.as_str(),
+            Ended::Rest(Rest::Failed) => "failed",
+            Ended::Rest(Rest::Waiting) => "waiting",
+            Ended::Rest(Rest::Stuck { .. }) => "stuck",
+        }
+    }
+
+    /// What failed: an invoke nobody handles, or a step that could not be taken.
+    fn error(&self) -> Value {
+        if let Some(failure) = self.standing.snapshot.failure() {
+            return failure.error.clone();
+        }
+        match (&self.standing.row.head.fault, &self.ended) {
+            (Some(fault), _) => {
+                Value::map([("category", Value::str("step")), ("message", Value::str(fault))])
+            }
+            (None, Ended::Rest(Rest::Stuck { message, .. })) => {
+                Value::map([("category", Value::str("store")), ("message", Value::str(message))])
+            }
+            (None, _) => Value::Null,
+        }
+    }
+
+    /// The last line for programs.
+    fn result(&self) -> Json {
+        let Standing { snapshot, chart, .. } = self.standing;
+        json!({
+            "v": lines::VERSION,
+            "type": "result",
+            "id": self.standing.id(),
+            "outcome": self.word(),
+            "status": snapshot.status().as_str(),
+            "configuration": self.standing.configuration(),
+            "context": snapshot.context_map(chart).to_json(),
+            "output": snapshot.output().to_json(),
+            "error": self.error().to_json(),
+            "step": snapshot.step_number(),
+            "waits": waits(self.standing),
+        })
+    }
+
+    fn hint(&self, console: &mut Console) {
+        let id = self.standing.id();
+        match &self.ended {
+            Ended::Rest(Rest::Over(Status::Done)) => {}
+            Ended::Rest(Rest::Over(_)) => console.note(Style::Bad, "cancelled", &format!("{id} was ended")),
+            Ended::Rest(Rest::Failed) => self.tell_failure(console),
+            Ended::Rest(Rest::Stuck { message, .. }) => {
+                let text = format!("{message}\n{id} stands as it was; `rawko resume {id}` goes on");
+                console.note(Style::Bad, "stuck", &text);
+            }
+            Ended::Parked(_) => match self.other {
+                Some(pid) => {
+                    console.note(Style::Notice, "left", &format!("{id} goes on in process {pid}"));
+                }
+                None => {
+                    let text = format!("{id} goes on with `rawko resume {id}`");
+                    console.note(Style::Notice, "parked", &text);
+                }
+            },
+            Ended::Rest(Rest::Waiting) => {
+                let text = match self.other {
+                    Some(pid) => format!("{id} is hosted by process {pid}"),
+                    None => format!("{id} goes on with `rawko resume {id}`"),
+                };
+                console.note(Style::Notice, "waiting", &text);
+                tell_waits(self.standing, console);
+            }
+        }
+    }
+
+    fn tell_failure(&self, console: &mut Console) {
+        let id = self.standing.id();
+        let what = match self.standing.snapshot.failure() {
+            Some(failure) => {
+                let invoke = self.standing.chart.invoke_name(failure.invocation.invoke);
+                format!("{invoke}: {}", words::error(&failure.error))
+            }
+            None => words::error(&self.error()),
+        };
+        let text = format!("{what}\n{id} keeps what it has; `rawko resume {id}` tries again");
+        console.note(Style::Bad, "failed", &text);
+    }
+}
+
+/// What would move an instance, as data.
+pub(crate) fn waits(standing: &Standing) -> Json {
+    let asks = standing.asks.iter().map(|ask| {
+        json!({
+            "id": ask.instance, "invoke": ask.invoke, "input": ask.input.to_json(), "expires_ms": ask.expires_ms,
+        })
+    });
+    let timers = standing
+        .timers
+        .iter()
+        .map(|timer| json!({"kind": timer.kind.as_str(), "for": timer.purpose, "due_ms": timer.due_ms}));
+    json!({
+        "asks": asks.collect::<Vec<_>>(),
+        "events": standing.offers.iter().map(|offer| offer.event.as_str()).collect::<Vec<_>>(),
+        "timers": timers.collect::<Vec<_>>(),
+    })
+}
+
+/// What would move an instance, in words.
+pub(crate) fn tell_waits(standing: &Standing, console: &mut Console) {
+    let (id, now_ms) = (standing.id(), times::now_ms());
+    let mut text = String::new();
+    for ask in &standing.asks {
+        let expiry = ask.expires_ms.map(|at| format!(" ({} left)", times::span((at - now_ms).max(0))));
+        let input =
+            if ask.input.is_null() { String::new() } else { format!(" {}", words::value(&ask.input, false)) };
+        text += &format!("  asks a person: {}{input}{}\n", ask.invoke, expiry.unwrap_or_default());
+        text += &format!("    rawko approve {0}, or rawko deny {0}\n", ask.instance);
+    }
+    if !standing.offers.is_empty() {
+        let events: Vec<_> = standing.offers.iter().map(|offer| offer.event.as_str()).collect();
+        text += &format!("  takes {}\n    rawko send {id} {}\n", events.join(", "), events[0]);
+    }
+    for timer in &standing.timers {
+        text += &format!("  timer: {} ({})\n", timer.purpose, times::until(timer.due_ms, now_ms));
+    }
+    console.aside(&text);
+}

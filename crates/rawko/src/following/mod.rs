@@ -1,0 +1,179 @@
+//! Following an instance: showing what happens to it and everything below it until it is over, fails or waits. What
+//! `run`, `resume` and `fork --run` do after the beginning.
+
+mod ending;
+mod options;
+mod signals;
+
+pub(crate) use ending::{Ended, Ending, waits};
+pub(crate) use options::{FollowArgs, Manner, OutputFormat};
+pub(crate) use signals::Signals;
+
+use std::sync::Arc;
+
+use rawko_host::Reader;
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{Access, NoAnswer, Place, Pulse, Rest};
+use crate::journal::tail::Tail;
+use crate::journal::text::{self, Detail};
+use crate::journal::{Entry, Tree, lines};
+use crate::standing::Standing;
+use crate::times;
+
+/// Shows one instance.
+pub(crate) struct Follow<'a> {
+    place: &'a Place,
+    manner: Manner,
+    id: String,
+    tail: Tail,
+}
+
+/// Why watching stopped.
+enum Watched {
+    Rest(Rest),
+    Signal(Verdict),
+    /// The process that hosted is gone; somebody has to take over.
+    Gone,
+}
+
+impl<'a> Follow<'a> {
+    /// Shows what comes after `seq`.
+    pub(crate) fn after(seq: u64, access: &Access, id: &str, place: &'a Place, manner: Manner) -> Self {
+        let world = manner.verbose.then(|| place.world());
+        let tail = Tail::after(seq, &access.reader(), Tree::below(id), world);
+        Self { place, manner, id: id.to_owned(), tail }
+    }
+
+    /// Until it is over, fails or waits; Ctrl-C parks it. Tells how it ended and gives the verdict.
+    pub(crate) async fn until_end(
+        self,
+        access: Access,
+        signals: &mut Signals,
+        console: &mut Console,
+    ) -> Result<Verdict, Failure> {
+        let (place, format, id) = (self.place, self.manner.format, self.id.clone());
+        let (ended, reader, other) = self.until_rest(access, signals, console).await?;
+        let standing = Standing::of(&reader, &id, &place.world(), times::now_ms())?;
+        Ending { standing: &standing, ended, other }.tell(format, console)
+    }
+
+    /// The same without a word about the end: why, and where to look further.
+    pub(crate) async fn until_rest(
+        mut self,
+        mut access: Access,
+        signals: &mut Signals,
+        console: &mut Console,
+    ) -> Result<(Ended, Reader, Option<u32>), Failure> {
+        let outcome = loop {
+            match self.watch(&mut access, signals, console).await {
+                Ok(Watched::Gone) => match Access::open(self.place, &[], console).await {
+                    Ok(next) => {
+                        let world = self.manner.verbose.then(|| self.place.world());
+                        let (seq, reader) = (self.tail.seq(), next.reader());
+                        self.tail = Tail::after(seq, &reader, Tree::below(&self.id), world);
+                        access = next;
+                    }
+                    Err(failure) => return Err(failure),
+                },
+                Ok(Watched::Rest(rest)) => break self.rested(rest, &mut access, signals, console).await,
+                Ok(Watched::Signal(verdict)) => break Ok(Ended::Parked(verdict)),
+                Err(failure) => break Err(failure),
+            }
+        };
+        let other = access.other();
+        let reader = access.reader();
+        access.close(console).await;
+        let ended = outcome?;
+        self.catch_up(console)?;
+        Ok((ended, reader, other))
+    }
+
+    async fn watch(
+        &mut self,
+        access: &mut Access,
+        signals: &mut Signals,
+        console: &mut Console,
+    ) -> Result<Watched, Failure> {
+        let mut pulse: Pulse = access.pulse();
+        let (id, patience) = (self.id.clone(), self.manner.patience);
+        let rest = access.rest(&id, patience);
+        tokio::pin!(rest);
+        loop {
+            self.catch_up(console)?;
+            tokio::select! {
+                biased;
+                verdict = signals.next() => return Ok(Watched::Signal(verdict)),
+                outcome = &mut rest => {
+                    self.catch_up(console)?;
+                    return match outcome {
+                        Ok(rest) => Ok(Watched::Rest(rest)),
+                        Err(NoAnswer::Gone) => Ok(Watched::Gone),
+                        Err(NoAnswer::Refused(failure)) => Err(failure),
+                    };
+                }
+                () = pulse.beat() => {}
+            }
+        }
+    }
+
+    /// Calls that this process started for other instances are not abandoned.
+    async fn rested(
+        &mut self,
+        rest: Rest,
+        access: &mut Access,
+        signals: &mut Signals,
+        console: &mut Console,
+    ) -> Result<Ended, Failure> {
+        if matches!(rest, Rest::Stuck { .. }) {
+            return Ok(Ended::Rest(rest));
+        }
+        finish_others(&self.id, access, signals, console).await?;
+        Ok(Ended::Rest(rest))
+    }
+
+    /// Shows what is new.
+    fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
+        let Manner { format, verbose, .. } = self.manner;
+        self.tail.read(|entry, name| show(entry, name, format, verbose, console))?;
+        console.flush()
+    }
+}
+
+fn show(
+    entry: &Entry,
+    name: &Arc<str>,
+    format: OutputFormat,
+    verbose: bool,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    match format {
+        OutputFormat::Json => Ok(()),
+        OutputFormat::StreamJson => {
+            lines::of(entry).iter().try_for_each(|line| console.line(&line.to_string()))
+        }
+        OutputFormat::Text => {
+            let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
+            let lead = console.paint(Style::Dim, &lead);
+            text::print(entry, &lead, &lead, Detail { whole: verbose }, console)
+        }
+    }
+}
+
+/// Waits until nothing runs any more in this process; a signal parks what does.
+pub(crate) async fn finish_others(
+    id: &str,
+    access: &mut Access,
+    signals: &mut Signals,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    for other in access.busy_besides(id)? {
+        console.note(Style::Dim, "note", &format!("waiting for what runs for {other}; Ctrl-C parks it"));
+        tokio::select! {
+            _ = signals.next() => return Ok(()),
+            _ = access.rest(&other, std::time::Duration::ZERO) => {}
+        }
+    }
+    Ok(())
+}

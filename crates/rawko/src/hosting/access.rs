@@ -1,0 +1,227 @@
+//! `Access`: a way to act on a store. Either this process holds it and hosts, or another one does and is asked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rawko_core::Status;
+use rawko_host::{Edition, Host, Reader};
+use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, StoreError, Wait};
+use tokio::net::UnixListener;
+use tokio::sync::watch;
+
+use super::client::{Client, NoAnswer};
+use super::obey::obey;
+use super::place::Place;
+use super::protocol::{Answer, Request, Rest};
+use super::server::{self, Server};
+use crate::console::{Console, Style};
+use crate::failure::Failure;
+use crate::times;
+
+/// A holder that is just starting or ending answers within this.
+const ATTEMPTS: usize = 200;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
+/// How often a follower looks at a store that another process writes.
+const LOOK: Duration = Duration::from_millis(100);
+
+pub(crate) enum Access {
+    /// This process hosts.
+    Here(Box<Hosting>),
+    /// Another process does.
+    There { client: Client, reader: Reader },
+}
+
+/// A running host and what it holds.
+pub(crate) struct Hosting {
+    host: Host,
+    server: Option<Server>,
+    /// Let go last.
+    lock: Lock,
+}
+
+/// When to look for news.
+pub(crate) enum Pulse {
+    Changes(watch::Receiver<u64>),
+    Clock,
+}
+
+impl Access {
+    /// Holds the store and hosts; or finds whoever holds it. `charts` can be started besides those of the project.
+    pub(crate) async fn open(
+        place: &Place,
+        charts: &[Edition],
+        console: &mut Console,
+    ) -> Result<Access, Failure> {
+        place.insist_on_settings(console)?;
+        place.make_state_directory()?;
+        for _ in 0..ATTEMPTS {
+            match hold(place) {
+                Ok((lock, listener)) => {
+                    let hosting = Hosting::start(place, charts, lock, listener).await?;
+                    return Ok(Access::Here(Box::new(hosting)));
+                }
+                Err(StoreError::Held { place: store, holder: words }) => {
+                    if let Some(there) = ask_holder(place, &store, &words).await? {
+                        return Ok(there);
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+            tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+        }
+        let who = Lock::holder(&place.store).map_or_else(|| "another process".to_owned(), |it| it.words());
+        Err(Failure::Transient(format!("{} is in use by {who}, which does not answer", place.shown())))
+    }
+
+    pub(crate) fn reader(&self) -> Reader {
+        match self {
+            Access::Here(hosting) => hosting.host.reader().clone(),
+            Access::There { reader, .. } => reader.clone(),
+        }
+    }
+
+    pub(crate) fn pulse(&self) -> Pulse {
+        match self {
+            Access::Here(hosting) => Pulse::Changes(hosting.host.changes()),
+            Access::There { .. } => Pulse::Clock,
+        }
+    }
+
+    /// The process that hosts, if it is another one.
+    pub(crate) fn other(&self) -> Option<u32> {
+        match self {
+            Access::Here(_) => None,
+            Access::There { client, .. } => Some(client.pid),
+        }
+    }
+
+    pub(crate) async fn ask(&mut self, request: Request) -> Result<Answer, NoAnswer> {
+        match self {
+            Access::Here(hosting) => obey(&hosting.host, request).await.map_err(NoAnswer::Refused),
+            Access::There { client, .. } => client.ask(&request).await,
+        }
+    }
+
+    /// Waits until an instance does nothing more by itself.
+    pub(crate) async fn rest(&mut self, id: &str, patience: Duration) -> Result<Rest, NoAnswer> {
+        let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        match self.ask(Request::Settle { id: id.to_owned(), patience_ms }).await? {
+            Answer::Settled(rest) => Ok(rest),
+            Answer::Receipt(_) | Answer::Pong { .. } => {
+                Err(NoAnswer::Refused(Failure::Failed("an answer to another question".to_owned())))
+            }
+        }
+    }
+
+    /// Other instances that this process has calls running for.
+    pub(crate) fn busy_besides(&self, id: &str) -> Result<Vec<String>, Failure> {
+        let Access::Here(hosting) = self else { return Ok(Vec::new()) };
+        let filter = Filter {
+            statuses: vec![Status::Active],
+            waits: vec![Wait::Work],
+            roots_only: true,
+            ..Filter::default()
+        };
+        let rows = hosting.host.reader().store().list(&filter)?.rows;
+        let mut busy = Vec::new();
+        for row in rows.into_iter().filter(|row| &*row.new.id != id) {
+            if hosting.host.activity(&row.new.id)?.busy {
+                busy.push(row.new.id.to_string());
+            }
+        }
+        Ok(busy)
+    }
+
+    /// Lets go: whatever ran goes on when somebody hosts again.
+    pub(crate) async fn close(self, console: &mut Console) {
+        let Access::Here(hosting) = self else { return };
+        let Hosting { host, server, lock } = *hosting;
+        if let Some(server) = server {
+            server.close().await;
+        }
+        for complaint in host.take_complaints() {
+            console.note(Style::Notice, "warning", &complaint);
+        }
+        host.close().await;
+        drop(lock);
+    }
+}
+
+impl Pulse {
+    pub(crate) async fn beat(&mut self) {
+        match self {
+            Pulse::Changes(changes) => {
+                if changes.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+            Pulse::Clock => tokio::time::sleep(LOOK).await,
+        }
+    }
+}
+
+impl Hosting {
+    async fn start(
+        place: &Place,
+        charts: &[Edition],
+        lock: Lock,
+        listener: Option<(PathBuf, UnixListener)>,
+    ) -> Result<Hosting, Failure> {
+        let settings = &place.settings;
+        let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
+        let store = SqliteStore::open(&place.store, options)?;
+        let builder = Host::builder()
+            .store(std::sync::Arc::new(store))
+            .services(settings.services(&place.root))
+            .endpoints(settings.endpoints(&place.root))
+            .gate(settings.gate())
+            .world(place.world())
+            .in_memory_max(settings.instances_in_memory());
+        let all = place.offered().into_iter().chain(charts.iter().cloned());
+        let host = all.fold(builder, |builder, edition| builder.chart(edition)).start().await?;
+        let server = listener.map(|(path, listener)| Server::serve(path, listener, host.clone()));
+        Ok(Hosting { host, server, lock })
+    }
+}
+
+/// The lock, with a socket that waits for whoever comes second. Without one where there cannot be any.
+fn hold(place: &Place) -> Result<(Lock, Option<(PathBuf, UnixListener)>), StoreError> {
+    let path = server::socket_path(&place.store);
+    let holder = |socket: Option<String>| Holder {
+        pid: std::process::id(),
+        command: command_line(),
+        started_ms: times::now_ms(),
+        socket,
+    };
+    let lock = Lock::take(&place.store, &holder(Some(path.display().to_string())))?;
+    match server::bind(&path) {
+        Ok(listener) => Ok((lock, Some((path, listener)))),
+        Err(_) => {
+            drop(lock);
+            Ok((Lock::take(&place.store, &holder(None))?, None))
+        }
+    }
+}
+
+/// `None`: the holder is just starting or ending.
+async fn ask_holder(place: &Place, store: &str, words: &str) -> Result<Option<Access>, Failure> {
+    let Some(holder) = Lock::holder(&place.store) else { return Ok(None) };
+    let Some(socket) = &holder.socket else {
+        let help = "it does not listen, so nothing can be done through it; wait until it ends";
+        return Err(Failure::Transient(format!("{store} is in use by {words}; {help}")));
+    };
+    match Client::connect(&PathBuf::from(socket)).await {
+        Ok(client) => match place.reader()? {
+            Some(reader) => Ok(Some(Access::There { client, reader })),
+            None => Ok(None),
+        },
+        Err(NoAnswer::Gone) => Ok(None),
+        Err(NoAnswer::Refused(failure)) => Err(failure),
+    }
+}
+
+/// As the person typed it.
+fn command_line() -> String {
+    let words = std::env::args().skip(1);
+    std::iter::once("rawko".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,60 @@
+//! The side that asks: a connection to the rawko that holds the store.
+
+use std::path::Path;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+
+use super::protocol::{Answer, Reply, Request};
+use crate::failure::Failure;
+
+/// A connection to a host in another process.
+pub(crate) struct Client {
+    read: BufReader<OwnedReadHalf>,
+    write: OwnedWriteHalf,
+    /// Who is at the other end.
+    pub(crate) pid: u32,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum NoAnswer {
+    /// The other end is gone; whatever it held is free now.
+    Gone,
+    Refused(Failure),
+}
+
+impl Client {
+    /// Connects and makes sure that somebody is there.
+    pub(crate) async fn connect(path: &Path) -> Result<Client, NoAnswer> {
+        let stream = UnixStream::connect(path).await.map_err(|_| NoAnswer::Gone)?;
+        let (read, write) = stream.into_split();
+        let mut client = Client { read: BufReader::new(read), write, pid: 0 };
+        match client.ask(&Request::Ping).await? {
+            Answer::Pong { pid } => client.pid = pid,
+            Answer::Receipt(_) | Answer::Settled(_) => return Err(NoAnswer::Gone),
+        }
+        Ok(client)
+    }
+
+    pub(crate) async fn ask(&mut self, request: &Request) -> Result<Answer, NoAnswer> {
+        let mut text = serde_json::to_vec(request).unwrap_or_default();
+        text.push(b'\n');
+        self.write.write_all(&text).await.map_err(|_| NoAnswer::Gone)?;
+        let mut line = String::new();
+        let length = self.read.read_line(&mut line).await.map_err(|_| NoAnswer::Gone)?;
+        if length == 0 {
+            return Err(NoAnswer::Gone);
+        }
+        match serde_json::from_str(&line) {
+            Ok(Reply::Ok(answer)) => Ok(answer),
+            Ok(Reply::Error(refusal)) => Err(NoAnswer::Refused(refusal.into())),
+            Err(error) => {
+                let message =
+                    format!("the rawko that holds the store answered what this one cannot read: {error}");
+                Err(NoAnswer::Refused(Failure::Failed(message)))
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Hosting from the command line: opening a project's store, holding it or asking whoever does, and doing what was
+//! asked either way.
+
+mod access;
+mod client;
+mod obey;
+mod place;
+mod protocol;
+mod server;
+
+pub(crate) use access::{Access, Pulse};
+pub(crate) use client::NoAnswer;
+pub(crate) use place::{Place, StoreArgs};
+pub(crate) use protocol::{Answer, ChartText, Request, Rest};
+
+use std::future::Future;
+
+use crate::failure::Failure;
+
+/// Runs async work. Only commands that host pay for the threads.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Transient(format!("cannot start threads: {error}")))?;
+    let outcome = runtime.block_on(work);
+    // A service that hangs in a blocking call must not keep the process.
+    runtime.shutdown_background();
+    outcome
+}

@@ -1,0 +1,201 @@
+//! What one rawko asks another that holds the store: JSON, one object a line each way. The types only; who listens and
+//! who asks is beside this.
+
+use rawko_core::{Status, Value};
+use rawko_host::{Receipt, Settled};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// Something to do. The same whether it is done in this process or asked of another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// Begins an instance of the first chart; the others may be invoked by it.
+    Start {
+        charts: Vec<ChartText>,
+        input: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    },
+    Send {
+        id: String,
+        event: String,
+        #[serde(default)]
+        data: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    /// A person's answer.
+    Answer {
+        id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ask: Option<String>,
+        approved: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<String>,
+        #[serde(default)]
+        data: Value,
+    },
+    Cancel {
+        id: String,
+        #[serde(default)]
+        reason: Value,
+    },
+    Retry {
+        id: String,
+    },
+    Fork {
+        id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<u64>,
+        #[serde(default)]
+        set: Vec<(String, String)>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        new_id: Option<String>,
+    },
+    /// Answers when the instance is over, has failed, or only waits.
+    Settle {
+        id: String,
+        patience_ms: u64,
+    },
+    Ping,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ChartText {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// One line back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reply {
+    Ok(Answer),
+    Error(Refusal),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Answer {
+    Receipt(Receipt),
+    Settled(Rest),
+    Pong { pid: u32 },
+}
+
+/// Why an instance does nothing more by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Rest {
+    Over(Status),
+    Failed,
+    Waiting,
+    /// The store takes nothing.
+    Stuck {
+        message: String,
+        transient: bool,
+    },
+}
+
+/// Why something was not done; `code` says whose turn it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Refusal {
+    pub(crate) code: Code,
+    pub(crate) message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Code {
+    /// What was asked makes no sense here.
+    Usage,
+    /// A chart or the settings cannot be used.
+    Invalid,
+    /// It was tried and did not work.
+    Failed,
+    /// It may work later.
+    Transient,
+}
+
+impl From<Settled> for Rest {
+    fn from(settled: Settled) -> Self {
+        match settled {
+            Settled::Over(status) => Rest::Over(status),
+            Settled::Failed => Rest::Failed,
+            Settled::Waiting(_) => Rest::Waiting,
+            Settled::Stuck(error) => {
+                Rest::Stuck { message: error.to_string(), transient: error.is_transient() }
+            }
+        }
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        let (code, message) = match failure {
+            Failure::Usage(message) => (Code::Usage, message),
+            Failure::Invalid(message) => (Code::Invalid, message),
+            Failure::Findings { rendered, message } => (Code::Invalid, format!("{message}\n{rendered}")),
+            Failure::Failed(message) => (Code::Failed, message),
+            Failure::Transient(message) => (Code::Transient, message),
+            Failure::Interrupted => (Code::Failed, "interrupted".to_owned()),
+            Failure::Output(error) => (Code::Failed, error.to_string()),
+        };
+        Refusal { code, message }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { code, message } = refusal;
+        match code {
+            Code::Usage => Failure::Usage(message),
+            Code::Invalid => Failure::Invalid(message),
+            Code::Failed => Failure::Failed(message),
+            Code::Transient => Failure::Transient(message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Other rawkos speak this: what they wrote yesterday is understood today.
+    #[test]
+    fn requests_and_replies_on_the_wire() {
+        let requests = [
+            (r#"{"op":"ping"}"#, Request::Ping),
+            (
+                r#"{"op":"send","id":"order-1","event":"APPROVED"}"#,
+                Request::Send {
+                    id: "order-1".into(),
+                    event: "APPROVED".into(),
+                    data: Value::Null,
+                    key: None,
+                },
+            ),
+            (
+                r#"{"op":"settle","id":"order-1","patience_ms":0}"#,
+                Request::Settle { id: "order-1".into(), patience_ms: 0 },
+            ),
+        ];
+        for (text, expected) in requests {
+            assert_eq!(serde_json::from_str::<Request>(text).unwrap(), expected, "{text}");
+        }
+        let replies = [
+            (Reply::Ok(Answer::Pong { pid: 7 }), r#"{"ok":{"pong":{"pid":7}}}"#),
+            (Reply::Ok(Answer::Settled(Rest::Over(Status::Done))), r#"{"ok":{"settled":{"over":"done"}}}"#),
+            (
+                Reply::Error(Refusal { code: Code::Usage, message: "no".into() }),
+                r#"{"error":{"code":"usage","message":"no"}}"#,
+            ),
+        ];
+        for (reply, expected) in replies {
+            assert_eq!(serde_json::to_string(&reply).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The side that holds the store: a socket on which other rawkos of the same person ask it to do things.
+
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_host::Host;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::RwLock;
+use tokio::task::JoinHandle;
+
+use super::obey::obey;
+use super::protocol::{Reply, Request};
+use crate::failure::Failure;
+
+/// A request longer than this is refused: a chart and its data are far below.
+const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// A path of a Unix socket has to fit into its address.
+const PATH_BYTES_MAX: usize = 100;
+
+/// How long a request under way may take to be answered when the host closes.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Held for reading while a request is done and answered; whoever closes takes it for writing.
+type Open = Arc<RwLock<()>>;
+
+/// Listens until it is closed or dropped.
+pub(crate) struct Server {
+    path: PathBuf,
+    task: JoinHandle<()>,
+    open: Open,
+}
+
+/// Where the host of a store listens: beside the store, or in the temporary directory where that path is too long.
+pub(crate) fn socket_path(store: &Path) -> PathBuf {
+    let beside = std::path::absolute(store.with_file_name("host.sock"));
+    let beside = beside.unwrap_or_else(|_| store.with_file_name("host.sock"));
+    if beside.as_os_str().len() <= PATH_BYTES_MAX {
+        return beside;
+    }
+    std::env::temp_dir().join(format!("rawko-{}.sock", std::process::id()))
+}
+
+/// Must be called by whoever holds the lock: what lies at the path is left over from a host that died.
+pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+impl Server {
+    pub(crate) fn serve(path: PathBuf, listener: UnixListener, host: Host) -> Server {
+        let open = Open::default();
+        Server { path, task: tokio::spawn(accept(listener, host, Arc::clone(&open))), open }
+    }
+
+    /// Answers what is under way and takes nothing more. What was done without an answer would look undone.
+    pub(crate) async fn close(self) {
+        let open = Arc::clone(&self.open);
+        let _ = tokio::time::timeout(GRACE, open.write()).await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+        // Somebody may have tidied up already.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+async fn accept(listener: UnixListener, host: Host, open: Open) {
+    // Connections end with the listener, so that nobody is answered by a host that is closing.
+    let mut connections = tokio::task::JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => drop(connections.spawn(talk(stream, host.clone(), Arc::clone(&open)))),
+                // Out of descriptors, most likely; what is open goes on.
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+/// One connection: a request, its reply, the next request.
+async fn talk(stream: UnixStream, host: Host, open: Open) {
+    let (read, mut write) = stream.into_split();
+    let mut read = BufReader::new(read);
+    loop {
+        let mut line = Vec::new();
+        let length = (&mut read).take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await;
+        if length.unwrap_or(0) == 0 {
+            return;
+        }
+        let request: Result<Request, _> = serde_json::from_slice(&line);
+        // Waiting can be cut off: whoever waits looks for another host.
+        let is_waiting = matches!(request, Ok(Request::Settle { .. }));
+        let _open = if is_waiting { None } else { Some(open.read().await) };
+        let reply = match request {
+            Ok(request) => reply(&host, request).await,
+            Err(error) => Reply::Error(Failure::Usage(format!("not a request: {error}")).into()),
+        };
+        let mut text = serde_json::to_vec(&reply).unwrap_or_default();
+        text.push(b'\n');
+        if write.write_all(&text).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn reply(host: &Host, request: Request) -> Reply {
+    match obey(host, request).await {
+        Ok(answer) => Reply::Ok(answer),
+        Err(failure) => Reply::Error(failure.into()),
+    }
+}

@@ -1,0 +1,141 @@
+//! An entry as JSON lines: what `--output-format stream-json`, `history --json` and `logs --json` print. Other programs
+//! read these: every line has `v` and `type`, and keys are only ever added.
+
+use rawko_core::Effect;
+use rawko_store::RecordKind;
+use serde_json::{Map, Value as Json, json};
+
+use super::{Entry, Told, What, words};
+
+/// The version of the lines. It changes when a key changes its meaning or goes away.
+pub(crate) const VERSION: u32 = 1;
+
+/// The line for the step, then one for each thing it asked for.
+pub(crate) fn of(entry: &Entry) -> Vec<Json> {
+    std::iter::once(step(entry)).chain(entry.effects.iter().filter_map(|told| effect(entry, told))).collect()
+}
+
+/// Only what a log would say: messages, emitted events, failures.
+pub(crate) fn log_lines(entry: &Entry) -> Vec<Json> {
+    let mut lines = Vec::new();
+    if let What::CallFailed { invoke, error } = &entry.what {
+        let mut line = begin("failed", entry);
+        line.insert("invoke".into(), json!(invoke));
+        line.insert("error".into(), error.to_json());
+        lines.push(Json::Object(line));
+    }
+    if let Some(refusal) = &entry.refusal {
+        let mut line = begin("refused", entry);
+        line.insert("event".into(), event(&entry.what));
+        line.insert("error".into(), json!(refusal));
+        lines.push(Json::Object(line));
+    }
+    let logged =
+        |told: &&Told| matches!(told.effect, Effect::Log { .. } | Effect::Emit { .. } | Effect::Stall { .. });
+    lines.extend(entry.effects.iter().filter(logged).filter_map(|told| effect(entry, told)));
+    lines
+}
+
+/// What every line about an entry begins with.
+fn begin(kind: &str, entry: &Entry) -> Map<String, Json> {
+    let mut line = Map::new();
+    line.insert("v".into(), json!(VERSION));
+    line.insert("type".into(), json!(kind));
+    line.insert("id".into(), json!(entry.instance));
+    line.insert("step".into(), json!(entry.step));
+    line.insert("at_ms".into(), json!(entry.at_ms));
+    line
+}
+
+fn step(entry: &Entry) -> Json {
+    let kind = match entry.kind {
+        RecordKind::Started => "started",
+        RecordKind::Forked => "forked",
+        RecordKind::Stepped => "step",
+        RecordKind::Ignored => "ignored",
+        RecordKind::Failed => "refused",
+    };
+    let mut line = begin(kind, entry);
+    line.insert("seq".into(), json!(entry.seq));
+    match &entry.what {
+        What::Started { chart, version, parent, input } => {
+            line.insert("chart".into(), json!(chart));
+            line.insert("version".into(), json!(version));
+            line.insert("parent".into(), json!(parent));
+            line.insert("input".into(), input.to_json());
+        }
+        What::Forked { from, edits } => {
+            let from = from.as_ref().map(|(id, step)| json!({"id": id, "step": step}));
+            line.insert("from".into(), json!(from));
+            line.insert("edits".into(), edits.to_json());
+        }
+        other => drop(line.insert("event".into(), event(other))),
+    }
+    line.insert("configuration".into(), json!(entry.configuration));
+    let changed = entry.changes.iter().map(|change| (change.key.to_string(), change.after.to_json()));
+    line.insert("context".into(), Json::Object(changed.collect()));
+    line.insert("status".into(), json!(entry.status.as_str()));
+    if entry.status_changed && !entry.output.is_null() {
+        line.insert("output".into(), entry.output.to_json());
+    }
+    if let Some(refusal) = &entry.refusal {
+        line.insert("error".into(), json!(refusal));
+    }
+    if !entry.story.is_empty() {
+        line.insert("story".into(), json!(entry.story));
+    }
+    Json::Object(line)
+}
+
+/// What was delivered, by kind.
+fn event(what: &What) -> Json {
+    match what {
+        What::Started { .. } | What::Forked { .. } => Json::Null,
+        What::Event { name, data, origin } => {
+            json!({"kind": "event", "type": name, "data": data.to_json(), "origin": origin.to_json()})
+        }
+        What::Timer(purpose) => json!({"kind": "timer", "for": purpose}),
+        What::Answered { invoke, data } => {
+            json!({"kind": "answered", "invoke": invoke, "data": data.to_json()})
+        }
+        What::CallFailed { invoke, error } => {
+            json!({"kind": "failed", "invoke": invoke, "error": error.to_json()})
+        }
+        What::Retried => json!({"kind": "retry"}),
+        What::Cancelled { reason } => json!({"kind": "cancel", "reason": reason.to_json()}),
+        What::Unreadable(why) => json!({"kind": "unreadable", "error": why}),
+    }
+}
+
+fn effect(entry: &Entry, told: &Told) -> Option<Json> {
+    let (kind, fields) = match &told.effect {
+        Effect::SetTimer { due_ms, .. } => {
+            let timer = told.timer.as_ref()?;
+            ("timer", json!({"kind": timer.kind.as_str(), "for": timer.purpose, "due_ms": due_ms}))
+        }
+        Effect::CancelTimer { .. } | Effect::Complete { .. } | Effect::Cancelled { .. } => return None,
+        Effect::Invoke(invoke) => (
+            "invoked",
+            json!({
+                "invoke": invoke.id, "src": invoke.src, "input": invoke.input.to_json(), "attempt": invoke.attempt
+            }),
+        ),
+        Effect::StopInvoke { id, .. } => ("stopped", json!({"invoke": id})),
+        Effect::Send(send) => (
+            "sent",
+            json!({"target": words::target(&send.target), "event": send.event, "data": send.data.to_json()}),
+        ),
+        Effect::Emit { event, data } => ("emitted", json!({"event": event, "data": data.to_json()})),
+        Effect::Call { handler, params } => {
+            ("called", json!({"handler": handler, "params": params.to_json()}))
+        }
+        Effect::Log { message } => ("log", json!({"message": message})),
+        Effect::Stall { id, error } => ("stalled", json!({"invoke": id, "error": error.to_json()})),
+    };
+    let mut line = begin(kind, entry);
+    if let Json::Object(fields) = fields {
+        // The kind of a timer must not hide what the line is.
+        line.extend(fields);
+    }
+    Some(Json::Object(line))
+}

@@ -1,0 +1,232 @@
+//! `Player`: plays records back into entries. It keeps the snapshot of every instance it has met, so that each record
+//! can be told against what was before it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rawko_core::{Chart, Effect, Event, NamedEvent, Now, Snapshot, Value, World, start_traced, step_traced};
+use rawko_host::Reader;
+use rawko_store::{InstanceKey, InstanceRow, Record, RecordKind};
+
+use super::{Change, Entry, Told, What, words};
+use crate::failure::Failure;
+use crate::simulation::explain;
+
+/// Tells records in order. One that is met in the middle of its instance's life is told from there.
+pub(crate) struct Player {
+    reader: Reader,
+    /// With a world every step is taken again to see why it went as it did.
+    explaining: Option<World>,
+    met: HashMap<InstanceKey, Met>,
+}
+
+struct Met {
+    row: InstanceRow,
+    chart: Arc<Chart>,
+    /// As it was before the next record; `None` before the first one.
+    snapshot: Option<Snapshot>,
+}
+
+impl Player {
+    pub(crate) fn new(reader: Reader, explaining: Option<World>) -> Self {
+        Self { reader, explaining, met: HashMap::new() }
+    }
+
+    /// The chart of an instance that was met.
+    pub(crate) fn entry(&mut self, record: &Record) -> Result<Entry, Failure> {
+        if !self.met.contains_key(&record.instance) {
+            let met = self.meet(record)?;
+            self.met.insert(record.instance, met);
+        }
+        let event = self.reader.unpack(&record.event)?;
+        let effects = self.reader.unpack(&record.effects)?;
+        let delta = self.reader.unpack(&record.delta)?;
+        let Some(met) = self.met.get_mut(&record.instance) else {
+            return Err(Failure::Failed("a record without an instance".to_owned()));
+        };
+        let before = met.snapshot.take();
+        let (after, refusal) = match record.kind {
+            RecordKind::Started | RecordKind::Forked => {
+                (self.reader.snapshot(&met.row, Some(record.step))?.snapshot, None)
+            }
+            RecordKind::Stepped | RecordKind::Ignored => {
+                let mut after = before.clone().ok_or_else(|| no_beginning(&met.row))?;
+                after.apply_delta_json(&met.chart, &delta).map_err(|why| unreadable(&met.row, &why))?;
+                (after, None)
+            }
+            RecordKind::Failed => {
+                let same = before.clone().ok_or_else(|| no_beginning(&met.row))?;
+                (same, Some(serde_json::from_str(&delta).unwrap_or(delta)))
+            }
+        };
+        let effects: Vec<Effect> = serde_json::from_str(&effects).unwrap_or_default();
+        let step = Played { met, before: before.as_ref(), after: &after, event: &event };
+        let entry = step.entry(record, effects, refusal, self.explaining.as_ref());
+        met.snapshot = Some(after);
+        Ok(entry)
+    }
+
+    fn meet(&self, record: &Record) -> Result<Met, Failure> {
+        let row = self.reader.store().instance(record.instance)?;
+        let row = row.ok_or_else(|| Failure::Failed(format!("a record of no instance (#{})", record.seq)))?;
+        let chart = self.reader.chart(&row)?;
+        let snapshot = match record.kind {
+            RecordKind::Started | RecordKind::Forked => None,
+            RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => {
+                Some(self.reader.snapshot(&row, Some(record.step.saturating_sub(1)))?.snapshot)
+            }
+        };
+        Ok(Met { row, chart, snapshot })
+    }
+}
+
+/// One record between the snapshots before and after it.
+struct Played<'a> {
+    met: &'a Met,
+    before: Option<&'a Snapshot>,
+    after: &'a Snapshot,
+    event: &'a str,
+}
+
+impl Played<'_> {
+    fn entry(
+        &self,
+        record: &Record,
+        effects: Vec<Effect>,
+        refusal: Option<String>,
+        world: Option<&World>,
+    ) -> Entry {
+        let chart = &self.met.chart;
+        Entry {
+            seq: record.seq,
+            instance: Arc::clone(&self.met.row.new.id),
+            step: record.step,
+            at_ms: record.at_ms,
+            kind: record.kind,
+            what: self.what(record),
+            configuration: chart.leaf_paths(self.after.configuration()).map(str::to_owned).collect(),
+            changes: self.changes(),
+            effects: effects.into_iter().map(|effect| self.told(effect)).collect(),
+            status: self.after.status(),
+            status_changed: self.before.map_or_else(
+                || self.after.status() != rawko_core::Status::Active,
+                |before| before.status() != self.after.status(),
+            ),
+            output: self.after.output().clone(),
+            refusal,
+            story: world.map(|world| self.story(record, world)).unwrap_or_default(),
+        }
+    }
+
+    fn what(&self, record: &Record) -> What {
+        let value = || serde_json::from_str::<Value>(self.event).unwrap_or_default();
+        let new = &self.met.row.new;
+        match record.kind {
+            RecordKind::Started => What::Started {
+                chart: new.chart_id.to_string(),
+                version: new.version.to_string(),
+                parent: new.parent.as_ref().map(|parent| Arc::clone(&parent.id)),
+                input: value(),
+            },
+            RecordKind::Forked => What::Forked {
+                from: new.origin.as_ref().map(|origin| (Arc::clone(&origin.id), origin.step)),
+                edits: value(),
+            },
+            RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => {
+                match serde_json::from_str::<Event>(self.event) {
+                    Ok(event) => self.delivered(event),
+                    Err(error) => What::Unreadable(error.to_string()),
+                }
+            }
+        }
+    }
+
+    fn delivered(&self, event: Event) -> What {
+        match event {
+            Event::Named(NamedEvent { name, data, origin, .. }) => What::Event { name, data, origin },
+            Event::TimerFired { timer } => What::Timer(self.fired(timer)),
+            Event::InvokeDone { invocation, data } => {
+                What::Answered { invoke: self.invoke_name(invocation), data }
+            }
+            Event::InvokeFailed { invocation, error } => {
+                What::CallFailed { invoke: self.invoke_name(invocation), error }
+            }
+            Event::RetryRequested => What::Retried,
+            Event::CancelRequested { reason } => What::Cancelled { reason },
+        }
+    }
+
+    fn fired(&self, id: u64) -> String {
+        let pending = self.before.and_then(|before| before.timers().iter().find(|timer| timer.id == id));
+        match (pending, self.before) {
+            (Some(timer), Some(before)) => words::timer(&self.met.chart, before, timer).purpose,
+            _ => "a timer that nobody waits for".to_owned(),
+        }
+    }
+
+    /// The invoke's id in the chart: that of a running invocation, or of the one that failed.
+    fn invoke_name(&self, id: u64) -> String {
+        let known = |snapshot: &Snapshot| words::invoke_name(&self.met.chart, snapshot, id);
+        let name = self.before.and_then(known).or_else(|| known(self.after));
+        name.unwrap_or_else(|| "something that nobody waits for".to_owned())
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        let after = self.after.context_map(&self.met.chart);
+        let before = self.before.map(|before| before.context_map(&self.met.chart));
+        let entries = after.as_map().into_iter().flatten();
+        let changed = entries.filter_map(|(key, value)| {
+            let was = before.as_ref().map(|before| before.get(key).clone());
+            let same = was.as_ref().is_some_and(|was| was.is_identical(value));
+            (!same).then(|| Change { key: Arc::clone(key), before: was, after: value.clone() })
+        });
+        changed.collect()
+    }
+
+    fn told(&self, effect: Effect) -> Told {
+        let timer = match &effect {
+            Effect::SetTimer { timer, .. } => self.after.timers().iter().find(|known| known.id == *timer),
+            Effect::CancelTimer { .. }
+            | Effect::Invoke(_)
+            | Effect::StopInvoke { .. }
+            | Effect::Send(_)
+            | Effect::Emit { .. }
+            | Effect::Call { .. }
+            | Effect::Log { .. }
+            | Effect::Complete { .. }
+            | Effect::Cancelled { .. }
+            | Effect::Stall { .. } => None,
+        };
+        let timer = timer.map(|timer| words::timer(&self.met.chart, self.after, timer));
+        Told { effect, timer }
+    }
+
+    /// The same step once more, traced.
+    fn story(&self, record: &Record, world: &World) -> Vec<String> {
+        let chart = &self.met.chart;
+        let now = Now { ms: record.at_ms, world };
+        let trace = match (record.kind, self.before) {
+            (RecordKind::Started, _) => {
+                let input = serde_json::from_str(self.event).unwrap_or_default();
+                start_traced(chart, input, now).map(|(_, step)| step.trace)
+            }
+            (RecordKind::Forked, _) | (_, None) => return Vec::new(),
+            (RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed, Some(before)) => {
+                let Ok(event) = serde_json::from_str(self.event) else { return Vec::new() };
+                step_traced(chart, &mut before.clone(), event, now).map(|step| step.trace)
+            }
+        };
+        match trace {
+            Ok(trace) => explain::story(chart, &trace),
+            Err(error) => vec![format!("failed    {error}")],
+        }
+    }
+}
+
+fn no_beginning(row: &InstanceRow) -> Failure {
+    Failure::Failed(format!("the journal of `{}` does not begin with a start", row.new.id))
+}
+
+fn unreadable(row: &InstanceRow, why: &dyn std::fmt::Display) -> Failure {
+    Failure::Failed(format!("the journal of `{}` cannot be read: {why}", row.new.id))
+}

@@ -1,0 +1,131 @@
+//! An entry as something to read: one line for what happened and the states, then only what changed. The look is that
+//! of `simulate`, so that a simulated chart and a running one can be laid side by side.
+
+use rawko_core::{Effect, Status, Value};
+use rawko_store::RecordKind;
+
+use super::{Change, Entry, TimerKind, Told, What, words};
+use crate::console::{Console, Style};
+use crate::failure::Failure;
+use crate::times;
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Detail {
+    /// Values as long as they are, timeouts, and the story of each step.
+    pub(crate) whole: bool,
+}
+
+/// Prints an entry. Every line begins with `lead`; the first may have another one.
+pub(crate) fn print(
+    entry: &Entry,
+    first_lead: &str,
+    lead: &str,
+    detail: Detail,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let head = words::headline(&entry.what, detail.whole);
+    let head = console.paint(Style::Bold, &format!("{head:<28}"));
+    let states = console.paint(Style::Accent, &format!("[{}]", entry.configuration.join(", ")));
+    console.line(&format!("{first_lead}{head} {states}"))?;
+    for (title, text) in details(entry, detail) {
+        let title = console.paint(Style::Dim, &format!("{title:<8}"));
+        console.line(&format!("{lead}    {title} {text}"))?;
+    }
+    for line in &entry.story {
+        let line = console.paint(Style::Dim, &format!("        {line}"));
+        console.line(&format!("{lead}{line}"))?;
+    }
+    Ok(())
+}
+
+/// What is worth saying beyond the states, each with its title.
+fn details(entry: &Entry, detail: Detail) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    match &entry.what {
+        What::Answered { data, .. } if !data.is_null() => {
+            lines.push(("answer", words::value(data, detail.whole)));
+        }
+        What::CallFailed { error, .. } => lines.push(("error", words::error(error))),
+        What::Event { origin, .. } if !origin.is_null() => {
+            lines.push(("from", origin.as_str().map_or_else(|| origin.to_string(), str::to_owned)));
+        }
+        What::Event { .. }
+        | What::Answered { .. }
+        | What::Started { .. }
+        | What::Forked { .. }
+        | What::Timer(_)
+        | What::Retried
+        | What::Cancelled { .. }
+        | What::Unreadable(_) => {}
+    }
+    if let Some(refusal) = &entry.refusal {
+        lines.push(("refused", refusal.clone()));
+    }
+    if entry.kind == RecordKind::Ignored {
+        lines.push(("ignored", "nothing takes it now".to_owned()));
+    }
+    lines.extend(entry.changes.iter().map(|change| ("context", change_words(change, detail.whole))));
+    lines.extend(entry.effects.iter().filter_map(|told| effect_words(told, entry, detail)));
+    if entry.status_changed {
+        lines.push(("status", entry.status.as_str().to_owned()));
+        if entry.status == Status::Done && !entry.output.is_null() {
+            lines.push(("output", words::value(&entry.output, true)));
+        }
+    }
+    lines
+}
+
+/// `key: before → after`; a list that only grew says by what.
+fn change_words(change: &Change, whole: bool) -> String {
+    let Change { key, before, after } = change;
+    match (before, after) {
+        (None, _) => format!("{key}: {}", words::value(after, whole)),
+        (Some(Value::List(old)), Value::List(new)) if new.len() > old.len() && new.starts_with(old) => {
+            let added = Value::list(new[old.len()..].to_vec());
+            format!("{key}: + {}", words::value(&added, whole))
+        }
+        (Some(before), _) => {
+            format!("{key}: {} → {}", words::value(before, whole), words::value(after, whole))
+        }
+    }
+}
+
+fn effect_words(told: &Told, entry: &Entry, detail: Detail) -> Option<(&'static str, String)> {
+    let value = |value: &Value| match value {
+        Value::Null => String::new(),
+        value => format!(" {}", words::value(value, detail.whole)),
+    };
+    Some(match &told.effect {
+        Effect::SetTimer { .. } => {
+            let timer = told.timer.as_ref()?;
+            if timer.kind == TimerKind::Timeout && !detail.whole {
+                return None;
+            }
+            let left = times::span(timer.due_ms.saturating_sub(entry.at_ms));
+            match timer.kind {
+                TimerKind::Retry => ("retry", format!("{} in {left}", timer.purpose)),
+                TimerKind::After | TimerKind::Send | TimerKind::Timeout => {
+                    ("timer", format!("{} (in {left})", timer.purpose))
+                }
+            }
+        }
+        Effect::CancelTimer { .. } | Effect::Complete { .. } => return None,
+        Effect::Invoke(invoke) => {
+            let again =
+                if invoke.attempt > 1 { format!(" (attempt {})", invoke.attempt) } else { String::new() };
+            ("invoked", format!("{} {}{}{again}", invoke.id, invoke.src, value(&invoke.input)))
+        }
+        Effect::StopInvoke { id, .. } => ("stopped", id.to_string()),
+        Effect::Send(send) => {
+            ("sent", format!("{} {}{}", words::target(&send.target), send.event, value(&send.data)))
+        }
+        Effect::Emit { event, data } => ("emitted", format!("{event}{}", value(data))),
+        Effect::Call { handler, params } => ("called", format!("{handler}{}", value(params))),
+        Effect::Log { message } => ("log", message.to_string()),
+        Effect::Cancelled { .. } => return None,
+        Effect::Stall { id, .. } => {
+            ("stalled", format!("nothing handles the failure of {id}; it waits for somebody"))
+        }
+    })
+}

@@ -1,0 +1,68 @@
+//! `Tree`: an instance and everything it invoked, directly or not. Which records belong to what a person follows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rawko_store::{InstanceKey, InstanceRow, Store, StoreError};
+
+/// The instances below one, found as their records come by.
+pub(crate) struct Tree {
+    /// `None`: every instance belongs.
+    root: Option<Arc<str>>,
+    known: HashMap<InstanceKey, Option<Arc<str>>>,
+}
+
+impl Tree {
+    pub(crate) fn below(root: &str) -> Self {
+        Self { root: Some(root.into()), known: HashMap::new() }
+    }
+
+    pub(crate) fn all() -> Self {
+        Self { root: None, known: HashMap::new() }
+    }
+
+    /// The id of an instance that belongs, relative to the root: empty for the root itself.
+    pub(crate) fn name(
+        &mut self,
+        key: InstanceKey,
+        store: &dyn Store,
+    ) -> Result<Option<Arc<str>>, StoreError> {
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
+        }
+        let row = store.instance(key)?;
+        let name = match row {
+            Some(row) if self.belongs(&row, store)? => Some(self.short(&row.new.id)),
+            Some(_) | None => None,
+        };
+        self.known.insert(key, name.clone());
+        Ok(name)
+    }
+
+    fn belongs(&self, row: &InstanceRow, store: &dyn Store) -> Result<bool, StoreError> {
+        let Some(root) = &self.root else { return Ok(true) };
+        if row.new.id == *root {
+            return Ok(true);
+        }
+        match &row.new.parent {
+            Some(parent) if parent.id == *root => Ok(true),
+            Some(parent) => match store.find(&parent.id)? {
+                Some(parent) => self.belongs(&parent, store),
+                None => Ok(false),
+            },
+            None => Ok(false),
+        }
+    }
+
+    /// Ids of children begin with their parent's; what is said of them needs only the rest.
+    fn short(&self, id: &Arc<str>) -> Arc<str> {
+        match &self.root {
+            None => Arc::clone(id),
+            Some(root) if id == root => "".into(),
+            Some(root) => match id.strip_prefix(&**root).and_then(|rest| rest.strip_prefix('.')) {
+                Some(rest) => rest.into(),
+                None => Arc::clone(id),
+            },
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What happens to an instance, in words: timers, invocations, errors, events. The same words wherever they are said.
+
+use rawko_core::{
+    Chart, Failure as CallFailure, Invocation, PendingTimer, SendTarget, Snapshot, TimerPurpose, Trigger,
+    Value,
+};
+
+use super::{Timer, TimerKind, What};
+use crate::simulation::explain;
+
+/// Longer values are cut where a person reads; `-v` and JSON show all of them.
+const VALUE_CHARS_MAX: usize = 160;
+
+pub(crate) fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) -> Timer {
+    let name = |id: u64| invoke_name(chart, snapshot, id).unwrap_or_else(|| "?".to_owned());
+    let (kind, purpose) = match &timer.purpose {
+        TimerPurpose::After { node, index } => {
+            let label = chart.transition_ids().map(|id| chart.transition(id)).find(|transition| {
+                transition.source == *node
+                    && matches!(&transition.trigger, Trigger::After(own) if own == &(*index as usize))
+            });
+            let label = label.map_or("after", |transition| &transition.label);
+            (TimerKind::After, format!("{label} in {}", explain::node_words(chart, *node)))
+        }
+        TimerPurpose::Send { target, event } => {
+            let to = if &**target == "self" { String::new() } else { format!(" to {target}") };
+            (TimerKind::Send, format!("{}{to}", event.name))
+        }
+        TimerPurpose::InvokeTimeout { invocation } => {
+            (TimerKind::Timeout, format!("timeout of {}", name(*invocation)))
+        }
+        TimerPurpose::InvokeRetry { invocation } => {
+            (TimerKind::Retry, format!("next attempt of {}", name(*invocation)))
+        }
+    };
+    Timer { purpose, kind, due_ms: timer.due_ms }
+}
+
+/// The invoke's id of a running invocation, or of the one that failed.
+pub(crate) fn invoke_name(chart: &Chart, snapshot: &Snapshot, id: u64) -> Option<String> {
+    let failed = snapshot.failure().map(|CallFailure { invocation, .. }| invocation);
+    let known = snapshot.invocations().iter().chain(failed).find(|known| known.id == id);
+    known.map(|Invocation { invoke, .. }| chart.invoke_name(*invoke).to_owned())
+}
+
+/// What happened, as the head of a line. `>` marks what came from outside the instance's own work.
+pub(crate) fn headline(what: &What, whole: bool) -> String {
+    match what {
+        What::Started { .. } => "start".to_owned(),
+        What::Forked { from: Some((id, step)), .. } => format!("forked from {id} at step {step}"),
+        What::Forked { from: None, .. } => "forked".to_owned(),
+        What::Event { name, data: Value::Null, .. } => format!("> {name}"),
+        What::Event { name, data, .. } => format!("> {name} {}", value(data, whole)),
+        What::Timer(purpose) => purpose.clone(),
+        What::Answered { invoke, .. } => format!("{invoke} answered"),
+        What::CallFailed { invoke, .. } => format!("{invoke} failed"),
+        What::Retried => "> retry".to_owned(),
+        What::Cancelled { reason: Value::Null } => "> cancel".to_owned(),
+        What::Cancelled { reason } => format!("> cancel {}", value(reason, whole)),
+        What::Unreadable(why) => format!("a record that cannot be read: {why}"),
+    }
+}
+
+/// JSON, cut short unless the whole is wanted.
+pub(crate) fn value(value: &Value, whole: bool) -> String {
+    let text = value.to_json().to_string();
+    if whole { text } else { clipped(&text, VALUE_CHARS_MAX) }
+}
+
+/// At most this many characters, with a mark where something is missing.
+pub(crate) fn clipped(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// What went wrong: `category: message` where the error has them, otherwise the value.
+pub(crate) fn error(error: &Value) -> String {
+    match (error.get("category").as_str(), error.get("message").as_str()) {
+        (Some(category), Some(message)) => format!("{category}: {message}"),
+        (None, Some(message)) => message.to_owned(),
+        (_, None) => value(error, false),
+    }
+}
+
+/// Where a send goes, as the chart writes it.
+pub(crate) fn target(target: &SendTarget) -> String {
+    match target {
+        SendTarget::Itself => "self".to_owned(),
+        SendTarget::Parent => "parent".to_owned(),
+        SendTarget::Invocation(name) | SendTarget::Other(name) => name.to_string(),
+        SendTarget::Channel(name) => format!("channel:{name}"),
+        SendTarget::Agent(name) => format!("agent:{name}"),
+    }
+}

@@ -1,0 +1,43 @@
+//! Finding the instance a person means, with words for when there is none.
+
+use rawko_host::Reader;
+use rawko_store::{Filter, InstanceRow};
+
+use crate::failure::Failure;
+use crate::hosting::Place;
+
+/// Instances looked at for a name that is close.
+const CANDIDATES_MAX: usize = 5_000;
+const SUGGESTIONS_MAX: usize = 3;
+const CLOSE_ENOUGH: f64 = 0.85;
+
+/// The store of a place, which has to be there.
+pub(crate) fn reader(place: &Place) -> Result<Reader, Failure> {
+    place.reader()?.ok_or_else(|| {
+        let message = format!("there is no store `{}` yet", place.shown());
+        Failure::Usage(format!("{message}; `rawko run CHART` starts an instance and makes one"))
+    })
+}
+
+/// The instance with this id, or what it may have meant.
+pub(crate) fn instance(reader: &Reader, id: &str) -> Result<InstanceRow, Failure> {
+    if let Some(row) = reader.store().find(id)? {
+        return Ok(row);
+    }
+    let filter = Filter { limit: CANDIDATES_MAX, ..Filter::default() };
+    let page = reader.store().list(&filter)?;
+    let mut near: Vec<(f64, &str)> = page
+        .rows
+        .iter()
+        .map(|row| (strsim::jaro_winkler(id, &row.new.id), &*row.new.id))
+        .filter(|(likeness, _)| *likeness >= CLOSE_ENOUGH)
+        .collect();
+    near.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let near: Vec<_> = near.iter().take(SUGGESTIONS_MAX).map(|(_, id)| format!("`{id}`")).collect();
+    let help = if near.is_empty() {
+        "`rawko ps --all` lists them".to_owned()
+    } else {
+        format!("did you mean {}?", near.join(" or "))
+    };
+    Err(Failure::Usage(format!("there is no instance `{id}`; {help}")))
+}

@@ -1,0 +1,224 @@
+//! Parked instances are told something: a person's answer, an event.
+
+use expect_test::{Expect, expect};
+
+use crate::running::FILES;
+use crate::support::{directory, played, run};
+
+fn check(files: &[(&str, &str)], commands: &[&str], expect: Expect) {
+    let dir = directory(files);
+    expect.assert_eq(&played(dir.path(), commands));
+}
+
+#[test]
+fn what_waits_for_a_person_is_parked_and_goes_on_with_the_answer() {
+    check(
+        &FILES,
+        &[
+            "run order.yaml --id o-1 --input amount=250",
+            "show o-1",
+            "approve o-1 --comment fine",
+            "resume o-1",
+            "approve o-1",
+        ],
+        expect![[r#"
+            $ rawko run order.yaml --id o-1 --input amount=250
+            o-1  order 1.0.0
+            start                        [asking]
+                context  amount: 250
+                context  by: null
+                context  receipt: null
+                timer    after 24h in asking (in 24h)
+                invoked  approval human {"title":"Pay 250?"}
+            --- stderr
+            waiting: o-1 goes on with `rawko resume o-1`
+              asks a person: approval {"title":"Pay 250?"}
+                rawko approve o-1, or rawko deny o-1
+              takes WAIVED
+                rawko send o-1 WAIVED
+              timer: after 24h in asking (in 24h)
+            --- exit code 55
+            $ rawko show o-1
+            o-1  order 1.0.0
+            status     active
+            states     [asking]
+            step       0, just now
+            started    just now
+            context    amount: 250
+                       by: null
+                       receipt: null
+            asks       approval {"title":"Pay 250?"}
+                         `rawko approve o-1` or `rawko deny o-1`
+            timers     after 24h in asking, in 24h
+            takes      WAIVED → charging
+            $ rawko approve o-1 --comment fine
+            approval answered            [charging]
+                answer   {"approved":true,"by":"ada","comment":"fine","data":null}
+                context  by: null → "ada"
+                invoked  payment charge_card {"amount":250}
+            payment answered             [paid]
+                answer   {"receipt":"r-1"}
+                context  receipt: null → "r-1"
+                log      charged 250
+                status   done
+                output   {"receipt":"r-1"}
+            $ rawko resume o-1
+            o-1                          [paid]
+                status   done
+                output   {"receipt":"r-1"}
+            $ rawko approve o-1
+            --- stderr
+            error: instance `o-1` asks nobody for anything
+            --- exit code 1
+        "#]],
+    );
+}
+
+#[test]
+fn saying_no_is_an_answer() {
+    check(
+        &FILES,
+        &["run order.yaml --id o-1 --input amount=250 --output-format json", "deny o-1 --as bo"],
+        expect![[r#"
+            $ rawko run order.yaml --id o-1 --input amount=250 --output-format json
+            {"v":1,"type":"result","id":"o-1","outcome":"waiting","status":"active","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
+            --- stderr
+            waiting: o-1 goes on with `rawko resume o-1`
+              asks a person: approval {"title":"Pay 250?"}
+                rawko approve o-1, or rawko deny o-1
+              takes WAIVED
+                rawko send o-1 WAIVED
+              timer: after 24h in asking (in 24h)
+            --- exit code 55
+            $ rawko deny o-1 --as bo
+            approval answered            [rejected]
+                answer   {"approved":false,"by":"bo","comment":null,"data":null}
+                context  by: null → "bo"
+                status   done
+                output   {"by":"bo"}
+        "#]],
+    );
+}
+
+#[test]
+fn events_reach_parked_instances() {
+    check(
+        &FILES,
+        &[
+            "run order.yaml --id o-1 --input amount=250 --output-format json",
+            "send o-1 NONSENSE",
+            "send o-1 WAIVED --key k-1 --data why=vip",
+            "send o-1 WAIVED",
+        ],
+        expect![[r#"
+            $ rawko run order.yaml --id o-1 --input amount=250 --output-format json
+            {"v":1,"type":"result","id":"o-1","outcome":"waiting","status":"active","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
+            --- stderr
+            waiting: o-1 goes on with `rawko resume o-1`
+              asks a person: approval {"title":"Pay 250?"}
+                rawko approve o-1, or rawko deny o-1
+              takes WAIVED
+                rawko send o-1 WAIVED
+              timer: after 24h in asking (in 24h)
+            --- exit code 55
+            $ rawko send o-1 NONSENSE
+            > NONSENSE                   [asking]
+                ignored  nothing takes it now
+            --- stderr
+            waiting: o-1 goes on with `rawko resume o-1`
+              asks a person: approval {"title":"Pay 250?"}
+                rawko approve o-1, or rawko deny o-1
+              takes WAIVED
+                rawko send o-1 WAIVED
+              timer: after 24h in asking (in 24h)
+            $ rawko send o-1 WAIVED --key k-1 --data why=vip
+            > WAIVED {"why":"vip"}       [charging]
+                stopped  approval
+                invoked  payment charge_card {"amount":250}
+            payment answered             [paid]
+                answer   {"receipt":"r-1"}
+                context  receipt: null → "r-1"
+                log      charged 250
+                status   done
+                output   {"receipt":"r-1"}
+            $ rawko send o-1 WAIVED
+            --- stderr
+            error: instance `o-1` is done: nothing can happen to it any more
+            --- exit code 1
+        "#]],
+    );
+}
+
+#[test]
+fn the_same_key_again_changes_nothing() {
+    let dir = directory(&FILES);
+    let commands = [
+        "run order.yaml --id o-1 --input amount=250",
+        "send o-1 NONSENSE --key a",
+        "send o-1 NONSENSE --key a",
+    ];
+    played(dir.path(), &commands);
+    let history = run(dir.path(), &["history", "o-1", "--json"], "").stdout;
+    assert_eq!(history.matches("NONSENSE").count(), 1, "{history}");
+}
+
+const PARENT: &str = "\
+statechart:
+  id: shop
+  initial: deciding
+  states:
+    deciding:
+      invoke: {id: decision, src: 'statechart:decision', onDone: done, onError: done}
+    done: {type: final}
+";
+
+const CHILD: &str = "\
+statechart:
+  id: decision
+  initial: asking
+  states:
+    asking:
+      invoke: {id: form, src: human, onDone: decided, onError: decided}
+    decided: {type: final}
+";
+
+#[test]
+fn what_a_child_asks_is_answered_by_its_parents_name() {
+    check(
+        &[("shop.yaml", PARENT), (".rawko/charts/decision.yaml", CHILD)],
+        &["run shop.yaml --id s-1", "show s-1", "approve s-1 --ask nothing", "approve s-1 --data colour=red"],
+        expect![[r#"
+            $ rawko run shop.yaml --id s-1
+            s-1  shop 0.0.0
+            start                        [deciding]
+                invoked  decision statechart:decision
+              decision.0  start                        [asking]
+              decision.0      invoked  form human
+            --- stderr
+            waiting: s-1 goes on with `rawko resume s-1`
+              asks a person: form
+                rawko approve s-1.decision.0, or rawko deny s-1.decision.0
+            --- exit code 55
+            $ rawko show s-1
+            s-1  shop 0.0.0
+            status     active
+            states     [deciding]
+            step       0, just now
+            started    just now
+            asks       form
+                         `rawko approve s-1.decision.0` or `rawko deny s-1.decision.0`
+            running    decision statechart:decision, begun just now, key s-1/0/0
+            children   s-1.decision.0 active, step 0, just now
+            $ rawko approve s-1 --ask nothing
+            --- stderr
+            error: instance `s-1` asks nobody for anything
+            --- exit code 1
+            $ rawko approve s-1 --data colour=red
+              decision.0  form answered                [decided]
+              decision.0      answer   {"approved":true,"by":"ada","comment":null,"data":{"colour":"red"}}
+              decision.0      status   done
+            decision answered            [done]
+                status   done
+        "#]],
+    );
+}

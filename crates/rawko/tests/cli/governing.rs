@@ -1,0 +1,89 @@
+//! What a chart may not do: refused, audited, and heard by the chart as an error.
+
+use expect_test::{Expect, expect};
+
+use crate::running::{CHARGE, ORDER, SETTINGS};
+use crate::support::{directory, played};
+
+fn check(files: &[(&str, &str)], commands: &[&str], expect: Expect) {
+    let dir = directory(files);
+    expect.assert_eq(&played(dir.path(), commands));
+}
+
+const PROBE: &str = "\
+statechart:
+  id: probe
+  initial: trying
+  context: {why: null}
+  states:
+    trying:
+      invoke:
+        id: attempt
+        src: format_disk
+        onDone: done
+        onError:
+          target: refused
+          actions: [{type: assign, context_updates: {why: event.data.category}}]
+    done: {type: final}
+    refused: {type: final, output: {why: context.why}}
+";
+
+#[test]
+fn a_command_that_is_not_allowed_is_refused_and_audited() {
+    let settings =
+        "services:\n  format_disk: {command: [touch, formatted]}\ngovernance: {allow: [charge_card]}\n";
+    let dir = directory(&[("probe.yaml", PROBE), (".rawko/config.yaml", settings)]);
+    let told = played(dir.path(), &["run probe.yaml --id p-1", "logs p-1 --audit"]);
+    expect![[r#"
+        $ rawko run probe.yaml --id p-1
+        p-1  probe 0.0.0
+        start                        [trying]
+            context  why: null
+            invoked  attempt format_disk
+        attempt failed               [refused]
+            error    refused: `format_disk` is not in `governance.allow` of .rawko/config.yaml
+            context  why: null → "refused"
+            status   done
+            output   {"why":"refused"}
+        --- stderr
+        warning[rawko::settings::never_allowed]: every call of `format_disk` is refused
+         --> .rawko/config.yaml:2:3
+          |
+        2 |   format_disk: {command: [touch, formatted]}
+          |   ^^^^^^^^^^^
+          |
+          = help: `format_disk` is not in `governance.allow` of .rawko/config.yaml
+
+        $ rawko logs p-1 --audit
+        2026-01-05 09:30:00Z  p-1/0/0  refused  format_disk `format_disk` is not in `governance.allow` of .rawko/config.yaml
+        2026-01-05 09:30:00Z  p-1/0/0  failed   format_disk refused: `format_disk` is not in `governance.allow` of .rawko/config.yaml
+    "#]].assert_eq(&told);
+    assert!(!dir.path().join("formatted").exists());
+}
+
+#[test]
+fn a_budget_that_is_used_up_has_its_own_exit_code() {
+    let settings = SETTINGS.to_owned() + "  budget: {calls: 0}\n";
+    let files = [("order.yaml", ORDER), (".rawko/config.yaml", &settings), ("charge.sh", CHARGE)];
+    check(
+        &files,
+        &["run order.yaml --id o-1 --input amount=30"],
+        expect![[r#"
+        $ rawko run order.yaml --id o-1 --input amount=30
+        o-1  order 1.0.0
+        start                        [charging]
+            context  amount: 30
+            context  by: null
+            context  receipt: null
+            invoked  payment charge_card {"amount":30}
+        payment failed               [charging]
+            error    limit: `o-1` has made 0 calls, all that `governance.budget` of .rawko/config.yaml allows
+            stalled  nothing handles the failure of payment; it waits for somebody
+            status   error
+        --- stderr
+        failed: payment: limit: `o-1` has made 0 calls, all that `governance.budget` of .rawko/config.yaml allows
+        o-1 keeps what it has; `rawko resume o-1` tries again
+        --- exit code 53
+    "#]],
+    );
+}

@@ -1,0 +1,215 @@
+//! Stopping a run and going on: Ctrl-C, SIGTERM, `kill -9`, a full store.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use expect_test::expect;
+
+use crate::support::{command, directory, played, run, stable};
+
+/// Waits an hour, or until it is told.
+pub(crate) const WAITER: &str = "\
+statechart:
+  id: waiter
+  initial: waiting
+  context: {told: null}
+  states:
+    waiting:
+      on:
+        TOLD: {target: done, actions: [{type: assign, context_updates: {told: event.data.what}}]}
+      after: {1h: given_up}
+    done: {type: final, output: {told: context.told}}
+    given_up: {type: final}
+";
+
+/// A run in the background, and what it has printed.
+pub(crate) struct Background {
+    pub(crate) child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Background {
+    /// Starts a command and waits until it has printed a line with this in it.
+    pub(crate) fn start(dir: &std::path::Path, args: &[&str], until: &str) -> Background {
+        let mut child = command(dir, args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains(until) {
+            line.clear();
+            assert!(out.read_line(&mut line).unwrap() > 0, "it ended before it said `{until}`");
+        }
+        Background { child, out }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// The rest of what it printed, and how it ended.
+    pub(crate) fn end(mut self) -> String {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut self.out, &mut text).unwrap();
+        let output = self.child.wait_with_output().unwrap();
+        text += "--- stderr\n";
+        text += &String::from_utf8(output.stderr).unwrap();
+        format!("{text}--- {:?}\n", output.status.code())
+    }
+}
+
+const RUN: [&str; 6] = ["run", "waiter.yaml", "--id", "w-1", "--patience", "2h"];
+
+#[test]
+fn ctrl_c_parks_and_resume_goes_on() {
+    let dir = directory(&[("waiter.yaml", WAITER)]);
+    let running = Background::start(dir.path(), &RUN, "[waiting]");
+    running.signal("-INT");
+    let parked = running.end();
+    let after = played(dir.path(), &["resume w-1 --patience 0s", "send w-1 TOLD --data what=hello"]);
+    expect![[r#"
+            context  told: null
+            timer    after 1h in waiting (in 1h)
+        --- stderr
+        parked: w-1 goes on with `rawko resume w-1`
+        --- Some(130)
+        $ rawko resume w-1 --patience 0s
+        w-1                          [waiting]
+        --- stderr
+        waiting: w-1 goes on with `rawko resume w-1`
+          takes TOLD
+            rawko send w-1 TOLD
+          timer: after 1h in waiting (in 1h)
+        --- exit code 55
+        $ rawko send w-1 TOLD --data what=hello
+        > TOLD {"what":"hello"}      [done]
+            context  told: null → "hello"
+            status   done
+            output   {"told":"hello"}
+    "#]]
+    .assert_eq(&(stable(&parked, dir.path()) + &after));
+}
+
+#[test]
+fn terminating_parks_too() {
+    let dir = directory(&[("waiter.yaml", WAITER)]);
+    let running = Background::start(dir.path(), &RUN, "[waiting]");
+    running.signal("-TERM");
+    assert!(running.end().ends_with("parked: w-1 goes on with `rawko resume w-1`\n--- Some(143)\n"));
+}
+
+const SLOW: &str = "\
+statechart:
+  id: slow
+  initial: working
+  context: {answer: null}
+  states:
+    working:
+      invoke:
+        id: work
+        src: work
+        onDone: {target: done, actions: [{type: assign, context_updates: {answer: event.data.calls}}]}
+        onError: {target: failed, actions: [{type: assign, context_updates: {answer: event.data.category}}]}
+    done: {type: final, output: {calls: context.answer}}
+    failed: {type: final, output: {category: context.answer}}
+";
+
+/// A service whose first call hangs, killed with its host in the middle of it; later calls answer at once.
+fn killed_at_work(on_restart: &str) -> tempfile::TempDir {
+    let script = "if [ -e called ]; then echo '{\"calls\": 2}'; else touch called; exec sleep 60; fi\n";
+    let settings = format!(
+        "services:\n  work: {{command: [sh, work.sh], on_restart: {on_restart}}}\ngovernance: {{allow: [work]}}\n"
+    );
+    let files = [
+        ("slow.yaml", SLOW),
+        ("waiter.yaml", WAITER),
+        ("work.sh", script),
+        (".rawko/config.yaml", settings.as_str()),
+    ];
+    let dir = directory(&files);
+    let mut running = Background::start(dir.path(), &["run", "slow.yaml", "--id", "s-1"], "invoked");
+    while !dir.path().join("called").exists() {
+        std::thread::yield_now();
+    }
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    dir
+}
+
+#[test]
+fn killed_while_a_service_runs_it_goes_on() {
+    for (on_restart, output) in [("retry", "{\"calls\":2}"), ("unknown", "{\"category\":\"interrupted\"}")] {
+        let dir = killed_at_work(on_restart);
+        let resumed = run(dir.path(), &["resume", "s-1", "--output-format", "json"], "");
+        let result: serde_json::Value = serde_json::from_str(&resumed.stdout).unwrap();
+        assert_eq!(result["output"].to_string(), output, "{result}");
+    }
+}
+
+#[test]
+fn whoever_hosts_goes_on_with_the_others_and_does_not_abandon_them() {
+    let dir = killed_at_work("retry");
+    let other = run(dir.path(), &["run", "waiter.yaml", "--id", "w-1"], "");
+    assert_eq!(other.code, Some(55), "{}", other.stderr);
+    let shown = run(dir.path(), &["show", "s-1"], "");
+    assert!(shown.stdout.contains("output     {\"calls\":2}"), "{}", shown.stdout);
+}
+
+const GROWING: &str = "\
+statechart:
+  id: growing
+  initial: growing
+  context: {all: []}
+  states:
+    growing:
+      on: {ENOUGH: done}
+      after:
+        1ms: {target: growing, reenter: true, actions: [more]}
+    done: {type: final, output: {count: 'length(context.all) > 5'}}
+  actions:
+    more: {type: assign, context_updates: {all: 'context.all + [now()]'}}
+";
+
+#[test]
+fn a_run_that_meets_a_full_store_stops_and_says_so() {
+    let dir = directory(&[("growing.yaml", GROWING), (".rawko/config.yaml", "store: {size_max: 200 KiB}\n")]);
+    let stuck = run(dir.path(), &["run", "growing.yaml", "--id", "g-1", "--output-format", "json"], "");
+    assert_eq!(stuck.code, Some(3), "{}", stuck.stderr);
+    assert!(stuck.stderr.starts_with("stuck: the store is full"), "{}", stuck.stderr);
+    let result: serde_json::Value = serde_json::from_str(&stuck.stdout).unwrap();
+    assert_eq!((&result["outcome"], &result["error"]["category"]), (&"stuck".into(), &"store".into()));
+    std::fs::write(dir.path().join(".rawko/config.yaml"), "store: {size_max: 20 MiB}\n").unwrap();
+    let sent = run(dir.path(), &["send", "g-1", "ENOUGH", "--output-format", "json"], "");
+    let result: serde_json::Value = serde_json::from_str(&sent.stdout).unwrap();
+    assert_eq!(result["output"]["count"], true, "{}", sent.stderr);
+}
+
+#[test]
+fn a_full_store_is_told_and_loses_nothing() {
+    let dir = directory(&[("waiter.yaml", WAITER), (".rawko/config.yaml", "store: {size_max: 200 KiB}\n")]);
+    played(dir.path(), &["run waiter.yaml --id w-1"]);
+    // Text that does not get smaller by being stored once.
+    let mut code = None;
+    for number in 0..200 {
+        let text: String =
+            (0..4_000).map(|at: u32| char::from(b'a' + ((at * at * 7 + number) % 26) as u8)).collect();
+        std::fs::write(dir.path().join("data.json"), format!("{{\"what\": \"{number} {text}\"}}")).unwrap();
+        let sent = run(dir.path(), &["send", "w-1", "NOTED", "--data", "@data.json"], "");
+        if sent.code != Some(0) {
+            assert!(sent.stderr.contains("the store is full"), "{}", sent.stderr);
+            code = sent.code;
+            break;
+        }
+    }
+    assert_eq!(code, Some(3));
+    std::fs::write(dir.path().join(".rawko/config.yaml"), "store: {size_max: 2 MiB}\n").unwrap();
+    let sent =
+        run(dir.path(), &["send", "w-1", "TOLD", "--data", "what=room", "--output-format", "json"], "");
+    let result: serde_json::Value = serde_json::from_str(&sent.stdout).unwrap();
+    assert_eq!(result["output"]["told"], "room", "{}", sent.stderr);
+    assert_eq!(run(dir.path(), &["doctor"], "").code, Some(0));
+}
