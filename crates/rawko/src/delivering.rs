@@ -1,8 +1,6 @@
 //! Delivering something to an instance and letting what follows happen: what `send`, `approve`, `deny`, `cancel` and
 //! `fork` have in common.
 
-use std::time::Duration;
-
 use rawko_core::Status;
 use rawko_host::Receipt;
 
@@ -48,7 +46,7 @@ pub(crate) fn deliver(
     let place = Place::here(&args.store)?;
     let reader = known::reader(&place)?;
     known::instance(&reader, id)?;
-    let manner = Manner { patience: Duration::ZERO, format: args.output_format, verbose: args.verbose };
+    let manner = Manner::brief(args.output_format, args.verbose);
     let is_event = matches!(request, Request::Send { .. });
     hosting::block_on(async {
         let mut signals = Signals::new()?;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Now, Snapshot, Value, World};
+use rawko_core::{Chart, Now, Snapshot, TimerPurpose, Value, World};
 use rawko_host::Reader;
 use rawko_store::{EffectKind, InstanceRow, OpenEffect};
 
@@ -137,4 +137,20 @@ fn add_asks_below(reader: &Reader, children: &[InstanceRow], asks: &mut Vec<Ask>
         add_asks_below(reader, &reader.store().children(&child.new.id)?, asks)?;
     }
     Ok(())
+}
+
+/// When the next attempt of a call is due, of an instance or of one below it.
+pub(crate) fn next_retry_ms(reader: &Reader, id: &str) -> Result<Option<i64>, Failure> {
+    let row = reader.find(id)?;
+    if row.head.status.is_over() {
+        return Ok(None);
+    }
+    let snapshot = reader.snapshot(&row, None)?.snapshot;
+    let retries =
+        snapshot.timers().iter().filter(|timer| matches!(timer.purpose, TimerPurpose::InvokeRetry { .. }));
+    let mut next = retries.map(|timer| timer.due_ms).min();
+    for child in reader.store().children(id)? {
+        next = [next, next_retry_ms(reader, &child.new.id)?].into_iter().flatten().min();
+    }
+    Ok(next)
 }

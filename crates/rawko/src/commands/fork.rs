@@ -1,7 +1,5 @@
 //! `rawko fork`: a new instance that goes on from a past step of another one.
 
-use std::time::Duration;
-
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
@@ -63,7 +61,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         new_id: args.new_id.clone(),
     };
     let manner = args.follow.manner();
-    let manner = if args.run { manner } else { Manner { patience: Duration::ZERO, ..manner } };
+    let manner = if args.run { manner } else { Manner::brief(manner.format, manner.verbose) };
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         let seq = reader.store().last_seq()?;

@@ -10,6 +10,7 @@ pub(crate) use options::{FollowArgs, Manner, OutputFormat};
 pub(crate) use signals::Signals;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rawko_host::Reader;
 
@@ -19,7 +20,7 @@ use crate::hosting::{Access, NoAnswer, Place, Pulse, Rest};
 use crate::journal::tail::Tail;
 use crate::journal::text::{self, Detail};
 use crate::journal::{Entry, Tree, lines};
-use crate::standing::Standing;
+use crate::standing::{self, Standing};
 use crate::times;
 
 /// Shows one instance.
@@ -66,8 +67,12 @@ impl<'a> Follow<'a> {
         signals: &mut Signals,
         console: &mut Console,
     ) -> Result<(Ended, Reader, Option<u32>), Failure> {
+        let mut patience = self.manner.patience;
         let outcome = loop {
-            match self.watch(&mut access, signals, console).await {
+            match self.watch(&mut access, patience, signals, console).await {
+                Ok(Watched::Rest(Rest::Waiting)) if let Some(longer) = self.until_retry(&access)? => {
+                    patience = longer;
+                }
                 Ok(Watched::Gone) => match Access::open(self.place, &[], console).await {
                     Ok(next) => {
                         let world = self.manner.verbose.then(|| self.place.world());
@@ -93,11 +98,12 @@ impl<'a> Follow<'a> {
     async fn watch(
         &mut self,
         access: &mut Access,
+        patience: Duration,
         signals: &mut Signals,
         console: &mut Console,
     ) -> Result<Watched, Failure> {
         let mut pulse: Pulse = access.pulse();
-        let (id, patience) = (self.id.clone(), self.manner.patience);
+        let id = self.id.clone();
         let rest = access.rest(&id, patience);
         tokio::pin!(rest);
         loop {
@@ -116,6 +122,14 @@ impl<'a> Follow<'a> {
                 () = pulse.beat() => {}
             }
         }
+    }
+
+    /// How long to be patient until the next attempt of a call, if that is soon.
+    fn until_retry(&self, access: &Access) -> Result<Option<Duration>, Failure> {
+        let Some(due_ms) = standing::next_retry_ms(&access.reader(), &self.id)? else { return Ok(None) };
+        let left = u64::try_from(due_ms.saturating_sub(times::now_ms())).unwrap_or(0);
+        let left = Duration::from_millis(left);
+        Ok((left <= self.manner.retry_patience).then_some(left))
     }
 
     /// Calls that this process started for other instances are not abandoned.
@@ -172,7 +186,7 @@ pub(crate) async fn finish_others(
         console.note(Style::Dim, "note", &format!("waiting for what runs for {other}; Ctrl-C parks it"));
         tokio::select! {
             _ = signals.next() => return Ok(()),
-            _ = access.rest(&other, std::time::Duration::ZERO) => {}
+            _ = access.rest(&other, Duration::ZERO) => {}
         }
     }
     Ok(())

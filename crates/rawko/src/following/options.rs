@@ -25,13 +25,30 @@ pub(crate) struct FollowArgs {
 pub(crate) struct Manner {
     /// A timer that is due within this time is waited for.
     pub(crate) patience: Duration,
+    /// The same for the next attempt of a call: it belongs to work that has begun.
+    pub(crate) retry_patience: Duration,
     pub(crate) format: OutputFormat,
     pub(crate) verbose: bool,
 }
 
 impl FollowArgs {
     pub(crate) fn manner(&self) -> Manner {
-        Manner { patience: self.patience, format: self.output_format, verbose: self.verbose }
+        Manner {
+            patience: self.patience,
+            retry_patience: self.patience,
+            format: self.output_format,
+            verbose: self.verbose,
+        }
+    }
+}
+
+/// How long the next attempt of a call is waited for when nothing else is.
+const RETRY_PATIENCE: Duration = Duration::from_secs(60);
+
+impl Manner {
+    /// Only what happens at once, and calls until they have answered or failed for good.
+    pub(crate) fn brief(format: OutputFormat, verbose: bool) -> Manner {
+        Manner { patience: Duration::ZERO, retry_patience: RETRY_PATIENCE, format, verbose }
     }
 }
 

@@ -222,3 +222,36 @@ fn what_a_child_asks_is_answered_by_its_parents_name() {
         "#]],
     );
 }
+
+#[test]
+fn attempts_that_follow_are_waited_for() {
+    let order = crate::running::ORDER.replace(
+        "src: charge_card\n",
+        "src: charge_card\n        retry: {max_attempts: 2, initial_delay: 20ms}\n",
+    );
+    let once = "if [ -e tried ]; then echo '{\"receipt\": \"r-2\"}'; else touch tried; exit 1; fi\n";
+    let settings = crate::running::SETTINGS;
+    let files = [("order.yaml", order.as_str()), (".rawko/config.yaml", settings), ("charge.sh", once)];
+    let dir = directory(&files);
+    played(dir.path(), &["run order.yaml --id o-1 --input amount=250"]);
+    let told = played(dir.path(), &["approve o-1"]);
+    expect![[r#"
+        $ rawko approve o-1
+        approval answered            [charging]
+            answer   {"approved":true,"by":"ada","comment":null,"data":null}
+            context  by: null → "ada"
+            invoked  payment charge_card {"amount":250}
+        payment failed               [charging]
+            error    failed: `sh` ended with exit code 1
+            retry    next attempt of payment in 20ms
+        next attempt of payment      [charging]
+            invoked  payment charge_card {"amount":250} (attempt 2)
+        payment answered             [paid]
+            answer   {"receipt":"r-2"}
+            context  receipt: null → "r-2"
+            log      charged 250
+            status   done
+            output   {"receipt":"r-2"}
+    "#]]
+    .assert_eq(&told);
+}
