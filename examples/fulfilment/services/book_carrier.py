@@ -2,7 +2,10 @@
 
 import json
 import sys
+import time
 
+# Carriers take their time: the invoice is written long before.
+time.sleep(1)
 order = json.load(sys.stdin)["input"]["order"]
 if order.endswith("nowhere"):
     json.dump({"message": "no carrier goes there", "retryable": False}, sys.stdout)

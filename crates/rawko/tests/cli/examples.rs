@@ -2,7 +2,7 @@
 
 use expect_test::expect_file;
 
-use crate::support::{repository, run, transcript};
+use crate::support::{RAWKO, repository, run, transcript};
 
 /// The commands of each example, as its README gives them. Its transcript lies beside them.
 fn check(example: &str, commands: &[&[&str]]) {
@@ -66,6 +66,47 @@ fn pipeline() {
             &["test"],
         ],
     );
+}
+
+/// The one example that runs for real: a payment service over HTTP, commands, people, children, compensation.
+#[test]
+fn fulfilment() {
+    check("fulfilment", &[&["check", "."], &["test"]]);
+    let dir = repository().join("examples/fulfilment");
+    let output = std::process::Command::new("sh")
+        .arg("run.sh")
+        .current_dir(&dir)
+        .env("RAWKO", RAWKO)
+        .env_remove("RAWKO_STORE")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr).matches("error").count(), 0);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let shown: Vec<String> = shown.lines().map(timeless).collect();
+    expect_file![dir.join("run.txt")].assert_eq(&(shown.join("\n") + "\n"));
+}
+
+/// A line without what depends on when and how fast it was run.
+fn timeless(line: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        let is_date = word.len() == 10 && word.starts_with("20") && word.matches('-').count() == 2;
+        let is_time = word.len() == 9 && word.ends_with('Z') && word.matches(':').count() == 2;
+        words.push(if is_date {
+            "2026-11-16".to_owned()
+        } else if is_time {
+            "12:00:00Z".to_owned()
+        } else {
+            word.to_owned()
+        });
+    }
+    let mut line = words.join(" ");
+    for seconds in 1..60 {
+        line = line
+            .replace(&format!("{seconds}s ago  "), "just now")
+            .replace(&format!("{seconds}s ago"), "just now");
+    }
+    line
 }
 
 #[test]
