@@ -1,7 +1,7 @@
 //! Building a host: a store, charts, services, a gate. Starting it goes on with whatever the store holds.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use rawko_core::World;
@@ -125,8 +125,10 @@ impl HostBuilder {
             running: Mutex::new(HashMap::new()),
             changes: watch::Sender::new(0),
             trouble: Mutex::new(None),
+            in_trouble: AtomicBool::new(false),
             complaints: Mutex::new(Vec::new()),
             unperformed: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
             next_key: AtomicI64::new(marks.instance + 1),
             next_inbound: AtomicI64::new(marks.inbound + 1),
         });

@@ -105,6 +105,8 @@ impl Inner {
             mailbox: VecDeque::new(),
             committing: true,
             evicted: false,
+            armed_ms: None,
+            rests: false,
             last_ms: now_ms,
             snapshot_bytes: 0,
             delta_bytes: 0,

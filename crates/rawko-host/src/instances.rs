@@ -20,7 +20,7 @@ pub(crate) struct Instances {
 struct Table {
     slots: FxHashMap<InstanceKey, Arc<Slot>>,
     keys: FxHashMap<Arc<str>, InstanceKey>,
-    /// Those that came to rest, the longest-resting first; some may have moved since.
+    /// Those that came to rest once, each once; who is busy when its turn to leave comes goes to the end.
     resting: VecDeque<InstanceKey>,
 }
 
@@ -65,32 +65,32 @@ impl Instances {
     pub(crate) fn rest(&self, slot: &Arc<Slot>, max: usize) {
         let mut table = self.table();
         table.resting.push_back(slot.key);
-        while table.slots.len() > max
-            && let Some(key) = table.resting.pop_front()
-        {
-            Self::evict(&mut table, key);
-        }
-        // Instances that rest often stand in the queue often.
-        if table.resting.len() > 4 * max.max(64) {
-            let Table { slots, resting, .. } = &mut *table;
-            let mut seen = rustc_hash::FxHashSet::default();
-            resting.retain(|key| slots.contains_key(key) && seen.insert(*key));
+        // One that is busy goes to the end of the queue; each is looked at once.
+        for _ in 0..table.resting.len() {
+            if table.slots.len() <= max {
+                break;
+            }
+            let Some(key) = table.resting.pop_front() else { break };
+            if !Self::evict(&mut table, key) {
+                table.resting.push_back(key);
+            }
         }
     }
 
-    /// Out of memory at once, unless something waits there.
-    fn evict(table: &mut Table, key: InstanceKey) {
-        let Some(slot) = table.slots.get(&key) else { return };
+    /// Out of memory at once, unless something waits there. Tells whether it is out.
+    fn evict(table: &mut Table, key: InstanceKey) -> bool {
+        let Some(slot) = table.slots.get(&key) else { return true };
         // Locking here while holding the table is safe: nobody asks for the table while holding an instance.
         let mut live = slot.lock();
         if !live.is_idle() {
-            return;
+            return false;
         }
         live.evicted = true;
         drop(live);
         if let Some(slot) = table.slots.remove(&key) {
             table.keys.remove(&slot.id);
         }
+        true
     }
 
     /// It never came to be.

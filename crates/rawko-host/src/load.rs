@@ -33,6 +33,8 @@ impl Inner {
                 mailbox: VecDeque::new(),
                 committing: false,
                 evicted: false,
+                armed_ms: None,
+                rests: false,
                 last_ms: row.updated_ms,
                 snapshot_bytes: restored.snapshot_bytes,
                 delta_bytes: restored.delta_bytes,

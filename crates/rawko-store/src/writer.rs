@@ -17,8 +17,9 @@ const BATCH_LEN_MAX: usize = 4_096;
 /// How long to look for more before going to sleep: somebody who sends one event after another comes back sooner than
 /// a sleeping thread wakes up.
 const WATCH: Duration = Duration::from_micros(150);
-/// How long to wait for those whom the last batch answered to come back with more.
-const LINGER: Duration = Duration::from_micros(50);
+/// How long to wait, at most, for those whom the last batch answered to come back with more: never longer than that
+/// batch took, so that waiting costs less than the fsync it saves.
+const LINGER_MAX: Duration = Duration::from_micros(400);
 
 type Done = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
@@ -165,9 +166,9 @@ impl Queue {
     }
 
     /// Adds what comes in within a moment, until there are this many.
-    fn linger(&self, jobs: &mut Vec<Job>, expected: usize) {
+    fn linger(&self, jobs: &mut Vec<Job>, expected: usize, most: Duration) {
         let from = Instant::now();
-        while jobs.len() < expected && from.elapsed() < LINGER {
+        while jobs.len() < expected && from.elapsed() < most {
             std::thread::yield_now();
             let mut waiting = self.lock();
             jobs.append(&mut waiting.jobs);
@@ -181,13 +182,16 @@ impl Queue {
 
 fn run(store: &dyn Store, queue: &Queue) {
     let mut expected = 0;
+    let mut took = Duration::ZERO;
     while let Some(mut jobs) = queue.take() {
         if jobs.len() < expected {
-            queue.linger(&mut jobs, expected);
+            queue.linger(&mut jobs, expected, took.min(LINGER_MAX));
         }
         while !jobs.is_empty() {
             let rest = jobs.split_off(jobs.len().min(BATCH_LEN_MAX));
+            let from = Instant::now();
             expected = write(store, queue, jobs);
+            took = from.elapsed();
             jobs = rest;
         }
     }

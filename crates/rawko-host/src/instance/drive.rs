@@ -39,7 +39,9 @@ impl Inner {
     pub(crate) fn nudge(self: &Arc<Self>, key: InstanceKey) -> Result<(), HostError> {
         loop {
             let slot = self.slot(key)?;
-            let live = slot.lock();
+            let mut live = slot.lock();
+            // If it was a deadline that brought us here, it is gone from the table.
+            live.armed_ms = None;
             if !live.evicted {
                 self.drive(&slot, live);
                 return Ok(());
@@ -58,9 +60,12 @@ impl Inner {
                 self.submit(slot, plan);
             }
             None => {
-                self.watch_deadline(slot.key, &live);
+                self.watch_deadline(slot.key, &mut live);
+                let rests = std::mem::replace(&mut live.rests, true);
                 drop(live);
-                self.rest(slot);
+                if !rests {
+                    self.rest(slot);
+                }
             }
         }
     }
@@ -83,15 +88,15 @@ impl Inner {
         for (_, child) in &plan.children {
             let mut live = child.lock();
             live.committing = false;
-            self.watch_deadline(child.key, &live);
+            self.watch_deadline(child.key, &mut live);
             drop(live);
             self.instances.enter(child);
         }
-        let more = {
+        let (more, rests) = {
             let mut live = slot.lock();
             live.committing = false;
-            self.watch_deadline(slot.key, &live);
-            !live.mailbox.is_empty()
+            self.watch_deadline(slot.key, &mut live);
+            (!live.mailbox.is_empty(), std::mem::replace(&mut live.rests, true))
         };
         for (reply, answer) in plan.replies {
             // Whoever asked may have gone away; it happened all the same.
@@ -102,7 +107,8 @@ impl Inner {
         }
         if more {
             self.dispatch.send(Job::Nudge(slot.key));
-        } else {
+        }
+        if !rests {
             self.rest(slot);
         }
         self.changed();
@@ -131,8 +137,11 @@ impl Inner {
         self.deadlines.set(Due::Again(slot.key), Some(self.clock.now_ms() + AGAIN_MS));
     }
 
-    fn watch_deadline(&self, key: InstanceKey, live: &Live) {
+    fn watch_deadline(&self, key: InstanceKey, live: &mut Live) {
         let due = live.head.next_due_ms.filter(|_| live.head.fault.is_none());
-        self.deadlines.set(Due::Timer(key), due);
+        if live.armed_ms != due {
+            live.armed_ms = due;
+            self.deadlines.set(Due::Timer(key), due);
+        }
     }
 }

@@ -49,6 +49,10 @@ pub(crate) struct Live {
     pub(crate) committing: bool,
     /// It left memory: a poster who still holds the slot has to look it up again.
     pub(crate) evicted: bool,
+    /// The deadline that is set for its next timer.
+    pub(crate) armed_ms: Option<i64>,
+    /// It stands in the queue of those that rest.
+    pub(crate) rests: bool,
     /// The time of the last step: time never goes back within an instance, whatever the clock does.
     pub(crate) last_ms: i64,
     pub(crate) snapshot_bytes: usize,

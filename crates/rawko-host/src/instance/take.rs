@@ -60,7 +60,7 @@ impl Inner {
         let event = Event::TimerFired { timer };
         let at_ms = due_ms.max(live.last_ms);
         let before = live.snapshot.clone();
-        match self.step(live, event.clone(), at_ms) {
+        match self.step(live, &before, event.clone(), at_ms) {
             Ok(step) => self.stepped(live, &before, &event, step, at_ms, plan),
             Err(error) => {
                 // It would fail again at once, for ever: it rests until somebody does something about it.
@@ -134,7 +134,7 @@ impl Inner {
         plan: &mut Plan,
     ) -> Result<Receipt, HostError> {
         let before = live.snapshot.clone();
-        match self.step(live, event.clone(), now_ms) {
+        match self.step(live, &before, event.clone(), now_ms) {
             Ok(step) => {
                 let handled = step.handled;
                 live.head.fault = None;
@@ -173,7 +173,7 @@ impl Inner {
             return Ok(self.receipt(live, false));
         };
         let before = live.snapshot.clone();
-        let outcome = self.step(live, event.clone(), now_ms);
+        let outcome = self.step(live, &before, event.clone(), now_ms);
         let waits = effect.invocation.is_some_and(|id| waits_for(&live.snapshot, id));
         if waits && note.is_some_and(|note| note.outcome_open) {
             let unknown = rawko_store::OpenEffect { kind: EffectKind::Unknown, due_ms: None, ..effect };
@@ -198,15 +198,14 @@ impl Inner {
     }
 
     /// One step. A panic is our bug, and stays within this instance.
-    fn step(&self, live: &mut Live, event: Event, at_ms: i64) -> Result<Step, HostError> {
-        let before = live.snapshot.clone();
+    fn step(&self, live: &mut Live, before: &Snapshot, event: Event, at_ms: i64) -> Result<Step, HostError> {
         let now = Now { ms: at_ms, world: &self.world };
         let chart = Arc::clone(&live.chart);
         let taken = catch_unwind(AssertUnwindSafe(|| step(&chart, &mut live.snapshot, event, now)));
         match taken {
             Ok(result) => result.map_err(HostError::from),
             Err(_) => {
-                live.snapshot = before;
+                live.snapshot = before.clone();
                 Err(HostError::Internal(live.new.id.to_string()))
             }
         }

@@ -1,6 +1,6 @@
 //! One transaction: what commits do to the tables. Apart from the connection it runs on and what that remembers.
 
-use rusqlite::{Connection, OptionalExtension, named_params, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params, params};
 use rustc_hash::FxHashSet;
 
 use super::rows::{int, kind_number};
@@ -33,6 +33,8 @@ pub(super) struct Batch<'w> {
     pub(super) indexed_through: i64,
     /// The highest inbound sequence number in this batch.
     pub(super) inbound: i64,
+    /// The one statement that every commit needs, looked up once.
+    pub(super) append: Option<CachedStatement<'w>>,
 }
 
 impl Batch<'_> {
@@ -141,19 +143,22 @@ impl Batch<'_> {
         if record.instance.0 != key {
             return Err(not_its_own(key));
         }
-        self.run(
-            "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![
-                key,
-                int(record.step),
-                record.at_ms,
-                kind_number(record.kind),
-                record.event,
-                record.delta,
-                record.effects
-            ],
-        )?;
+        let append = match &mut self.append {
+            Some(append) => append,
+            None => self.append.insert(self.connection.prepare_cached(
+                "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?),
+        };
+        append.execute(params![
+            key,
+            int(record.step),
+            record.at_ms,
+            kind_number(record.kind),
+            record.event,
+            record.delta,
+            record.effects
+        ])?;
         self.last_seq = self.connection.last_insert_rowid();
         Ok(())
     }

@@ -70,12 +70,14 @@ impl WriteSide {
             last_seq: self.last_seq,
             indexed_through: self.indexed_through,
             inbound: 0,
+            append: None,
         };
         let outcome = batch
             .run("BEGIN IMMEDIATE", [])
             .and_then(|()| work(&mut batch))
             .and_then(|()| batch.run("COMMIT", []));
         let (last_seq, indexed_through) = (batch.last_seq, batch.indexed_through);
+        drop(batch);
         if let Err(failure) = outcome {
             self.roll_back();
             return Err(match failure {
