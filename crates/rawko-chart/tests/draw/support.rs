@@ -41,9 +41,11 @@ pub(crate) fn examples() -> Vec<(String, Chart)> {
     let chart = |file: &PathBuf| {
         load(&Source::new("", fs::read_to_string(file).unwrap()), &Registry::default()).chart
     };
+    // Two examples may have a chart of the same name: the number keeps them apart.
     let charts: Vec<(String, Chart)> = files(&examples, "yaml")
         .iter()
-        .filter_map(|file| Some((format!("example_{}", stem(file)), chart(file)?)))
+        .enumerate()
+        .filter_map(|(number, file)| Some((format!("example_{number}_{}", stem(file)), chart(file)?)))
         .collect();
     assert!(charts.len() >= 4, "only {} charts in the examples", charts.len());
     charts
