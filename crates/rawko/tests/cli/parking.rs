@@ -213,3 +213,19 @@ fn a_full_store_is_told_and_loses_nothing() {
     assert_eq!(result["output"]["told"], "room", "{}", sent.stderr);
     assert_eq!(run(dir.path(), &["doctor"], "").code, Some(0));
 }
+
+#[test]
+fn a_running_instance_keeps_its_chart_when_the_file_changes() {
+    let chart = |output: &str| {
+        format!(
+            "statechart: {{id: c, version: 1.0.0, initial: a, states: {{a: {{on: {{GO: b}}}}, b: {{type: final, output: \"'{output}'\"}}}}}}\n"
+        )
+    };
+    let dir = directory(&[("c.yaml", &chart("old"))]);
+    let told = |args: &[&str]| run(dir.path(), args, "").stdout;
+    told(&["run", "c.yaml", "--id", "x"]);
+    std::fs::write(dir.path().join("c.yaml"), chart("new")).unwrap();
+    told(&["run", "c.yaml", "--id", "y"]);
+    assert!(told(&["send", "x", "GO"]).contains("\"old\""));
+    assert!(told(&["send", "y", "GO"]).contains("\"new\""));
+}
