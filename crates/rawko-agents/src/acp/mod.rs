@@ -1,0 +1,1 @@
+//! Coding agents driven over the Agent Client Protocol.

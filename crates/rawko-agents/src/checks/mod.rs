@@ -1,0 +1,1 @@
+//! The project's checks: commands whose results are counted, not guessed.

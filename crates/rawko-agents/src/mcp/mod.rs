@@ -1,0 +1,1 @@
+//! MCP servers: tools from `.mcp.json`, supervised and reconnected.

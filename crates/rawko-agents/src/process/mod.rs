@@ -1,0 +1,1 @@
+//! Agents that are a command: one JSON object a line, both ways.

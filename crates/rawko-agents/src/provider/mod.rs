@@ -1,0 +1,23 @@
+//! Providers: one completion at a time with a model service. Wire formats are pure functions from bytes to our stream
+//! events; only the transport does IO. Loop control stands on what is reported here, so nothing is guessed.
+
+mod completion;
+mod error;
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use completion::{Completion, CompletionRequest, OutputSchema, StreamEvent};
+pub use error::{ErrorCode, ProviderError};
+
+/// The answer of a provider, some time later.
+pub type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + Send + 'a>>;
+
+/// Whoever is told of a completion while it comes.
+pub type Listener<'a> = &'a mut (dyn FnMut(StreamEvent) + Send);
+
+/// A model service. One request, one completion; it neither retries nor waits: who asks decides about that, durably.
+pub trait Provider: Send + Sync {
+    /// Dropping the future abandons the request.
+    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a>;
+}

@@ -1,0 +1,1 @@
+//! HybridAgent: what becomes of images in a conversation with a model that cannot see.

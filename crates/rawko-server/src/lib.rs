@@ -1,0 +1,1 @@
+//! What listens: the socket that agents connect to. Owns every wire type.

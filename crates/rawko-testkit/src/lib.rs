@@ -1,0 +1,1 @@
+//! What tests of several crates share. Nothing here is part of the product.
