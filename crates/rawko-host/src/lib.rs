@@ -35,7 +35,7 @@ pub use reader::{Reader, Restored};
 pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
 };
-pub use settings::{Flags, Settings, parse_size};
+pub use settings::{Flags, Section, Settings, SettingsReader, parse_size};
 
 /// The guide's program, run as a test.
 #[cfg(doctest)]

@@ -25,6 +25,17 @@ pub(super) struct Layer {
     pub(super) store_size_max: Option<u64>,
     pub(super) instances_in_memory: Option<usize>,
     pub(super) env: Option<Vec<String>>,
+    /// Sections that others read, the file that goes over the others first.
+    pub(super) sections: Vec<Section>,
+}
+
+/// A section that this crate only carries.
+#[derive(Clone, Debug)]
+pub struct Section {
+    pub key: String,
+    /// The file it stands in, as messages call it.
+    pub file: Arc<str>,
+    pub document: Document,
 }
 
 /// A pattern on names, and the file it stands in.
@@ -47,6 +58,7 @@ impl Layer {
             below
         };
         self.deny.extend(below.deny);
+        self.sections.extend(below.sections);
         Layer {
             services: merged(below.services, self.services),
             endpoints: merged(below.endpoints, self.endpoints),
@@ -57,6 +69,7 @@ impl Layer {
             store_size_max: self.store_size_max.or(below.store_size_max),
             instances_in_memory: self.instances_in_memory.or(below.instances_in_memory),
             env: self.env.or(below.env),
+            sections: self.sections,
         }
     }
 
@@ -91,7 +104,10 @@ impl Layer {
                 let names = reader.variable_names(at, "`env`");
                 self.env = Some(names.into_iter().map(|(name, _)| name).collect());
             }
-            _ => {}
+            key => {
+                let (key, file) = (key.to_owned(), Arc::clone(file));
+                self.sections.push(Section { key, file, document: at.clone() });
+            }
         }
     }
 

@@ -16,6 +16,8 @@ use std::sync::Arc;
 use rawko_chart::{Finding, Severity, Source};
 use rawko_core::Value;
 
+pub use layer::Section;
+pub use reader::Reader as SettingsReader;
 pub use size::parse_size;
 
 use layer::Layer;
@@ -91,6 +93,16 @@ impl Settings {
     pub fn env(&self) -> Value {
         let names = self.said.env.iter().flatten();
         Value::map(names.filter_map(|name| Some((name.as_str(), Value::str(self.environment.get(name)?)))))
+    }
+
+    /// A section that others read (`providers`, `turns`), the project's before the user's.
+    pub fn sections<'s>(&'s self, key: &'s str) -> impl Iterator<Item = &'s Section> {
+        self.said.sections.iter().filter(move |section| section.key == key)
+    }
+
+    /// The environment that settings were read in.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     /// The names of all services, sorted; also of those that something is wrong with.

@@ -13,34 +13,30 @@ use crate::services::Environment;
 /// After this many nobody reads on.
 const FINDINGS_MAX: usize = 1000;
 
-pub(super) struct Reader<'e> {
-    pub(super) findings: Vec<Finding>,
+/// Reads values with a complaint for each that is not what it should be. Public, so that whoever reads the other
+/// sections of a settings file, or an agent's file, complains in the same words.
+pub struct Reader<'e> {
+    pub findings: Vec<Finding>,
     pub(super) environment: &'e Environment,
 }
 
 impl<'e> Reader<'e> {
-    pub(super) fn new(environment: &'e Environment) -> Self {
+    pub fn new(environment: &'e Environment) -> Self {
         Self { findings: Vec::new(), environment }
     }
 
-    pub(super) fn report(&mut self, finding: Finding) {
+    pub fn report(&mut self, finding: Finding) {
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(finding);
         }
     }
 
-    pub(super) fn say(
-        &mut self,
-        code: &Code,
-        span: Span,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
+    pub fn say(&mut self, code: &Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.report(code.at(span, message).help(help));
     }
 
     /// The entries of a map. Nothing at all is an empty one: a section whose lines are all commented out.
-    pub(super) fn entries<'d>(&mut self, at: &'d Document, what: &str) -> &'d [DocumentEntry] {
+    pub fn entries<'d>(&mut self, at: &'d Document, what: &str) -> &'d [DocumentEntry] {
         if at.data == DocumentData::Null {
             return &[];
         }
@@ -52,12 +48,7 @@ impl<'e> Reader<'e> {
     }
 
     /// The entries of a map that has only certain keys. Unknown ones are reported and left out.
-    pub(super) fn record<'d>(
-        &mut self,
-        at: &'d Document,
-        what: &str,
-        keys: &[&str],
-    ) -> Vec<&'d DocumentEntry> {
+    pub fn record<'d>(&mut self, at: &'d Document, what: &str, keys: &[&str]) -> Vec<&'d DocumentEntry> {
         let entries = self.entries(at, what);
         entries.iter().filter(|entry| self.knows(entry, what, keys)).collect()
     }
@@ -76,7 +67,7 @@ impl<'e> Reader<'e> {
         is_known
     }
 
-    pub(super) fn text<'d>(&mut self, at: &'d Document, what: &str) -> Option<&'d str> {
+    pub fn text<'d>(&mut self, at: &'d Document, what: &str) -> Option<&'d str> {
         let text = at.text();
         if text.is_none() {
             self.wrong_type(at, what, "text");
@@ -85,7 +76,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Text, or a number or boolean that somebody did not put into quotes.
-    pub(super) fn scalar(&mut self, at: &Document, what: &str) -> Option<String> {
+    pub fn scalar(&mut self, at: &Document, what: &str) -> Option<String> {
         match &at.data {
             DocumentData::Str(text) => Some(text.clone()),
             DocumentData::Int(number) => Some(number.to_string()),
@@ -98,7 +89,7 @@ impl<'e> Reader<'e> {
         }
     }
 
-    pub(super) fn texts<'d>(&mut self, at: &'d Document, what: &str) -> Vec<(&'d str, Span)> {
+    pub fn texts<'d>(&mut self, at: &'d Document, what: &str) -> Vec<(&'d str, Span)> {
         if at.data == DocumentData::Null {
             return Vec::new();
         }
@@ -110,7 +101,7 @@ impl<'e> Reader<'e> {
         items.unwrap_or_default().iter().filter_map(item).collect()
     }
 
-    pub(super) fn whole(&mut self, at: &Document, what: &str, least: u64) -> Option<u64> {
+    pub fn whole(&mut self, at: &Document, what: &str, least: u64) -> Option<u64> {
         let DocumentData::Int(number) = at.data else {
             self.wrong_type(at, what, "a whole number");
             return None;
@@ -122,7 +113,7 @@ impl<'e> Reader<'e> {
         number
     }
 
-    pub(super) fn duration(&mut self, at: &Document, what: &str) -> Option<Duration> {
+    pub fn duration(&mut self, at: &Document, what: &str) -> Option<Duration> {
         let text = self.scalar(at, what)?;
         match parse_ms(&text) {
             Ok(0) => self.invalid(at.span, format!("{what} is nothing"), "write for example `30s`"),
@@ -132,7 +123,7 @@ impl<'e> Reader<'e> {
         None
     }
 
-    pub(super) fn size(&mut self, at: &Document, what: &str) -> Option<u64> {
+    pub fn size(&mut self, at: &Document, what: &str) -> Option<u64> {
         let text = self.scalar(at, what)?;
         let size = parse_size(&text).filter(|bytes| *bytes > 0);
         if size.is_none() {
@@ -141,12 +132,12 @@ impl<'e> Reader<'e> {
         size
     }
 
-    pub(super) fn wrong_type(&mut self, at: &Document, what: &str, expected: &str) {
+    pub fn wrong_type(&mut self, at: &Document, what: &str, expected: &str) {
         let message = format!("{what} must be {expected}");
         self.report(WRONG_TYPE.at(at.span, message).label(format!("found {}", at.kind_words())));
     }
 
-    pub(super) fn invalid(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+    pub fn invalid(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.say(&INVALID_VALUE, span, message, help);
     }
 }
