@@ -8,6 +8,7 @@ use rawko_core::World;
 use rawko_store::{MemoryStore, Store, Writer};
 use tokio::sync::watch;
 
+use crate::cast::Cast;
 use crate::clock::{Clock, SystemClock};
 use crate::deadlines::{self, Deadlines};
 use crate::dispatch::{self, Dispatch};
@@ -16,6 +17,7 @@ use crate::gate::Gate;
 use crate::host::{Host, Inner};
 use crate::instances::Instances;
 use crate::library::{Edition, Library};
+use crate::progress;
 use crate::reader::Reader;
 use crate::services::Services;
 
@@ -29,6 +31,7 @@ pub struct HostBuilder {
     services: Services,
     endpoints: Services,
     gate: Gate,
+    cast: Option<Arc<dyn Cast>>,
     world: World,
     clock: Arc<dyn Clock>,
     in_memory_max: usize,
@@ -42,6 +45,7 @@ impl Host {
             services: Services::new(),
             endpoints: Services::new(),
             gate: Gate::default(),
+            cast: None,
             world: World::default(),
             clock: Arc::new(SystemClock),
             in_memory_max: IN_MEMORY_MAX,
@@ -82,6 +86,13 @@ impl HostBuilder {
         self
     }
 
+    /// Who plays the agents. Without a cast, `agent:` names are services.
+    #[must_use]
+    pub fn cast(mut self, cast: Arc<dyn Cast>) -> Self {
+        self.cast = Some(cast);
+        self
+    }
+
     /// What expressions see as `env` and `agents`.
     #[must_use]
     pub fn world(mut self, world: World) -> Self {
@@ -115,6 +126,8 @@ impl HostBuilder {
             services: self.services,
             endpoints: self.endpoints,
             gate: self.gate,
+            cast: self.cast,
+            watchers: progress::watchers(),
             world: self.world,
             clock: self.clock,
             instances: Instances::default(),

@@ -10,7 +10,8 @@ use crate::effects::At;
 use crate::error::HostError;
 use crate::host::{Host, Inner};
 use crate::instance::plan::Plan;
-use crate::instance::{Live, Receipt, Slot, save_snapshot};
+use crate::instance::{Live, Receipt, Slot, policy_of, save_snapshot};
+use crate::ledger::Ledger;
 
 /// What to fork.
 #[derive(Clone, Debug, Default)]
@@ -94,6 +95,7 @@ impl Inner {
             parent: None,
             origin: Some(Origin { id: Arc::clone(&from.new.id), step }),
             created_ms: now_ms,
+            policy: Arc::clone(&from.new.policy),
         });
         let mut live = Live {
             chart,
@@ -111,6 +113,8 @@ impl Inner {
             snapshot_bytes: 0,
             delta_bytes: 0,
             calls: 0,
+            policy: policy_of(&from.new.policy),
+            ledger: Ledger::default(),
         };
         let mut plan = Plan::new(key, &live);
         plan.commit = Commit { instance: key, create: Some(Box::new((*new).clone())), ..Commit::default() };

@@ -18,7 +18,9 @@ pub struct Question<'a> {
     pub chart: &'a str,
     /// Calls this instance has made before.
     pub calls_so_far: u64,
-    /// What the invoking state allows; null when nothing was said.
+    /// The agent that the instance plays.
+    pub agent: Option<&'a str>,
+    /// What holds for the call; its `budget` is what is left. Null when nothing was said.
     pub policy: &'a Value,
 }
 
@@ -92,7 +94,7 @@ impl Gate {
 
     /// Deny goes before allow, allow before what the state says, names before budgets.
     pub fn decide(&self, question: &Question<'_>) -> Decision {
-        let allowed = match self.by_settings(question.name) {
+        let allowed = match self.by_settings(question.name, question.agent) {
             Ok(rule) => rule,
             Err(rule) => return Decision::Refused { rule, limit: false },
         };
@@ -105,13 +107,17 @@ impl Gate {
         Decision::Allowed { rule: allowed }
     }
 
-    /// What settings say about a name, whoever asks.
-    pub(crate) fn by_settings(&self, name: &str) -> Result<String, String> {
+    /// What settings say about a name. What an agent needs to be at work is allowed with the agent.
+    pub(crate) fn by_settings(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
         if let Some(Rule { pattern, file, .. }) = first(&self.deny, name) {
             return Err(format!("`{name}` is refused by `{pattern}` in `governance.deny` of {file}"));
         }
         if self.is_open {
             return Ok("the gate is open".into());
+        }
+        if let Some(agent) = agent.filter(|_| is_agents_own(name)) {
+            let rule = self.by_settings(&format!("agent:{agent}"), None)?;
+            return Ok(format!("`{name}` is part of the agent; {rule}"));
         }
         match first(&self.allow, name) {
             Some(Rule { pattern, file, .. }) => {
@@ -131,11 +137,13 @@ impl Gate {
         if self.calls_max.is_some_and(|most| calls >= most) {
             return Some(format!("{made}, all that `governance.budget` of {SETTINGS_FILE} allows"));
         }
-        let most =
-            question.policy.get("budget").get("tool_calls").as_i64().filter(|_| !is_agent(question.name));
-        let is_over = most.is_some_and(|most| i64::try_from(calls).unwrap_or(i64::MAX) >= most);
-        is_over
-            .then(|| format!("{made}, all that `budget.tool_calls` in the chart `{}` allows", question.chart))
+        let left = question.policy.get("budget");
+        let is_over = |key: &&str| left.get(key).as_f64().is_some_and(|left| left <= 0.0);
+        let key = spends(question.name).iter().find(|key| is_over(key))?;
+        Some(format!(
+            "`{}` has used up `budget.{key}`, set around the chart `{}`",
+            question.instance, question.chart
+        ))
     }
 }
 
@@ -146,23 +154,50 @@ fn rule(pattern: &str, file: &Arc<str>) -> Result<Rule, PatternError> {
 
 /// `tools` of a state is about what is called in it. An agent is not: its own calls are, when it makes them.
 fn refused_by_state(question: &Question<'_>) -> Option<String> {
-    let (name, chart, tools) = (question.name, question.chart, question.policy.get("tools"));
-    if is_agent(name) {
+    let name = question.name;
+    // An agent is no tool, and what it calls is checked where the tool's other names are known.
+    if is_agent(name) || is_agents_own(name) {
         return None;
     }
+    let around = question.policy.get("within").as_list().unwrap_or_default();
+    let mut all = std::iter::once(question.policy.get("tools")).chain(around);
+    all.find_map(|tools| refused_by(tools, name))
+}
+
+fn refused_by(tools: &Value, name: &str) -> Option<String> {
+    let source = tools.get("source").as_str().unwrap_or("`tools` of the state");
     let covering = |list: &'static str| {
         let mut patterns = tools.get(list).as_list()?.iter().filter_map(Value::as_str);
         Some(patterns.find(|pattern| covers(pattern, name)))
     };
     if let Some(Some(pattern)) = covering("blocked") {
-        return Some(format!(
-            "`{name}` is blocked by `{pattern}` in `tools.blocked` of the state, in the chart `{chart}`"
-        ));
+        return Some(format!("`{name}` is blocked by `{pattern}` in {source}"));
     }
     let is_left_out = covering("allowed").is_some_and(|covering| covering.is_none());
-    is_left_out.then(|| format!("`{name}` is not in `tools.allowed` of the state, in the chart `{chart}`"))
+    is_left_out.then(|| format!("`{name}` is not allowed by {source}"))
 }
 
 fn is_agent(name: &str) -> bool {
     name.starts_with("agent:")
+}
+
+/// What the instance that plays an agent calls on its behalf.
+fn is_agents_own(name: &str) -> bool {
+    ["agent.", "model:", "tool:"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether a call counts as a tool call.
+pub(crate) fn is_counted(name: &str) -> bool {
+    name.starts_with("tool:") || !(is_agent(name) || is_agents_own(name))
+}
+
+/// The parts of a budget that a call needs something of.
+fn spends(name: &str) -> &'static [&'static str] {
+    if is_counted(name) {
+        &["tool_calls"]
+    } else if is_agent(name) || name.starts_with("model:") {
+        &["tokens", "cost_usd", "time"]
+    } else {
+        &[]
+    }
 }

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use rawko_core::{Event, NamedEvent, Status, Value, World};
 use rawko_store::{EffectKind, InstanceKey, NewInstance, OpenEffect, Store, StoreError, Writer};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{broadcast, oneshot, watch};
 use tokio::task::AbortHandle;
 
+use crate::cast::Cast;
 use crate::clock::Clock;
 use crate::deadlines::Deadlines;
 use crate::dispatch::{Dispatch, Job};
@@ -22,6 +23,7 @@ use crate::instance::delivery::{Delivery, EffectNote, Receipt, Source};
 use crate::instance::plan::EffectRef;
 use crate::instances::Instances;
 use crate::library::{Edition, Library};
+use crate::progress::Progress;
 use crate::reader::Reader;
 use crate::services::Services;
 
@@ -43,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) services: Services,
     pub(crate) endpoints: Services,
     pub(crate) gate: Gate,
+    pub(crate) cast: Option<Arc<dyn Cast>>,
+    pub(crate) watchers: broadcast::Sender<Progress>,
     pub(crate) world: World,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) instances: Instances,
@@ -128,6 +132,7 @@ impl Host {
             parent: None,
             origin: None,
             created_ms: now_ms,
+            policy: Arc::default(),
         };
         let (slot, plan) = inner.begin(new, edition.chart, input, None, now_ms)?;
         inner.commit_new(slot, plan).await
@@ -194,6 +199,11 @@ impl Host {
     /// Changes whenever something was committed.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.inner.changes.subscribe()
+    }
+
+    /// What running calls tell while they are at it, from now on.
+    pub fn progress(&self) -> broadcast::Receiver<Progress> {
+        self.inner.watchers.subscribe()
     }
 
     /// Why the store did not take the last commit; `None` when it does again.

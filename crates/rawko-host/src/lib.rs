@@ -3,6 +3,7 @@
 
 mod activity;
 mod builder;
+mod cast;
 mod clock;
 mod deadlines;
 mod dispatch;
@@ -14,8 +15,11 @@ mod gate;
 mod host;
 mod instance;
 mod instances;
+mod ledger;
 mod library;
 mod load;
+mod policy;
+mod progress;
 mod reader;
 mod recovery;
 mod services;
@@ -23,6 +27,7 @@ mod settings;
 
 pub use activity::{Activity, Settled};
 pub use builder::HostBuilder;
+pub use cast::{Cast, Casting, Part};
 pub use clock::{Clock, SystemClock};
 pub use error::HostError;
 pub use execute::ExecutionResults;
@@ -30,7 +35,9 @@ pub use fork::Fork;
 pub use gate::{Decision, Gate, PatternError, Question};
 pub use host::{Host, PersonAnswer, Start};
 pub use instance::Receipt;
+pub use ledger::Spent;
 pub use library::{Edition, Library};
+pub use progress::{Progress, Teller};
 pub use reader::{Reader, Restored};
 pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,

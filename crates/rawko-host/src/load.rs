@@ -10,7 +10,8 @@ use crate::error::HostError;
 use crate::host::Inner;
 use crate::instance::delivery::Receipt;
 use crate::instance::plan::Plan;
-use crate::instance::{Live, Slot};
+use crate::instance::{Live, Slot, policy_of};
+use crate::ledger::Ledger;
 
 impl Inner {
     pub(crate) fn load(&self, key: InstanceKey) -> Result<Arc<Slot>, HostError> {
@@ -21,6 +22,8 @@ impl Inner {
             None => None,
         };
         let calls = self.calls_so_far(&row.new.id)?;
+        let policy = policy_of(&row.new.policy);
+        let ledger = Ledger::read(row.head.ledger.as_deref());
         Ok(Slot::new(
             key,
             Live {
@@ -39,6 +42,8 @@ impl Inner {
                 snapshot_bytes: restored.snapshot_bytes,
                 delta_bytes: restored.delta_bytes,
                 calls,
+                policy,
+                ledger,
             },
         ))
     }

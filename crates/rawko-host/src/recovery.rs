@@ -8,8 +8,10 @@ use rawko_store::{AuditLine, Commit, EffectKind, OpenEffect};
 use crate::deadlines::Due;
 use crate::error::HostError;
 use crate::host::Inner;
+use crate::instance::Slot;
 use crate::instance::delivery::{Delivery, Letter, Source};
 use crate::instance::plan::Request;
+use crate::policy::agent_of;
 use crate::services::{Category, OnRestart, ServiceError};
 
 impl Inner {
@@ -25,7 +27,8 @@ impl Inner {
             let text = self.reader.unpack(&inbound.event)?;
             match serde_json::from_str::<Letter>(&text) {
                 Ok(letter) => {
-                    let source = Source::Inbound { seq: inbound.seq, child: letter.child };
+                    let source =
+                        Source::Inbound { seq: inbound.seq, child: letter.child, spent: letter.spent };
                     self.post(inbound.to, Delivery { event: Some(letter.event), source, reply: None })?;
                 }
                 Err(error) => self.trouble_with("inbound", &HostError::Internal(error.to_string())),
@@ -52,26 +55,33 @@ impl Inner {
 
     fn recover_call(self: &Arc<Self>, effect: OpenEffect) -> Result<(), HostError> {
         let service = self.find_service(&effect.name, effect.kind);
-        let again = service.is_some_and(|service| service.on_restart() == OnRestart::Retry);
         let slot = self.slot(effect.instance)?;
+        let text = self.reader.unpack(&effect.body)?;
+        let request = serde_json::from_str::<Request>(&text);
+        let again = service.is_some_and(|service| match &request {
+            Ok(Request::Invoke(invoke)) => {
+                service.on_restart_of(&effect.name, &invoke.input) == OnRestart::Retry
+            }
+            Ok(Request::Call { .. } | Request::Send(_)) | Err(_) => service.on_restart() == OnRestart::Retry,
+        });
         self.note_restart(&effect, &slot.id, again);
         if !again {
             let message = format!("the host stopped while `{}` ran; nobody knows its outcome", effect.name);
             self.fail(&effect, &ServiceError::new(Category::Interrupted, message));
             return Ok(());
         }
-        let text = self.reader.unpack(&effect.body)?;
-        match serde_json::from_str::<Request>(&text) {
-            Ok(request) => self.run_allowed(effect, Arc::clone(&slot.id), request),
+        match request {
+            Ok(request) => self.run_allowed(effect, &slot, request),
             Err(error) => self.trouble_with(&slot.id, &HostError::Internal(error.to_string())),
         }
         Ok(())
     }
 
     /// The gate may have been closed meanwhile.
-    fn run_allowed(self: &Arc<Self>, effect: OpenEffect, id: Arc<str>, request: Request) {
-        match self.gate.by_settings(&effect.name) {
-            Ok(_) => self.run(effect, id, request),
+    fn run_allowed(self: &Arc<Self>, effect: OpenEffect, slot: &Slot, request: Request) {
+        let agent = agent_of(&slot.lock().policy).map(str::to_owned);
+        match self.gate.by_settings(&effect.name, agent.as_deref()) {
+            Ok(_) => self.run(effect, Arc::clone(&slot.id), request),
             Err(rule) => self.fail(&effect, &ServiceError::new(Category::Refused, rule)),
         }
     }

@@ -10,7 +10,7 @@ use rawko_core::Value;
 use rawko_host::{Decision, Environment, Gate, Question, Settings};
 
 fn decide(gate: &Gate, name: &str, calls_so_far: u64, policy: &Value) -> Decision {
-    gate.decide(&Question { name, instance: "order-1", chart: "order", calls_so_far, policy })
+    gate.decide(&Question { name, instance: "order-1", chart: "order", calls_so_far, agent: None, policy })
 }
 
 /// One line a question: the name, the calls made before, what was decided and why.
@@ -78,12 +78,11 @@ fn an_open_gate_allows_everything_that_the_state_allows() {
     check(
         &Gate::open(),
         policy,
-        &[("anything", 1), ("rm", 0), ("anything", 2)],
+        &[("anything", 1), ("rm", 0)],
         expect![[r#"
-        anything after 1: allowed: the gate is open
-        rm after 0: refused: `rm` is blocked by `rm` in `tools.blocked` of the state, in the chart `order`
-        anything after 2: limit: `order-1` has made 2 calls, all that `budget.tool_calls` in the chart `order` allows
-    "#]],
+            anything after 1: allowed: the gate is open
+            rm after 0: refused: `rm` is blocked by `rm` in `tools` of the state
+        "#]],
     );
 }
 
@@ -91,35 +90,93 @@ fn an_open_gate_allows_everything_that_the_state_allows() {
 fn a_state_narrows() {
     let gate = Gate::new(&["*"], &[], None).unwrap();
     let policy = r#"{"tools": {"allowed": ["read_*", "[odd"], "blocked": ["read_secrets"]}, "budget": {"tool_calls": 5}}"#;
-    let questions = [
-        ("read_file", 4),
-        ("read_file", 5),
-        ("read_secrets", 0),
-        ("write_file", 0),
-        ("[odd", 0),
-        ("agent:developer", 7),
-    ];
+    let questions =
+        [("read_file", 4), ("read_secrets", 0), ("write_file", 0), ("[odd", 0), ("agent:developer", 7)];
     check(
         &gate,
         policy,
         &questions,
         expect![[r#"
-        read_file after 4: allowed: `read_file` is allowed by `*` in `governance.allow` of .rawko/config.yaml
-        read_file after 5: limit: `order-1` has made 5 calls, all that `budget.tool_calls` in the chart `order` allows
-        read_secrets after 0: refused: `read_secrets` is blocked by `read_secrets` in `tools.blocked` of the state, in the chart `order`
-        write_file after 0: refused: `write_file` is not in `tools.allowed` of the state, in the chart `order`
-        [odd after 0: allowed: `[odd` is allowed by `*` in `governance.allow` of .rawko/config.yaml
-        agent:developer after 7: allowed: `agent:developer` is allowed by `*` in `governance.allow` of .rawko/config.yaml
-    "#]],
+            read_file after 4: allowed: `read_file` is allowed by `*` in `governance.allow` of .rawko/config.yaml
+            read_secrets after 0: refused: `read_secrets` is blocked by `read_secrets` in `tools` of the state
+            write_file after 0: refused: `write_file` is not allowed by `tools` of the state
+            [odd after 0: allowed: `[odd` is allowed by `*` in `governance.allow` of .rawko/config.yaml
+            agent:developer after 7: allowed: `agent:developer` is allowed by `*` in `governance.allow` of .rawko/config.yaml
+        "#]],
     );
     check(
         &gate,
         r#"{"tools": {"allowed": []}}"#,
         &[("read_file", 0)],
         expect![[r#"
-        read_file after 0: refused: `read_file` is not in `tools.allowed` of the state, in the chart `order`
+            read_file after 0: refused: `read_file` is not allowed by `tools` of the state
+        "#]],
+    );
+}
+
+#[test]
+fn nothing_left_of_a_budget_refuses_what_would_spend_of_it() {
+    let gate = Gate::new(&["*"], &[], None).unwrap();
+    let questions = [
+        ("read_file", 0),
+        ("tool:Read", 0),
+        ("model:complete", 0),
+        ("agent:developer", 0),
+        ("agent.open", 0),
+    ];
+    check(
+        &gate,
+        r#"{"budget": {"tool_calls": 0, "tokens": 9}}"#,
+        &questions,
+        expect![[r#"
+        read_file after 0: limit: `order-1` has used up `budget.tool_calls`, set around the chart `order`
+        tool:Read after 0: limit: `order-1` has used up `budget.tool_calls`, set around the chart `order`
+        model:complete after 0: allowed: `model:complete` is allowed by `*` in `governance.allow` of .rawko/config.yaml
+        agent:developer after 0: allowed: `agent:developer` is allowed by `*` in `governance.allow` of .rawko/config.yaml
+        agent.open after 0: allowed: `agent.open` is allowed by `*` in `governance.allow` of .rawko/config.yaml
     "#]],
     );
+    check(
+        &gate,
+        r#"{"budget": {"tool_calls": 1, "cost_usd": 0.0}}"#,
+        &questions,
+        expect![[r#"
+        read_file after 0: allowed: `read_file` is allowed by `*` in `governance.allow` of .rawko/config.yaml
+        tool:Read after 0: allowed: `tool:Read` is allowed by `*` in `governance.allow` of .rawko/config.yaml
+        model:complete after 0: limit: `order-1` has used up `budget.cost_usd`, set around the chart `order`
+        agent:developer after 0: limit: `order-1` has used up `budget.cost_usd`, set around the chart `order`
+        agent.open after 0: allowed: `agent.open` is allowed by `*` in `governance.allow` of .rawko/config.yaml
+    "#]],
+    );
+}
+
+#[test]
+fn what_an_agent_needs_to_be_at_work_is_allowed_with_the_agent() {
+    let gate = Gate::new(&["agent:dev*"], &["tool:Bash"], None).unwrap();
+    let ask = |name, agent| {
+        let policy = &Value::Null;
+        gate.decide(&Question { name, instance: "a", chart: "agent", calls_so_far: 0, agent, policy })
+    };
+    let mut told = String::new();
+    for agent in [Some("developer"), Some("stranger"), None] {
+        for name in ["model:complete", "tool:Read", "tool:Bash", "charge_card"] {
+            writeln!(told, "{} {name}: {:?}", agent.unwrap_or("-"), ask(name, agent)).unwrap();
+        }
+    }
+    expect![[r#"
+        developer model:complete: Allowed { rule: "`model:complete` is part of the agent; `agent:developer` is allowed by `agent:dev*` in `governance.allow` of .rawko/config.yaml" }
+        developer tool:Read: Allowed { rule: "`tool:Read` is part of the agent; `agent:developer` is allowed by `agent:dev*` in `governance.allow` of .rawko/config.yaml" }
+        developer tool:Bash: Refused { rule: "`tool:Bash` is refused by `tool:Bash` in `governance.deny` of .rawko/config.yaml", limit: false }
+        developer charge_card: Refused { rule: "`charge_card` is not in `governance.allow` of .rawko/config.yaml", limit: false }
+        stranger model:complete: Refused { rule: "`agent:stranger` is not in `governance.allow` of .rawko/config.yaml", limit: false }
+        stranger tool:Read: Refused { rule: "`agent:stranger` is not in `governance.allow` of .rawko/config.yaml", limit: false }
+        stranger tool:Bash: Refused { rule: "`tool:Bash` is refused by `tool:Bash` in `governance.deny` of .rawko/config.yaml", limit: false }
+        stranger charge_card: Refused { rule: "`charge_card` is not in `governance.allow` of .rawko/config.yaml", limit: false }
+        - model:complete: Refused { rule: "`model:complete` is not in `governance.allow` of .rawko/config.yaml", limit: false }
+        - tool:Read: Refused { rule: "`tool:Read` is not in `governance.allow` of .rawko/config.yaml", limit: false }
+        - tool:Bash: Refused { rule: "`tool:Bash` is refused by `tool:Bash` in `governance.deny` of .rawko/config.yaml", limit: false }
+        - charge_card: Refused { rule: "`charge_card` is not in `governance.allow` of .rawko/config.yaml", limit: false }
+    "#]].assert_eq(&told);
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub struct NewInstance {
     pub parent: Option<Parent>,
     pub origin: Option<Origin>,
     pub created_ms: i64,
+    /// What whoever invoked it allows, and which agent it plays, as JSON; empty when nobody said anything.
+    pub policy: Arc<str>,
 }
 
 /// What an instance waits for, as lists show it.
@@ -93,6 +95,8 @@ pub struct Head {
     pub next_due_ms: Option<i64>,
     /// Why the host stopped driving it: a step that could not be taken. Cleared by the next step that can.
     pub fault: Option<Arc<str>>,
+    /// What it and its children have spent, as JSON; empty when nothing.
+    pub ledger: Option<Arc<str>>,
 }
 
 /// An instance as lists show it.

@@ -9,7 +9,9 @@ use rawko_store::{Commit, Head, InstanceKey, NewInstance, Record, RecordKind};
 use crate::error::HostError;
 use crate::host::Inner;
 use crate::instance::plan::Plan;
+use crate::instance::policy_of;
 use crate::instance::{Live, Slot, save_snapshot};
+use crate::ledger::Ledger;
 
 impl Inner {
     /// Takes the first step. The instance is not there until the plan's commit is.
@@ -25,6 +27,7 @@ impl Inner {
         let now = Now { ms: at_ms, world: &self.world };
         let event = serde_json::to_string(&input).unwrap_or_default();
         let (snapshot, step) = start(&chart, input, now)?;
+        let policy = policy_of(&new.policy);
         let new = Arc::new(new);
         let mut live = Live {
             chart,
@@ -42,6 +45,8 @@ impl Inner {
             snapshot_bytes: 0,
             delta_bytes: 0,
             calls: 0,
+            policy,
+            ledger: Ledger::default(),
         };
         let mut plan = Plan::new(key, &live);
         plan.commit = Commit { instance: key, create: Some(Box::new((*new).clone())), ..Commit::default() };

@@ -34,7 +34,8 @@ impl Inner {
             due_ms: None,
             idempotency: Self::effect_id(&live.new.id, at.step, at.index).into(),
         };
-        let policy = Value::Null;
+        // Which state called is not known any more; what holds for the whole chart does.
+        let policy = live.chart.node_ids().next().map_or(Value::Null, |root| live.policy_at(root));
         match self.ask_gate(live, &effect, &params, &policy, at, plan) {
             Ok(()) => {
                 open(live, effect.clone(), plan);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::Invoke;
+use rawko_core::{Invoke, Value};
 use rawko_store::{NewInstance, OpenEffect, Parent};
 
 use super::At;
@@ -12,17 +12,30 @@ use crate::error::HostError;
 use crate::host::Inner;
 use crate::instance::plan::{Plan, Work};
 use crate::instance::{Live, Slot};
+use crate::policy::inherited;
 use crate::services::{Category, ServiceError};
 
 /// `parent.invoke.step`, and the index where it is not the first effect of its step.
 pub(super) fn id(parent: &str, effect: &OpenEffect) -> Arc<str> {
     // The invoke's id is not in the row; the step and index already make it unique.
-    let name = effect.name.strip_prefix("statechart:").unwrap_or(&effect.name);
+    let name = effect.name.split_once(':').map_or(&*effect.name, |(_, name)| name);
     let name = name.split('@').next().unwrap_or(name);
     match effect.index {
         0 => format!("{parent}.{name}.{}", effect.step).into(),
         index => format!("{parent}.{name}.{}.{index}", effect.step).into(),
     }
+}
+
+/// What is to begin: the chart, what holds for it, and what it is told.
+struct Begin {
+    reference: String,
+    policy: Value,
+    invoke: Invoke,
+}
+
+/// As the row of an instance has it.
+fn stored(policy: &Value) -> Arc<str> {
+    if policy.is_null() { Arc::default() } else { serde_json::to_string(policy).unwrap_or_default().into() }
 }
 
 impl Inner {
@@ -35,7 +48,28 @@ impl Inner {
         plan: &mut Plan,
     ) {
         open(live, effect.clone(), plan);
-        match self.begin_child(live, &effect, invoke, at) {
+        let reference = invoke.src.strip_prefix("statechart:").unwrap_or(&invoke.src).to_owned();
+        let policy = inherited(&invoke.policy, None);
+        self.plan_begin(live, effect, Begin { reference, policy, invoke }, at, plan);
+    }
+
+    /// An agent that a chart plays.
+    pub(super) fn plan_played(
+        &self,
+        live: &mut Live,
+        effect: OpenEffect,
+        (reference, mut invoke): (String, Invoke),
+        at: At,
+        plan: &mut Plan,
+    ) {
+        let agent = invoke.src.strip_prefix("agent:").unwrap_or(&invoke.src);
+        let policy = inherited(&invoke.policy, Some(agent));
+        invoke.policy = Value::Null;
+        self.plan_begin(live, effect, Begin { reference, policy, invoke }, at, plan);
+    }
+
+    fn plan_begin(&self, live: &Live, effect: OpenEffect, begin: Begin, at: At, plan: &mut Plan) {
+        match self.begin_child(live, &effect, begin, at) {
             Ok((slot, child)) => {
                 let Plan { commit, children, work, .. } = child;
                 plan.children.push((commit, slot));
@@ -50,11 +84,11 @@ impl Inner {
         &self,
         live: &Live,
         effect: &OpenEffect,
-        invoke: Invoke,
+        begin: Begin,
         at: At,
     ) -> Result<(Arc<Slot>, Plan), HostError> {
-        let reference = invoke.src.strip_prefix("statechart:").unwrap_or(&invoke.src);
-        let edition = self.library.resolve(reference)?;
+        let Begin { reference, policy, invoke } = begin;
+        let edition = self.library.resolve(&reference)?;
         self.library.keep(&edition, &*self.store, at.ms)?;
         let new = NewInstance {
             id: id(&live.new.id, effect),
@@ -68,6 +102,7 @@ impl Inner {
             }),
             origin: None,
             created_ms: at.ms,
+            policy: stored(&policy),
         };
         self.begin(new, edition.chart, invoke.input, Some(at.key), at.ms)
     }

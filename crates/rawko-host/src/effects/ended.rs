@@ -6,6 +6,8 @@ use crate::host::Inner;
 use crate::instance::Live;
 use crate::instance::delivery::Letter;
 use crate::instance::plan::Plan;
+use crate::ledger::Spent;
+use crate::policy::agent_of;
 
 impl Inner {
     pub(super) fn plan_complete(&self, live: &Live, output: Value, plan: &mut Plan) {
@@ -33,7 +35,20 @@ impl Inner {
 
     fn tell_parent(&self, live: &Live, plan: &mut Plan, event: impl FnOnce(u64) -> Event) {
         let (Some(key), Some(parent)) = (live.parent, &live.new.parent) else { return };
-        let letter = Letter { event: event(parent.invocation), child: Some(live.new.id.clone()) };
+        let letter = Letter {
+            event: event(parent.invocation),
+            child: Some(live.new.id.clone()),
+            spent: spent_by(live),
+        };
         plan.post(key, self.next_inbound(), letter);
     }
+}
+
+/// An agent's time is the time it was there; whatever else a child did has told its own.
+fn spent_by(live: &Live) -> Spent {
+    let mut spent = live.ledger.total;
+    if agent_of(&live.policy).is_some() {
+        spent.time_ms = u64::try_from(live.last_ms - live.new.created_ms).unwrap_or(0);
+    }
+    spent
 }

@@ -6,11 +6,14 @@ use rawko_core::{Invoke, Value};
 use rawko_store::{AuditLine, EffectKind, OpenEffect};
 
 use super::{At, let_go};
-use crate::gate::{Decision, Question};
+use crate::cast::{Casting, Part};
+use crate::gate::{self, Decision, Question};
 use crate::host::Inner;
 use crate::instance::Live;
 use crate::instance::plan::{Plan, Request, Work};
 use crate::instance::waits_for;
+use crate::ledger::Spent;
+use crate::policy::agent_of;
 use crate::services::{Category, ServiceError};
 
 const HUMAN: &str = "human";
@@ -31,8 +34,17 @@ pub(crate) fn kind_of(src: &str) -> EffectKind {
 }
 
 impl Inner {
-    pub(crate) fn plan_invoke(&self, live: &mut Live, invoke: Invoke, at: At, plan: &mut Plan) {
-        let kind = kind_of(&invoke.src);
+    pub(crate) fn plan_invoke(&self, live: &mut Live, mut invoke: Invoke, at: At, plan: &mut Plan) {
+        if let Some(node) = live.node_of(Some(invoke.invocation)) {
+            invoke.policy = live.policy_at(node);
+        }
+        let part = self.part(live, &invoke);
+        let kind = match &part {
+            Some(Ok(Part::Chart { .. })) => EffectKind::Child,
+            Some(Ok(Part::Person { .. })) => EffectKind::Person,
+            Some(Ok(Part::Service) | Err(_)) => EffectKind::Agent,
+            None => kind_of(&invoke.src),
+        };
         let idempotency = take_kept_key(live, invoke.invocation, plan)
             .unwrap_or_else(|| Self::effect_id(&live.new.id, at.step, at.index).into());
         let effect = OpenEffect {
@@ -47,6 +59,9 @@ impl Inner {
             due_ms: None,
             idempotency,
         };
+        if let Some(part) = part {
+            return self.plan_agent(live, effect, (part, invoke), at, plan);
+        }
         match kind {
             EffectKind::Child => self.plan_child(live, effect, invoke, at, plan),
             EffectKind::Person => self.plan_person(live, effect, &invoke, at, plan),
@@ -58,6 +73,45 @@ impl Inner {
                 }
             }
             EffectKind::Call | EffectKind::Send | EffectKind::Unknown => {}
+        }
+    }
+
+    /// Who plays an agent; `None` when it is none, or this host has no cast.
+    fn part(&self, live: &Live, invoke: &Invoke) -> Option<Result<Part, ServiceError>> {
+        let agent = invoke.src.strip_prefix(AGENT)?;
+        let (input, policy) = (&invoke.input, &invoke.policy);
+        Some(self.cast.as_ref()?.part(&Casting { agent, input, policy, instance: &live.new.id }))
+    }
+
+    /// Agents pass the gate whoever plays them.
+    fn plan_agent(
+        &self,
+        live: &mut Live,
+        effect: OpenEffect,
+        (part, mut invoke): (Result<Part, ServiceError>, Invoke),
+        at: At,
+        plan: &mut Plan,
+    ) {
+        let allowed = self.ask_gate(live, &effect, &invoke.input, &invoke.policy, at, plan);
+        match allowed.and(part) {
+            Ok(Part::Chart { chart, input }) => {
+                open(live, effect.clone(), plan);
+                invoke.input = input;
+                self.plan_played(live, effect, (chart, invoke), at, plan);
+            }
+            Ok(Part::Person { input }) => {
+                invoke.input = input;
+                let body = plan.pack(serde_json::to_string(&invoke).unwrap_or_default());
+                self.plan_person(live, OpenEffect { body, ..effect }, &invoke, at, plan);
+            }
+            Ok(Part::Service) => {
+                open(live, effect.clone(), plan);
+                plan.work.push(Work::Run { effect, request: Request::Invoke(invoke) });
+            }
+            Err(error) => {
+                open(live, effect.clone(), plan);
+                plan.work.push(Work::Fail { effect, error });
+            }
         }
     }
 
@@ -91,6 +145,7 @@ impl Inner {
             instance: &live.new.id,
             chart: live.chart.id(),
             calls_so_far: live.calls,
+            agent: agent_of(&live.policy),
             policy,
         });
         let (word, rule) = match &decision {
@@ -109,12 +164,22 @@ impl Inner {
         match decision {
             Decision::Allowed { .. } => {
                 live.calls += 1;
+                self.count(live, effect, policy);
                 Ok(())
             }
             Decision::Refused { rule, limit } => {
                 let category = if limit { Category::Limit } else { Category::Refused };
                 Err(ServiceError::new(category, rule))
             }
+        }
+    }
+
+    /// A call of a tool or a service counts where calls are counted.
+    fn count(&self, live: &mut Live, effect: &OpenEffect, policy: &Value) {
+        let counts = !policy.is_null() && gate::is_counted(&effect.name);
+        if counts {
+            let node = live.node_of(effect.invocation);
+            live.spend(Spent { tool_calls: 1, ..Spent::default() }, node);
         }
     }
 

@@ -23,7 +23,7 @@ impl Inner {
             Work::Stop { effect } => self.stop(effect),
             Work::StopChild { id } => self.stop_child(&id),
             Work::Post { to, seq, letter } => {
-                let source = Source::Inbound { seq, child: letter.child };
+                let source = Source::Inbound { seq, child: letter.child, spent: letter.spent };
                 self.post_or_complain(to, Delivery { event: Some(letter.event), source, reply: None });
             }
         }

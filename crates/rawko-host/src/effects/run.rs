@@ -10,6 +10,7 @@ use super::send::trouble;
 use crate::host::Inner;
 use crate::instance::delivery::{Delivery, EffectNote, Source};
 use crate::instance::plan::Request;
+use crate::progress::Teller;
 use crate::services::{Call, Category, Service, ServiceError};
 
 impl Inner {
@@ -31,7 +32,7 @@ impl Inner {
             let message = format!("there is no service `{}` in the settings", effect.name);
             return self.fail(&effect, &ServiceError::new(Category::Unknown, message));
         };
-        let call = call_of(&effect, instance, request);
+        let call = self.call_of(&effect, instance, request);
         let place = (effect.instance, effect.step, effect.index);
         let host = Arc::clone(self);
         // Registered before it can finish: the entry is removed by the task itself.
@@ -53,6 +54,13 @@ impl Inner {
             }
         });
         running.insert(place, task.abort_handle());
+    }
+
+    fn call_of(&self, effect: &OpenEffect, instance: Arc<str>, request: Request) -> Call {
+        let (id, input, attempt, policy) = asked(request);
+        let (idempotency, name) = (Arc::clone(&effect.idempotency), Arc::clone(&effect.name));
+        let teller = Teller::new(&self.watchers, &instance, &id, &name);
+        Call { idempotency, instance, id, name, input, attempt, policy, teller }
     }
 
     /// An effect that cannot be run answers with its failure.
@@ -94,25 +102,14 @@ impl Drop for AbortOnDrop {
     }
 }
 
-fn call_of(effect: &OpenEffect, instance: Arc<str>, request: Request) -> Call {
-    let idempotency = Arc::clone(&effect.idempotency);
-    let name = Arc::clone(&effect.name);
+/// What a request asks for: the id, the input, the attempt and the policy of its call.
+fn asked(request: Request) -> (Arc<str>, Value, u32, Value) {
     match request {
-        Request::Invoke(invoke) => Call {
-            idempotency,
-            instance,
-            id: invoke.id,
-            name,
-            input: invoke.input,
-            attempt: invoke.attempt,
-            policy: invoke.policy,
-        },
-        Request::Call { handler, params } => {
-            Call { idempotency, instance, id: handler, name, input: params, attempt: 1, policy: Value::Null }
-        }
+        Request::Invoke(invoke) => (invoke.id, invoke.input, invoke.attempt, invoke.policy),
+        Request::Call { handler, params } => (handler, params, 1, Value::Null),
         Request::Send(send) => {
             let input = Value::map([("type", Value::Str(Arc::clone(&send.event))), ("data", send.data)]);
-            Call { idempotency, instance, id: send.event, name, input, attempt: 1, policy: Value::Null }
+            (send.event, input, 1, Value::Null)
         }
     }
 }

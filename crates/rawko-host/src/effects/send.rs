@@ -12,6 +12,7 @@ use crate::host::Inner;
 use crate::instance::Live;
 use crate::instance::delivery::Letter;
 use crate::instance::plan::{Plan, Request, Work};
+use crate::ledger::Spent;
 
 impl Inner {
     pub(super) fn plan_send(&self, live: &mut Live, send: Send, at: At, plan: &mut Plan) {
@@ -61,7 +62,7 @@ impl Inner {
             send_id: send.send_id.clone(),
             invoke_id,
         });
-        plan.post(to, self.next_inbound(), Letter { event, child: None });
+        plan.post(to, self.next_inbound(), Letter { event, child: None, spent: Spent::default() });
     }
 
     fn send_outside(&self, live: &mut Live, send: Send, name: Arc<str>, at: At, plan: &mut Plan) {
@@ -108,7 +109,7 @@ impl Inner {
             return;
         }
         let event = trouble(name, message, Value::Null);
-        plan.post(to, self.next_inbound(), Letter { event, child: None });
+        plan.post(to, self.next_inbound(), Letter { event, child: None, spent: Spent::default() });
     }
 
     /// The key of the running child with this invoke id.
@@ -135,7 +136,7 @@ impl Inner {
             send_id: None,
             invoke_id: Some(invoke),
         });
-        plan.post(parent, self.next_inbound(), Letter { event, child: None });
+        plan.post(parent, self.next_inbound(), Letter { event, child: None, spent: Spent::default() });
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::error::HostError;
+use crate::ledger::Spent;
 
 /// What became of a delivery, once it is on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +35,7 @@ pub(crate) enum Source {
     /// Somebody outside; with a key of theirs, the same delivery again is recognised.
     Outside { key: Option<Arc<str>> },
     /// An event that another step committed. `child`: it is the result of this child.
-    Inbound { seq: i64, child: Option<Arc<str>> },
+    Inbound { seq: i64, child: Option<Arc<str>>, spent: Spent },
     /// The result of an effect of this instance.
     Effect { step: u64, index: u32, note: EffectNote },
 }
@@ -54,4 +55,7 @@ pub(crate) struct Letter {
     pub(crate) event: Event,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) child: Option<Arc<str>>,
+    /// What the child has spent.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub(crate) spent: Spent,
 }

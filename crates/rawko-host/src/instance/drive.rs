@@ -122,6 +122,7 @@ impl Inner {
         live.head = plan.undo.head;
         live.open = plan.undo.open;
         live.calls = plan.undo.calls;
+        live.ledger = plan.undo.ledger;
         live.delta_bytes = plan.undo.delta_bytes;
         live.snapshot_bytes = plan.undo.snapshot_bytes;
         for delivery in plan.again.into_iter().rev() {

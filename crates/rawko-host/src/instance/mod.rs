@@ -9,9 +9,10 @@ mod take;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rawko_core::{Chart, Snapshot};
+use rawko_core::{Chart, Snapshot, Value};
 use rawko_store::{EffectKind, Head, InstanceKey, NewInstance, OpenEffect, Wait};
 
+use crate::ledger::Ledger;
 use delivery::Delivery;
 pub use delivery::Receipt;
 pub(crate) use take::{save_snapshot, waits_for};
@@ -59,6 +60,14 @@ pub(crate) struct Live {
     pub(crate) delta_bytes: usize,
     /// Calls of services so far, for the budget.
     pub(crate) calls: u64,
+    /// What whoever invoked it allows; null when nobody said anything.
+    pub(crate) policy: Value,
+    pub(crate) ledger: Ledger,
+}
+
+/// The policy of an instance as it is stored.
+pub(crate) fn policy_of(text: &str) -> Value {
+    if text.is_empty() { Value::Null } else { serde_json::from_str(text).unwrap_or_default() }
 }
 
 impl Live {
@@ -72,7 +81,13 @@ impl Live {
         let status = self.snapshot.status();
         let over = status.is_over();
         let next_due_ms = self.snapshot.next_timer().filter(|_| !over).map(|timer| timer.due_ms);
-        Head { status, wait: self.wait(next_due_ms), next_due_ms, fault: self.head.fault.clone() }
+        Head {
+            status,
+            wait: self.wait(next_due_ms),
+            next_due_ms,
+            fault: self.head.fault.clone(),
+            ledger: self.ledger.write(),
+        }
     }
 
     fn wait(&self, next_due_ms: Option<i64>) -> Wait {

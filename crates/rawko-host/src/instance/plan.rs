@@ -9,6 +9,7 @@ use rawko_store::{Blob, Commit, Head, Inbound, InstanceKey, OpenEffect, content}
 use super::delivery::{Delivery, Letter, Receipt, Reply};
 use super::{Live, Slot};
 use crate::error::HostError;
+use crate::ledger::Ledger;
 use crate::services::ServiceError;
 
 /// Everything that follows from the deliveries taken in one go.
@@ -29,6 +30,7 @@ pub(crate) struct Undo {
     pub(crate) head: Head,
     pub(crate) open: Vec<OpenEffect>,
     pub(crate) calls: u64,
+    pub(crate) ledger: Ledger,
     pub(crate) delta_bytes: usize,
     pub(crate) snapshot_bytes: usize,
 }
@@ -86,6 +88,7 @@ impl Plan {
                 head: live.head.clone(),
                 open: live.open.clone(),
                 calls: live.calls,
+                ledger: live.ledger.clone(),
                 delta_bytes: live.delta_bytes,
                 snapshot_bytes: live.snapshot_bytes,
             },

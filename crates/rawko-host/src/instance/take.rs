@@ -12,6 +12,7 @@ use super::delivery::{Delivery, EffectNote, Receipt, Source};
 use super::plan::{Plan, pack_into};
 use crate::error::HostError;
 use crate::host::Inner;
+use crate::ledger::Spent;
 
 /// Steps that one instance takes before they go to disk: a burst shares a commit, and cannot keep the others waiting.
 const STEPS_PER_COMMIT: usize = 64;
@@ -161,6 +162,9 @@ impl Inner {
         plan: &mut Plan,
     ) -> Result<Receipt, HostError> {
         let effect = live.open.remove(at);
+        let event = self.heard(&effect, event);
+        let spent = spent_on(&effect, event.as_ref(), source);
+        live.spend(spent, live.node_of(effect.invocation));
         let note = match source {
             Source::Effect { note, .. } => Some(note.clone()),
             Source::Outside { .. } | Source::Inbound { .. } => None,
@@ -168,7 +172,7 @@ impl Inner {
         if let Some(note) = &note {
             plan.commit.audit.extend(audit_of(live, &effect, note, now_ms));
         }
-        let Some(event) = event.filter(|_| !live.snapshot.status().is_over()) else {
+        let Some(event) = event.as_ref().filter(|_| !live.snapshot.status().is_over()) else {
             plan.commit.closed.push((effect.step, effect.index));
             return Ok(self.receipt(live, false));
         };
@@ -240,7 +244,23 @@ impl Inner {
         };
         live.delta_bytes += record.delta.len();
         plan.commit.records.push(record);
+        live.forget_left_scopes();
         self.plan_effects(plan.commit.instance, live, step, at_ms, plan);
+    }
+
+    /// The chart that played an agent is over: what it gave is a result or an error.
+    fn heard(&self, effect: &rawko_store::OpenEffect, event: Option<&Event>) -> Option<Event> {
+        let played = effect.kind == EffectKind::Child && effect.name.starts_with("agent:");
+        match (event?, &self.cast) {
+            (Event::InvokeDone { invocation, data }, Some(cast)) if played => {
+                let invocation = *invocation;
+                Some(match cast.result(data.clone()) {
+                    Ok(data) => Event::InvokeDone { invocation, data },
+                    Err(error) => Event::InvokeFailed { invocation, error },
+                })
+            }
+            (event, _) => Some(event.clone()),
+        }
     }
 
     /// The event is not lost: the journal has it, and why nothing came of it.
@@ -287,6 +307,23 @@ pub(crate) fn save_snapshot(live: &mut Live, plan: &mut Plan) {
     live.snapshot_bytes = body.len();
     live.delta_bytes = 0;
     plan.commit.snapshot = Some(Box::new(SavedSnapshot { step: live.snapshot.step_number(), body }));
+}
+
+/// What a result has cost: a child's sums, or what an agent or a model says of itself.
+fn spent_on(effect: &rawko_store::OpenEffect, event: Option<&Event>, source: &Source) -> Spent {
+    let tells = effect.kind == EffectKind::Agent
+        || effect.name.starts_with("model:")
+        || effect.name.starts_with("agent.");
+    match (source, event) {
+        (Source::Inbound { spent, .. }, _) => *spent,
+        (Source::Effect { .. }, Some(Event::InvokeDone { data, .. })) if tells => {
+            Spent::of(data.get("usage"))
+        }
+        (Source::Effect { .. }, Some(Event::InvokeFailed { error, .. })) if tells => {
+            Spent::of(error.get("usage"))
+        }
+        _ => Spent::default(),
+    }
 }
 
 /// The next timer, if its time has come and the instance is not at a fault.

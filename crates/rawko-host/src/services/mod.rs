@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
+use crate::progress::Teller;
+
 pub(crate) mod bodies;
 mod closure;
 pub(crate) mod command;
@@ -32,6 +34,11 @@ pub trait Service: Send + Sync {
         OnRestart::Unknown
     }
 
+    /// The same for one call, where it depends on what was asked.
+    fn on_restart_of(&self, _name: &str, _input: &Value) -> OnRestart {
+        self.on_restart()
+    }
+
     /// Where it comes from, for the audit: what would be run or called, and from which settings.
     fn provenance(&self) -> Value {
         Value::Null
@@ -51,8 +58,11 @@ pub struct Call {
     pub input: Value,
     /// 1 for the first attempt.
     pub attempt: u32,
-    /// What the invoking state allows (`tools`, `budget`, `loop`); null when nothing was said.
+    /// What holds for it: `tools` of the state, `within` of whoever invoked the instance, what is left of the
+    /// `budget`, `loop`, and the `agent` the instance plays; null when nothing was said.
     pub policy: Value,
+    /// Where to tell how it goes.
+    pub teller: Teller,
 }
 
 /// What becomes of a call without a result when the host starts again.
@@ -191,6 +201,7 @@ pub(crate) mod testing {
             input,
             attempt: 1,
             policy: Value::Null,
+            teller: crate::progress::Teller::silent(),
         }
     }
 }

@@ -46,7 +46,7 @@ impl Settings {
         let all = self.said.services.iter().chain(&self.said.endpoints);
         all.filter(|(_, definition)| definition.file == *file)
             .filter_map(|(name, definition)| {
-                let rule = gate.by_settings(name).err()?;
+                let rule = gate.by_settings(name, None).err()?;
                 let message = format!("every call of `{name}` is refused");
                 Some(NEVER_ALLOWED.at(definition.span, message).help(rule))
             })

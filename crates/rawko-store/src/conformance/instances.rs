@@ -61,13 +61,17 @@ fn charts(store: &dyn Store) -> Result<(), Broken> {
 fn found(store: &dyn Store) -> Result<(), Broken> {
     let origin = Some(Origin { id: "a".into(), step: 4 });
     let mut forked = begin(9, "c");
-    forked.create = Some(Box::new(NewInstance { origin: origin.clone(), ..new("c") }));
+    forked.create = Some(Box::new(NewInstance { origin: origin.clone(), policy: "{}".into(), ..new("c") }));
     store.commit(&[begin(3, "a"), begin_child(5, "b", "a"), forked])?;
     for (key, id) in [(3, "a"), (5, "b"), (9, "c")] {
         same("by id", store.find(id)?.map(|row| row.key), Some(InstanceKey(key)))?;
         same("by key", store.instance(InstanceKey(key))?, store.find(id)?)?;
     }
-    same("the fork", store.find("c")?.map(|row| row.new), Some(NewInstance { origin, ..new("c") }))?;
+    same(
+        "the fork",
+        store.find("c")?.map(|row| row.new),
+        Some(NewInstance { origin, policy: "{}".into(), ..new("c") }),
+    )?;
     let parent = store.find("b")?.and_then(|row| row.new.parent);
     same("the parent", parent.map(|parent| (parent.invocation, parent.id, parent.invoke)), {
         Some((3, "a".into(), "pack".into()))
@@ -81,6 +85,7 @@ fn heads(store: &dyn Store) -> Result<(), Broken> {
         wait: Wait::Timer,
         next_due_ms: Some(70),
         fault: Some("too deep".into()),
+        ledger: Some("{\"total\":{\"tokens\":7}}".into()),
     };
     let early = Head { next_due_ms: Some(20), wait: Wait::Person, ..Head::default() };
     store.commit(&[begin(1, "a"), begin(2, "b"), begin(3, "c")])?;

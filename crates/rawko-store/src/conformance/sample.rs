@@ -18,6 +18,7 @@ pub(super) fn new(id: &str) -> NewInstance {
         parent: None,
         origin: None,
         created_ms: 1_000,
+        policy: Arc::default(),
     }
 }
 

@@ -105,9 +105,9 @@ impl Batch<'_> {
         let head = Head::default();
         self.run(
             "INSERT INTO instances (key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke,
-                                    origin_id, origin_step, created_ms, status, wait)
+                                    origin_id, origin_step, created_ms, status, wait, policy)
              VALUES (:key, :id, :chart, :chart_id, :version, :parent_id, :parent_invocation, :parent_invoke,
-                     :origin_id, :origin_step, :created_ms, :status, :wait)",
+                     :origin_id, :origin_step, :created_ms, :status, :wait, :policy)",
             named_params! {
                 ":key": key,
                 ":id": new.id,
@@ -122,6 +122,7 @@ impl Batch<'_> {
                 ":created_ms": new.created_ms,
                 ":status": head.status.as_str(),
                 ":wait": head.wait.as_str(),
+                ":policy": new.policy,
             },
         )?;
         self.created.insert(key);
@@ -165,8 +166,9 @@ impl Batch<'_> {
 
     fn head(&self, key: i64, head: &Head) -> Result<(), Failure> {
         self.run(
-            "UPDATE instances SET status = ?2, wait = ?3, next_due_ms = ?4, fault = ?5 WHERE key = ?1",
-            params![key, head.status.as_str(), head.wait.as_str(), head.next_due_ms, head.fault],
+            "UPDATE instances SET status = ?2, wait = ?3, next_due_ms = ?4, fault = ?5, ledger = ?6
+             WHERE key = ?1",
+            params![key, head.status.as_str(), head.wait.as_str(), head.next_due_ms, head.fault, head.ledger],
         )
     }
 

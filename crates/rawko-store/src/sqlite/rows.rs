@@ -13,7 +13,8 @@ use crate::records::{
 
 pub(super) const CHART: &str = "hash, id, version, name, text, added_ms";
 pub(super) const INSTANCE: &str = "key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke, \
-                                   origin_id, origin_step, created_ms, status, wait, next_due_ms, fault";
+                                   origin_id, origin_step, created_ms, status, wait, next_due_ms, fault, \
+                                   policy, ledger";
 pub(super) const RECORD: &str = "j.seq, j.instance, j.step, j.at_ms, j.kind, j.event, j.delta, j.effects";
 pub(super) const EFFECT: &str =
     "instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency";
@@ -89,12 +90,14 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
         parent,
         origin,
         created_ms: row.get(10)?,
+        policy: row.get(15)?,
     };
     let head = Head {
         status: word(row, 11, &STATUSES, Status::as_str)?,
         wait: word(row, 12, &Wait::ALL, Wait::as_str)?,
         next_due_ms: row.get(13)?,
         fault: row.get(14)?,
+        ledger: row.get(16)?,
     };
     Ok(InstanceRow { key: InstanceKey(row.get(0)?), updated_ms: new.created_ms, new, head, step: 0 })
 }

@@ -70,6 +70,7 @@ pub(crate) fn begin(key: i64) -> Commit {
         parent: None,
         origin: None,
         created_ms: 1,
+        policy: Default::default(),
     };
     Commit {
         create: Some(Box::new(new)),

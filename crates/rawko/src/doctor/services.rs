@@ -25,8 +25,14 @@ fn look_at(place: &Place, about: &'static str, name: &str, table: &Services) -> 
     let Some(service) = table.find(name) else {
         return Check::new(about, State::Problem, format!("{name}: its settings cannot be used"));
     };
-    let question =
-        Question { name, instance: "doctor", chart: "doctor", calls_so_far: 0, policy: &Value::Null };
+    let question = Question {
+        name,
+        instance: "doctor",
+        chart: "doctor",
+        calls_so_far: 0,
+        agent: None,
+        policy: &Value::Null,
+    };
     if let Decision::Refused { rule, .. } = place.settings.gate().decide(&question) {
         return Check::new(about, State::Warn, format!("{name}: refused whenever it is called")).help(rule);
     }
