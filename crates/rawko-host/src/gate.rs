@@ -183,7 +183,7 @@ fn is_agent(name: &str) -> bool {
 
 /// What the instance that plays an agent calls on its behalf.
 fn is_agents_own(name: &str) -> bool {
-    ["agent.", "model:", "tool:"].iter().any(|prefix| name.starts_with(prefix))
+    ["model:", "tool:", "work:"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Whether a call counts as a tool call.

@@ -117,13 +117,8 @@ fn a_state_narrows() {
 #[test]
 fn nothing_left_of_a_budget_refuses_what_would_spend_of_it() {
     let gate = Gate::new(&["*"], &[], None).unwrap();
-    let questions = [
-        ("read_file", 0),
-        ("tool:Read", 0),
-        ("model:complete", 0),
-        ("agent:developer", 0),
-        ("agent.open", 0),
-    ];
+    let questions =
+        [("read_file", 0), ("tool:Read", 0), ("model:complete", 0), ("agent:developer", 0), ("work:open", 0)];
     check(
         &gate,
         r#"{"budget": {"tool_calls": 0, "tokens": 9}}"#,
@@ -133,7 +128,7 @@ fn nothing_left_of_a_budget_refuses_what_would_spend_of_it() {
         tool:Read after 0: limit: `order-1` has used up `budget.tool_calls`, set around the chart `order`
         model:complete after 0: allowed: `model:complete` is allowed by `*` in `governance.allow` of .rawko/config.yaml
         agent:developer after 0: allowed: `agent:developer` is allowed by `*` in `governance.allow` of .rawko/config.yaml
-        agent.open after 0: allowed: `agent.open` is allowed by `*` in `governance.allow` of .rawko/config.yaml
+        work:open after 0: allowed: `work:open` is allowed by `*` in `governance.allow` of .rawko/config.yaml
     "#]],
     );
     check(
@@ -145,7 +140,7 @@ fn nothing_left_of_a_budget_refuses_what_would_spend_of_it() {
         tool:Read after 0: allowed: `tool:Read` is allowed by `*` in `governance.allow` of .rawko/config.yaml
         model:complete after 0: limit: `order-1` has used up `budget.cost_usd`, set around the chart `order`
         agent:developer after 0: limit: `order-1` has used up `budget.cost_usd`, set around the chart `order`
-        agent.open after 0: allowed: `agent.open` is allowed by `*` in `governance.allow` of .rawko/config.yaml
+        work:open after 0: allowed: `work:open` is allowed by `*` in `governance.allow` of .rawko/config.yaml
     "#]],
     );
 }

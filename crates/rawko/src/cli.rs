@@ -14,7 +14,8 @@ Exit codes:
   2    usage: wrong arguments, a file that cannot be read, an instance that is not there
   3    try again later: the disk is full, somebody else holds the store
   52   the chart or the settings are invalid
-  53   a budget is used up
+  53   a budget or a limit is used up
+  54   a loop was detected
   55   waiting for a person, an event or a timer
   130  interrupted; 143 terminated: what ran is parked
 

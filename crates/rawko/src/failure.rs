@@ -18,8 +18,10 @@ pub(crate) enum Verdict {
     Invalid,
     /// Something in the world stood in the way, and may not later. Already reported.
     Transient,
-    /// A budget is used up.
+    /// A budget or a limit is used up.
     Limit,
+    /// It went round in circles and was stopped.
+    Loop,
     /// Nothing happens until somebody does something.
     Waiting,
     /// Ctrl-C, and what ran is parked.
@@ -52,6 +54,7 @@ const USAGE: u8 = 2;
 const TRANSIENT: u8 = 3;
 const INVALID: u8 = 52;
 const LIMIT: u8 = 53;
+const LOOP: u8 = 54;
 const WAITING: u8 = 55;
 const INTERRUPTED: u8 = 130;
 const TERMINATED: u8 = 143;
@@ -64,6 +67,7 @@ pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console
         Ok(Verdict::Invalid) => (None, INVALID),
         Ok(Verdict::Transient) => (None, TRANSIENT),
         Ok(Verdict::Limit) => (None, LIMIT),
+        Ok(Verdict::Loop) => (None, LOOP),
         Ok(Verdict::Waiting) => (None, WAITING),
         Ok(Verdict::Interrupted) => (None, INTERRUPTED),
         Ok(Verdict::Terminated) => (None, TERMINATED),

@@ -8,6 +8,9 @@ use crate::suggest::nearest;
 
 const UNKNOWN_SERVICE: &str = crate::codes::UNKNOWN_SERVICE.name;
 
+/// What rawko itself answers for, wherever agents are at work.
+const BUILT_IN: [&str; 4] = ["checks:", "model:", "tool:", "work:"];
+
 impl Lowering<'_> {
     pub(super) fn check_service(&mut self, src: &str, span: Span) {
         if let Some(reference) = src.strip_prefix("statechart:") {
@@ -15,7 +18,7 @@ impl Lowering<'_> {
         }
         let (kind, name, known) = match src.strip_prefix("agent:") {
             Some(agent) => ("agent", agent, self.registry.has_agent(agent)),
-            None => ("service", src, self.registry.has_service(src)),
+            None => ("service", src, self.registry.has_service(src) || is_built_in(src)),
         };
         if known {
             return;
@@ -63,4 +66,8 @@ impl Lowering<'_> {
         };
         self.report(Finding::new(UNKNOWN_SERVICE, Severity::Error, span, message).help(help));
     }
+}
+
+fn is_built_in(src: &str) -> bool {
+    BUILT_IN.iter().any(|scheme| src.starts_with(scheme))
 }

@@ -313,7 +313,7 @@ pub(crate) fn save_snapshot(live: &mut Live, plan: &mut Plan) {
 fn spent_on(effect: &rawko_store::OpenEffect, event: Option<&Event>, source: &Source) -> Spent {
     let tells = effect.kind == EffectKind::Agent
         || effect.name.starts_with("model:")
-        || effect.name.starts_with("agent.");
+        || effect.name.starts_with("work:");
     match (source, event) {
         (Source::Inbound { spent, .. }, _) => *spent,
         (Source::Effect { .. }, Some(Event::InvokeDone { data, .. })) if tells => {

@@ -18,6 +18,12 @@ impl Environment {
         Self(Arc::new(std::env::vars_os().filter_map(text).collect()))
     }
 
+    /// One without any variable, for texts that are not a project's.
+    pub fn none() -> &'static Self {
+        static NONE: std::sync::LazyLock<Environment> = std::sync::LazyLock::new(Environment::default);
+        &NONE
+    }
+
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }

@@ -42,6 +42,7 @@ pub(crate) struct Bench {
     stopped: Arc<Mutex<Vec<String>>>,
     restart: HashMap<&'static str, OnRestart>,
     gate: Gate,
+    cast: Option<Arc<dyn rawko_host::Cast>>,
     in_memory: usize,
     called: Arc<Notify>,
 }
@@ -56,6 +57,7 @@ pub(crate) fn bench(charts: &[&'static str]) -> Bench {
         stopped: Arc::default(),
         restart: HashMap::new(),
         gate: Gate::open(),
+        cast: None,
         in_memory: 1_024,
         called: Arc::default(),
     }
@@ -84,6 +86,11 @@ impl Bench {
 
     pub(crate) fn gate(mut self, gate: Gate) -> Self {
         self.gate = gate;
+        self
+    }
+
+    pub(crate) fn cast(mut self, cast: Arc<dyn rawko_host::Cast>) -> Self {
+        self.cast = Some(cast);
         self
     }
 
@@ -145,6 +152,9 @@ impl Bench {
             .clock(self.clock.clone());
         for (number, chart) in self.charts.iter().enumerate() {
             builder = builder.chart(Edition::read(&format!("chart{number}.yaml"), chart).unwrap());
+        }
+        if let Some(cast) = &self.cast {
+            builder = builder.cast(Arc::clone(cast));
         }
         builder.start().await.unwrap()
     }

@@ -23,7 +23,7 @@ Ctrl-C parks it too.
 What charts may call stands in `.rawko/config.yaml`; what is not allowed there is refused.
 
 Exit codes: 0 done, 1 failed, 3 try again later, 52 invalid chart or settings, 53 a budget is used
-up, 55 waiting, 130 parked by Ctrl-C.
+up, 54 a loop was detected, 55 waiting, 130 parked by Ctrl-C.
 
 Examples:
   rawko run order.yaml

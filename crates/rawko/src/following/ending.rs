@@ -40,16 +40,29 @@ impl Ending<'_> {
     pub(crate) fn verdict(&self) -> Verdict {
         match &self.ended {
             Ended::Parked(verdict) => *verdict,
-            Ended::Rest(Rest::Over(Status::Done)) => Verdict::Done,
+            Ended::Rest(Rest::Over(Status::Done)) => self.final_verdict(),
             Ended::Rest(Rest::Over(_)) => Verdict::Failed,
             Ended::Rest(Rest::Failed) => match self.error().get("category").as_str() {
                 Some("limit") => Verdict::Limit,
+                Some("loop") => Verdict::Loop,
                 Some(_) | None => Verdict::Failed,
             },
             Ended::Rest(Rest::Waiting) => Verdict::Waiting,
             Ended::Rest(Rest::Stuck { transient: true, .. }) => Verdict::Transient,
             Ended::Rest(Rest::Stuck { transient: false, .. }) => Verdict::Failed,
         }
+    }
+
+    /// What the final state it ended in is tagged as; without a tag, being done is being done.
+    fn final_verdict(&self) -> Verdict {
+        let Standing { snapshot, chart, .. } = self.standing;
+        let ended = snapshot.configuration().frontier().iter();
+        let tags: Vec<&str> =
+            ended.flat_map(|node| &chart.node(*node).docs.tags).map(|tag| tag.as_str()).collect();
+        let verdicts =
+            [("limit", Verdict::Limit), ("loop", Verdict::Loop), ("error", Verdict::Failed)];
+        let found = verdicts.into_iter().find(|(tag, _)| tags.contains(tag));
+        found.map_or(Verdict::Done, |(_, verdict)| verdict)
     }
 
     fn word(&self) -> &'static str {

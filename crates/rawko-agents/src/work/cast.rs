@@ -1,0 +1,109 @@
+//! Who plays an agent: a model runs on the chart `agent`, a person is asked, a program is a service.
+
+use std::sync::Arc;
+
+use rawko_chart::nearest;
+use rawko_core::{Map, Value};
+use rawko_host::{Cast, Casting, Category, Part, ServiceError};
+
+use super::Workshop;
+use crate::agent::{AgentFile, Kind};
+
+/// What the chart `agent` takes as it is; everything else that an author writes is material for the model.
+const OWN_KEYS: [&str; 10] =
+    ["prompt", "messages", "phase", "goal", "schema", "plan", "memory", "grant", "occasion", "depth"];
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+impl Cast for Workshop {
+    fn part(&self, casting: &Casting<'_>) -> Result<Part, ServiceError> {
+        let agent = self.agent(casting.agent)?;
+        match agent.kind {
+            Kind::Llm | Kind::Scripted => {
+                Ok(Part::Chart { chart: "agent".into(), input: input(agent, casting) })
+            }
+            Kind::Human => Ok(Part::Person { input: asked(agent, casting.input) }),
+            Kind::Process | Kind::Acp => Ok(Part::Service),
+        }
+    }
+
+    /// Whatever did not finish is an error to whoever invoked it, with the work that was done in it.
+    fn result(&self, output: Value) -> Result<Value, Value> {
+        if output.get("outcome").as_str() == Some("finished") {
+            return Ok(output);
+        }
+        let problem = output.get("problem");
+        let mut error = output.as_map().cloned().unwrap_or_default();
+        error.shift_remove("problem");
+        let category = match (output.get("outcome").as_str(), problem.get("category").as_str()) {
+            (Some("limit_reached"), _) => "limit",
+            (Some("loop_detected"), _) => "loop",
+            (_, category) => category.unwrap_or("failed"),
+        };
+        if let Some(problem) = problem.as_map() {
+            error.extend(problem.iter().map(|(key, value)| (Arc::clone(key), value.clone())));
+        }
+        error.insert("category".into(), Value::str(category));
+        Err(Value::Map(error.into()))
+    }
+}
+
+impl Workshop {
+    pub(super) fn agent(&self, name: &str) -> Result<&AgentFile, ServiceError> {
+        if let Some(agent) = self.agents.get(name) {
+            return Ok(agent);
+        }
+        let message = match self.agents.unusable().iter().find(|unusable| unusable.name == name) {
+            Some(unusable) => format!("the agent `{name}` cannot be used: see `rawko agents check` on {}", unusable.file),
+            None => {
+                let names = self.agents.all().iter().map(|agent| agent.name.as_str());
+                let help = nearest(name, names)
+                    .map_or_else(|| format!("add .rawko/agents/{name}.md"), |near| format!("did you mean `{near}`?"));
+                format!("there is no agent `{name}`; {help}")
+            }
+        };
+        Err(ServiceError::new(Category::Unknown, message))
+    }
+}
+
+/// The input of the chart `agent`.
+fn input(agent: &AgentFile, casting: &Casting<'_>) -> Value {
+    let mut own = Map::default();
+    let mut rest = Map::default();
+    match casting.input {
+        Value::Map(given) => {
+            for (key, value) in given.iter() {
+                let target = if OWN_KEYS.contains(&&**key) { &mut own } else { &mut rest };
+                target.insert(Arc::clone(key), value.clone());
+            }
+        }
+        Value::Null => {}
+        other => drop(own.insert("prompt".into(), Value::from(other.to_string()))),
+    }
+    if let Value::Str(text) = casting.input {
+        own.insert("prompt".into(), Value::Str(Arc::clone(text)));
+    }
+    own.insert("agent".into(), Value::str(&agent.name));
+    own.insert("time_ms".into(), time_ms(agent, casting.policy));
+    if !rest.is_empty() {
+        own.insert("data".into(), Value::Map(rest.into()));
+    }
+    Value::Map(own.into())
+}
+
+/// The least of what is left and what the agent's file allows.
+fn time_ms(agent: &AgentFile, policy: &Value) -> Value {
+    let left = policy.get("budget").get("time").as_i64().and_then(|ms| u64::try_from(ms).ok());
+    let least = [left, agent.limits.timeout_ms].into_iter().flatten().fold(DAY_MS, u64::min);
+    Value::Int(i64::try_from(least).unwrap_or(i64::MAX))
+}
+
+/// What a person is asked.
+fn asked(agent: &AgentFile, input: &Value) -> Value {
+    let mut asked = input.as_map().cloned().unwrap_or_default();
+    if asked.is_empty() && !input.is_null() {
+        asked.insert("prompt".into(), input.clone());
+    }
+    asked.insert("agent".into(), Value::str(&agent.name));
+    asked.entry("title".into()).or_insert_with(|| Value::str(&agent.display_name));
+    Value::Map(asked.into())
+}

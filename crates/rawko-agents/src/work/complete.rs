@@ -1,0 +1,119 @@
+//! `model:complete`: one completion. What the model said, which tools it wants, why it stopped and what it cost; or the
+//! fault, in a form that the chart can act on.
+
+use rawko_core::Value;
+use rawko_host::{Call, Category, ServiceError};
+
+use super::session::Session;
+use super::{Workshop, delegate, part, value};
+use crate::message::{Message, Part, StopReason, ToolUse};
+use crate::provider::{
+    BackOffSettings, Completion, CompletionRequest, ErrorCode, ProviderError, Structured, StructuredError,
+    back_off_ms, complete_structured, messages_tokens,
+};
+
+/// How often an answer that does not fit its schema is asked for again.
+const REPAIRS_MAX: u32 = 2;
+
+pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+    let session: Session = part(&call.input, "session")?;
+    let messages: Vec<Message> = part(&call.input, "messages")?;
+    let request = request(&session, messages, &call);
+    let completion = ask(workshop, &session.model, request, &call).await?;
+    Ok(told(&completion))
+}
+
+fn request(session: &Session, messages: Vec<Message>, call: &Call) -> CompletionRequest {
+    let left = call.policy.get("budget").get("tokens").as_i64().and_then(|left| u32::try_from(left).ok());
+    CompletionRequest {
+        system: session.system.clone(),
+        messages,
+        tools: session.tools.clone(),
+        schema: session.schema.clone(),
+        output_tokens_max: [session.output_tokens_max, left].into_iter().flatten().min(),
+        ..bare(session, call)
+    }
+}
+
+/// Who asks, and when, of which model.
+pub(super) fn bare(session: &Session, call: &Call) -> CompletionRequest {
+    CompletionRequest {
+        idempotency: call.idempotency.to_string(),
+        agent: session.agent.clone(),
+        occasion: call.input.get("occasion").as_str().unwrap_or_default().to_owned(),
+        attempt: call.input.get("attempt").as_i64().and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
+        ..CompletionRequest::default()
+    }
+}
+
+/// Asks a model, telling whoever watches.
+pub(super) async fn ask(
+    workshop: &Workshop,
+    model: &str,
+    mut request: CompletionRequest,
+    call: &Call,
+) -> Result<Completion, ServiceError> {
+    let attempt = request.attempt;
+    let failed = |error: &ProviderError| fault(error, attempt, &call.idempotency);
+    let (provider, name) = workshop.providers.find(model).map_err(|error| failed(&error))?;
+    request.model = name;
+    let teller = call.teller.clone();
+    let mut listener = move |event| teller.tell(value(&event));
+    if request.schema.is_none() {
+        return provider.complete(request, &mut listener).await.map_err(|error| failed(&error));
+    }
+    match complete_structured(&*provider, request, REPAIRS_MAX, &mut listener).await {
+        Ok(Structured { completion, .. }) => Ok(completion),
+        Err(StructuredError::Provider(error)) => Err(failed(&error)),
+        Err(error) => Err(ServiceError::new(Category::InvalidAnswer, error.to_string())),
+    }
+}
+
+/// What the chart takes over.
+fn told(completion: &Completion) -> Value {
+    let tool_calls: Vec<ToolUse> = completion.message.tool_uses().cloned().map(delegate::normalised).collect();
+    // Whatever the provider says, pending tool calls win.
+    let stop_reason = if tool_calls.is_empty() { completion.stop_reason } else { StopReason::ToolCalls };
+    let usage = &completion.usage;
+    let size = usage.input_tokens + usage.output_tokens;
+    let size = if size == 0 { messages_tokens(std::slice::from_ref(&completion.message)) } else { size };
+    Value::map([
+        ("message", value(&completion.message)),
+        ("tool_calls", value(&tool_calls)),
+        ("stop_reason", value(&stop_reason)),
+        ("text", Value::from(text(&completion.message))),
+        ("data", completion.data.clone().unwrap_or(Value::Null)),
+        ("usage", value(usage)),
+        ("size", Value::Int(i64::try_from(size).unwrap_or(i64::MAX))),
+    ])
+}
+
+fn text(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// A provider's fault as the chart hears it. How long to wait is decided here, the waiting is the chart's.
+pub(super) fn fault(error: &ProviderError, attempt: u32, seed: &str) -> ServiceError {
+    let category = match error.code {
+        ErrorCode::NetworkError => Category::Network,
+        ErrorCode::AuthenticationFailed
+        | ErrorCode::RateLimited
+        | ErrorCode::ContextLengthExceeded
+        | ErrorCode::InvalidRequest
+        | ErrorCode::ModelUnavailable
+        | ErrorCode::Unknown => Category::Failed,
+    };
+    let delay_ms = back_off_ms(attempt, error.retry_after_ms, BackOffSettings::default(), seed);
+    let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+    let details = Value::map([
+        ("code", Value::str(error.code.as_str())),
+        ("transient", Value::Bool(error.is_transient())),
+        ("delay_ms", int(delay_ms)),
+        ("retry_after_ms", error.retry_after_ms.map_or(Value::Null, int)),
+    ]);
+    ServiceError::new(category, error.to_string()).with_details(details)
+}

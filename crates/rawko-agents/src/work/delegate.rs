@@ -1,0 +1,60 @@
+//! `Task`: the tool by which an agent puts another to work. The chart runs it as a child instance; here is only what the
+//! model is told of it, and how what it asks for is read.
+
+use rawko_core::Value;
+
+use super::Workshop;
+use crate::message::{ToolSpec, ToolUse};
+use crate::tools::Grant;
+
+pub(super) const TASK: &str = "Task";
+/// Other words models have for it.
+const ALIASES: [&str; 5] = ["task", "agent", "delegate", "explore", "subagent"];
+/// Who is sent when nobody is named.
+const USUAL: &str = "explorer";
+
+/// What the model is told, if this agent may put others to work at all.
+pub(super) fn spec(workshop: &Workshop, grant: &Grant, caller: &str) -> Option<ToolSpec> {
+    if !grant.allows(TASK) {
+        return None;
+    }
+    let others: Vec<_> = workshop.agents.all().iter().filter(|agent| agent.name != caller).collect();
+    if others.is_empty() {
+        return None;
+    }
+    let list: String = others.iter().map(|agent| format!("\n- {}: {}", agent.name, agent.when_to_use)).collect();
+    let names = others.iter().map(|agent| Value::str(&agent.name)).collect();
+    let text = |description: &str| Value::map([("type", Value::str("string")), ("description", Value::str(description))]);
+    let mut agent = text("who is to do it").as_map().cloned().unwrap_or_default();
+    agent.insert("enum".into(), Value::list(names));
+    let properties = Value::map([
+        ("agent", Value::Map(agent.into())),
+        ("prompt", text("everything it has to know; it sees nothing else")),
+    ]);
+    let schema = Value::map([
+        ("type", Value::str("object")),
+        ("properties", properties),
+        ("required", Value::list(vec![Value::str("agent"), Value::str("prompt")])),
+    ]);
+    Some(ToolSpec {
+        name: TASK.into(),
+        description: format!("Lets another agent do a part of the work and gives back its report. It may not do more than you may.{list}"),
+        input_schema: schema,
+    })
+}
+
+/// A call of the tool under any of its names, in the form the chart reads.
+pub(super) fn normalised(call: ToolUse) -> ToolUse {
+    let name = call.name.to_ascii_lowercase();
+    if !ALIASES.contains(&name.as_str()) {
+        return call;
+    }
+    let text = |keys: &[&str]| {
+        keys.iter().find_map(|key| call.input.get(key).as_str()).map(str::to_owned)
+    };
+    let named = text(&["agent", "subagent_type", "name"]);
+    let agent = named.unwrap_or_else(|| USUAL.to_owned());
+    let prompt = text(&["prompt", "task", "question", "query"]).unwrap_or_else(|| call.input.to_string());
+    let input = Value::map([("agent", Value::from(agent)), ("prompt", Value::from(prompt))]);
+    ToolUse { id: call.id, name: TASK.into(), input }
+}

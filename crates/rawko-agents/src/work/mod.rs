@@ -1,0 +1,136 @@
+//! Agents at work: what the chart `agent` calls, and who plays which agent. The chart decides what happens next; here it
+//! happens, one completion or one tool call at a time.
+
+mod cast;
+mod checking;
+mod compact;
+mod complete;
+mod delegate;
+mod look;
+mod open;
+mod outside;
+mod session;
+mod tool;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rawko_core::Value;
+use rawko_host::{Answer, Call, Category, Edition, HostError, OnRestart, Service, ServiceError, Services};
+use serde::de::DeserializeOwned;
+
+use crate::agent::Agents;
+use crate::checks::ChecksSettings;
+use crate::loop_control::LoopSettings;
+use crate::phases::Phases;
+use crate::provider::Providers;
+use crate::tools::{Layer, Toolbox};
+
+/// The charts that agents run on, as they come with rawko. A project may offer its own under the same id.
+pub const CHARTS: [(&str, &str); 2] = [
+    ("charts/agent.yaml", include_str!("../../../../charts/agent.yaml")),
+    ("charts/plan_build.yaml", include_str!("../../../../charts/plan_build.yaml")),
+];
+
+/// Everything agents need, read once.
+pub struct Workshop {
+    pub root: PathBuf,
+    pub agents: Agents,
+    pub phases: Phases,
+    pub providers: Providers,
+    pub toolbox: Toolbox,
+    /// What the project's settings say about tools.
+    pub project: Layer,
+    pub loops: LoopSettings,
+    pub checks: ChecksSettings,
+}
+
+impl Workshop {
+    /// Adds what agents and their charts call.
+    pub fn join(self: &Arc<Self>, services: Services) -> Services {
+        let serve = |duty: Duty| -> Arc<dyn Service> { Arc::new(Bench { workshop: Arc::clone(self), duty }) };
+        services
+            .add("work:open", serve(Duty::Open))
+            .add("work:look", serve(Duty::Look))
+            .add("work:compact", serve(Duty::Compact))
+            .add("model:complete", serve(Duty::Complete))
+            .add_scheme("tool", serve(Duty::Tool))
+            .add_scheme("checks", serve(Duty::Check))
+            .add_scheme("agent", serve(Duty::Outside))
+    }
+}
+
+/// The charts that come with rawko, read.
+pub fn editions() -> Result<Vec<Edition>, HostError> {
+    CHARTS.iter().map(|(name, text)| Edition::read(name, text)).collect()
+}
+
+/// What can be asked of a workshop.
+#[derive(Clone, Copy, Debug)]
+enum Duty {
+    Open,
+    Look,
+    Compact,
+    Complete,
+    Tool,
+    Check,
+    Outside,
+}
+
+struct Bench {
+    workshop: Arc<Workshop>,
+    duty: Duty,
+}
+
+impl Service for Bench {
+    fn call(&self, call: Call) -> Answer {
+        let workshop = Arc::clone(&self.workshop);
+        match self.duty {
+            Duty::Open => Box::pin(async move { open::open(&workshop, call).await }),
+            Duty::Look => Box::pin(async move { look::look(&workshop, call).await }),
+            Duty::Compact => Box::pin(async move { compact::compact(&workshop, call).await }),
+            Duty::Complete => Box::pin(async move { complete::complete(&workshop, call).await }),
+            Duty::Tool => Box::pin(async move { tool::run(&workshop, call).await }),
+            Duty::Check => Box::pin(async move { checking::check(&workshop, call).await }),
+            Duty::Outside => Box::pin(async move { outside::turn(&workshop, call).await }),
+        }
+    }
+
+    /// Asking a model, reading and checking can be done again; a tool or somebody else's agent may have acted.
+    fn on_restart(&self) -> OnRestart {
+        match self.duty {
+            Duty::Open | Duty::Look | Duty::Compact | Duty::Complete | Duty::Check => OnRestart::Retry,
+            Duty::Tool | Duty::Outside => OnRestart::Unknown,
+        }
+    }
+
+    fn on_restart_of(&self, name: &str, _input: &Value) -> OnRestart {
+        let tool = name.strip_prefix("tool:").unwrap_or(name);
+        match self.duty {
+            Duty::Tool if self.workshop.toolbox.is_safe_to_repeat(tool) => OnRestart::Retry,
+            Duty::Tool
+            | Duty::Open
+            | Duty::Look
+            | Duty::Compact
+            | Duty::Complete
+            | Duty::Check
+            | Duty::Outside => self.on_restart(),
+        }
+    }
+
+    fn provenance(&self) -> Value {
+        Value::map([("rawko", Value::str(env!("CARGO_PKG_VERSION")))])
+    }
+}
+
+/// A part of a call's input, as the type it is.
+fn part<T: DeserializeOwned>(input: &Value, key: &str) -> Result<T, ServiceError> {
+    serde_json::from_value(input.get(key).to_json()).map_err(|error| {
+        ServiceError::new(Category::Failed, format!("`{key}` is not what the chart should give: {error}"))
+    })
+}
+
+/// Something typed, as a chart sees it.
+fn value<T: serde::Serialize>(data: &T) -> Value {
+    serde_json::to_value(data).map_or(Value::Null, Value::from_json)
+}

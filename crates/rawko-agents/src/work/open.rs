@@ -1,0 +1,193 @@
+//! `work:open`: a session out of an agent's file, its phase, and everything that narrows what it may do.
+
+use rawko_core::Value;
+use rawko_host::{Call, Category, ServiceError};
+
+use super::session::{COMPLETIONS_MAX, Session};
+use super::{Workshop, delegate, part, value};
+use crate::agent::AgentFile;
+use crate::message::{Message, Part, Role};
+use crate::phases::Phase;
+use crate::provider::OutputSchema;
+use crate::tools::{Grant, Layer};
+
+const HELPER_PHASE: &str = "explore";
+
+pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+    let input = &call.input;
+    let agent = workshop.agent(input.get("agent").as_str().unwrap_or_default())?;
+    let phase = phase(workshop, input.get("phase"))?;
+    let grant = grant(workshop, agent, phase, &call)?;
+    let depth = input.get("depth").as_i64().unwrap_or(0);
+    let session = session(workshop, agent, phase, grant, depth, input).await?;
+    let messages = messages(input)?;
+    let unseen = messages.iter().flat_map(|message| &message.parts).any(is_image);
+    Ok(Value::map([
+        ("session", value(&session)),
+        ("messages", value(&messages)),
+        ("goal", phase.map_or(Value::Null, |(_, phase)| phase.goal.clone())),
+        ("unseen", Value::Bool(unseen)),
+    ]))
+}
+
+type Named<'w> = Option<(&'w str, &'w Phase)>;
+
+fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named<'w>, ServiceError> {
+    let Some(name) = name.as_str() else { return Ok(None) };
+    match workshop.phases.find(name) {
+        Some(phase) => Ok(Some((name, phase))),
+        None => {
+            let known: Vec<&str> = workshop.phases.names().collect();
+            let message = format!("there is no phase `{name}`; there are {}", known.join(", "));
+            Err(ServiceError::new(Category::Unknown, message))
+        }
+    }
+}
+
+/// Everything that narrows, outermost first. A sub-agent has all of its caller's layers, whatever its own file says.
+fn grant(workshop: &Workshop, agent: &AgentFile, phase: Named<'_>, call: &Call) -> Result<Grant, ServiceError> {
+    let mut layers = vec![workshop.project.clone()];
+    if !call.input.get("grant").is_null() {
+        layers = part::<Grant>(&call.input, "grant")?.layers;
+    }
+    let within = call.policy.get("within").as_list().unwrap_or_default().iter();
+    layers.extend(within.chain([call.policy.get("tools")]).filter(|tools| !tools.is_null()).map(layer_of));
+    layers.push(agent.layer());
+    layers.extend(phase.map(|(name, phase)| phase.layer(name)));
+    let mut known: Vec<Layer> = Vec::with_capacity(layers.len());
+    for layer in layers {
+        if !known.contains(&layer) {
+            known.push(layer);
+        }
+    }
+    Ok(Grant { layers: known })
+}
+
+/// The `tools` of a state.
+fn layer_of(tools: &Value) -> Layer {
+    let names = |key: &str| -> Option<Vec<String>> {
+        let list = tools.get(key).as_list()?;
+        Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    };
+    Layer {
+        source: tools.get("source").as_str().unwrap_or("`tools` of a state").to_owned(),
+        allowed: names("allowed"),
+        blocked: names("blocked").unwrap_or_default(),
+        bash: None,
+    }
+}
+
+async fn session(
+    workshop: &Workshop,
+    agent: &AgentFile,
+    phase: Named<'_>,
+    grant: Grant,
+    depth: i64,
+    input: &Value,
+) -> Result<Session, ServiceError> {
+    let loops = workshop.loops.clone();
+    let phase_model = phase.and_then(|(_, phase)| phase.model.clone());
+    let own_model = agent.model.as_ref().map(ToString::to_string);
+    let mut tools = workshop.toolbox.specs(&grant).await;
+    let depth_max = loops.depth_max;
+    let delegates = depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
+    tools.extend(delegate::spec(workshop, &grant, &agent.name).filter(|_| delegates));
+    let completions = phase.and_then(|(_, phase)| phase.completions_max);
+    let completions_max =
+        [completions, agent.limits.max_iterations].into_iter().flatten().min().unwrap_or(COMPLETIONS_MAX);
+    Ok(Session {
+        agent: agent.name.clone(),
+        model: phase_model.or(own_model).unwrap_or_default(),
+        vision_model: agent.vision_model.as_ref().map(ToString::to_string),
+        system: system(agent, phase),
+        tools,
+        grant,
+        loops: value(&loops),
+        schema: schema(input)?,
+        output_tokens_max: agent.limits.max_tokens.and_then(|most| u32::try_from(most).ok()),
+        size_max: loops.prompt_tokens_max,
+        completions_max,
+        retries_max: loops.retries_max,
+        challenges_max: loops.challenges_max,
+        continuations_max: loops.continuations_max,
+        compactions_max: loops.compactions_max,
+        depth_max,
+        helper_phase: phase.map(|_| HELPER_PHASE.to_owned()),
+    })
+}
+
+fn system(agent: &AgentFile, phase: Named<'_>) -> String {
+    let parts = [agent.system_prompt.trim(), phase.map_or("", |(_, phase)| phase.prompt.trim())];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A JSON Schema alone, or with a name.
+fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError> {
+    let schema = input.get("schema");
+    if schema.is_null() {
+        return Ok(None);
+    }
+    if schema.get("schema").is_null() {
+        return Ok(Some(OutputSchema { name: "answer".into(), schema: schema.clone() }));
+    }
+    part(input, "schema").map(Some)
+}
+
+/// What was said before, and what is asked now.
+fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
+    let mut messages: Vec<Message> =
+        if input.get("messages").is_null() { Vec::new() } else { part(input, "messages")? };
+    let mut parts = prompt(input.get("prompt"))?;
+    let data = input.get("data");
+    if !data.is_null() {
+        parts.push(Part::Text { text: format!("Input:\n{}", pretty(data)) });
+    }
+    if !input.get("plan").get("steps").is_null() {
+        parts.push(Part::Text { text: format!("The plan:\n{}", checklist(input.get("plan"))) });
+    }
+    if !parts.is_empty() {
+        messages.push(Message { role: Role::User, parts });
+    }
+    if messages.is_empty() {
+        return Err(ServiceError::new(Category::Failed, "the agent was told nothing: give it a `prompt`"));
+    }
+    Ok(messages)
+}
+
+/// Text, or a list of parts with images among them.
+fn prompt(prompt: &Value) -> Result<Vec<Part>, ServiceError> {
+    match prompt {
+        Value::Null => Ok(Vec::new()),
+        Value::Str(text) => Ok(vec![Part::Text { text: text.to_string() }]),
+        Value::List(_) => serde_json::from_value(prompt.to_json()).map_err(|error| {
+            ServiceError::new(Category::Failed, format!("`prompt` is no list of text and images: {error}"))
+        }),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Map(_) => {
+            Ok(vec![Part::Text { text: pretty(prompt) }])
+        }
+    }
+}
+
+fn pretty(data: &Value) -> String {
+    serde_json::to_string_pretty(&data.to_json()).unwrap_or_default()
+}
+
+/// `- [x] 1 Mend the parser (done)`
+fn checklist(plan: &Value) -> String {
+    let steps = plan.get("steps").as_list().unwrap_or_default();
+    let line = |step: &Value| {
+        let text = |key: &str| step.get(key).as_str().unwrap_or_default().to_owned();
+        let mark = if text("status") == "done" { "x" } else { " " };
+        let accept = step.get("acceptance").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
+        let accept: String = accept.map(|how| format!("\n      done when: {how}")).collect();
+        format!("- [{mark}] {} {}{accept}", text("id"), text("title"))
+    };
+    steps.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn is_image(part: &Part) -> bool {
+    match part {
+        Part::Image { .. } => true,
+        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
+    }
+}

@@ -1,0 +1,145 @@
+//! Agents that charts play: what holds for whoever invoked them holds for them, what they spend counts for all above,
+//! and what did not finish is an error with the work in it.
+
+use std::sync::Arc;
+
+use rawko_core::Value;
+use rawko_host::{Cast, Casting, Category, Gate, Part, ServiceError};
+use serde_json::json;
+
+use crate::bench::{Act, bench, rest, start};
+
+const LEAD: &str = "
+statechart:
+  id: lead
+  initial: build
+  context: {rounds: 0, log: []}
+  states:
+    build:
+      tools: {allowed: [Read, Edit]}
+      budget: {tokens: 100, tool_calls: 2}
+      initial: working
+      states:
+        working:
+          tools: {blocked: [Edit]}
+          invoke:
+            id: dev
+            src: agent:developer
+            input: {task: \"'round ' ~ context.rounds\"}
+            onDone:
+              target: working
+              reenter: true
+              actions: [{type: assign, context_updates: {rounds: context.rounds + 1, log: 'append(context.log, event.data.text)'}}]
+            onError: {target: over, actions: [{type: assign, context_updates: {log: 'append(context.log, event.data)'}}]}
+    over: {type: final, output: context.log}
+";
+
+/// An agent: it asks its model once.
+const PLAYER: &str = "
+statechart:
+  id: player
+  initial: thinking
+  context: {task: null, got: null, problem: null}
+  states:
+    thinking:
+      invoke:
+        id: complete
+        src: model:complete
+        onDone: {target: calling, actions: [{type: assign, context_updates: {got: event.data.text}}]}
+        onError: {target: limited, actions: [{type: assign, context_updates: {problem: event.data}}]}
+    calling:
+      invoke: {id: tool, src: tool:Read, onDone: done, onError: {target: limited, actions: [{type: assign, context_updates: {problem: event.data}}]}}
+    done: {type: final, output: {outcome: {literal: finished}, text: \"context.task ~ ': ' ~ context.got\"}}
+    limited: {type: final, output: {outcome: {literal: limit_reached}, text: context.got, message: context.problem.message}}
+";
+
+struct Troupe;
+
+impl Cast for Troupe {
+    fn part(&self, casting: &Casting<'_>) -> Result<Part, ServiceError> {
+        match casting.agent {
+            "developer" => Ok(Part::Chart { chart: "player".into(), input: casting.input.clone() }),
+            "ada" => Ok(Part::Person { input: casting.input.clone() }),
+            _ => Err(ServiceError::new(Category::Unknown, "nobody plays it")),
+        }
+    }
+
+    fn result(&self, output: Value) -> Result<Value, Value> {
+        if output.get("outcome").as_str() == Some("finished") { Ok(output) } else { Err(output) }
+    }
+}
+
+fn model(tokens: u64) -> Act {
+    Act::Answer(json!({"text": "ok", "usage": {"tokens": tokens, "cost_usd": 0.5}}))
+}
+
+#[tokio::test]
+async fn an_agent_works_within_what_its_caller_has_left() {
+    let bench = bench(&[LEAD, PLAYER])
+        .service("model:complete", &[model(60)])
+        .service("tool:Read", &[Act::Answer(json!({}))])
+        .gate(Gate::new(&["agent:*"], &[], None).unwrap())
+        .cast(Arc::new(Troupe));
+    let host = bench.host().await;
+    start(&host, "lead", json!({})).await;
+    // Two rounds of 60 tokens: the third agent is not even begun.
+    assert_eq!(
+        rest(&host, "i").await,
+        r#"done [over] ["round 0: ok","round 1: ok",{"category":"limit","message":"`i` has used up `budget.tokens`, set around the chart `lead`","retryable":false}]"#
+    );
+    let policies: Vec<String> = {
+        let calls = bench.calls.lock().unwrap();
+        calls.iter().map(|call| format!("{} {}", call.name, call.policy)).collect()
+    };
+    assert_eq!(
+        policies,
+        [
+            r#"model:complete {"within":[{"allowed":["Read","Edit"],"blocked":["Edit"],"source":"`tools` of the state `build.working` of the chart `lead`"}],"budget":{"tokens":100,"tool_calls":2},"agent":"developer"}"#,
+            r#"tool:Read {"within":[{"allowed":["Read","Edit"],"blocked":["Edit"],"source":"`tools` of the state `build.working` of the chart `lead`"}],"budget":{"tokens":40,"tool_calls":2},"agent":"developer"}"#,
+            r#"model:complete {"within":[{"allowed":["Read","Edit"],"blocked":["Edit"],"source":"`tools` of the state `build.working` of the chart `lead`"}],"budget":{"tokens":40,"tool_calls":1},"agent":"developer"}"#,
+            r#"tool:Read {"within":[{"allowed":["Read","Edit"],"blocked":["Edit"],"source":"`tools` of the state `build.working` of the chart `lead`"}],"budget":{"tokens":0,"tool_calls":1},"agent":"developer"}"#,
+        ]
+    );
+    let ledger = bench.store.find("i").unwrap().unwrap().head.ledger;
+    assert_eq!(
+        ledger.as_deref(),
+        Some(r#"{"total":{"tokens":120,"cost_usd":1.0,"time_ms":0,"tool_calls":2}}"#)
+    );
+}
+
+#[tokio::test]
+async fn work_that_did_not_finish_is_an_error_with_the_work_in_it() {
+    let bench = bench(&[LEAD, PLAYER])
+        .service("model:complete", &[model(10)])
+        .service("tool:Read", &[Act::Answer(json!({}))])
+        .cast(Arc::new(Troupe));
+    let host = bench.host().await;
+    start(&host, "lead", json!({})).await;
+    assert_eq!(
+        rest(&host, "i").await,
+        r#"done [over] ["round 0: ok","round 1: ok",{"outcome":"limit_reached","text":"ok","message":"`i.developer.2` has used up `budget.tool_calls`, set around the chart `player`"}]"#
+    );
+}
+
+const ASKING: &str = "
+statechart:
+  id: asking
+  initial: asked
+  context: {who: ada}
+  states:
+    asked: {invoke: {id: boss, src: {expr: \"'agent:' ~ context.who\"}, input: {title: {literal: Release?}}, onDone: done, onError: wrong}}
+    done: {type: final, output: \"'yes'\"}
+    wrong: {type: final, output: \"'no'\"}
+";
+
+#[tokio::test]
+async fn a_person_or_nobody_may_play_an_agent_too() {
+    let bench = bench(&[ASKING]).cast(Arc::new(Troupe));
+    let host = bench.host().await;
+    start(&host, "asking", json!({})).await;
+    assert_eq!(rest(&host, "i").await, "asks [asked]");
+    let host = bench.host().await;
+    let answer = rawko_host::PersonAnswer { approved: true, by: None, comment: None, data: Value::Null };
+    host.answer("i", None, answer).await.unwrap();
+    assert_eq!(rest(&host, "i").await, r#"done [done] "yes""#);
+}
