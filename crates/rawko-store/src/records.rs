@@ -55,6 +55,14 @@ pub struct NewInstance {
     pub policy: Arc<str>,
 }
 
+impl NewInstance {
+    /// The agent that it plays, if it plays one.
+    pub fn agent(&self) -> Option<Arc<str>> {
+        let policy: serde_json::Value = serde_json::from_str(&self.policy).ok()?;
+        Some(policy.get("agent")?.as_str()?.into())
+    }
+}
+
 /// What an instance waits for, as lists show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

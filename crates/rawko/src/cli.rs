@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    answer, cancel, charts, check, completions, doctor, fork, graph, history, import, logs, ps, resume, run,
+    agents, answer, cancel, charts, check, completions, doctor, fork, graph, history, import, logs, ps, resume, run,
     schema, send, show, simulate, test,
 };
 
@@ -62,6 +62,7 @@ pub(crate) enum Command {
     Deny(answer::Deny),
     Cancel(cancel::Args),
     Fork(fork::Args),
+    Agents(agents::Args),
     Charts(charts::Args),
     Doctor(doctor::Args),
     Import(import::Args),

@@ -6,14 +6,10 @@ use rawko_host::{Call, Category, ServiceError};
 
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
-use crate::message::{Message, Part, StopReason, ToolUse};
+use crate::message::{Message, Part, StopReason, ToolUse, Usage};
 use crate::provider::{
-    BackOffSettings, Completion, CompletionRequest, ErrorCode, ProviderError, Structured, StructuredError,
-    back_off_ms, complete_structured, messages_tokens,
+    Completion, CompletionRequest, ErrorCode, ProviderError, Repair, Unfit, back_off_ms, judge, messages_tokens,
 };
-
-/// How often an answer that does not fit its schema is asked for again.
-const REPAIRS_MAX: u32 = 2;
 
 pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let session: Session = part(&call.input, "session")?;
@@ -46,7 +42,7 @@ pub(super) fn bare(session: &Session, call: &Call) -> CompletionRequest {
     }
 }
 
-/// Asks a model, telling whoever watches.
+/// Asks a model, telling whoever watches. An answer that does not fit its schema is asked for again.
 pub(super) async fn ask(
     workshop: &Workshop,
     model: &str,
@@ -54,18 +50,27 @@ pub(super) async fn ask(
     call: &Call,
 ) -> Result<Completion, ServiceError> {
     let attempt = request.attempt;
-    let failed = |error: &ProviderError| fault(error, attempt, &call.idempotency);
-    let (provider, name) = workshop.providers.find(model).map_err(|error| failed(&error))?;
+    let failed = |error: &ProviderError| fault(error, attempt, workshop, &call.idempotency);
+    let (provider, name) = workshop.providers.find(model).map_err(|problem| failed(&problem.into()))?;
     request.model = name;
     let teller = call.teller.clone();
     let mut listener = move |event| teller.tell(value(&event));
-    if request.schema.is_none() {
-        return provider.complete(request, &mut listener).await.map_err(|error| failed(&error));
-    }
-    match complete_structured(&*provider, request, REPAIRS_MAX, &mut listener).await {
-        Ok(Structured { completion, .. }) => Ok(completion),
-        Err(StructuredError::Provider(error)) => Err(failed(&error)),
-        Err(error) => Err(ServiceError::new(Category::InvalidAnswer, error.to_string())),
+    let (mut repairs, mut before) = (0, Usage::default());
+    loop {
+        let mut completion =
+            provider.complete(request.clone(), &mut listener).await.map_err(|error| failed(&error))?;
+        completion.usage = before.plus(completion.usage);
+        let Some(schema) = &request.schema else { return Ok(completion) };
+        let unfit = match judge(&completion, schema) {
+            Ok(data) => return Ok(Completion { data: Some(data), ..completion }),
+            Err(Unfit::AskedForTools) => return Ok(completion),
+            Err(unfit) => unfit,
+        };
+        match Repair::default().messages(repairs, &completion, &unfit, schema) {
+            Some(more) => request.messages.extend(more),
+            None => return Err(ServiceError::new(Category::InvalidAnswer, unfit.to_string())),
+        }
+        (repairs, before) = (repairs + 1, completion.usage);
     }
 }
 
@@ -88,7 +93,7 @@ fn told(completion: &Completion) -> Value {
     ])
 }
 
-fn text(message: &Message) -> String {
+pub(super) fn text(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
         Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
@@ -97,7 +102,7 @@ fn text(message: &Message) -> String {
 }
 
 /// A provider's fault as the chart hears it. How long to wait is decided here, the waiting is the chart's.
-pub(super) fn fault(error: &ProviderError, attempt: u32, seed: &str) -> ServiceError {
+fn fault(error: &ProviderError, attempt: u32, workshop: &Workshop, seed: &str) -> ServiceError {
     let category = match error.code {
         ErrorCode::NetworkError => Category::Network,
         ErrorCode::AuthenticationFailed
@@ -107,7 +112,7 @@ pub(super) fn fault(error: &ProviderError, attempt: u32, seed: &str) -> ServiceE
         | ErrorCode::ModelUnavailable
         | ErrorCode::Unknown => Category::Failed,
     };
-    let delay_ms = back_off_ms(attempt, error.retry_after_ms, BackOffSettings::default(), seed);
+    let delay_ms = back_off_ms(attempt, error.retry_after_ms, workshop.providers.back_off(), seed);
     let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
     let details = Value::map([
         ("code", Value::str(error.code.as_str())),

@@ -9,8 +9,11 @@ mod delegate;
 mod look;
 mod open;
 mod outside;
+mod read;
 mod session;
 mod tool;
+
+pub use read::{Health, Problems, is_broken};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +25,7 @@ use serde::de::DeserializeOwned;
 use crate::agent::Agents;
 use crate::checks::ChecksSettings;
 use crate::loop_control::LoopSettings;
+use crate::mcp::McpServers;
 use crate::phases::Phases;
 use crate::provider::Providers;
 use crate::tools::{Layer, Toolbox};
@@ -43,6 +47,7 @@ pub struct Workshop {
     pub project: Layer,
     pub loops: LoopSettings,
     pub checks: ChecksSettings,
+    pub servers: Arc<McpServers>,
 }
 
 impl Workshop {

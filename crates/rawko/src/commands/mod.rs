@@ -1,5 +1,6 @@
 //! One file per command. Each has its arguments, its help and a `run`.
 
+pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod cancel;
 pub(crate) mod charts;
@@ -41,6 +42,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Deny(args) => answer::deny(&args, console),
         Command::Cancel(args) => cancel::run(&args, console),
         Command::Fork(args) => fork::run(&args, console),
+        Command::Agents(args) => agents::run(&args, console),
         Command::Charts(args) => charts::run(&args, console),
         Command::Doctor(args) => doctor::run(&args, console),
         Command::Import(args) => import::run(&args, console),

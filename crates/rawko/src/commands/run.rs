@@ -1,6 +1,6 @@
 //! `rawko run`: starts an instance of a chart and shows what happens to it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rawko_host::Edition;
 use serde_json::Value as Json;
@@ -27,6 +27,7 @@ up, 54 a loop was detected, 55 waiting, 130 parked by Ctrl-C.
 
 Examples:
   rawko run order.yaml
+  rawko run plan_build --input goal=\"Make the tests pass\"
   rawko run order.yaml --input order_id=o-17 --input amount=250 --id order-17
   rawko run review.yaml --input diff=@change.diff --with lint.yaml
   rawko run order.yaml --output-format stream-json | jq -c 'select(.type == \"log\")'";
@@ -35,7 +36,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The chart; `-` reads standard input
+    /// The chart: a file, `-` for standard input, or the id of a chart that the project offers or rawko has
     chart: PathBuf,
 
     /// Input of the instance: a JSON object, key=value, key=@file or @file (may be given again)
@@ -58,9 +59,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let charts = charts(args, console)?;
+    let place = match is_name(&args.chart) {
+        true => Place::here(&args.store)?,
+        false => Place::of_chart(&args.chart, &args.store)?,
+    };
+    let charts = charts(args, &place, console)?;
     let input = Json::Object(inputs::object_or_files("--input", &args.input)?);
-    let place = Place::of_chart(&args.chart, &args.store)?;
     let manner = args.follow.manner();
     hosting::block_on(async {
         let mut signals = Signals::new()?;
@@ -86,14 +90,28 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     })
 }
 
+/// Whether it is the id of a chart rather than a file: `plan_build`, `order@^2`.
+fn is_name(chart: &Path) -> bool {
+    let text = chart.to_string_lossy();
+    !files::is_stdin(chart) && !chart.exists() && !text.contains(['/', '\\']) && !has_ending(&text)
+}
+
+fn has_ending(text: &str) -> bool {
+    [".yaml", ".yml", ".json"].iter().any(|ending| text.ends_with(ending))
+}
+
 /// The chart to run first, then those given with it.
-fn charts(args: &Args, console: &mut Console) -> Result<Vec<Edition>, Failure> {
+fn charts(args: &Args, place: &Place, console: &mut Console) -> Result<Vec<Edition>, Failure> {
     let readers = std::iter::once(&args.chart).chain(&args.with).filter(|path| files::is_stdin(path));
     if readers.count() > 1 {
         return Err(Failure::Usage("only one chart can be read from standard input".to_owned()));
     }
     let mut charts = Vec::new();
     for path in std::iter::once(&args.chart).chain(&args.with) {
+        if is_name(path) {
+            charts.push(place.named(&path.to_string_lossy())?);
+            continue;
+        }
         let loaded = loading::runnable(path)?;
         loading::warn(&loaded, console);
         charts.push(loaded.edition());

@@ -170,6 +170,9 @@ fn show(
         OutputFormat::Text => {
             let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
             let lead = console.paint(Style::Dim, &lead);
+            if entry.agent.is_some() && !verbose {
+                return text::print_agent(entry, &lead, console);
+            }
             text::print(entry, &lead, &lead, Detail { whole: verbose }, console)
         }
     }

@@ -170,9 +170,12 @@ impl Hosting {
         let settings = &place.settings;
         let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
         let store = SqliteStore::open(&place.store, options)?;
+        let (workshop, _) = place.workshop();
+        let workshop = std::sync::Arc::new(workshop);
         let builder = Host::builder()
             .store(std::sync::Arc::new(store))
-            .services(settings.services(&place.root))
+            .services(workshop.join(settings.services(&place.root)))
+            .cast(workshop)
             .endpoints(settings.endpoints(&place.root))
             .gate(settings.gate())
             .world(place.world())

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rawko_agents::agent::Agents;
+use rawko_agents::work::{self, Problems, Workshop};
 use rawko_chart::render::{self, Style};
 use rawko_chart::{Finding, Severity, Source};
 use rawko_core::World;
-use rawko_host::{Edition, Flags, Reader, Settings};
+use rawko_host::{Edition, Flags, Library, Reader, Settings};
 use rawko_store::{Options, SqliteStore};
 
 use crate::console::{self, Console};
@@ -60,9 +62,33 @@ impl Place {
         Ok(Place { root, settings, problems, store, project })
     }
 
-    /// The charts that the project offers.
+    /// The charts that the project offers, and those of rawko's own that it has not replaced.
     pub(crate) fn offered(&self) -> Vec<Edition> {
-        self.project.as_ref().map(loading::offered).unwrap_or_default()
+        let mut offered = self.project.as_ref().map(loading::offered).unwrap_or_default();
+        let own = work::editions().unwrap_or_default();
+        let is_replaced = |own: &Edition, all: &[Edition]| all.iter().any(|known| known.chart.id() == own.chart.id());
+        let own: Vec<Edition> = own.into_iter().filter(|own| !is_replaced(own, &offered)).collect();
+        offered.extend(own);
+        offered
+    }
+
+    /// The chart that a name means: `plan_build`, `order@^2`.
+    pub(crate) fn named(&self, reference: &str) -> Result<Edition, Failure> {
+        let library = Library::default();
+        self.offered().into_iter().for_each(|edition| library.offer(edition));
+        library.resolve(reference).map_err(|error| {
+            Failure::Usage(format!("`{reference}` is no file, and {error}; `rawko charts` lists what there is"))
+        })
+    }
+
+    /// Who can be put to work.
+    pub(crate) fn agents(&self) -> Agents {
+        Agents::read(&self.root, self.settings.environment()).0
+    }
+
+    /// Everything agents need, and what is wrong with it.
+    pub(crate) fn workshop(&self) -> (Workshop, Problems) {
+        Workshop::read(&self.root, &self.settings)
     }
 
     pub(crate) fn project(&self) -> Option<&Project> {

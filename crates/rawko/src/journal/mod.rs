@@ -1,6 +1,7 @@
 //! The journal as people and programs read it: stored records become entries, entries become lines. Apart from the
 //! commands, because `run`, `resume`, `history` and `logs` all show the same thing.
 
+pub(crate) mod agent;
 pub(crate) mod lines;
 mod player;
 pub(crate) mod tail;
@@ -22,6 +23,8 @@ pub(crate) struct Entry {
     /// Its place in the store's whole journal.
     pub(crate) seq: u64,
     pub(crate) instance: Arc<str>,
+    /// The agent that the instance plays.
+    pub(crate) agent: Option<Arc<str>>,
     pub(crate) step: u64,
     pub(crate) at_ms: i64,
     pub(crate) kind: RecordKind,

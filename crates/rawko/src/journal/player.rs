@@ -100,6 +100,7 @@ impl Played<'_> {
         Entry {
             seq: record.seq,
             instance: Arc::clone(&self.met.row.new.id),
+            agent: self.met.row.new.agent(),
             step: record.step,
             at_ms: record.at_ms,
             kind: record.kind,

@@ -4,7 +4,7 @@
 use rawko_core::{Effect, Status, Value};
 use rawko_store::RecordKind;
 
-use super::{Change, Entry, TimerKind, Told, What, words};
+use super::{Change, Entry, TimerKind, Told, What, agent, words};
 use crate::console::{Console, Style};
 use crate::failure::Failure;
 use crate::times;
@@ -35,6 +35,24 @@ pub(crate) fn print(
     for line in &entry.story {
         let line = console.paint(Style::Dim, &format!("        {line}"));
         console.line(&format!("{lead}{line}"))?;
+    }
+    Ok(())
+}
+
+/// Prints what an agent did, if it did anything that a person wants to hear of.
+pub(crate) fn print_agent(entry: &Entry, lead: &str, console: &mut Console) -> Result<(), Failure> {
+    for (title, text) in agent::told(entry) {
+        let style = match title {
+            "says" | "begins" | "ends" => Style::Bold,
+            "refused" | "fails" | "limit" | "model" => Style::Bad,
+            "warned" | "waits" => Style::Notice,
+            _ => Style::Dim,
+        };
+        let title = console.paint(style, &format!("{title:<8}"));
+        for (number, line) in text.lines().enumerate() {
+            let title = if number == 0 { title.as_str() } else { "        " };
+            console.line(&format!("{lead}{title} {line}"))?;
+        }
     }
     Ok(())
 }

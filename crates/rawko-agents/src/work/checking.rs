@@ -1,0 +1,38 @@
+//! `checks:project`: the project's own checks, and whether building gets anywhere with them.
+
+use rawko_core::Value;
+use rawko_host::{Call, ServiceError};
+
+use super::{Workshop, part, value};
+use crate::checks::run_checks;
+use crate::loop_control::{Detector, Pass, PassHistory, PassKind, Verdict, judge_passes};
+
+pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+    let history = if call.input.get("history").is_null() { PassHistory::default() } else { part(&call.input, "history")? };
+    let now_ms = call.input.get("now_ms").as_i64().unwrap_or(history.started_ms);
+    let report = run_checks(&workshop.checks, &workshop.root).await;
+    let history = history
+        .with(Pass { kind: PassKind::Implement, errors: None })
+        .with(Pass { kind: PassKind::Validate, errors: Some(report.errors_total) });
+    let verdict = if report.clean { Verdict::Fine } else { judge_passes(&history, now_ms, &workshop.loops) };
+    let (word, notice, detector) = words(&verdict);
+    let mut told = value(&report).as_map().cloned().unwrap_or_default();
+    told.insert("text".into(), Value::from(report.text()));
+    told.insert("notice".into(), notice.map_or(Value::Null, Value::str));
+    Ok(Value::map([
+        ("report", Value::Map(told.into())),
+        ("history", value(&history)),
+        ("verdict", Value::str(word)),
+        ("notice", notice.map_or(Value::Null, Value::str)),
+        ("detector", detector.map_or(Value::Null, |detector| Value::str(detector.as_str()))),
+    ]))
+}
+
+fn words(verdict: &Verdict) -> (&'static str, Option<&str>, Option<Detector>) {
+    match verdict {
+        Verdict::Fine => ("fine", None, None),
+        Verdict::Notice { text } => ("notice", Some(text), None),
+        Verdict::Block { text } => ("block", Some(text), None),
+        Verdict::Doom { detector, text } => ("doom", Some(text), Some(*detector)),
+    }
+}

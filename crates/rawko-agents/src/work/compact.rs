@@ -1,0 +1,85 @@
+//! `work:compact`: a conversation that outgrew its model, made smaller. It makes progress or fails; there is no third.
+
+use rawko_core::Value;
+use rawko_host::{Call, Category, ServiceError};
+
+use super::complete::{ask, bare};
+use super::session::Session;
+use super::{Workshop, part, value};
+use crate::message::{Message, Usage};
+use crate::provider::{
+    Compaction, CompactionLimits, CompletionRequest, SUMMARY_SYSTEM, Summarising, Tried, compact as next,
+    messages_tokens, request_tokens,
+};
+
+pub(super) async fn compact(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+    let session: Session = part(&call.input, "session")?;
+    let messages: Vec<Message> = part(&call.input, "messages")?;
+    let overhead = request_tokens(&CompletionRequest {
+        system: session.system.clone(),
+        tools: session.tools.clone(),
+        ..CompletionRequest::default()
+    });
+    let limits = limits(&session, messages_tokens(&messages) + overhead);
+    let (smaller, usage) = shrink(workshop, &session, messages, (overhead, limits), &call).await?;
+    let size = messages_tokens(&smaller) + overhead;
+    Ok(Value::map([
+        ("messages", value(&smaller)),
+        ("size", Value::Int(i64::try_from(size).unwrap_or(i64::MAX))),
+        ("usage", value(&usage)),
+    ]))
+}
+
+/// Somebody found it too long, whatever our estimate says: so it has to become smaller than it is.
+fn limits(session: &Session, tokens: u64) -> CompactionLimits {
+    let limits = CompactionLimits::of_context(session.size_max);
+    let tokens_max = limits.tokens_max.min(tokens.saturating_sub(1));
+    CompactionLimits { tokens_max, kept_tokens: limits.kept_tokens.min(tokens_max / 2), ..limits }
+}
+
+async fn shrink(
+    workshop: &Workshop,
+    session: &Session,
+    messages: Vec<Message>,
+    (overhead, limits): (u64, CompactionLimits),
+    call: &Call,
+) -> Result<(Vec<Message>, Usage), ServiceError> {
+    match next(&messages, overhead, limits, Tried::Nothing) {
+        Compaction::Fits => Ok((messages, Usage::default())),
+        Compaction::Shorten(shorter) => Ok((shorter, Usage::default())),
+        Compaction::GiveUp { tokens } => Err(too_long(tokens)),
+        Compaction::Summarise(summarising) => {
+            let (summary, usage) = summarise(workshop, session, &summarising, call).await?;
+            match summarising.apply(&messages, &summary) {
+                Ok(shorter) => Ok((shorter, usage)),
+                Err(_) => match next(&messages, overhead, limits, Tried::Summary) {
+                    Compaction::Shorten(shorter) => Ok((shorter, usage)),
+                    Compaction::Fits | Compaction::Summarise(_) => Ok((messages, usage)),
+                    Compaction::GiveUp { tokens } => Err(too_long(tokens)),
+                },
+            }
+        }
+    }
+}
+
+async fn summarise(
+    workshop: &Workshop,
+    session: &Session,
+    summarising: &Summarising,
+    call: &Call,
+) -> Result<(String, Usage), ServiceError> {
+    let request = CompletionRequest {
+        system: SUMMARY_SYSTEM.into(),
+        messages: summarising.ask.clone(),
+        ..bare(session, call)
+    };
+    let request = CompletionRequest { occasion: format!("{}/summary", request.occasion), ..request };
+    let completion = ask(workshop, &session.model, request, call).await?;
+    Ok((super::complete::text(&completion.message), completion.usage))
+}
+
+fn too_long(tokens: u64) -> ServiceError {
+    let message = format!("the conversation has about {tokens} tokens and cannot be made smaller");
+    ServiceError::new(Category::Failed, message)
+        .with_details(Value::map([("code", Value::str("context_length_exceeded"))]))
+}

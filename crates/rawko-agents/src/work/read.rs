@@ -1,0 +1,117 @@
+//! A workshop out of a project's files: agents, settings, MCP servers; with everything that is wrong with any of them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rawko_chart::{Finding, Severity, Source};
+use rawko_host::{Section, Settings, SettingsReader};
+
+use super::Workshop;
+use crate::agent::{Agents, Kind};
+use crate::checks::ChecksSettings;
+use crate::loop_control::LoopSettings;
+use crate::mcp::McpServers;
+use crate::phases::Phases;
+use crate::provider::Providers;
+use crate::tools::{ToolSettings, Toolbox};
+
+/// What is wrong, by file.
+pub type Problems = Vec<(Source, Vec<Finding>)>;
+
+/// Whether something works, for a person who wonders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    pub about: String,
+    pub ok: bool,
+    pub text: String,
+}
+
+impl Workshop {
+    /// Everything agents need, out of a project. What cannot be read is reported, and missing.
+    pub fn read(root: &Path, settings: &Settings) -> (Self, Problems) {
+        let mut problems = Problems::new();
+        let (agents, wrong) = Agents::read(root, settings.environment());
+        problems.extend(wrong);
+        let mut said = Said { settings, root, problems: &mut problems };
+        let (providers, wrong) = Providers::of_settings(settings, root);
+        said.complain(wrong);
+        let (loops, wrong) = LoopSettings::of_settings(settings);
+        said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
+        let phases = said.read("phases", |reader, sections| Phases::built_in().with(reader, sections));
+        let checks = said.read("phases", |reader, sections| ChecksSettings::read(reader, sections));
+        let tools = said.read("agents", |reader, sections| {
+            let tools = sections.iter().find_map(|section| section.document.get("tools"));
+            tools.map(|tools| ToolSettings::read(reader, tools)).unwrap_or_default()
+        });
+        let project = tools.project_layer();
+        let (servers, wrong) = McpServers::of_project(root, settings.environment());
+        problems.extend(wrong);
+        let toolbox = Toolbox::new(root.to_owned(), tools).with_source(servers.clone());
+        problems.retain(|(_, findings)| !findings.is_empty());
+        let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        let workshop = Self { root, agents, phases, providers, toolbox, project, loops, checks, servers };
+        (workshop, problems)
+    }
+
+    /// Whether agents could be put to work: models, rules, servers.
+    pub async fn health(&self) -> Vec<Health> {
+        let mut all: Vec<Health> = self.agents.all().iter().map(|agent| self.model_health(agent)).collect();
+        for server in self.servers.health().await {
+            all.push(Health { about: format!("MCP server {}", server.name), ok: server.is_ok(), text: server.to_string() });
+        }
+        all
+    }
+
+    fn model_health(&self, agent: &crate::agent::AgentFile) -> Health {
+        let about = format!("agent {}", agent.name);
+        let problems = agent.layer().problems();
+        if let Some(problem) = problems.into_iter().next() {
+            return Health { about, ok: false, text: problem };
+        }
+        let model = agent.model.as_ref().map(ToString::to_string).unwrap_or_default();
+        let (ok, text) = match agent.kind {
+            Kind::Llm | Kind::Scripted => match self.providers.find(&model) {
+                Ok((_, name)) => (true, format!("asks {name}")),
+                Err(problem) => (false, problem.to_string()),
+            },
+            Kind::Process | Kind::Acp => {
+                let program = agent.command.as_ref().map(|command| command.program.clone()).unwrap_or_default();
+                (true, format!("runs {program}"))
+            }
+            Kind::Human => (true, "is a person".to_owned()),
+        };
+        Health { about, ok, text }
+    }
+}
+
+/// Settings being read, and where complaints go.
+struct Said<'a> {
+    settings: &'a Settings,
+    root: &'a Path,
+    problems: &'a mut Problems,
+}
+
+impl Said<'_> {
+    fn read<T>(&mut self, key: &str, read: impl FnOnce(&mut SettingsReader<'_>, &[&Section]) -> T) -> T {
+        let sections: Vec<&Section> = self.settings.sections(key).collect();
+        let mut reader = SettingsReader::new(self.settings.environment());
+        let said = read(&mut reader, &sections);
+        let file = sections.first().map(|section| Arc::clone(&section.file));
+        let findings = reader.findings;
+        self.complain(file.map(|file| (file, findings)).into_iter().collect());
+        said
+    }
+
+    /// Places are in the file's text, so it is read once more.
+    fn complain(&mut self, wrong: Vec<(Arc<str>, Vec<Finding>)>) {
+        for (file, findings) in wrong.into_iter().filter(|(_, findings)| !findings.is_empty()) {
+            let text = std::fs::read_to_string(self.root.join(&*file)).unwrap_or_default();
+            self.problems.push((Source::new(&*file, text), findings));
+        }
+    }
+}
+
+/// Whether there is something that must be mended before anything runs.
+pub fn is_broken(problems: &Problems) -> bool {
+    problems.iter().flat_map(|(_, findings)| findings).any(|finding| finding.severity >= Severity::Error)
+}

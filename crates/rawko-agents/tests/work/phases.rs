@@ -1,0 +1,124 @@
+//! What a phase forbids is refused however it is asked for, and the model's next prompt says why.
+
+use serde_json::json;
+
+use crate::yard::{Yard, exists, yard};
+
+/// The phases that only look.
+const LOOKING: [&str; 5] = ["analyze_code", "research", "design", "validate", "explore"];
+
+/// Ways to write a file, each as the tool call of a model. Every one of them must come to nothing in a looking phase.
+fn ways_to_write() -> Vec<(&'static str, &'static str, serde_json::Value)> {
+    let bash = |command: &str| json!({"command": command});
+    vec![
+        ("the tool itself", "Write", json!({"path": "out.txt", "content": "x"})),
+        ("an edit", "Edit", json!({"path": "a.txt", "old_string": "a", "new_string": "b"})),
+        ("an alias", "writeFile", json!({"path": "out.txt", "content": "x"})),
+        ("another alias", "editFile", json!({"path": "a.txt", "old_string": "a", "new_string": "b"})),
+        ("the name of an MCP server's tool", "mcp__files__write", json!({"path": "out.txt"})),
+        ("a redirection", "Bash", bash("echo x > out.txt")),
+        ("a pipeline", "Bash", bash("echo x | tee out.txt")),
+        ("the second of two commands", "Bash", bash("ls && touch out.txt")),
+        ("a substitution", "Bash", bash("echo $(touch out.txt)")),
+        ("backticks", "Bash", bash("echo `touch out.txt`")),
+        ("a shell in the shell", "Bash", bash("sh -c 'touch out.txt'")),
+        ("an absolute path", "Bash", bash("/usr/bin/touch out.txt")),
+        ("a wrapper", "Bash", bash("env X=1 nice touch out.txt")),
+        ("find", "Bash", bash("find . -name a.txt -exec cp {} out.txt \\;")),
+        ("a file outside", "Write", json!({"path": "/tmp/rawko-out.txt", "content": "x"})),
+        ("a symlink out", "Write", json!({"path": "link/out.txt", "content": "x"})),
+    ]
+}
+
+fn script(tool: &str, input: &serde_json::Value) -> String {
+    let call = json!([{ "name": tool, "input": input }]);
+    let steps = json!([{"steps": [{"tool_calls": call}, {"text": "I see."}]}]);
+    serde_yaml(&steps)
+}
+
+/// JSON is YAML.
+fn serde_yaml(value: &serde_json::Value) -> String {
+    value.to_string()
+}
+
+fn project(tool: &str, input: &serde_json::Value) -> Yard {
+    let yard = yard(&script(tool, input)).file("a.txt", "a\n");
+    std::os::unix::fs::symlink(std::env::temp_dir(), yard.root().join("link")).unwrap();
+    yard
+}
+
+#[tokio::test]
+async fn a_phase_that_looks_writes_in_no_way() {
+    for phase in LOOKING {
+        for (way, tool, input) in ways_to_write() {
+            let yard = project(tool, &input);
+            // What the phase must have at its end is not the matter here.
+            yard.run("one", json!({"phase": phase, "goal": {"needs": []}})).await;
+            let prompt = yard.last_prompt();
+            assert!(prompt.contains("refused"), "{phase}: {way}: {prompt}");
+            assert!(!exists(&yard.root(), "out.txt"), "{phase}: {way}");
+            assert_eq!(yard.read("a.txt").as_deref(), Some("a\n"), "{phase}: {way}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_rule_and_where_to_change_it() {
+    let yard = project("Write", &json!({"path": "out.txt", "content": "x"}));
+    yard.run("one", json!({"phase": "research", "goal": {"needs": []}})).await;
+    let prompt = yard.last_prompt();
+    for words in ["`Write`", "the phase `research`", "phases.research.tools", "tool_not_allowed"] {
+        assert!(prompt.contains(words), "{words}: {prompt}");
+    }
+}
+
+/// A sub-agent whose own file allows everything has no more rights than whoever sent it.
+#[tokio::test]
+async fn a_sub_agent_has_no_more_rights_than_its_caller() {
+    for (way, tool, input) in ways_to_write() {
+        let call = json!([{ "name": tool, "input": input }]);
+        let send = json!([{"name": "Task", "input": {"agent": "helper", "prompt": "Write it for me."}}]);
+        let scripts = json!([
+            {"agent": "worker", "steps": [{"tool_calls": send}, {"text": "It would not."}]},
+            {"agent": "helper", "steps": [{"tool_calls": call}, {"expect": "refused", "text": "I may not."}]},
+        ]);
+        let yard = yard(&scripts.to_string())
+            .file("a.txt", "a\n")
+            .file(".rawko/agents/helper.md", "---\nname: helper\nwhenToUse: For help.\n---\nYou help.\n");
+        std::os::unix::fs::symlink(std::env::temp_dir(), yard.root().join("link")).unwrap();
+        let output = yard.run("one", json!({"phase": "analyze_code", "goal": {"needs": []}})).await;
+        assert_eq!(output.get("text").as_str(), Some("It would not."), "{way}: {output}");
+        assert!(!exists(&yard.root(), "out.txt"), "{way}");
+        assert_eq!(yard.read("a.txt").as_deref(), Some("a\n"), "{way}");
+    }
+}
+
+/// Where a phase may write, what a state around it forbids stays forbidden, and what nothing forbids works.
+#[tokio::test]
+async fn a_state_narrows_what_a_phase_allows() {
+    const STRICT: &str = "
+statechart:
+  id: strict
+  initial: working
+  context: {result: null}
+  states:
+    working:
+      tools: {blocked: [editFile]}
+      invoke:
+        id: work
+        src: agent:worker
+        input: {prompt: \"'Do it.'\", phase: \"'implement'\", goal: {needs: []}}
+        onDone: {target: done, actions: [{type: assign, context_updates: {result: event.data}}]}
+        onError: {target: done, actions: [{type: assign, context_updates: {result: event.data}}]}
+    done: {type: final, output: context.result}
+";
+    let edit = json!({"path": "a.txt", "old_string": "a", "new_string": "b"});
+    let yard = project("Edit", &edit).chart(STRICT);
+    yard.run("strict", json!({})).await;
+    assert!(yard.last_prompt().contains("the state `working` of the chart `strict`"), "{}", yard.last_prompt());
+    assert_eq!(yard.read("a.txt").as_deref(), Some("a\n"));
+
+    let yard = project("Edit", &edit);
+    yard.run("one", json!({"phase": "implement"})).await;
+    assert_eq!(yard.read("a.txt").as_deref(), Some("b\n"));
+}

@@ -1,0 +1,159 @@
+//! A project in a temporary directory, with agents, settings and a script, and a host that works in it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rawko_agents::provider::{
+    Completing, CompletionRequest, Listener, Provider, Scripted,
+};
+use rawko_agents::work::{self, Workshop};
+use rawko_core::Value;
+use rawko_host::{Edition, Environment, Host, Settings, Settled, Start};
+
+const SETTINGS: &str = "
+governance: {allow: ['agent:*', 'checks:*', 'note']}
+providers: {default: demo/scripted}
+";
+
+/// Puts one agent to work and ends with whatever became of it.
+pub(crate) const ONE: &str = "
+statechart:
+  id: one
+  initial: working
+  context: {agent: worker, prompt: Do it., phase: null, result: null, schema: null, goal: null}
+  states:
+    working:
+      invoke:
+        id: work
+        src: {expr: \"'agent:' ~ context.agent\"}
+        input: {prompt: context.prompt, phase: context.phase, occasion: context.phase, schema: context.schema, goal: context.goal}
+        onDone: {target: done, actions: [{type: assign, context_updates: {result: event.data}}]}
+        onError: {target: failed, actions: [{type: assign, context_updates: {result: event.data}}]}
+    done: {type: final, output: context.result}
+    failed: {type: final, tags: [error], output: context.result}
+";
+
+pub(crate) struct Yard {
+    directory: tempfile::TempDir,
+    settings: String,
+    script: Arc<Listening>,
+    charts: Vec<String>,
+}
+
+/// What the models were asked, beside what they answer.
+pub(crate) struct Listening {
+    script: Scripted,
+    pub(crate) asked: Mutex<Vec<CompletionRequest>>,
+}
+
+impl Provider for Listening {
+    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+        self.asked.lock().unwrap().push(request.clone());
+        self.script.complete(request, listener)
+    }
+}
+
+/// A project with one agent, `worker`, who may do everything.
+pub(crate) fn yard(script: &str) -> Yard {
+    let script = Scripted::of_text("script.yaml", script).unwrap_or_else(|problem| panic!("{problem}"));
+    let yard = Yard {
+        directory: tempfile::tempdir().unwrap(),
+        settings: SETTINGS.to_owned(),
+        script: Arc::new(Listening { script, asked: Mutex::default() }),
+        charts: vec![ONE.to_owned()],
+    };
+    yard.file(".rawko/agents/worker.md", "---\nname: worker\nwhenToUse: For work.\n---\nYou work.\n")
+}
+
+impl Yard {
+    pub(crate) fn file(self, path: &str, text: &str) -> Self {
+        let path = self.root().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    pub(crate) fn settings(mut self, more: &str) -> Self {
+        self.settings.push_str(more);
+        self
+    }
+
+    pub(crate) fn chart(mut self, text: &str) -> Self {
+        self.charts.insert(0, text.to_owned());
+        self
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.directory.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.root().join(path)).ok()
+    }
+
+    fn workshop(&self) -> Workshop {
+        let root = self.root();
+        std::fs::create_dir_all(root.join(".rawko")).unwrap();
+        std::fs::write(root.join(".rawko/config.yaml"), &self.settings).unwrap();
+        // The user's own files are nobody's business here.
+        let environment: Environment =
+            [("HOME", "/nonexistent"), ("PATH", &std::env::var("PATH").unwrap())].into_iter().collect();
+        let (settings, problems) = Settings::read_in(&root, &environment);
+        assert_eq!(told(&problems), "");
+        let (mut workshop, problems) = Workshop::read(&root, &settings);
+        assert_eq!(told(&problems), "");
+        workshop.providers = std::mem::take(&mut workshop.providers).with("demo", Arc::clone(&self.script) as Arc<dyn Provider>);
+        workshop
+    }
+
+    pub(crate) async fn host(&self) -> Host {
+        let workshop = Arc::new(self.workshop());
+        let gate = Settings::read_in(&self.root(), &Environment::default()).0.gate();
+        let mut builder =
+            Host::builder().services(workshop.join(rawko_host::Services::new())).cast(workshop).gate(gate);
+        for edition in work::editions().unwrap() {
+            builder = builder.chart(edition);
+        }
+        for (number, chart) in self.charts.iter().enumerate() {
+            builder = builder.chart(Edition::read(&format!("chart{number}.yaml"), chart).unwrap());
+        }
+        builder.start().await.unwrap()
+    }
+
+    /// Runs a chart to its end and gives its output.
+    pub(crate) async fn run(&self, chart: &str, input: serde_json::Value) -> Value {
+        let host = self.host().await;
+        let start = Start { chart: chart.into(), input: input.into(), id: Some("i".into()) };
+        host.start(start).await.unwrap();
+        let settled = host.settled("i", Duration::from_secs(60)).await.unwrap();
+        let results = host.results("i").unwrap();
+        assert!(matches!(settled, Settled::Over(_)), "{settled:?} {:?}", results.error);
+        host.close().await;
+        results.output
+    }
+
+    /// The prompts so far.
+    pub(crate) fn asked(&self) -> Vec<CompletionRequest> {
+        self.script.asked.lock().unwrap().clone()
+    }
+
+    /// What the model was told last, as text.
+    pub(crate) fn last_prompt(&self) -> String {
+        let asked = self.asked();
+        let last = asked.last().and_then(|request| request.messages.last()).unwrap();
+        serde_json::to_string(last).unwrap()
+    }
+}
+
+fn told(problems: &work::Problems) -> String {
+    let all = problems.iter().flat_map(|(source, findings)| {
+        findings.iter().map(move |finding| format!("{}: {}\n", source.name, finding.message))
+    });
+    all.collect()
+}
+
+/// Whether something exists below a directory at all.
+pub(crate) fn exists(root: &Path, path: &str) -> bool {
+    root.join(path).symlink_metadata().is_ok()
+}

@@ -1,0 +1,167 @@
+//! `rawko agents`: who can be put to work in a project, what each may do, and whether that would work.
+
+use rawko_agents::agent::AgentFile;
+use rawko_agents::work::Health;
+use rawko_chart::Severity;
+use rawko_chart::render;
+use serde_json::{Value as Json, json};
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{self, Place, StoreArgs};
+use crate::table::{Cell, Table};
+
+const EXAMPLES: &str = "\
+Agents are files: `.rawko/agents/*.md` or `*.yaml` of the project, those of the user, and
+`.claude/agents/*.md` as they are. A chart puts one to work with `src: agent:NAME`.
+
+Examples:
+  rawko agents list
+  rawko agents show planner
+  rawko agents check
+  rawko agents list --json | jq -r '.agents[].name'";
+
+/// List, show and check the agents of a project
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Subcommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Subcommand {
+    /// All agents, with where each comes from
+    List {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// One agent: its prompt, model, tools and limits
+    Show {
+        name: String,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Everything that is wrong with agent files, providers and MCP servers
+    Check {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&StoreArgs::default())?;
+    match &args.command {
+        Subcommand::List { json } => list(&place, *json, console),
+        Subcommand::Show { name, json } => show(&place, name, *json, console),
+        Subcommand::Check { json } => check(&place, *json, console),
+    }
+}
+
+fn list(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+    let agents = place.agents();
+    if json {
+        let all: Vec<Json> = agents.all().iter().map(described).collect();
+        console.line(&format!("{:#}", json!({"v": 1, "agents": all})))?;
+        return Ok(Verdict::Done);
+    }
+    let mut table = Table::new(&["NAME", "KIND", "MODEL", "FROM", "WHEN TO USE"]);
+    for agent in agents.all() {
+        table.add(vec![
+            Cell::painted(&agent.name, Style::Bold),
+            Cell::new(agent.kind.as_str()),
+            Cell::new(agent.model.as_ref().map_or_else(|| "default".to_owned(), ToString::to_string)),
+            Cell::painted(&agent.file, Style::Dim),
+            Cell::new(agent.when_to_use.lines().next().unwrap_or_default()),
+        ]);
+    }
+    table.print(console)?;
+    for unusable in agents.unusable() {
+        let text = format!("`{}` in {} cannot be used; `rawko agents check` says why", unusable.name, unusable.file);
+        console.note(Style::Bad, "broken", &text);
+    }
+    Ok(Verdict::Done)
+}
+
+fn described(agent: &AgentFile) -> Json {
+    serde_json::to_value(agent).unwrap_or_default()
+}
+
+fn show(place: &Place, name: &str, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+    let agents = place.agents();
+    let Some(agent) = agents.get(name) else {
+        let names: Vec<&str> = agents.all().iter().map(|agent| agent.name.as_str()).collect();
+        return Err(Failure::Usage(format!("there is no agent `{name}`; there are {}", names.join(", "))));
+    };
+    if json {
+        console.line(&format!("{:#}", described(agent)))?;
+        return Ok(Verdict::Done);
+    }
+    let title = console.paint(Style::Bold, &agent.name);
+    console.line(&format!("{title}  {}", agent.display_name))?;
+    for (word, text) in facts(agent) {
+        let word = console.paint(Style::Dim, &format!("{word:<11}"));
+        console.line(&format!("  {word} {text}"))?;
+    }
+    console.line("")?;
+    console.line(agent.system_prompt.trim())?;
+    Ok(Verdict::Done)
+}
+
+fn facts(agent: &AgentFile) -> Vec<(&'static str, String)> {
+    let or_all = |names: &Option<Vec<String>>| names.as_ref().map_or_else(|| "all".to_owned(), |names| names.join(", "));
+    let mut facts = vec![
+        ("from", agent.file.clone()),
+        ("kind", agent.kind.as_str().to_owned()),
+        ("when", agent.when_to_use.clone()),
+        ("model", agent.model.as_ref().map_or_else(|| "default".to_owned(), ToString::to_string)),
+        ("tools", or_all(&agent.tools.allowed)),
+    ];
+    if let Some(vision) = &agent.vision_model {
+        facts.push(("vision", vision.to_string()));
+    }
+    if !agent.tools.blocked.is_empty() {
+        facts.push(("blocked", agent.tools.blocked.join(", ")));
+    }
+    if let Some(commands) = agent.tools.bash_filter.as_ref().and_then(|filter| filter.allowed_commands.as_ref()) {
+        facts.push(("commands", commands.join(", ")));
+    }
+    if let Some(most) = agent.limits.max_iterations {
+        facts.push(("completions", format!("at most {most}")));
+    }
+    if !agent.roles.is_empty() {
+        facts.push(("roles", agent.roles.join(", ")));
+    }
+    facts
+}
+
+fn check(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+    let (workshop, problems) = place.workshop();
+    let healths = hosting::block_on(async { Ok(workshop.health().await) })?;
+    let wrong = problems.iter().flat_map(|(_, findings)| findings).any(|finding| finding.severity >= Severity::Error)
+        || healths.iter().any(|health| !health.ok);
+    if json {
+        let findings: Vec<Json> = problems.iter().flat_map(|(source, findings)| {
+            findings.iter().map(move |finding| json!({"file": &*source.name, "code": finding.code, "message": finding.message, "help": finding.help}))
+        }).collect();
+        let health: Vec<Json> = healths.iter().map(|health| json!({"about": health.about, "ok": health.ok, "text": health.text})).collect();
+        console.line(&format!("{:#}", json!({"v": 1, "ok": !wrong, "findings": findings, "health": health})))?;
+    } else {
+        for (source, findings) in &problems {
+            let style = render::Style { color: console.colour() };
+            console.line(render::report(findings, source, style).trim_end())?;
+            console.line("")?;
+        }
+        healths.iter().try_for_each(|health| tell(health, console))?;
+    }
+    Ok(if wrong { Verdict::Invalid } else { Verdict::Done })
+}
+
+fn tell(health: &Health, console: &mut Console) -> Result<(), Failure> {
+    let (word, style) = if health.ok { ("ok", Style::Good) } else { ("broken", Style::Bad) };
+    let word = console.paint(style, &format!("{word:<7}"));
+    console.line(&format!("{word} {}: {}", health.about, health.text))
+}

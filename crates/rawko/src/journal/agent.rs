@@ -1,0 +1,116 @@
+//! An agent at work as something to read: what it says, which tools it calls, what they give back. Its chart's states and
+//! context are there with `-v`; whoever follows a piece of work wants to hear the work.
+
+use rawko_core::{Effect, Status, Value};
+
+use super::{Entry, What};
+
+/// Longer texts are cut; `history -v` has all of them.
+const SAID_LINES_MAX: usize = 12;
+const GIVEN_CHARS_MAX: usize = 100;
+/// What a call is mostly about, for one line.
+const SUBJECTS: [&str; 8] = ["command", "path", "pattern", "url", "agent", "goal", "id", "query"];
+
+/// The lines of an entry, each with its title; nothing for what only the machinery does.
+pub(crate) fn told(entry: &Entry) -> Vec<(&'static str, String)> {
+    let mut lines = match &entry.what {
+        What::Started { input, .. } => {
+            vec![("begins", first_line(input.get("prompt").as_str().unwrap_or_default()))]
+        }
+        What::Answered { invoke, data } => answered(invoke, data),
+        What::CallFailed { invoke, error } => failed(invoke, error),
+        What::Event { name, data, .. } => vec![("hears", format!("{name} {data}"))],
+        What::Cancelled { reason } => vec![("stopped", reason.as_str().unwrap_or_default().to_owned())],
+        What::Forked { .. } | What::Timer(_) | What::Retried | What::Unreadable(_) => Vec::new(),
+    };
+    lines.extend(entry.effects.iter().filter_map(|told| waits(&told.effect, entry)));
+    if entry.status_changed && entry.status == Status::Done {
+        lines.push(("ends", ending(&entry.output)));
+    }
+    lines
+}
+
+fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
+    match invoke {
+        "complete" => {
+            let text = data.get("text").as_str().unwrap_or_default().trim();
+            let said = (!text.is_empty()).then(|| ("says", head(text)));
+            let calls = data.get("tool_calls").as_list().unwrap_or_default().iter();
+            said.into_iter().chain(calls.map(|call| ("calls", call_words(call)))).collect()
+        }
+        "tool" => {
+            let result = data.get("result");
+            let title = if result.get("is_error").as_bool() == Some(true) { "fails" } else { "gets" };
+            let mut lines = vec![(title, given(result.get("content").as_str().unwrap_or_default()))];
+            if let Some(notice) = data.get("notice").as_str() {
+                lines.push(("warned", notice.to_owned()));
+            }
+            lines
+        }
+        "helper" => vec![("gets", given(data.get("text").as_str().unwrap_or_default()))],
+        "compact" => vec![("note", "the conversation was compacted".to_owned())],
+        "look" => vec![("note", "the images were looked at".to_owned())],
+        _ => Vec::new(),
+    }
+}
+
+fn failed(invoke: &str, error: &Value) -> Vec<(&'static str, String)> {
+    let message = error.get("message").as_str().unwrap_or_default();
+    let title = match (error.get("category").as_str(), invoke) {
+        (Some("refused"), _) => "refused",
+        (Some("limit"), _) => "limit",
+        (_, "complete") => "model",
+        _ => "fails",
+    };
+    vec![(title, given(message))]
+}
+
+/// A wait that somebody may wonder about.
+fn waits(effect: &Effect, entry: &Entry) -> Option<(&'static str, String)> {
+    let backing_off = entry.configuration.iter().any(|path| path == "working.backing_off");
+    match effect {
+        Effect::SetTimer { due_ms, .. } if backing_off => {
+            Some(("waits", crate::times::span(due_ms.saturating_sub(entry.at_ms))))
+        }
+        _ => None,
+    }
+}
+
+fn ending(output: &Value) -> String {
+    let outcome = output.get("outcome").as_str().unwrap_or("finished").replace('_', " ");
+    match output.get("problem").get("message").as_str() {
+        Some(message) => format!("{outcome}: {message}"),
+        None => outcome,
+    }
+}
+
+/// `Bash python3 -m unittest`
+fn call_words(call: &Value) -> String {
+    let name = call.get("name").as_str().unwrap_or("?");
+    let input = call.get("input");
+    let subject = SUBJECTS.iter().find_map(|key| input.get(key).as_str());
+    subject.map_or_else(|| name.to_owned(), |subject| format!("{name} {}", first_line(subject)))
+}
+
+/// The first line, and how many more there are.
+fn given(text: &str) -> String {
+    let lines = text.trim_end().lines().count();
+    let first = first_line(text);
+    if lines > 1 { format!("{first} (+{} lines)", lines - 1) } else { first }
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(GIVEN_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+fn head(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() <= SAID_LINES_MAX {
+        return text.to_owned();
+    }
+    format!("{}\n… {} more lines", lines[..SAID_LINES_MAX].join("\n"), lines.len() - SAID_LINES_MAX)
+}
