@@ -23,7 +23,7 @@ use super::{
 };
 
 /// Models think before they speak; a service that says nothing for longer has gone away.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// Of a failure, this much is read.
 const FAILURE_BYTES_MAX: usize = 64 * 1024;
 

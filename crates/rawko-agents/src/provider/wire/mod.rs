@@ -8,10 +8,12 @@ mod gemini;
 mod lines;
 mod ollama;
 mod openai;
+mod spoken;
 mod sse;
 
 pub use decoder::Decoder;
 pub use openai::{OpenAiTraits, SchemaSupport};
+pub(super) use spoken::Spoken;
 
 use crate::message::{Message, Part};
 use crate::provider::{CompletionRequest, OutputSchema};
