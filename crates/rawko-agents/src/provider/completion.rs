@@ -19,6 +19,15 @@ pub struct CompletionRequest {
     pub temperature: Option<f64>,
     /// The same for a request that is made again after a crash.
     pub idempotency: String,
+    /// Who asks. Like the two below it never reaches a model: scripts and people who look on go by it.
+    #[serde(default)]
+    pub agent: String,
+    /// In which piece of work: `plan_build/implement#2`.
+    #[serde(default)]
+    pub occasion: String,
+    /// How often this very completion was tried before and failed.
+    #[serde(default)]
+    pub attempt: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -25,7 +25,29 @@ pub enum ErrorCode {
     Unknown,
 }
 
+impl ProviderError {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), retry_after_ms: None, status: None }
+    }
+
+    /// Whether the same request may do better later. A model that does not exist stays away.
+    pub fn is_transient(&self) -> bool {
+        self.code.is_transient() && self.status != Some(404)
+    }
+}
+
 impl ErrorCode {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [ErrorCode; 7] = [
+        ErrorCode::AuthenticationFailed,
+        ErrorCode::RateLimited,
+        ErrorCode::ContextLengthExceeded,
+        ErrorCode::InvalidRequest,
+        ErrorCode::ModelUnavailable,
+        ErrorCode::NetworkError,
+        ErrorCode::Unknown,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorCode::AuthenticationFailed => "authentication_failed",

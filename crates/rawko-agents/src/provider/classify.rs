@@ -1,0 +1,183 @@
+//! What a failure means, by status and by what its body says. One set of rules for all services: compatible servers
+//! answer in each other's words, also on paths that are not theirs.
+
+use serde_json::Value;
+
+use super::{ErrorCode, ProviderError};
+
+/// Longer messages are cut.
+const MESSAGE_BYTES_MAX: usize = 500;
+
+/// An answer that is no success.
+pub(super) fn response(status: u16, retry_after_ms: Option<u64>, body: &str) -> ProviderError {
+    let json: Value = serde_json::from_str(body).unwrap_or(Value::Null);
+    let said = Said::of(&json, body);
+    let code = said.code(status);
+    let retry_after_ms = retry_after_ms.or_else(|| retry_info_ms(said.error));
+    let message = if said.message.is_empty() {
+        format!("the provider answered {status}")
+    } else {
+        format!("the provider answered {status}: {}", head(&said.message, MESSAGE_BYTES_MAX))
+    };
+    ProviderError { code, message, retry_after_ms, status: Some(status) }
+}
+
+/// A failure in the middle of an answer that began well.
+pub(super) fn in_stream(json: &Value) -> ProviderError {
+    let said = Said::of(json, "");
+    let status = said.status();
+    let code = status.map_or_else(|| said.code(0), |status| said.code(status));
+    let message =
+        format!("the provider failed while it answered: {}", head(&said.message, MESSAGE_BYTES_MAX));
+    ProviderError { code, message, retry_after_ms: retry_info_ms(said.error), status }
+}
+
+/// What the body says: `{error: {message, type, code, status}}`, `{error: "…"}`, `{message}`, `{detail}`, a list with
+/// one of these in it, or just text.
+struct Said<'j> {
+    error: &'j Value,
+    message: String,
+    /// `type`, `code` and `status`, in lower case.
+    kinds: Vec<String>,
+}
+
+impl<'j> Said<'j> {
+    fn of(json: &'j Value, body: &str) -> Self {
+        let json = json.get(0).unwrap_or(json);
+        let error = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let message = text(Some(error))
+            .or_else(|| text(error.get("message")))
+            .or_else(|| text(error.get("detail")))
+            .or_else(|| text(json.get("message")));
+        let message = message.unwrap_or_else(|| if json.is_null() { plain(body) } else { json.to_string() });
+        Self { error, message, kinds: kinds(error) }
+    }
+
+    fn is(&self, kind: &str) -> bool {
+        self.kinds.iter().any(|it| it == kind)
+    }
+
+    fn mentions(&self, words: &[&str]) -> bool {
+        let message = self.message.to_lowercase();
+        words.iter().any(|word| message.contains(word))
+    }
+
+    fn code(&self, status: u16) -> ErrorCode {
+        let may_be_length = !matches!(status, 401 | 403 | 429);
+        match status {
+            _ if self.is_out_of_credit() => ErrorCode::AuthenticationFailed,
+            _ if may_be_length && self.is_too_long() => ErrorCode::ContextLengthExceeded,
+            _ if self.is_bad_key() => ErrorCode::AuthenticationFailed,
+            401 | 402 | 403 => ErrorCode::AuthenticationFailed,
+            404 | 410 => ErrorCode::ModelUnavailable,
+            408 | 504 => ErrorCode::NetworkError,
+            413 => ErrorCode::ContextLengthExceeded,
+            429 => ErrorCode::RateLimited,
+            300..=499 => ErrorCode::InvalidRequest,
+            500..=599 => ErrorCode::ModelUnavailable,
+            _ => ErrorCode::Unknown,
+        }
+    }
+
+    /// Waiting does not help: somebody has to pay.
+    fn is_out_of_credit(&self) -> bool {
+        self.is("insufficient_quota")
+            || self.is("billing_error")
+            || self.mentions(&["insufficient balance", "credit balance is too low"])
+    }
+
+    fn is_bad_key(&self) -> bool {
+        self.is("invalid_api_key") || self.mentions(&["api key not valid", "api_key_invalid"])
+    }
+
+    fn is_too_long(&self) -> bool {
+        TOO_LONG_KINDS.iter().any(|kind| self.is(kind)) || self.mentions(&TOO_LONG_WORDS)
+    }
+
+    /// The status that would have come, had it been known when the answer began.
+    fn status(&self) -> Option<u16> {
+        let number =
+            self.kinds.iter().find_map(|kind| kind.parse().ok().filter(|code| (400..600).contains(code)));
+        number.or_else(|| {
+            let known = STATUS_OF_KIND.iter().find(|(kind, _)| self.is(kind));
+            known.map(|(_, status)| *status)
+        })
+    }
+}
+
+const TOO_LONG_KINDS: [&str; 4] =
+    ["context_length_exceeded", "exceed_context_size_error", "request_too_large", "1261"];
+
+/// As OpenAI, Anthropic, Gemini, llama.cpp, vLLM, Ollama and Z.ai put it.
+const TOO_LONG_WORDS: [&str; 11] = [
+    "maximum context length",
+    "context_length_exceeded",
+    "prompt is too long",
+    "input is too long",
+    "input length and `max_tokens` exceed context limit",
+    "exceeds the maximum number of tokens",
+    "exceeds the available context size",
+    "exceeds the context window",
+    "exceed context window",
+    "exceeds the context length",
+    "prompt exceeds max length",
+];
+
+const STATUS_OF_KIND: [(&str, u16); 19] = [
+    ("authentication_error", 401),
+    ("unauthenticated", 401),
+    ("billing_error", 402),
+    ("permission_error", 403),
+    ("permission_denied", 403),
+    ("not_found_error", 404),
+    ("model_not_found", 404),
+    ("not_found", 404),
+    ("request_too_large", 413),
+    ("rate_limit_error", 429),
+    ("rate_limit_exceeded", 429),
+    ("resource_exhausted", 429),
+    ("invalid_request_error", 400),
+    ("invalid_argument", 400),
+    ("overloaded_error", 529),
+    ("unavailable", 503),
+    ("deadline_exceeded", 504),
+    ("timeout_error", 504),
+    ("api_error", 500),
+];
+
+fn kinds(error: &Value) -> Vec<String> {
+    let kind = |key: &str| match error.get(key) {
+        Some(Value::String(text)) => Some(text.to_lowercase()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => None,
+    };
+    ["type", "code", "status"].into_iter().filter_map(kind).collect()
+}
+
+/// A body that is no JSON, such as the page of a proxy: the text without the tags.
+fn plain(body: &str) -> String {
+    let mut is_tag = false;
+    let shown = body.chars().filter(|&letter| {
+        let was_tag = is_tag;
+        is_tag = (is_tag || letter == '<') && letter != '>';
+        !was_tag && !is_tag
+    });
+    shown.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Gemini says in the body when to come back: `retryDelay: "34.5s"`.
+fn retry_info_ms(error: &Value) -> Option<u64> {
+    let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
+    let delay = details.filter_map(|detail| detail.get("retryDelay")?.as_str()).next()?;
+    let seconds: f64 = delay.strip_suffix('s')?.parse().ok()?;
+    (seconds.is_finite() && seconds >= 0.0).then_some((seconds * 1000.0).ceil() as u64)
+}
+
+/// The beginning of a text, cut between characters.
+pub(super) fn head(text: &str, bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(bytes_max)])
+}

@@ -1,0 +1,47 @@
+//! The first line of a summary: how much of the conversation it stands for. So a conversation can be counted through
+//! its summaries, which is how a script finds its place again.
+
+use crate::message::{Message, Part, Role};
+
+/// What a summary stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marker {
+    pub(super) messages: u64,
+    /// Those of them that a model gave.
+    pub(super) answers: u64,
+}
+
+const BEFORE: &str = "[Summary of the conversation so far: ";
+
+impl Marker {
+    pub(super) fn of(messages: &[Message]) -> Self {
+        let earlier = messages.iter().filter_map(Marker::read);
+        let (mut all, mut answers) = (0, 0);
+        for marker in earlier {
+            // The summary itself is among the messages, and is none of the conversation.
+            all += marker.messages - u64::from(marker.messages > 0);
+            answers += marker.answers;
+        }
+        let own = messages.iter().filter(|message| message.role == Role::Assistant).count();
+        Self { messages: all + messages.len() as u64, answers: answers + own as u64 }
+    }
+
+    pub(super) fn line(self) -> String {
+        format!("{BEFORE}{} messages, {} answers]", self.messages, self.answers)
+    }
+
+    /// The marker of a message, if it is a summary.
+    pub(super) fn read(message: &Message) -> Option<Self> {
+        let Some(Part::Text { text }) = message.parts.first().filter(|_| message.role == Role::User) else {
+            return None;
+        };
+        let line = text.lines().next()?.strip_prefix(BEFORE)?.strip_suffix(" answers]")?;
+        let (messages, answers) = line.split_once(" messages, ")?;
+        Some(Self { messages: messages.parse().ok()?, answers: answers.parse().ok()? })
+    }
+}
+
+/// How many answers a model has given in this conversation, also those that only a summary is left of.
+pub fn answers_so_far(messages: &[Message]) -> u64 {
+    Marker::of(messages).answers
+}

@@ -1,0 +1,49 @@
+//! What went wrong on the way, in plain words. The client's own words name the whole address.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use rawko_core::duration::format_ms;
+use reqwest::Url;
+
+use crate::provider::{ErrorCode, ProviderError};
+
+/// No response: it was not reached, or it hung up.
+pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ProviderError {
+    let host = host(url);
+    let message = if error.is_timeout() {
+        format!("{host} did not take the connection in time")
+    } else if !error.is_connect() {
+        format!("the connection to {host} was cut off before an answer came")
+    } else if chain(error).any(|cause| cause.to_string().starts_with("dns error")) {
+        format!("there is no host {host}, or its name cannot be looked up now")
+    } else if chain(error).any(is_refused) {
+        format!("nothing listens at {host}: the connection was refused")
+    } else {
+        format!("{host} cannot be reached: {}", innermost(error))
+    };
+    ProviderError::new(ErrorCode::NetworkError, message)
+}
+
+pub(super) fn silent(url: &Url, limit: Duration) -> ProviderError {
+    let limit = format_ms(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+    ProviderError::new(ErrorCode::NetworkError, format!("nothing came from {} for {limit}", host(url)))
+}
+
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| format!("`{host}`"), |port| format!("`{host}:{port}`"))
+}
+
+fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error: &&'e (dyn Error + 'static)| (*error).source())
+}
+
+fn innermost(error: &reqwest::Error) -> String {
+    chain(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+fn is_refused(cause: &(dyn Error + 'static)) -> bool {
+    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}

@@ -1,0 +1,201 @@
+//! The transport: one request over HTTP, its answer fed to the decoder as it comes. All that knows of sockets and keys
+//! is here; all that knows of JSON is not.
+
+mod client;
+mod fault;
+mod retry_after;
+mod secret;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Response, Url};
+
+pub(crate) use client::Client;
+pub use secret::Secret;
+
+use super::pricing::Prices;
+use super::wire::{Decoder, Dialect};
+use super::{
+    Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError, classify,
+};
+
+/// Models think before they speak; a service that says nothing for longer has gone away.
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// Of a failure, this much is read.
+const FAILURE_BYTES_MAX: usize = 64 * 1024;
+
+/// A provider over HTTP, as settings and environment describe it.
+#[derive(Clone)]
+pub struct HttpProvider {
+    pub name: String,
+    pub dialect: Dialect,
+    /// With the path that everything is under, such as `https://api.openai.com/v1`.
+    pub base_url: String,
+    pub key: Option<Secret>,
+    pub headers: HeaderMap,
+    /// How much a server is told to remember, where it must be told.
+    pub context_tokens: Option<u32>,
+    /// Between one piece of the answer and the next, and before the first.
+    pub idle_timeout: Duration,
+    pub prices: Arc<Prices>,
+    client: Arc<Client>,
+}
+
+impl fmt::Debug for HttpProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("HttpProvider");
+        shown.field("name", &self.name).field("dialect", &self.dialect).field("base_url", &self.base_url);
+        shown.field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+impl Provider for HttpProvider {
+    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+        Box::pin(async move {
+            // A service that fails often repeats what it was given.
+            self.exchange(&request, listener).await.map_err(|error| self.hidden(error))
+        })
+    }
+}
+
+impl HttpProvider {
+    pub fn new(
+        name: impl Into<String>,
+        dialect: Dialect,
+        base_url: impl Into<String>,
+        key: Option<Secret>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            dialect,
+            base_url: base_url.into(),
+            key,
+            headers: HeaderMap::new(),
+            context_tokens: None,
+            idle_timeout: IDLE_TIMEOUT,
+            prices: Arc::default(),
+            client: Arc::default(),
+        }
+    }
+
+    /// The same with a client that others use too.
+    pub(crate) fn with_client(self, client: Arc<Client>) -> Self {
+        Self { client, ..self }
+    }
+
+    async fn exchange(
+        &self,
+        request: &CompletionRequest,
+        listener: Listener<'_>,
+    ) -> Result<Completion, ProviderError> {
+        let url = self.url(&request.model)?;
+        let sent = self
+            .client
+            .ready(&url)?
+            .post(url.clone())
+            .headers(self.headers(&request.idempotency)?)
+            .body(self.dialect.body(request, self.context_tokens).to_string())
+            .send();
+        let silent = || fault::silent(&url, self.idle_timeout);
+        let response = tokio::time::timeout(self.idle_timeout, sent).await.map_err(|_| silent())?;
+        let response = response.map_err(|error| fault::of_send(&error, &url))?;
+        if response.status().as_u16() == 200 {
+            self.answer(response, request, listener, &url).await
+        } else {
+            Err(self.failure(response).await)
+        }
+    }
+
+    async fn answer(
+        &self,
+        mut response: Response,
+        request: &CompletionRequest,
+        listener: Listener<'_>,
+        url: &Url,
+    ) -> Result<Completion, ProviderError> {
+        let price = self.prices.find(&self.name, &request.model);
+        let mut decoder = Decoder::new(self.dialect, request, price);
+        while !decoder.is_over() {
+            let chunk = match tokio::time::timeout(self.idle_timeout, response.chunk()).await {
+                Ok(chunk) => chunk,
+                Err(_) if decoder.is_whole() => break,
+                Err(_) => return Err(fault::silent(url, self.idle_timeout)),
+            };
+            // A connection that breaks is an end; the decoder knows whether it came too early.
+            let Ok(Some(bytes)) = chunk else { break };
+            let handled = decoder.handle_bytes(&bytes);
+            decoder.take_events().into_iter().for_each(&mut *listener);
+            handled?;
+        }
+        let (completion, events) = decoder.finish()?;
+        events.into_iter().for_each(listener);
+        Ok(completion)
+    }
+
+    async fn failure(&self, mut response: Response) -> ProviderError {
+        let status = response.status().as_u16();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        let retry_after_ms = retry_after::retry_after_ms(response.headers(), now_ms);
+        let mut body = Vec::new();
+        while let Ok(Ok(Some(bytes))) = tokio::time::timeout(self.idle_timeout, response.chunk()).await {
+            body.extend_from_slice(&bytes);
+            if body.len() > FAILURE_BYTES_MAX {
+                break;
+            }
+        }
+        // Before anything is cut, so that no half of a key is left at the cut.
+        let body = self.shown(&String::from_utf8_lossy(&body));
+        classify::response(status, retry_after_ms, &body)
+    }
+
+    fn hidden(&self, mut error: ProviderError) -> ProviderError {
+        error.message = format!("{}: {}", self.name, self.shown(&error.message));
+        error
+    }
+
+    fn shown(&self, text: &str) -> String {
+        self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.hide(text))
+    }
+
+    fn url(&self, model: &str) -> Result<Url, ProviderError> {
+        let invalid = |why: &str| ProviderError::new(ErrorCode::InvalidRequest, why.to_owned());
+        if model.is_empty() || model.contains(['?', '#', '\\']) || model.contains("..") {
+            return Err(invalid(&format!("`{model}` cannot be the name of a model")));
+        }
+        let base = self.base_url.trim_end_matches('/');
+        let base = match self.dialect {
+            // People write it both ways.
+            Dialect::Anthropic => base.strip_suffix("/v1").unwrap_or(base),
+            Dialect::Gemini => base.strip_suffix("/v1beta").unwrap_or(base),
+            Dialect::OpenAi(_) | Dialect::Ollama => base,
+        };
+        let url = Url::parse(&format!("{base}/{}", self.dialect.path(model)));
+        url.map_err(|error| invalid(&format!("`{base}` is not an address: {error}")))
+    }
+
+    fn headers(&self, idempotency: &str) -> Result<HeaderMap, ProviderError> {
+        let mut headers = self.headers.clone();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(key) = HeaderValue::from_str(idempotency).ok().filter(|key| !key.is_empty()) {
+            headers.insert(HeaderName::from_static("idempotency-key"), key);
+        }
+        let (name, before) = match self.dialect {
+            Dialect::OpenAi(_) | Dialect::Ollama => (AUTHORIZATION, "Bearer "),
+            Dialect::Anthropic => {
+                headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+                (HeaderName::from_static("x-api-key"), "")
+            }
+            Dialect::Gemini => (HeaderName::from_static("x-goog-api-key"), ""),
+        };
+        if let Some(key) = &self.key {
+            let cannot =
+                || ProviderError::new(ErrorCode::AuthenticationFailed, "the key cannot stand in a header");
+            headers.insert(name, key.header(before).ok_or_else(cannot)?);
+        }
+        Ok(headers)
+    }
+}

@@ -1,0 +1,35 @@
+//! A key that cannot be shown: no `Display`, no serialisation, and `{:?}` says nothing.
+
+use std::fmt;
+
+use reqwest::header::HeaderValue;
+
+/// Shorter ones are not looked for in texts: they stand everywhere.
+const HIDDEN_LENGTH_MIN: usize = 4;
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into().trim().to_owned())
+    }
+
+    /// The text without the secret.
+    pub(crate) fn hide(&self, text: &str) -> String {
+        if self.0.len() < HIDDEN_LENGTH_MIN { text.to_owned() } else { text.replace(&self.0, "[hidden]") }
+    }
+
+    /// `None` when it cannot stand in a header.
+    pub(super) fn header(&self, before: &str) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&format!("{before}{}", self.0)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[hidden]")
+    }
+}

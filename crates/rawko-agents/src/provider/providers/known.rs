@@ -1,0 +1,101 @@
+//! The providers that everybody has without settings: where they are, and which variables their keys stand in.
+
+use super::definition::Kind;
+use crate::provider::wire::{Dialect, OpenAiTraits, SchemaSupport};
+
+pub(super) struct Known {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) base_url: &'static str,
+    /// The first that is set counts.
+    pub(super) key_variables: &'static [&'static str],
+    pub(super) base_variables: &'static [&'static str],
+    /// Whether it can be asked without a key, where it stands by default.
+    pub(super) is_open: bool,
+    /// How models are called that are meant without naming the provider.
+    pub(super) models: &'static [&'static str],
+}
+
+pub(super) const ORIGINAL: OpenAiTraits =
+    OpenAiTraits { schema: SchemaSupport::JsonSchema, is_original: true };
+pub(super) const COMPATIBLE: OpenAiTraits =
+    OpenAiTraits { schema: SchemaSupport::JsonSchema, is_original: false };
+/// Z.ai knows JSON, but no schema.
+const ZAI: OpenAiTraits = OpenAiTraits { schema: SchemaSupport::JsonObject, is_original: false };
+
+pub(super) const KNOWN: [Known; 6] = [
+    Known {
+        name: "anthropic",
+        kind: Kind::Http(Dialect::Anthropic),
+        base_url: "https://api.anthropic.com",
+        key_variables: &["ANTHROPIC_API_KEY"],
+        base_variables: &["ANTHROPIC_BASE_URL"],
+        is_open: false,
+        models: &["claude-"],
+    },
+    Known {
+        name: "openai",
+        kind: Kind::Http(Dialect::OpenAi(ORIGINAL)),
+        base_url: "https://api.openai.com/v1",
+        key_variables: &["OPENAI_API_KEY"],
+        base_variables: &["OPENAI_BASE_URL"],
+        is_open: false,
+        models: &["gpt-", "o1", "o3", "o4"],
+    },
+    Known {
+        name: "zai",
+        kind: Kind::Http(Dialect::OpenAi(ZAI)),
+        base_url: "https://api.z.ai/api/paas/v4",
+        key_variables: &["ZAI_API_KEY", "Z_AI_API_KEY"],
+        base_variables: &["ZAI_BASE_URL"],
+        is_open: false,
+        models: &["glm-"],
+    },
+    Known {
+        name: "gemini",
+        kind: Kind::Http(Dialect::Gemini),
+        base_url: "https://generativelanguage.googleapis.com",
+        key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        base_variables: &["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
+        is_open: false,
+        models: &["gemini-"],
+    },
+    Known {
+        name: "ollama",
+        kind: Kind::Http(Dialect::Ollama),
+        base_url: "http://127.0.0.1:11434",
+        key_variables: &["OLLAMA_API_KEY"],
+        base_variables: &["OLLAMA_HOST"],
+        is_open: true,
+        models: &[],
+    },
+    Known {
+        name: "openrouter",
+        kind: Kind::Http(Dialect::OpenAi(COMPATIBLE)),
+        base_url: "https://openrouter.ai/api/v1",
+        key_variables: &["OPENROUTER_API_KEY"],
+        base_variables: &[],
+        is_open: false,
+        models: &[],
+    },
+];
+
+/// Other names people know them by.
+const OTHER_NAMES: [(&str, &str); 3] = [("google", "gemini"), ("z.ai", "zai"), ("claude", "anthropic")];
+
+/// What agents written for other programs call models. Settings can say otherwise under `aliases`.
+pub(super) const ALIASES: [(&str, &str); 3] = [
+    ("opus", "anthropic/claude-opus-4-5"),
+    ("sonnet", "anthropic/claude-sonnet-4-5"),
+    ("haiku", "anthropic/claude-haiku-4-5"),
+];
+
+pub(super) fn known(name: &str) -> Option<&'static Known> {
+    let name = OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |(_, name)| name);
+    KNOWN.iter().find(|known| known.name == name)
+}
+
+/// The provider of a model that is called by its name alone.
+pub(super) fn maker(model: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.models.iter().any(|start| model.starts_with(start)))
+}

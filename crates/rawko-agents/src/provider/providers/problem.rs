@@ -1,0 +1,46 @@
+//! Why a model cannot be asked at all. Apart from what goes wrong while it is asked: this is for a person to mend.
+
+use crate::provider::{ErrorCode, ProviderError};
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProviderProblem {
+    #[error(
+        "no model is named: give the agent a `model`, set `default` under `providers` in .rawko/config.yaml, or set \
+         RAWKO_MODEL, for example to anthropic/claude-sonnet-4-5"
+    )]
+    NoDefault,
+    #[error("there is no provider `{name}`{}; known are {}", suggestion(.near.as_deref()), .known.join(", "))]
+    UnknownProvider { name: String, near: Option<String>, known: Vec<String> },
+    #[error("`{model}` does not say which provider has it; write `provider/model`")]
+    NoProvider { model: String },
+    #[error("`{provider}/` names no model; write `{provider}/model`")]
+    NoModel { provider: String },
+    #[error("no key for provider `{provider}`: set {}", .variables.join(" or "))]
+    MissingKey { provider: String, variables: Vec<String> },
+    #[error("provider `{provider}` cannot be used: {why}")]
+    Unusable { provider: String, why: String },
+}
+
+fn suggestion(near: Option<&str>) -> String {
+    near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
+}
+
+impl ProviderProblem {
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            ProviderProblem::MissingKey { .. } => ErrorCode::AuthenticationFailed,
+            ProviderProblem::NoDefault
+            | ProviderProblem::UnknownProvider { .. }
+            | ProviderProblem::NoProvider { .. }
+            | ProviderProblem::NoModel { .. }
+            | ProviderProblem::Unusable { .. } => ErrorCode::InvalidRequest,
+        }
+    }
+}
+
+impl From<ProviderProblem> for ProviderError {
+    fn from(problem: ProviderProblem) -> Self {
+        ProviderError::new(problem.code(), problem.to_string())
+    }
+}

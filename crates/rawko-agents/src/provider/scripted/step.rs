@@ -1,0 +1,82 @@
+//! Scripts and their steps as data, and which step a request gets.
+
+use rawko_core::Value;
+
+use super::seen;
+use crate::message::{StopReason, Usage};
+use crate::provider::{CompletionRequest, ProviderError};
+
+/// The steps of one agent, perhaps on certain occasions only.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Script {
+    pub(super) agent: Option<String>,
+    pub(super) when: Option<String>,
+    pub(super) turns: Vec<Attempts>,
+}
+
+/// What happens to one completion: failures first, one for each attempt.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Attempts {
+    pub(super) errors: Vec<Step>,
+    pub(super) answer: Option<Step>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// Of all steps in the file.
+    pub(super) number: usize,
+    pub(super) line: usize,
+    pub(super) expect: Vec<String>,
+    pub(super) delay_ms: u64,
+    pub(super) kind: StepKind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum StepKind {
+    Answer { text: String, tools: Vec<(String, Value)>, stop: Option<StopReason>, usage: Option<Usage> },
+    Error(ProviderError),
+}
+
+impl Script {
+    /// How much this says about a request, if it is for it at all.
+    pub(super) fn fits(&self, request: &CompletionRequest) -> Option<(bool, usize)> {
+        let is_for_agent = self.agent.as_ref().is_none_or(|agent| *agent == request.agent);
+        let is_for_occasion = self.when.as_ref().is_none_or(|when| {
+            request.occasion.contains(when)
+                || request.messages.first().is_some_and(|first| seen(first).contains(when))
+        });
+        let how_well = (self.agent.is_some(), self.when.as_ref().map_or(0, String::len));
+        (is_for_agent && is_for_occasion).then_some(how_well)
+    }
+
+    /// The step for a conversation that holds so many answers, at this attempt.
+    pub(super) fn step(&self, index: u64, attempt: u32) -> Option<&Step> {
+        let attempts = self.turns.get(usize::try_from(index).ok()?)?;
+        attempts.errors.get(attempt as usize).or(attempts.answer.as_ref())
+    }
+
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.turns.iter().flat_map(|turn| turn.errors.iter().chain(&turn.answer))
+    }
+
+    /// Errors wait for the answer they come before.
+    pub(super) fn push(&mut self, step: Step) {
+        if self.turns.last().is_none_or(|turn| turn.answer.is_some()) {
+            self.turns.push(Attempts::default());
+        }
+        let Some(turn) = self.turns.last_mut() else { return };
+        match step.kind {
+            StepKind::Error(_) => turn.errors.push(step),
+            StepKind::Answer { .. } => turn.answer = Some(step),
+        }
+    }
+
+    pub(super) fn described(&self) -> String {
+        match (&self.agent, &self.when) {
+            (Some(agent), Some(when)) => format!("the script of `{agent}` when `{when}`"),
+            (Some(agent), None) => format!("the script of `{agent}`"),
+            (None, Some(when)) => format!("the script when `{when}`"),
+            (None, None) => "the script".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Answers that are to be JSON of a certain shape. Providers are asked for it in their own way; whatever they promise,
+//! the answer is peeled, checked against the schema, and if it does not fit, asked for again a bounded number of times.
+
+mod peel;
+mod repair;
+
+use rawko_core::Value;
+
+use crate::message::{Message, Part, StopReason};
+use crate::provider::{Completion, OutputSchema};
+
+pub use repair::{Repair, Structured, StructuredError, complete_structured};
+
+/// More problems than this help nobody.
+const PROBLEMS_MAX: usize = 8;
+
+/// Why a completion is not the answer that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// The model ran into its limit of output before the JSON was complete. Asking again would end the same way.
+    #[error("the answer was cut short by the limit of output tokens before its JSON was complete")]
+    CutShort,
+    #[error("the model asked for tools and has not answered yet")]
+    AskedForTools,
+    #[error("there is no JSON in the answer")]
+    NotJson,
+    #[error("the answer does not fit its schema: {}", .0.join("; "))]
+    Invalid(Vec<String>),
+    /// A fault of whoever wrote the schema, not of the model.
+    #[error("the schema itself is wrong: {0}")]
+    Schema(String),
+}
+
+/// The structured answer in a completion, or why there is none.
+pub fn judge(completion: &Completion, schema: &OutputSchema) -> Result<Value, Unfit> {
+    if completion.message.tool_uses().next().is_some() {
+        return Err(Unfit::AskedForTools);
+    }
+    let judged = judge_text(&text(&completion.message), schema);
+    match judged {
+        Err(Unfit::NotJson | Unfit::Invalid(_)) if completion.stop_reason == StopReason::Length => {
+            Err(Unfit::CutShort)
+        }
+        judged => judged,
+    }
+}
+
+/// The same for a text alone. The first piece of JSON that fits is the answer; the largest is complained about.
+pub fn judge_text(text: &str, schema: &OutputSchema) -> Result<Value, Unfit> {
+    let validator = jsonschema::validator_for(&schema.schema.to_json())
+        .map_err(|error| Unfit::Schema(error.to_string()))?;
+    let candidates = peel::candidates(text);
+    let fits = candidates.iter().flat_map(with_inner).find(|it| validator.is_valid(it));
+    if let Some(json) = fits {
+        return Ok(Value::from_json(json.clone()));
+    }
+    let largest = candidates.iter().max_by_key(|json| json.to_string().len()).ok_or(Unfit::NotJson)?;
+    let problem = |error: jsonschema::ValidationError<'_>| {
+        let at = error.instance_path().to_string();
+        if at.is_empty() { error.to_string() } else { format!("at `{at}`: {error}") }
+    };
+    Err(Unfit::Invalid(validator.iter_errors(largest).take(PROBLEMS_MAX).map(problem).collect()))
+}
+
+/// Where only objects can be asked for, another answer comes as `{answer: …}`.
+fn with_inner(json: &serde_json::Value) -> impl Iterator<Item = &serde_json::Value> {
+    let inner = json.as_object().filter(|map| map.len() == 1).and_then(|map| map.get("answer"));
+    std::iter::once(json).chain(inner)
+}
+
+fn text(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

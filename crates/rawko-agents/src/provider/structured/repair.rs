@@ -1,0 +1,118 @@
+//! Asking again: what to tell a model whose answer does not fit, and the loop that does it.
+
+use rawko_core::Value;
+
+use super::{Unfit, judge};
+use crate::message::{Message, Part, Role, Usage};
+use crate::provider::{
+    Completion, CompletionRequest, ErrorCode, Listener, OutputSchema, Provider, ProviderError,
+};
+
+/// How often to ask again. Plain data, so that whoever loops durably can keep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repair {
+    pub attempts_max: u32,
+}
+
+impl Default for Repair {
+    fn default() -> Self {
+        Self { attempts_max: 2 }
+    }
+}
+
+impl Repair {
+    /// The messages to append before asking again after `attempt` repairs, or `None` when it is enough or pointless.
+    pub fn messages(
+        self,
+        attempt: u32,
+        completion: &Completion,
+        unfit: &Unfit,
+        schema: &OutputSchema,
+    ) -> Option<Vec<Message>> {
+        let is_hopeful = match unfit {
+            Unfit::NotJson | Unfit::Invalid(_) => true,
+            Unfit::CutShort | Unfit::AskedForTools | Unfit::Schema(_) => false,
+        };
+        let words = format!(
+            "This cannot be used: {unfit}.\nAnswer again, with one JSON value that fits this JSON Schema and nothing \
+             before or after it:\n{}",
+            schema.schema
+        );
+        (is_hopeful && attempt < self.attempts_max)
+            .then(|| vec![spoken(&completion.message), Message::text(Role::User, words)])
+    }
+}
+
+/// No service takes a message that says nothing.
+fn spoken(message: &Message) -> Message {
+    let says_something = message.parts.iter().any(|part| match part {
+        Part::Text { text } => !text.trim().is_empty(),
+        Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_) => true,
+    });
+    if says_something { message.clone() } else { Message::text(Role::Assistant, "(nothing)") }
+}
+
+/// A structured answer and what all attempts at it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Structured {
+    pub value: Value,
+    pub completion: Completion,
+    pub usage: Usage,
+    pub repairs: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StructuredError {
+    #[error(transparent)]
+    Provider(ProviderError),
+    /// `usage` is of all attempts: they are paid for.
+    #[error("{unfit}")]
+    Unfit { unfit: Unfit, completion: Box<Completion>, usage: Usage },
+}
+
+/// Asks, and asks again until the answer fits or the attempts are used up.
+pub async fn complete_structured(
+    provider: &dyn Provider,
+    mut request: CompletionRequest,
+    repair: Repair,
+    listener: Listener<'_>,
+) -> Result<Structured, StructuredError> {
+    let Some(schema) = request.schema.clone() else {
+        let error = ProviderError::new(ErrorCode::InvalidRequest, "a structured answer needs a schema");
+        return Err(StructuredError::Provider(error));
+    };
+    let (mut usage, mut repairs) = (Usage::default(), 0);
+    loop {
+        let completion =
+            provider.complete(request.clone(), &mut *listener).await.map_err(StructuredError::Provider)?;
+        usage = sum(usage, completion.usage, repairs == 0);
+        let unfit = match judge(&completion, &schema) {
+            Ok(value) => return Ok(Structured { value, completion, usage, repairs }),
+            Err(unfit) => unfit,
+        };
+        let Some(more) = repair.messages(repairs, &completion, &unfit, &schema) else {
+            return Err(StructuredError::Unfit { unfit, completion: Box::new(completion), usage });
+        };
+        request.messages.extend(more);
+        repairs += 1;
+        if !request.idempotency.is_empty() {
+            request.idempotency.push_str("-again");
+        }
+    }
+}
+
+/// A cost that is not known makes the sum not known.
+fn sum(so_far: Usage, more: Usage, is_first: bool) -> Usage {
+    let cost = match (so_far.cost_usd, more.cost_usd) {
+        (None, cost) if is_first => cost,
+        (Some(a), Some(b)) => Some(a + b),
+        (Some(_), None) | (None, Some(_) | None) => None,
+    };
+    Usage {
+        input_tokens: so_far.input_tokens + more.input_tokens,
+        output_tokens: so_far.output_tokens + more.output_tokens,
+        cached_tokens: so_far.cached_tokens + more.cached_tokens,
+        is_estimate: so_far.is_estimate || more.is_estimate,
+        cost_usd: cost,
+    }
+}

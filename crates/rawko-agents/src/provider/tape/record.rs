@@ -1,0 +1,90 @@
+//! Recording: a provider around another one that writes down what was asked and answered.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Ended, Exchange, VERSION, request_hash};
+use crate::provider::http::Secret;
+use crate::provider::{
+    Completing, Completion, CompletionRequest, Listener, Provider, ProviderError, StreamEvent,
+};
+
+/// A tape that several providers write to.
+pub struct Recorder {
+    state: Mutex<State>,
+    /// Hidden wherever they stand.
+    secrets: Vec<Secret>,
+}
+
+struct State {
+    file: File,
+    fault: Option<String>,
+}
+
+impl Recorder {
+    /// Appends to the file. Folders that are missing are made.
+    pub fn open(path: &Path, secrets: Vec<Secret>) -> io::Result<Arc<Self>> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        Ok(Arc::new(Self { state: Mutex::new(State { file, fault: None }), secrets }))
+    }
+
+    /// Why the tape is not complete. A completion that was paid for is not thrown away because of it.
+    pub fn fault(&self) -> Option<String> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).fault.clone()
+    }
+
+    /// One write for a line, so that lines of several processes do not mix.
+    fn write(&self, exchange: &Exchange) {
+        let line = serde_json::to_string(exchange).map_err(io::Error::other);
+        let line = line.map(|line| self.secrets.iter().fold(line, |line, secret| secret.hide(&line)) + "\n");
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = line.and_then(|line| state.file.write_all(line.as_bytes()));
+        if let Err(error) = written {
+            state.fault.get_or_insert_with(|| error.to_string());
+        }
+    }
+}
+
+/// A provider whose exchanges are recorded. One that is abandoned in the middle is not.
+pub struct Record {
+    inner: Arc<dyn Provider>,
+    recorder: Arc<Recorder>,
+}
+
+impl Record {
+    pub fn new(inner: Arc<dyn Provider>, recorder: Arc<Recorder>) -> Self {
+        Self { inner, recorder }
+    }
+}
+
+impl Provider for Record {
+    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+        Box::pin(async move {
+            let mut events = Vec::new();
+            let mut hear = |event: StreamEvent| {
+                events.push(event.clone());
+                listener(event);
+            };
+            let result = self.inner.complete(request.clone(), &mut hear).await;
+            self.recorder.write(&exchange(request, events, &result));
+            result
+        })
+    }
+}
+
+fn exchange(
+    request: CompletionRequest,
+    events: Vec<StreamEvent>,
+    result: &Result<Completion, ProviderError>,
+) -> Exchange {
+    let result = match result {
+        Ok(completion) => Ended::Completion(completion.clone()),
+        Err(error) => Ended::Error(error.clone()),
+    };
+    Exchange { version: VERSION, hash: request_hash(&request), request, events, result }
+}

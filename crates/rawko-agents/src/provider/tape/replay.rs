@@ -1,0 +1,131 @@
+//! Replaying: answers from a tape, and from nothing else. A request is found by what the model would see; the same
+//! request asked again gets the next answer that was given to it. So agents that work side by side need not come in the
+//! order in which they were recorded, and a restart finds its place by itself.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Ended, Exchange, VERSION, request_hash};
+use crate::message::{Message, Part};
+use crate::provider::classify::head;
+use crate::provider::{
+    Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError,
+};
+
+pub struct Replay {
+    file: String,
+    exchanges: Vec<Exchange>,
+    used: Mutex<Vec<bool>>,
+}
+
+impl Replay {
+    /// Reads a tape, or says in which line it is wrong.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {file}: {error}"))?;
+        Self::of_text(&file, &text)
+    }
+
+    pub fn of_text(file: &str, text: &str) -> Result<Self, String> {
+        let mut exchanges = Vec::new();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let wrong = |why: String| format!("{file}:{}: {why}", number + 1);
+            let exchange: Exchange = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+            if exchange.version != VERSION {
+                return Err(wrong(format!(
+                    "this is version {} of the format, known is {VERSION}",
+                    exchange.version
+                )));
+            }
+            exchanges.push(exchange);
+        }
+        let used = Mutex::new(vec![false; exchanges.len()]);
+        Ok(Self { file: file.to_owned(), exchanges, used })
+    }
+
+    /// What is on the tape and was not asked for.
+    pub fn unused(&self) -> Vec<String> {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let rest = self.exchanges.iter().zip(used.iter()).enumerate().filter(|(_, (_, is_used))| !**is_used);
+        rest.map(|(number, (exchange, _))| {
+            format!("{}:{}: {}", self.file, number + 1, described(&exchange.request))
+        })
+        .collect()
+    }
+
+    fn take(&self, request: &CompletionRequest) -> Result<&Exchange, ProviderError> {
+        let hash = request_hash(request);
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let same =
+            self.exchanges.iter().zip(used.iter_mut()).find(|(it, is_used)| it.hash == hash && !**is_used);
+        if let Some((exchange, is_used)) = same {
+            *is_used = true;
+            return Ok(exchange);
+        }
+        let next = self.exchanges.iter().zip(used.iter()).find(|(_, is_used)| !**is_used).map(|(it, _)| it);
+        Err(self.unexpected(request, next))
+    }
+
+    fn unexpected(&self, request: &CompletionRequest, next: Option<&Exchange>) -> ProviderError {
+        let instead = next.map_or_else(
+            || "the tape is at its end".to_owned(),
+            |next| {
+                format!("next on it is {}; {}", described(&next.request), difference(request, &next.request))
+            },
+        );
+        let message = format!("{} has no answer to {}: {instead}", self.file, described(request));
+        ProviderError::new(ErrorCode::InvalidRequest, message)
+    }
+}
+
+impl Provider for Replay {
+    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+        Box::pin(async move {
+            let exchange = self.take(&request)?;
+            exchange.events.iter().cloned().for_each(listener);
+            match &exchange.result {
+                Ended::Completion(completion) => Ok(Completion::clone(completion)),
+                Ended::Error(error) => Err(error.clone()),
+            }
+        })
+    }
+}
+
+fn described(request: &CompletionRequest) -> String {
+    let last = request.messages.last().map(said).unwrap_or_default();
+    let who = if request.agent.is_empty() { String::new() } else { format!(" of `{}`", request.agent) };
+    format!(
+        "a request{who} to `{}` with {} messages that ends in `{last}`",
+        request.model,
+        request.messages.len()
+    )
+}
+
+/// The first thing in which two requests differ.
+fn difference(asked: &CompletionRequest, taped: &CompletionRequest) -> String {
+    let at = asked.messages.iter().zip(&taped.messages).position(|(a, b)| a != b);
+    let what = if asked.model != taped.model {
+        "the model"
+    } else if asked.system != taped.system {
+        "the system prompt"
+    } else if let Some(at) = at {
+        return format!("they differ in message {}", at + 1);
+    } else if asked.messages.len() != taped.messages.len() {
+        "the number of messages"
+    } else if asked.tools != taped.tools {
+        "the tools"
+    } else {
+        "the schema or the limits"
+    };
+    format!("they differ in {what}")
+}
+
+fn said(message: &Message) -> String {
+    let text = message.parts.last().map(|part| match part {
+        Part::Text { text } => text.clone(),
+        Part::Image { media_type, .. } => format!("({media_type})"),
+        Part::ToolUse(tool_use) => tool_use.name.clone(),
+        Part::ToolResult(result) => result.content.clone(),
+    });
+    head(&text.unwrap_or_default(), 80)
+}

@@ -1,0 +1,46 @@
+//! How many tokens something is, about: bytes / 4. Apart from usage, which is what a provider counted: this is for what
+//! nobody has counted yet, or nobody counted at all.
+
+use crate::message::{Message, Part, ToolSpec};
+use crate::provider::CompletionRequest;
+
+const BYTES_PER_TOKEN: u64 = 4;
+/// Services shrink images until they cost about this much.
+const IMAGE_TOKENS: u64 = 1500;
+/// Role and separators.
+const MESSAGE_TOKENS: u64 = 4;
+
+pub fn text_tokens(text: &str) -> u64 {
+    (text.len() as u64).div_ceil(BYTES_PER_TOKEN)
+}
+
+pub fn message_tokens(message: &Message) -> u64 {
+    let parts: u64 = message.parts.iter().map(part_tokens).sum();
+    if parts == 0 { 0 } else { parts + MESSAGE_TOKENS }
+}
+
+pub fn messages_tokens(messages: &[Message]) -> u64 {
+    messages.iter().map(message_tokens).sum()
+}
+
+/// All that the model sees.
+pub fn request_tokens(request: &CompletionRequest) -> u64 {
+    let schema = request.schema.as_ref().map_or(0, |schema| text_tokens(&schema.schema.to_string()));
+    text_tokens(&request.system)
+        + messages_tokens(&request.messages)
+        + request.tools.iter().map(tool_tokens).sum::<u64>()
+        + schema
+}
+
+fn part_tokens(part: &Part) -> u64 {
+    match part {
+        Part::Text { text } => text_tokens(text),
+        Part::Image { .. } => IMAGE_TOKENS,
+        Part::ToolUse(tool_use) => text_tokens(&tool_use.name) + text_tokens(&tool_use.input.to_string()),
+        Part::ToolResult(result) => text_tokens(&result.content),
+    }
+}
+
+fn tool_tokens(spec: &ToolSpec) -> u64 {
+    text_tokens(&spec.name) + text_tokens(&spec.description) + text_tokens(&spec.input_schema.to_string())
+}

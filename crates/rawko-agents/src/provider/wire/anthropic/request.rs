@@ -1,0 +1,118 @@
+//! A request as the messages API wants it.
+
+use serde_json::{Map, Value, json};
+
+use super::ANSWER_TOOL;
+use crate::message::{Message, Part, Role, ToolSpec};
+use crate::provider::wire::tool_input;
+use crate::provider::{CompletionRequest, OutputSchema};
+
+pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    let limit = request.output_tokens_max.unwrap_or_else(|| output_tokens_max(&request.model));
+    body.insert("max_tokens".into(), limit.into());
+    if !request.system.is_empty() {
+        body.insert("system".into(), request.system.as_str().into());
+    }
+    body.insert("messages".into(), messages(&request.messages).into());
+    body.insert("stream".into(), true.into());
+    let tools: Vec<Value> =
+        request.tools.iter().map(tool).chain(request.schema.as_ref().map(answer_tool)).collect();
+    if !tools.is_empty() {
+        body.insert("tools".into(), tools.into());
+    }
+    if request.schema.is_some() {
+        body.insert("tool_choice".into(), tool_choice(request));
+    }
+    if let Some(temperature) = request.temperature {
+        body.insert("temperature".into(), temperature.into());
+    }
+    body.into()
+}
+
+/// The service wants a limit. The oldest models refuse a higher one than they have.
+fn output_tokens_max(model: &str) -> u32 {
+    let is_oldest =
+        ["claude-3-haiku", "claude-3-opus", "claude-3-sonnet"].iter().any(|name| model.starts_with(name));
+    if is_oldest {
+        4096
+    } else if model.starts_with("claude-3-5") {
+        8192
+    } else {
+        16_384
+    }
+}
+
+/// Beside other tools the model may use those first; it cannot end without the answer.
+fn tool_choice(request: &CompletionRequest) -> Value {
+    if request.tools.is_empty() {
+        json!({"type": "tool", "name": ANSWER_TOOL})
+    } else {
+        json!({"type": "any"})
+    }
+}
+
+/// Messages in a row by the same speaker are one; without content there is none: both are refused.
+fn messages(messages: &[Message]) -> Vec<Value> {
+    let mut joined: Vec<(Role, Vec<Value>)> = Vec::new();
+    for message in messages {
+        let blocks: Vec<Value> = ordered(message).filter_map(block).collect();
+        match joined.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some((role, said)) if *role == message.role => said.extend(blocks),
+            Some(_) | None => joined.push((message.role, blocks)),
+        }
+    }
+    let role = |role| match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    joined.into_iter().map(|(who, content)| json!({"role": role(who), "content": content})).collect()
+}
+
+/// Results stand before everything else, or the service does not find them.
+fn ordered(message: &Message) -> impl Iterator<Item = &Part> {
+    let is_result = |part: &&Part| matches!(part, Part::ToolResult(_));
+    let results = message.parts.iter().filter(is_result);
+    results.chain(message.parts.iter().filter(move |part| !is_result(part)))
+}
+
+fn block(part: &Part) -> Option<Value> {
+    match part {
+        Part::Text { text } if text.trim().is_empty() => None,
+        Part::Text { text } => Some(json!({"type": "text", "text": text})),
+        Part::Image { media_type, data } => {
+            let source = json!({"type": "base64", "media_type": media_type, "data": data});
+            Some(json!({"type": "image", "source": source}))
+        }
+        Part::ToolUse(it) => {
+            Some(json!({"type": "tool_use", "id": it.id, "name": it.name, "input": tool_input(&it.input)}))
+        }
+        Part::ToolResult(result) => {
+            let mut block =
+                json!({"type": "tool_result", "tool_use_id": result.id, "content": result.content});
+            if result.is_error {
+                block["is_error"] = true.into();
+            }
+            Some(block)
+        }
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Value {
+    json!({"name": spec.name, "description": spec.description, "input_schema": spec.input_schema.to_json()})
+}
+
+fn answer_tool(schema: &OutputSchema) -> Value {
+    let description = format!("Give the answer ({}). Call this once, when you are done.", schema.name);
+    let shape = schema.schema.to_json();
+    let is_object = shape.get("type").and_then(Value::as_str) == Some("object");
+    // The input of a tool is always an object.
+    let shape = if is_object {
+        shape
+    } else {
+        json!({"type": "object", "properties": {"answer": shape}, "required": ["answer"]})
+    };
+    json!({"name": ANSWER_TOOL, "description": description, "input_schema": shape})
+}

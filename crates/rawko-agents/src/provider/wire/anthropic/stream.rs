@@ -1,0 +1,106 @@
+//! An event of a message stream. What it is stands in its data.
+
+use serde_json::Value;
+
+use super::ANSWER_TOOL;
+use crate::message::StopReason;
+use crate::provider::wire::gather::Gathering;
+
+/// The tool that stands for the structured answer, as far as it has come.
+#[derive(Default)]
+pub(in crate::provider::wire) struct AnswerTool {
+    /// The block that is it.
+    block: Option<u64>,
+    has_input: bool,
+}
+
+/// Whether it was the last event.
+pub(in crate::provider::wire) fn handle_event(
+    event: &Value,
+    gathering: &mut Gathering,
+    answer: &mut AnswerTool,
+) -> bool {
+    let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
+    match text(event, "type") {
+        "message_start" => count(event.pointer("/message/usage"), gathering),
+        "content_block_start" => {
+            start_block(index, event.get("content_block").unwrap_or(&Value::Null), gathering, answer);
+        }
+        "content_block_delta" => {
+            handle_delta(index, event.get("delta").unwrap_or(&Value::Null), gathering, answer);
+        }
+        "content_block_stop" if answer.block != Some(index) => gathering.close_tool(index),
+        "message_delta" => {
+            count(event.get("usage"), gathering);
+            if let Some(reason) = event.pointer("/delta/stop_reason").and_then(Value::as_str) {
+                gathering.stop = Some(stop_reason(reason, answer));
+            }
+        }
+        "message_stop" => return true,
+        // A ping, the end of the answer's block, or something newer than this.
+        _ => {}
+    }
+    false
+}
+
+fn start_block(index: u64, block: &Value, gathering: &mut Gathering, answer: &mut AnswerTool) {
+    // Usually empty or not there at all; a server that does not stream inputs puts the whole here.
+    let whole = block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
+    let whole = whole.map(Value::to_string).unwrap_or_default();
+    match text(block, "type") {
+        "text" => gathering.text(text(block, "text")),
+        "tool_use" if text(block, "name") == ANSWER_TOOL => {
+            *answer = AnswerTool { block: Some(index), has_input: !whole.is_empty() };
+            if !gathering.is_empty() {
+                gathering.text("\n");
+            }
+            gathering.text(&whole);
+        }
+        "tool_use" => gathering.tool(index, text(block, "id"), text(block, "name"), &whole),
+        _ => {}
+    }
+}
+
+fn handle_delta(index: u64, delta: &Value, gathering: &mut Gathering, answer: &AnswerTool) {
+    let piece = text(delta, "partial_json");
+    match text(delta, "type") {
+        "text_delta" => gathering.text(text(delta, "text")),
+        "input_json_delta" if answer.block == Some(index) => {
+            if !answer.has_input {
+                gathering.text(piece);
+            }
+        }
+        "input_json_delta" => gathering.tool(index, "", "", piece),
+        _ => {}
+    }
+}
+
+fn stop_reason(reason: &str, answer: &AnswerTool) -> StopReason {
+    match reason {
+        "end_turn" | "stop_sequence" => StopReason::Stop,
+        // If other tools were called too, they win when all is added up.
+        "tool_use" if answer.block.is_some() => StopReason::Stop,
+        "tool_use" => StopReason::ToolCalls,
+        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+        "refusal" => StopReason::ContentFilter,
+        _ => StopReason::Other,
+    }
+}
+
+/// The counts come at the start, at the end or in both places, and a zero only means that it is not known yet.
+fn count(usage: Option<&Value>, gathering: &mut Gathering) {
+    let number = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64).unwrap_or(0);
+    let cached = number("cache_read_input_tokens");
+    let input = number("input_tokens") + cached + number("cache_creation_input_tokens");
+    let counted = &mut gathering.counted;
+    if input > 0 {
+        (counted.input, counted.cached) = (input, cached);
+    }
+    if number("output_tokens") > 0 {
+        counted.output = number("output_tokens");
+    }
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}

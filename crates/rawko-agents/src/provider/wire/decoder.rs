@@ -1,0 +1,207 @@
+//! The bytes of an answer into events and a completion, whatever the dialect. No IO: the transport feeds it, and so can
+//! a test or a recording.
+
+use super::gather::{Gathering, next_id};
+use super::lines::Lines;
+use super::sse::{Framed, Sse};
+use super::{Dialect, anthropic, gemini, ollama, openai};
+use crate::message::{Message, Role, Usage};
+use crate::provider::classify::{self, head};
+use crate::provider::pricing::Price;
+use crate::provider::structured;
+use crate::provider::tokens::{message_tokens, request_tokens};
+use crate::provider::{Completion, CompletionRequest, ErrorCode, OutputSchema, ProviderError, StreamEvent};
+
+/// More than this is no answer of a model.
+const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Of a body that is no stream, this much is kept to say what it was.
+const STRAY_BYTES_MAX: usize = 1024 * 1024;
+
+/// Decodes one answer to one request.
+pub struct Decoder {
+    dialect: Dialect,
+    lines: Lines,
+    sse: Sse,
+    gathering: Gathering,
+    bytes: usize,
+    stray: String,
+    has_heard: bool,
+    is_over: bool,
+    /// The tool that stands for the structured answer.
+    answer_tool: anthropic::AnswerTool,
+    schema: Option<OutputSchema>,
+    input_estimate: u64,
+    price: Option<Price>,
+}
+
+impl Decoder {
+    pub fn new(dialect: Dialect, request: &CompletionRequest, price: Option<Price>) -> Self {
+        let uses = request.messages.iter().flat_map(Message::tool_uses);
+        Self {
+            dialect,
+            lines: Lines::default(),
+            sse: Sse::default(),
+            gathering: Gathering::new(next_id(uses.map(|tool_use| tool_use.id.as_str()))),
+            bytes: 0,
+            stray: String::new(),
+            has_heard: false,
+            is_over: false,
+            answer_tool: anthropic::AnswerTool::default(),
+            schema: request.schema.clone(),
+            input_estimate: request_tokens(request),
+            price,
+        }
+    }
+
+    pub fn handle_bytes(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        let lines = self.lines.handle_bytes(bytes).ok().filter(|_| self.bytes <= BODY_BYTES_MAX);
+        let lines = lines.ok_or_else(|| malformed("it is too large to be an answer of a model"))?;
+        lines.iter().try_for_each(|line| self.handle_line(line))
+    }
+
+    pub fn take_events(&mut self) -> Vec<StreamEvent> {
+        self.gathering.take_events()
+    }
+
+    /// Whether the provider said that nothing more comes.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether what was heard is a whole answer, even if the connection breaks now.
+    pub fn is_whole(&self) -> bool {
+        self.is_over || self.gathering.stop.is_some()
+    }
+
+    fn handle_line(&mut self, line: &str) -> Result<(), ProviderError> {
+        if self.is_over {
+            return Ok(());
+        }
+        match self.dialect {
+            Dialect::Ollama => self.handle_json_line(line),
+            Dialect::OpenAi(_) | Dialect::Anthropic | Dialect::Gemini => match self.sse.handle_line(line) {
+                Framed::Nothing => Ok(()),
+                Framed::Data(data) => self.handle_data(&data),
+                Framed::Stray => {
+                    self.keep_stray(line);
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    fn handle_json_line(&mut self, line: &str) -> Result<(), ProviderError> {
+        if line.trim().is_empty() { Ok(()) } else { self.handle_data(line) }
+    }
+
+    fn handle_data(&mut self, data: &str) -> Result<(), ProviderError> {
+        self.has_heard = true;
+        if data.trim() == "[DONE]" {
+            self.is_over = true;
+            return Ok(());
+        }
+        let json: serde_json::Value = serde_json::from_str(data)
+            .map_err(|error| malformed(&format!("{error}, in `{}`", head(data, 200))))?;
+        self.handle_json(&json)
+    }
+
+    fn handle_json(&mut self, json: &serde_json::Value) -> Result<(), ProviderError> {
+        if json.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(classify::in_stream(json));
+        }
+        let gathering = &mut self.gathering;
+        match self.dialect {
+            Dialect::OpenAi(_) => openai::handle_chunk(json, gathering)?,
+            Dialect::Anthropic => {
+                self.is_over |= anthropic::handle_event(json, gathering, &mut self.answer_tool)
+            }
+            Dialect::Gemini => gemini::handle_chunk(json, gathering),
+            Dialect::Ollama => self.is_over |= ollama::handle_chunk(json, gathering),
+        }
+        Ok(())
+    }
+
+    fn keep_stray(&mut self, line: &str) {
+        if self.stray.len() + line.len() < STRAY_BYTES_MAX {
+            self.stray.push_str(line);
+            self.stray.push('\n');
+        }
+    }
+
+    /// The completion and the last events, or why there is none. Never half a completion as if it were whole.
+    pub fn finish(mut self) -> Result<(Completion, Vec<StreamEvent>), ProviderError> {
+        self.handle_end()?;
+        if !self.is_whole() {
+            return Err(self.cut_off());
+        }
+        let (parts, stop_reason) = self.gathering.finish();
+        let message = Message { role: Role::Assistant, parts };
+        let usage = self.usage(message_tokens(&message));
+        let mut completion = Completion { message, stop_reason, usage, data: None };
+        completion.data = self.schema.as_ref().and_then(|schema| structured::judge(&completion, schema).ok());
+        let mut events = self.gathering.take_events();
+        events.push(StreamEvent::MessageDone { usage, stop_reason });
+        Ok((completion, events))
+    }
+
+    /// What stands after the last line end. Torn JSON there means that the stream was torn.
+    fn handle_end(&mut self) -> Result<(), ProviderError> {
+        let torn = |this: &Self, error: ProviderError| {
+            if error.status == Some(200) { this.cut_off() } else { error }
+        };
+        if let Some(rest) = self.lines.take_rest() {
+            self.handle_line(&rest).map_err(|error| torn(self, error))?;
+        }
+        if let Some(data) = self.sse.take_event().filter(|_| !self.is_over) {
+            self.handle_data(&data).map_err(|error| torn(self, error))?;
+        }
+        if !self.has_heard && !self.stray.trim().is_empty() {
+            self.handle_stray()?;
+        }
+        Ok(())
+    }
+
+    /// A body that is no stream: an error in plain JSON, or a server that does not stream.
+    fn handle_stray(&mut self) -> Result<(), ProviderError> {
+        let json: Option<serde_json::Value> = serde_json::from_str(self.stray.trim()).ok();
+        if let Some(json) = json {
+            self.handle_json(&json)?;
+        }
+        if self.is_whole() {
+            return Ok(());
+        }
+        Err(malformed(&format!("it is no stream of events: `{}`", head(self.stray.trim(), 200))))
+    }
+
+    fn cut_off(&self) -> ProviderError {
+        let message = match (self.has_heard, self.gathering.is_empty()) {
+            (false, _) => "the provider answered with nothing",
+            (true, true) => "the answer of the provider ended before anything was said",
+            (true, false) => "the answer of the provider was cut off in the middle",
+        };
+        ProviderError::new(ErrorCode::NetworkError, message)
+    }
+
+    /// Counted where the provider counted, estimated where it did not.
+    fn usage(&self, output_estimate: u64) -> Usage {
+        let counted = self.gathering.counted;
+        let input = Some(counted.input).filter(|tokens| *tokens > 0);
+        let output = Some(counted.output).filter(|tokens| *tokens > 0 || output_estimate == 0);
+        let mut usage = Usage {
+            input_tokens: input.unwrap_or(self.input_estimate),
+            output_tokens: output.unwrap_or(output_estimate),
+            cached_tokens: counted.cached,
+            is_estimate: input.is_none() || output.is_none(),
+            cost_usd: None,
+        };
+        usage.cost_usd = self.price.map(|price| price.cost_usd(&usage));
+        usage
+    }
+}
+
+/// An answer that says success and cannot be understood.
+fn malformed(why: &str) -> ProviderError {
+    let message = format!("the provider's answer cannot be understood: {why}");
+    ProviderError { status: Some(200), ..ProviderError::new(ErrorCode::Unknown, message) }
+}

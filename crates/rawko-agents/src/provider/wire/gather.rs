@@ -1,0 +1,202 @@
+//! What all wire formats add up to: text and tool uses that grow piece by piece, the reason for stopping, the count of
+//! tokens. A format only says what a piece of its stream means; the rules that hold for all of them are here.
+
+use rawko_core::Value;
+
+use crate::message::{Part, StopReason, ToolUse};
+use crate::provider::StreamEvent;
+
+/// Tokens as a provider counted them. Zero means that it did not say: some report 0 for everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// With those that were read from a cache.
+    pub(super) input: u64,
+    pub(super) cached: u64,
+    pub(super) output: u64,
+}
+
+pub(super) struct Gathering {
+    pieces: Vec<Piece>,
+    events: Vec<StreamEvent>,
+    pub(super) stop: Option<StopReason>,
+    pub(super) counted: Counted,
+    /// The number of the next tool use that gets no id from its provider.
+    next_id: u64,
+}
+
+enum Piece {
+    Text(String),
+    Tool(ToolPiece),
+}
+
+/// A tool use on its way.
+struct ToolPiece {
+    /// What the format calls it by; not the id.
+    key: u64,
+    id: String,
+    name: String,
+    json: String,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its name may still grow.
+    Naming,
+    /// Its start was reported.
+    Open,
+    Closed,
+}
+
+impl Gathering {
+    pub(super) fn new(next_id: u64) -> Self {
+        Self { pieces: Vec::new(), events: Vec::new(), stop: None, counted: Counted::default(), next_id }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    pub(super) fn take_events(&mut self) -> Vec<StreamEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match self.pieces.last_mut() {
+            Some(Piece::Text(said)) => said.push_str(text),
+            Some(Piece::Tool(_)) | None => self.pieces.push(Piece::Text(text.to_owned())),
+        }
+        self.events.push(StreamEvent::TextDelta { text: text.to_owned() });
+    }
+
+    /// A piece of a tool use. Whatever is empty was not in it; what comes again is not added again.
+    pub(super) fn tool(&mut self, key: u64, id: &str, name: &str, json: &str) {
+        let at = self.tool_at(key, id);
+        let Some(Piece::Tool(tool)) = self.pieces.get_mut(at) else { return };
+        if tool.id.is_empty() && tool.stage == Stage::Naming {
+            tool.id.push_str(id);
+        }
+        if tool.stage == Stage::Naming && tool.name != name {
+            tool.name.push_str(name);
+        }
+        if !json.is_empty() {
+            self.open(at);
+            self.add_input(at, json);
+        }
+    }
+
+    /// A tool use that came in one piece.
+    pub(super) fn whole_tool(&mut self, id: &str, name: &str, json: &str) {
+        let key = self.pieces.len() as u64;
+        self.tool(key, id, name, json);
+        self.close_tool(key);
+    }
+
+    /// Nothing more comes for this one.
+    pub(super) fn close_tool(&mut self, key: u64) {
+        if let Some(at) = self.latest(key) {
+            self.close(at);
+        }
+    }
+
+    /// Some servers give every call the same index: another id is another call.
+    fn tool_at(&mut self, key: u64, id: &str) -> usize {
+        let is_same = |tool: &ToolPiece| id.is_empty() || tool.id.is_empty() || tool.id == id;
+        let known = self
+            .latest(key)
+            .filter(|at| matches!(self.pieces.get(*at), Some(Piece::Tool(tool)) if is_same(tool)));
+        known.unwrap_or_else(|| {
+            let (id, name, json) = (String::new(), String::new(), String::new());
+            self.pieces.push(Piece::Tool(ToolPiece { key, id, name, json, stage: Stage::Naming }));
+            self.pieces.len() - 1
+        })
+    }
+
+    fn latest(&self, key: u64) -> Option<usize> {
+        self.pieces.iter().rposition(|piece| matches!(piece, Piece::Tool(tool) if tool.key == key))
+    }
+
+    fn open(&mut self, at: usize) {
+        let Some(Piece::Tool(tool)) = self.pieces.get_mut(at) else { return };
+        if tool.stage != Stage::Naming {
+            return;
+        }
+        if tool.id.is_empty() {
+            tool.id = format!("{MADE_UP}{}", self.next_id);
+            self.next_id += 1;
+        }
+        tool.stage = Stage::Open;
+        self.events.push(StreamEvent::ToolUseStart { id: tool.id.clone(), name: tool.name.clone() });
+    }
+
+    fn add_input(&mut self, at: usize, json: &str) {
+        let Some(Piece::Tool(tool)) = self.pieces.get_mut(at) else { return };
+        tool.json.push_str(json);
+        self.events.push(StreamEvent::ToolUseInput { id: tool.id.clone(), json: json.to_owned() });
+    }
+
+    fn close(&mut self, at: usize) {
+        self.open(at);
+        let Some(Piece::Tool(tool)) = self.pieces.get_mut(at) else { return };
+        if tool.stage != Stage::Closed {
+            tool.stage = Stage::Closed;
+            self.events.push(StreamEvent::ToolUseEnd { id: tool.id.clone(), name: tool.name.clone() });
+        }
+    }
+
+    /// The message and why it ended. A tool use that was cut short by the limit of output is left out: nobody can say
+    /// what it would have been.
+    pub(super) fn finish(&mut self) -> (Vec<Part>, StopReason) {
+        (0..self.pieces.len()).for_each(|at| self.close(at));
+        let said = self.stop.unwrap_or(StopReason::Other);
+        let pieces = std::mem::take(&mut self.pieces);
+        let parts: Vec<Part> = pieces.into_iter().filter_map(|piece| part(piece, said)).collect();
+        let stop = stop_reason(said, parts.iter().any(|part| matches!(part, Part::ToolUse(_))));
+        (parts, stop)
+    }
+}
+
+const MADE_UP: &str = "call_";
+
+/// The first number that no made-up id among these has: results find their tool use by its id.
+pub(super) fn next_id<'i>(ids: impl Iterator<Item = &'i str>) -> u64 {
+    let number = |id: &str| id.strip_prefix(MADE_UP)?.parse::<u64>().ok();
+    ids.filter_map(number).max().map_or(1, |highest| highest.saturating_add(1))
+}
+
+/// Pending tool calls win over whatever was said; a wait for tools that were not asked for is no wait.
+fn stop_reason(said: StopReason, has_tools: bool) -> StopReason {
+    match said {
+        _ if has_tools => StopReason::ToolCalls,
+        StopReason::ToolCalls => StopReason::Other,
+        StopReason::Stop | StopReason::Length | StopReason::ContentFilter | StopReason::Other => said,
+    }
+}
+
+fn part(piece: Piece, said: StopReason) -> Option<Part> {
+    match piece {
+        Piece::Text(text) => Some(Part::Text { text }),
+        Piece::Tool(ToolPiece { id, name, json, .. }) => {
+            let input = match input(&json) {
+                Some(input) => input,
+                None if said == StopReason::Length => return None,
+                // Whoever runs the tool will refuse it, and the model sees what it wrote.
+                None => Value::from(json),
+            };
+            Some(Part::ToolUse(ToolUse { id, name, input }))
+        }
+    }
+}
+
+/// No input at all is an empty one; some servers put the JSON into a string once more.
+fn input(json: &str) -> Option<Value> {
+    if json.trim().is_empty() {
+        return Some(Value::map([] as [(&str, Value); 0]));
+    }
+    let value: Value = serde_json::from_str(json).ok()?;
+    let inner = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    Some(inner.filter(|inner| inner.as_map().is_some()).unwrap_or(value))
+}

@@ -1,0 +1,105 @@
+//! A request as `generateContent` wants it.
+
+use serde_json::{Map, Value, json};
+
+use super::schema::reduced;
+use crate::message::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
+use crate::provider::wire::{system_with_schema, tool_input, tool_name};
+use crate::provider::{CompletionRequest, OutputSchema};
+
+/// Newer models refuse a function call of their own that comes back without the signature of the thoughts behind it.
+/// We keep no thoughts; this value is the service's own way to say so.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
+    let (as_format, in_words) = schema_places(request);
+    let mut body = Map::new();
+    let system = system_with_schema(&request.system, in_words);
+    if !system.is_empty() {
+        body.insert("systemInstruction".into(), json!({"parts": [{"text": system}]}));
+    }
+    body.insert("contents".into(), contents(request).into());
+    if !request.tools.is_empty() {
+        let functions: Vec<Value> = request.tools.iter().map(function).collect();
+        body.insert("tools".into(), json!([{"functionDeclarations": functions}]));
+    }
+    let settings = generation_settings(request, as_format);
+    if !settings.is_empty() {
+        body.insert("generationConfig".into(), settings.into());
+    }
+    body.into()
+}
+
+/// A response schema together with functions is refused by most models: then the schema is given in words.
+fn schema_places(request: &CompletionRequest) -> (Option<&OutputSchema>, Option<&OutputSchema>) {
+    let schema = request.schema.as_ref();
+    if request.tools.is_empty() { (schema, None) } else { (None, schema) }
+}
+
+fn generation_settings(request: &CompletionRequest, schema: Option<&OutputSchema>) -> Map<String, Value> {
+    let mut settings = Map::new();
+    if let Some(schema) = schema {
+        settings.insert("responseMimeType".into(), "application/json".into());
+        settings.insert("responseSchema".into(), reduced(&schema.schema.to_json()));
+    }
+    if let Some(limit) = request.output_tokens_max {
+        settings.insert("maxOutputTokens".into(), limit.into());
+    }
+    if let Some(temperature) = request.temperature {
+        settings.insert("temperature".into(), temperature.into());
+    }
+    settings
+}
+
+/// Messages in a row by the same speaker are one: the service counts results against the calls just before them.
+fn contents(request: &CompletionRequest) -> Vec<Value> {
+    let mut joined: Vec<(Role, Vec<Value>)> = Vec::new();
+    for message in &request.messages {
+        let parts: Vec<Value> = message.parts.iter().filter_map(|it| part(it, request)).collect();
+        match joined.last_mut() {
+            _ if parts.is_empty() => {}
+            Some((role, said)) if *role == message.role => said.extend(parts),
+            Some(_) | None => joined.push((message.role, parts)),
+        }
+    }
+    let role = |role| match role {
+        Role::User => "user",
+        Role::Assistant => "model",
+    };
+    joined.into_iter().map(|(who, parts)| json!({"role": role(who), "parts": parts})).collect()
+}
+
+fn part(part: &Part, request: &CompletionRequest) -> Option<Value> {
+    match part {
+        Part::Text { text } if text.is_empty() => None,
+        Part::Text { text } => Some(json!({"text": text})),
+        Part::Image { media_type, data } => {
+            Some(json!({"inlineData": {"mimeType": media_type, "data": data}}))
+        }
+        Part::ToolUse(tool_use) => Some(call(tool_use, &request.model)),
+        Part::ToolResult(result) => Some(response(result, &request.messages)),
+    }
+}
+
+fn call(tool_use: &ToolUse, model: &str) -> Value {
+    let mut part = json!({"functionCall": {"name": tool_use.name, "args": tool_input(&tool_use.input)}});
+    if model.starts_with("gemini-3") {
+        part["thoughtSignature"] = NO_SIGNATURE.into();
+    }
+    part
+}
+
+fn response(result: &ToolResult, messages: &[Message]) -> Value {
+    let key = if result.is_error { "error" } else { "output" };
+    json!({"functionResponse": {"name": tool_name(messages, &result.id), "response": {key: result.content}}})
+}
+
+fn function(spec: &ToolSpec) -> Value {
+    let mut function = json!({"name": spec.name, "description": spec.description});
+    let parameters = reduced(&spec.input_schema.to_json());
+    // An object without properties is refused.
+    if parameters.get("properties").and_then(Value::as_object).is_some_and(|all| !all.is_empty()) {
+        function["parameters"] = parameters;
+    }
+    function
+}

@@ -1,0 +1,53 @@
+//! A chunk of generated content.
+
+use serde_json::Value;
+
+use crate::message::StopReason;
+use crate::provider::wire::gather::{Counted, Gathering};
+
+pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gathering) {
+    if let Some(usage) = chunk.get("usageMetadata") {
+        gathering.counted = counted(usage);
+    }
+    if chunk.pointer("/promptFeedback/blockReason").is_some() {
+        gathering.stop = Some(StopReason::ContentFilter);
+    }
+    let Some(candidate) = chunk.pointer("/candidates/0") else { return };
+    for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
+        handle_part(part, gathering);
+    }
+    if let Some(reason) = candidate.get("finishReason").and_then(Value::as_str) {
+        gathering.stop = Some(stop_reason(reason));
+    }
+}
+
+/// Calls come whole, one to a part. Thoughts are not the answer.
+fn handle_part(part: &Value, gathering: &mut Gathering) {
+    if part.get("thought").and_then(Value::as_bool) == Some(true) {
+        return;
+    }
+    gathering.text(part.get("text").and_then(Value::as_str).unwrap_or_default());
+    let Some(call) = part.get("functionCall") else { return };
+    let text = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or_default();
+    let input = call.get("args").filter(|args| !args.is_null()).map(Value::to_string);
+    gathering.whole_tool(text("id"), text("name"), &input.unwrap_or_default());
+}
+
+fn stop_reason(reason: &str) -> StopReason {
+    match reason {
+        "STOP" => StopReason::Stop,
+        "MAX_TOKENS" => StopReason::Length,
+        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY"
+        | "LANGUAGE" => StopReason::ContentFilter,
+        _ => StopReason::Other,
+    }
+}
+
+fn counted(usage: &Value) -> Counted {
+    let number = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    Counted {
+        input: number("promptTokenCount"),
+        cached: number("cachedContentTokenCount"),
+        output: number("candidatesTokenCount") + number("thoughtsTokenCount"),
+    }
+}

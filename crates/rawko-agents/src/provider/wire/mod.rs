@@ -1,0 +1,84 @@
+//! Wire formats as pure functions: a request into JSON, and the bytes of an answer into stream events. One folder for
+//! each dialect; what is common to all of them (lines, events, adding up) is beside them.
+
+mod anthropic;
+mod decoder;
+mod gather;
+mod gemini;
+mod lines;
+mod ollama;
+mod openai;
+mod spoken;
+mod sse;
+
+pub use decoder::Decoder;
+pub use openai::{OpenAiTraits, SchemaSupport};
+pub(super) use spoken::Spoken;
+
+use crate::message::{Message, Part};
+use crate::provider::{CompletionRequest, OutputSchema};
+
+/// What a provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Chat completions, as OpenAI and everybody who is compatible with it has them.
+    OpenAi(OpenAiTraits),
+    Anthropic,
+    Gemini,
+    /// Its own format, not the compatible one: only that has a schema for answers and the size of the context.
+    Ollama,
+}
+
+impl Dialect {
+    /// The body of a request. `context_tokens` is for servers that must be told how much to remember.
+    pub fn body(self, request: &CompletionRequest, context_tokens: Option<u32>) -> serde_json::Value {
+        match self {
+            Dialect::OpenAi(traits) => openai::body(request, traits),
+            Dialect::Anthropic => anthropic::body(request),
+            Dialect::Gemini => gemini::body(request),
+            Dialect::Ollama => ollama::body(request, context_tokens),
+        }
+    }
+
+    /// The path of a request under the base address.
+    pub fn path(self, model: &str) -> String {
+        match self {
+            Dialect::OpenAi(_) => "chat/completions".to_owned(),
+            Dialect::Anthropic => "v1/messages".to_owned(),
+            Dialect::Gemini => format!("v1beta/models/{model}:streamGenerateContent?alt=sse"),
+            Dialect::Ollama => "api/chat".to_owned(),
+        }
+    }
+}
+
+/// The system prompt of a model that must be told in words what its answer looks like.
+fn system_with_schema(system: &str, schema: Option<&OutputSchema>) -> String {
+    let Some(schema) = schema else { return system.to_owned() };
+    let shape = schema.schema.to_json();
+    let words = format!(
+        "When you give your answer, it is one JSON value that fits this JSON Schema, with nothing before or after \
+         it:\n{shape}"
+    );
+    if system.is_empty() { words } else { format!("{system}\n\n{words}") }
+}
+
+/// Input that is an object goes as it is. Anything else was malformed when it came; services refuse it bare.
+fn tool_input(input: &rawko_core::Value) -> serde_json::Value {
+    let json = input.to_json();
+    if json.is_object() { json } else { serde_json::json!({ "input": json }) }
+}
+
+/// The name of the tool that a result answers: some services match by name, not by id.
+fn tool_name<'m>(messages: &'m [Message], id: &str) -> &'m str {
+    let uses = messages.iter().flat_map(Message::tool_uses);
+    uses.filter(|tool_use| tool_use.id == id).last().map_or("unknown", |tool_use| tool_use.name.as_str())
+}
+
+/// All that a message says in words.
+fn joined_text(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,103 @@
+//! A request as `/api/chat` wants it.
+
+use serde_json::{Map, Value, json};
+
+use crate::message::{Message, Part, Role, ToolSpec};
+use crate::provider::CompletionRequest;
+use crate::provider::wire::{joined_text, system_with_schema, tool_input, tool_name};
+
+pub(in crate::provider::wire) fn body(request: &CompletionRequest, context_tokens: Option<u32>) -> Value {
+    // A format binds every word of the answer, so with it no tool could be called: then it is given in words.
+    let has_tools = !request.tools.is_empty();
+    let in_words = request.schema.as_ref().filter(|_| has_tools);
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    body.insert("messages".into(), messages(request, &system_with_schema(&request.system, in_words)).into());
+    body.insert("stream".into(), true.into());
+    if has_tools {
+        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+    } else if let Some(schema) = &request.schema {
+        body.insert("format".into(), schema.schema.to_json());
+    }
+    let options = options(request, context_tokens);
+    if !options.is_empty() {
+        body.insert("options".into(), options.into());
+    }
+    body.into()
+}
+
+/// Without `num_ctx` the server forgets the beginning of anything longer than its default, and says nothing.
+fn options(request: &CompletionRequest, context_tokens: Option<u32>) -> Map<String, Value> {
+    let mut options = Map::new();
+    if let Some(tokens) = context_tokens {
+        options.insert("num_ctx".into(), tokens.into());
+    }
+    if let Some(limit) = request.output_tokens_max {
+        options.insert("num_predict".into(), limit.into());
+    }
+    if let Some(temperature) = request.temperature {
+        options.insert("temperature".into(), temperature.into());
+    }
+    options
+}
+
+fn messages(request: &CompletionRequest, system: &str) -> Vec<Value> {
+    let mut messages = Vec::new();
+    if !system.is_empty() {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    for message in &request.messages {
+        messages.extend(results(message, &request.messages));
+        messages.extend(spoken(message));
+    }
+    messages
+}
+
+fn results(message: &Message, all: &[Message]) -> Vec<Value> {
+    let result = |part: &Part| match part {
+        Part::ToolResult(result) => {
+            let name = tool_name(all, &result.id);
+            Some(json!({"role": "tool", "tool_name": name, "content": result.content}))
+        }
+        Part::Text { .. } | Part::Image { .. } | Part::ToolUse(_) => None,
+    };
+    message.parts.iter().filter_map(result).collect()
+}
+
+fn spoken(message: &Message) -> Option<Value> {
+    let images: Vec<&str> = message
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Image { data, .. } => Some(data.as_str()),
+            Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        })
+        .collect();
+    let calls: Vec<Value> = message.tool_uses().map(call).collect();
+    let text = joined_text(message);
+    if text.is_empty() && images.is_empty() && calls.is_empty() {
+        return None;
+    }
+    let role = match message.role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    let mut spoken = json!({"role": role, "content": text});
+    if !images.is_empty() {
+        spoken["images"] = images.into();
+    }
+    if !calls.is_empty() {
+        spoken["tool_calls"] = calls.into();
+    }
+    Some(spoken)
+}
+
+fn call(tool_use: &crate::message::ToolUse) -> Value {
+    json!({"function": {"name": tool_use.name, "arguments": tool_input(&tool_use.input)}})
+}
+
+fn tool(spec: &ToolSpec) -> Value {
+    let ToolSpec { name, description, input_schema } = spec;
+    let function = json!({"name": name, "description": description, "parameters": input_schema.to_json()});
+    json!({"type": "function", "function": function})
+}

@@ -1,0 +1,8 @@
+//! OpenAI's chat completions and everything that is compatible with them: Z.ai, llama.cpp, vLLM, OpenRouter and others.
+
+mod request;
+mod stream;
+
+pub(super) use request::body;
+pub use request::{OpenAiTraits, SchemaSupport};
+pub(super) use stream::handle_chunk;

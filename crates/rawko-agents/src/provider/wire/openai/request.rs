@@ -1,0 +1,162 @@
+//! A request as chat completions want it.
+
+use serde_json::{Map, Value, json};
+
+use crate::message::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
+use crate::provider::wire::{joined_text, system_with_schema, tool_input};
+use crate::provider::{CompletionRequest, OutputSchema};
+
+/// In what compatible services differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenAiTraits {
+    pub schema: SchemaSupport,
+    /// OpenAI's own newer models refuse `max_tokens`; most others know nothing else.
+    pub is_original: bool,
+}
+
+/// How a service is made to answer with JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaSupport {
+    /// `response_format` with the schema.
+    JsonSchema,
+    /// `response_format` says only that it is JSON; the schema stands in the prompt.
+    JsonObject,
+    /// All in the prompt.
+    Prompt,
+}
+
+pub(in crate::provider::wire) fn body(request: &CompletionRequest, traits: OpenAiTraits) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    body.insert("messages".into(), messages(request, traits).into());
+    body.insert("stream".into(), true.into());
+    body.insert("stream_options".into(), json!({"include_usage": true}));
+    if !request.tools.is_empty() {
+        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+    }
+    if let Some(format) = request.schema.as_ref().and_then(|schema| response_format(schema, traits.schema)) {
+        body.insert("response_format".into(), format);
+    }
+    if let Some(limit) = request.output_tokens_max {
+        let key = if traits.is_original { "max_completion_tokens" } else { "max_tokens" };
+        body.insert(key.into(), limit.into());
+    }
+    if let Some(temperature) = request.temperature {
+        body.insert("temperature".into(), temperature.into());
+    }
+    body.into()
+}
+
+fn messages(request: &CompletionRequest, traits: OpenAiTraits) -> Vec<Value> {
+    let in_words = match traits.schema {
+        SchemaSupport::JsonSchema => None,
+        SchemaSupport::JsonObject | SchemaSupport::Prompt => request.schema.as_ref(),
+    };
+    let system = system_with_schema(&request.system, in_words);
+    let mut messages = Vec::new();
+    if !system.is_empty() {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    request.messages.iter().for_each(|message| add(&mut messages, message));
+    messages
+}
+
+fn add(messages: &mut Vec<Value>, message: &Message) {
+    match message.role {
+        Role::Assistant => messages.push(assistant(message)),
+        Role::User => {
+            let results = message.parts.iter().filter_map(|part| match part {
+                Part::ToolResult(result) => Some(tool_message(result)),
+                Part::Text { .. } | Part::Image { .. } | Part::ToolUse(_) => None,
+            });
+            messages.extend(results);
+            messages.extend(user(message));
+        }
+    }
+}
+
+fn assistant(message: &Message) -> Value {
+    let text = joined_text(message);
+    let calls: Vec<Value> = message.tool_uses().map(tool_call).collect();
+    match (text.is_empty(), calls.is_empty()) {
+        (_, true) => json!({"role": "assistant", "content": text}),
+        (true, false) => json!({"role": "assistant", "content": null, "tool_calls": calls}),
+        (false, false) => json!({"role": "assistant", "content": text, "tool_calls": calls}),
+    }
+}
+
+fn tool_call(tool_use: &ToolUse) -> Value {
+    let arguments = tool_input(&tool_use.input).to_string();
+    json!({"id": tool_use.id, "type": "function", "function": {"name": tool_use.name, "arguments": arguments}})
+}
+
+fn tool_message(result: &ToolResult) -> Value {
+    json!({"role": "tool", "tool_call_id": result.id, "content": result.content})
+}
+
+/// Plain text stays plain: not every compatible server takes a list.
+fn user(message: &Message) -> Option<Value> {
+    let content: Vec<Value> = message.parts.iter().filter_map(content_part).collect();
+    let has_image = message.parts.iter().any(|part| matches!(part, Part::Image { .. }));
+    match content.is_empty() {
+        true => None,
+        false if has_image => Some(json!({"role": "user", "content": content})),
+        false => Some(json!({"role": "user", "content": joined_text(message)})),
+    }
+}
+
+fn content_part(part: &Part) -> Option<Value> {
+    match part {
+        Part::Text { text } => Some(json!({"type": "text", "text": text})),
+        Part::Image { media_type, data } => {
+            let url = format!("data:{media_type};base64,{data}");
+            Some(json!({"type": "image_url", "image_url": {"url": url}}))
+        }
+        Part::ToolUse(_) | Part::ToolResult(_) => None,
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Value {
+    let ToolSpec { name, description, input_schema } = spec;
+    let function = json!({"name": name, "description": description, "parameters": input_schema.to_json()});
+    json!({"type": "function", "function": function})
+}
+
+fn response_format(schema: &OutputSchema, support: SchemaSupport) -> Option<Value> {
+    match support {
+        SchemaSupport::JsonSchema => {
+            let shape = schema.schema.to_json();
+            let is_strict = is_strict(&shape);
+            let named = json!({"name": schema.name, "schema": shape, "strict": is_strict});
+            Some(json!({"type": "json_schema", "json_schema": named}))
+        }
+        SchemaSupport::JsonObject => Some(json!({"type": "json_object"})),
+        SchemaSupport::Prompt => None,
+    }
+}
+
+/// Whether a schema keeps the rules of `strict`: every object is closed and all its properties are required. Asking for
+/// `strict` with any other is refused.
+fn is_strict(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => is_closed(map) && map.values().all(is_strict),
+        Value::Array(items) => items.iter().all(is_strict),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+fn is_closed(schema: &Map<String, Value>) -> bool {
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return true;
+    }
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    schema.get("additionalProperties") == Some(&Value::Bool(false))
+        && properties.is_some_and(|all| all.keys().all(|key| required.contains(&key.as_str())))
+}

@@ -1,0 +1,45 @@
+//! An answer that came from no wire: what a script says, put together by the same rules as if a provider had said it.
+
+use rawko_core::Value;
+
+use super::gather::{Gathering, next_id};
+use crate::message::{Message, Role, StopReason, Usage};
+use crate::provider::tokens::{message_tokens, request_tokens};
+use crate::provider::{Completion, CompletionRequest, StreamEvent, structured};
+
+/// What is said. Without a reason to stop, it is the one that fits.
+pub(in crate::provider) struct Spoken<'s> {
+    pub(in crate::provider) text: &'s str,
+    pub(in crate::provider) tools: &'s [(String, Value)],
+    pub(in crate::provider) stop: Option<StopReason>,
+    pub(in crate::provider) usage: Option<Usage>,
+}
+
+impl Spoken<'_> {
+    pub(in crate::provider) fn completion(
+        &self,
+        request: &CompletionRequest,
+    ) -> (Completion, Vec<StreamEvent>) {
+        let uses = request.messages.iter().flat_map(Message::tool_uses);
+        let mut gathering = Gathering::new(next_id(uses.map(|tool_use| tool_use.id.as_str())));
+        self.text.split_inclusive(char::is_whitespace).for_each(|word| gathering.text(word));
+        for (name, input) in self.tools {
+            gathering.whole_tool("", name, &input.to_json().to_string());
+        }
+        gathering.stop = Some(self.stop.unwrap_or(StopReason::Stop));
+        let (parts, stop_reason) = gathering.finish();
+        let message = Message { role: Role::Assistant, parts };
+        let usage = self.usage.unwrap_or_else(|| Usage {
+            input_tokens: request_tokens(request),
+            output_tokens: message_tokens(&message),
+            is_estimate: true,
+            ..Usage::default()
+        });
+        let mut completion = Completion { message, stop_reason, usage, data: None };
+        let schema = request.schema.as_ref();
+        completion.data = schema.and_then(|schema| structured::judge(&completion, schema).ok());
+        let mut events = gathering.take_events();
+        events.push(StreamEvent::MessageDone { usage, stop_reason });
+        (completion, events)
+    }
+}
