@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::outcome::Refused;
+use super::pattern::{self, Entry};
+
 /// Layers, outermost first: project, agent, state, phase; a sub-agent's own come after its parent's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
@@ -30,6 +33,99 @@ pub struct BashFilter {
     /// `git status`, `cargo *`; `None`: all but what is blocked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_commands: Option<Vec<String>>,
+    /// Regular expressions, each matched against every command and the whole line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_patterns: Vec<String>,
+}
+
+impl Grant {
+    pub fn new(layers: impl IntoIterator<Item = Layer>) -> Self {
+        Self { layers: layers.into_iter().collect() }
+    }
+
+    /// This grant and one more layer: at most as much as before.
+    #[must_use]
+    pub fn narrowed(&self, layer: Layer) -> Self {
+        Self { layers: self.layers.iter().cloned().chain([layer]).collect() }
+    }
+
+    /// Whether every layer allows a tool, by its own name.
+    pub fn allows(&self, tool: &str) -> bool {
+        self.layers.iter().all(|layer| layer.allows(tool))
+    }
+
+    /// Neither Write nor Edit is allowed: then nothing may be written by other means either.
+    pub fn is_read_only(&self) -> bool {
+        !self.allows("Write") && !self.allows("Edit")
+    }
+
+    /// What is wrong with the rules themselves.
+    pub fn problems(&self) -> Vec<String> {
+        self.layers.iter().flat_map(Layer::problems).collect()
+    }
+
+    pub(super) fn check(&self, tool: &str) -> Result<(), Refused> {
+        self.layers.iter().try_for_each(|layer| layer.check(tool))
+    }
+}
+
+impl Layer {
+    pub fn allows(&self, tool: &str) -> bool {
+        self.check(tool).is_ok()
+    }
+
+    /// What is wrong with the rules themselves: patterns that cannot be read, entries that mean nothing here.
+    pub fn problems(&self) -> Vec<String> {
+        let patterns = self.bash.iter().flat_map(|bash| &bash.blocked_patterns);
+        let regexes = patterns.filter_map(|pattern| {
+            let error = regex::Regex::new(pattern).err()?;
+            Some(format!(
+                "{}: `{pattern}` is no regular expression: {}",
+                self.source,
+                last_line(&error.to_string())
+            ))
+        });
+        let entries =
+            self.allowed.iter().flatten().chain(&self.blocked).filter_map(|entry| match Entry::of(entry) {
+                Entry::Tool(_) | Entry::Command(_) => None,
+                Entry::Narrowed { tool } => Some(format!(
+                    "{}: `{entry}`: only Bash can be narrowed in parentheses, `{tool}` cannot",
+                    self.source
+                )),
+            });
+        regexes.chain(entries).collect()
+    }
+
+    fn check(&self, tool: &str) -> Result<(), Refused> {
+        if let Some(entry) = self.blocked.iter().find(|entry| blocks(entry, tool)) {
+            let why = format!("`{tool}` is blocked by `{entry}` in {}", self.source);
+            return Err(Refused::new("tool_blocked", &self.source, why));
+        }
+        match &self.allowed {
+            Some(allowed) if !allowed.iter().any(|entry| admits(entry, tool)) => {
+                let why = format!("`{tool}` is not allowed in {}", self.source);
+                Err(Refused::new("tool_not_allowed", &self.source, why))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+fn blocks(entry: &str, tool: &str) -> bool {
+    match Entry::of(entry) {
+        Entry::Tool(name) | Entry::Narrowed { tool: name } => pattern::names(name, tool),
+        Entry::Command(_) => false,
+    }
+}
+
+fn admits(entry: &str, tool: &str) -> bool {
+    match Entry::of(entry) {
+        Entry::Tool(name) => pattern::names(name, tool),
+        Entry::Command(_) => tool == "Bash",
+        Entry::Narrowed { .. } => false,
+    }
+}
+
+fn last_line(text: &str) -> &str {
+    text.lines().last().unwrap_or(text).trim_start_matches("error: ")
 }

@@ -1,13 +1,29 @@
 //! Tools: what an agent may ask to be run. One dispatch point; nothing reaches a tool past the grant.
 
+mod alias;
+mod bash;
+mod builtin;
+mod confine;
+mod files;
 mod grant;
+mod input;
 mod outcome;
+mod pattern;
+mod plan;
+mod settings;
+mod shell;
+mod toolbox;
+mod web;
 
 use std::future::Future;
 use std::pin::Pin;
 
+pub use bash::Variables;
 pub use grant::{BashFilter, Grant, Layer};
 pub use outcome::{Refusal, ToolOutcome};
+pub use plan::{Plan, PlanStep, StepStatus};
+pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
+pub use toolbox::{ToolCall, Toolbox};
 
 use rawko_core::Value;
 

@@ -28,3 +28,65 @@ pub struct Refusal {
     /// Where the rule stands.
     pub source: String,
 }
+
+impl ToolOutcome {
+    pub fn ok(content: impl Into<String>) -> Self {
+        Self { content: content.into(), ..Self::default() }
+    }
+
+    /// It was tried and did not work; the text says what to do about it.
+    pub fn failed(content: impl Into<String>) -> Self {
+        Self { content: content.into(), is_error: true, ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn with_data(self, data: Value) -> Self {
+        Self { data, ..self }
+    }
+}
+
+/// A call that a rule forbids, before it is put into words for a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) rule: &'static str,
+    pub(crate) source: String,
+    pub(crate) why: String,
+}
+
+impl Refused {
+    pub(crate) fn new(rule: &'static str, source: &str, why: impl Into<String>) -> Self {
+        Self { rule, source: source.to_owned(), why: why.into() }
+    }
+
+    /// `hint`: what may be done instead.
+    pub(crate) fn outcome(self, hint: &str) -> ToolOutcome {
+        let content = format!("refused: {} (rule {}, from {}).", self.why, self.rule, self.source);
+        let content = if hint.is_empty() { content } else { format!("{content} {hint}") };
+        ToolOutcome {
+            content,
+            is_error: true,
+            refusal: Some(Refusal { rule: self.rule.to_owned(), source: self.source }),
+            ..ToolOutcome::default()
+        }
+    }
+}
+
+/// How a built-in tool ends: done, not possible, or forbidden.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Refused(Refused),
+    /// For the model: what went wrong and what to do.
+    Said(String),
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Failure::Refused(refused)
+    }
+}
+
+impl From<String> for Failure {
+    fn from(said: String) -> Self {
+        Failure::Said(said)
+    }
+}

@@ -1,0 +1,82 @@
+//! Other names of the built-in tools. Models and agent files say `readFile`, `str_replace` or `shell`; a rule that names
+//! one of them means the tool, whatever the tool is called then.
+
+use super::builtin::Builtin;
+
+/// Letters and digits only, in lower case: `read_file`, `readFile` and `ReadFile` are one name.
+fn folded(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+/// By folded name. The tool's own name comes first.
+const ALIASES: [(Builtin, &[&str]); 10] = [
+    (Builtin::Read, &["read", "readfile", "viewfile", "openfile", "fileread", "cat"]),
+    (Builtin::Write, &["write", "writefile", "createfile", "newfile", "filewrite", "savefile"]),
+    (
+        Builtin::Edit,
+        &[
+            "edit",
+            "editfile",
+            "strreplace",
+            "strreplaceeditor",
+            "replaceinfile",
+            "fileedit",
+            "multiedit",
+            "applyedit",
+        ],
+    ),
+    (Builtin::Glob, &["glob", "listfiles", "findfiles", "listdir", "listdirectory", "ls", "globfiles"]),
+    (Builtin::Grep, &["grep", "search", "searchcode", "searchfiles", "codesearch", "grepsearch", "ripgrep"]),
+    (
+        Builtin::Bash,
+        &[
+            "bash",
+            "shell",
+            "sh",
+            "runcommand",
+            "executecommand",
+            "execcommand",
+            "execute",
+            "runshell",
+            "terminal",
+        ],
+    ),
+    (Builtin::WebFetch, &["webfetch", "fetch", "fetchurl", "httpget", "browse", "readurl"]),
+    (Builtin::PlanWrite, &["planwrite", "writeplan", "createplan", "setplan", "todowrite"]),
+    (Builtin::PlanRead, &["planread", "readplan", "getplan", "todoread"]),
+    (Builtin::PlanUpdate, &["planupdate", "updateplan", "updatestep", "todoupdate"]),
+];
+
+/// The tool a name means.
+pub(super) fn resolved(name: &str) -> Option<Builtin> {
+    let name = folded(name);
+    ALIASES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(tool, _)| *tool)
+}
+
+/// All folded names of a tool.
+pub(super) fn names_of(tool: Builtin) -> &'static [&'static str] {
+    ALIASES.iter().find(|(other, _)| *other == tool).map_or(&[], |(_, names)| names)
+}
+
+/// A pattern with stars, folded so that it can be matched against folded names.
+pub(super) fn folded_pattern(pattern: &str) -> String {
+    let kept = pattern.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '*');
+    kept.map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_has_its_own_name_first_and_no_name_means_two() {
+        let mut seen = std::collections::BTreeSet::new();
+        for tool in Builtin::ALL {
+            assert_eq!(names_of(tool).first().copied(), Some(folded(tool.name()).as_str()), "{tool:?}");
+            for name in names_of(tool) {
+                assert!(seen.insert(*name), "{name} means two tools");
+                assert_eq!(folded(name), *name, "{name} is not folded");
+            }
+        }
+    }
+}

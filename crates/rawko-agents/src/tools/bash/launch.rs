@@ -1,0 +1,86 @@
+//! Starting a command. A thread of its own does it, because the sandbox is put on the thread and what the thread starts
+//! inherits it; the rest of this process stays as it is.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Resource, getrlimit};
+
+use super::sandbox::Fence;
+
+pub(super) struct Launch {
+    pub(super) command: String,
+    pub(super) root: PathBuf,
+    pub(super) variables: Vec<(String, String)>,
+    pub(super) fence: Fence,
+    pub(super) limits: Limits,
+}
+
+/// What one process may use up. The kernel counts processes per user, so that limit only stops what runs away.
+pub(super) struct Limits {
+    file_kib: u64,
+    cpu_seconds: u64,
+    processes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { file_kib: 4 * 1024 * 1024, cpu_seconds: 60 * 60, processes: 8192 }
+    }
+}
+
+impl Limits {
+    /// Bash sets them on itself before it becomes the command. `setrlimit` from here would be for the whole host, and
+    /// `prlimit` after the start would come too late for what had already been started.
+    fn prelude(&self) -> String {
+        let within = |wanted: u64, resource, unit: u64| match getrlimit(resource).maximum {
+            Some(most) => wanted.min(most / unit),
+            None => wanted,
+        };
+        let (file, cpu) =
+            (within(self.file_kib, Resource::Fsize, 1024), within(self.cpu_seconds, Resource::Cpu, 1));
+        let processes = within(self.processes, Resource::Nproc, 1);
+        format!("ulimit -f {file} -t {cpu} -u {processes} -c 0; exec \"$BASH\" -c \"$1\"")
+    }
+}
+
+pub(super) struct Launched {
+    pub(super) child: Child,
+    pub(super) output: OwnedFd,
+    /// What is in force, in words.
+    pub(super) sandbox: String,
+}
+
+impl Launch {
+    /// To be called on a thread that does nothing else afterwards.
+    pub(super) fn launch(self) -> Result<Launched, String> {
+        let sandbox = self.fence.raise()?;
+        self.spawn().map(|(child, output)| Launched { child, output, sandbox }).map_err(|error| {
+            match error.kind() {
+                io::ErrorKind::NotFound => {
+                    format!("bash could not be started in {}: {error}", self.root.display())
+                }
+                _ => format!("bash could not be started: {error}"),
+            }
+        })
+    }
+
+    /// One pipe for both outputs, so that they come in the order in which they were written.
+    fn spawn(&self) -> io::Result<(Child, OwnedFd)> {
+        let (reader, writer) = io::pipe()?;
+        let child = Command::new("bash")
+            .args(["-c", &self.limits.prelude(), "bash", &self.command])
+            .current_dir(&self.root)
+            .env_clear()
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer)
+            .process_group(0)
+            .spawn()?;
+        Ok((child, reader.into()))
+    }
+}

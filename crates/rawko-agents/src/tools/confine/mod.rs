@@ -1,0 +1,172 @@
+//! Confinement: every path a tool is given is resolved against the project's root, and what is opened is checked, not
+//! what was asked for. The kernel does it (`openat2` with `RESOLVE_BENEATH`), so a link that is swapped in between does
+//! not help. Where the kernel has no `openat2`, the path is made canonical, checked and opened without following a
+//! last link; then a directory that is replaced by a link between the two is a race that remains.
+
+mod place;
+mod write;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
+
+pub(crate) use write::Written;
+
+use super::outcome::{Failure, Refused};
+
+/// Where the rule of confinement stands.
+const SOURCE: &str = "the confinement of tools to the project";
+/// `EAGAIN`: something was renamed while the kernel looked.
+const ATTEMPTS_MAX: usize = 8;
+
+/// The root of a project and what may be opened below it.
+pub(crate) struct Project {
+    /// As it was given; paths may be written with it.
+    given: PathBuf,
+    root: PathBuf,
+    handle: io::Result<OwnedFd>,
+    /// Directories outside that may be written by commands: the temporary one, caches that settings name.
+    pub(super) writable_elsewhere: Vec<PathBuf>,
+}
+
+pub(super) enum OpenError {
+    Outside,
+    Io(io::Error),
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        OpenError::Io(error)
+    }
+}
+
+impl Project {
+    pub(crate) fn new(given: &Path) -> Self {
+        let root = given.canonicalize().unwrap_or_else(|_| given.to_owned());
+        let handle =
+            rustix::fs::open(&root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        Self {
+            given: given.to_owned(),
+            root,
+            handle: handle.map_err(Into::into),
+            writable_elsewhere: Vec::new(),
+        }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A path as the project knows it, without a word about links yet. `..` is taken away by the letter.
+    pub(super) fn relative(&self, path: &str) -> Result<PathBuf, Refused> {
+        let outside = || Refused::new("path_outside", SOURCE, format!("`{path}` is outside the project"));
+        let asked = Path::new(path.trim_end_matches('/'));
+        let asked =
+            if path.starts_with('/') && asked.as_os_str().is_empty() { Path::new("/") } else { asked };
+        let plain = plain(asked).ok_or_else(outside)?;
+        if !plain.is_absolute() {
+            return Ok(plain);
+        }
+        let below = plain.strip_prefix(&self.root).or_else(|_| plain.strip_prefix(&self.given));
+        below.map(Path::to_owned).map_err(|_| outside())
+    }
+
+    /// Opens something for reading that is no directory.
+    pub(crate) fn open_file(&self, path: &str) -> Result<(File, PathBuf), Failure> {
+        let relative = self.relative(path)?;
+        // Without waiting: a pipe that nobody writes to must not hold a tool up.
+        let opened = self.open_below(&relative, OFlags::RDONLY | OFlags::NONBLOCK);
+        let handle = opened.map_err(|error| self.failure(path, error))?;
+        let real = self.place_of(&handle, &relative);
+        Ok((File::from(handle), real))
+    }
+
+    /// A file that a walk found. A link is not followed: what it leads to is found on its own, if it is in the project.
+    pub(crate) fn open_found(&self, path: &Path) -> io::Result<File> {
+        let relative = path.strip_prefix(&self.root).map_err(|_| io::ErrorKind::PermissionDenied)?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+        match self.open_below(relative, flags) {
+            Ok(handle) => Ok(File::from(handle)),
+            Err(OpenError::Outside) => Err(io::ErrorKind::PermissionDenied.into()),
+            Err(OpenError::Io(error)) => Err(error),
+        }
+    }
+
+    /// The real place of a directory or file to search in.
+    pub(crate) fn searched(&self, path: &str) -> Result<PathBuf, Failure> {
+        let relative = self.relative(path)?;
+        let opened = self.open_below(&relative, OFlags::PATH);
+        let handle = opened.map_err(|error| self.failure(path, error))?;
+        Ok(self.root.join(self.place_of(&handle, &relative)))
+    }
+
+    pub(super) fn open_below(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
+        let root = self.handle.as_ref().map_err(|error| io::Error::from(error.kind()))?;
+        let asked = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        let (flags, beneath) = (flags | OFlags::CLOEXEC, ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS);
+        for _ in 0..ATTEMPTS_MAX {
+            match openat2(root, asked, flags, Mode::empty(), beneath) {
+                Ok(handle) => return Ok(handle),
+                Err(Errno::AGAIN) => {}
+                // An absolute link leads out of any directory for the kernel, also when it comes back in.
+                Err(Errno::XDEV | Errno::NOSYS | Errno::PERM) => {
+                    return self.open_canonical(root, relative, flags);
+                }
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::ResourceBusy).into())
+    }
+
+    fn open_canonical(&self, root: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
+        let canonical = self.root.join(relative).canonicalize()?;
+        let below = canonical.strip_prefix(&self.root).map_err(|_| OpenError::Outside)?;
+        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+        let strict = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match openat2(root, below, flags, Mode::empty(), strict) {
+            Ok(handle) => Ok(handle),
+            Err(Errno::XDEV | Errno::LOOP) => Err(OpenError::Outside),
+            Err(Errno::NOSYS | Errno::PERM) => {
+                Ok(openat(root, below, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(io::Error::from)?)
+            }
+            Err(error) => Err(io::Error::from(error).into()),
+        }
+    }
+
+    /// Where something that is open really is, relative to the root.
+    pub(super) fn place_of(&self, handle: impl AsFd, asked: &Path) -> PathBuf {
+        let link = format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd());
+        let real = std::fs::read_link(link).or_else(|_| self.root.join(asked).canonicalize());
+        let real = real.ok().and_then(|real| real.strip_prefix(&self.root).map(Path::to_owned).ok());
+        real.unwrap_or_else(|| asked.to_owned())
+    }
+
+    pub(super) fn failure(&self, path: &str, error: OpenError) -> Failure {
+        match error {
+            OpenError::Outside => {
+                let why = format!("`{path}` leads out of the project through a link");
+                Failure::Refused(Refused::new("path_outside", SOURCE, why))
+            }
+            OpenError::Io(error) => Failure::Said(self.said(path, &error)),
+        }
+    }
+}
+
+/// Without `.` and `..`, by the letter; `None` when it leads above where it starts.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Prefix(_) | Component::CurDir => {}
+            Component::RootDir => plain.push("/"),
+            Component::ParentDir if plain.parent().is_some() => drop(plain.pop()),
+            Component::ParentDir => return None,
+            Component::Normal(name) => plain.push(name),
+        }
+    }
+    Some(plain)
+}

@@ -1,0 +1,16 @@
+//! The tools for files: they see the project through its confinement and nothing else.
+
+mod edit;
+mod glob;
+mod grep;
+mod media;
+mod read;
+mod search;
+mod write;
+
+pub(super) use edit::edit;
+pub(super) use glob::glob;
+pub(super) use grep::grep;
+pub(super) use media::{IMAGE_BYTES_MAX, image_type};
+pub(super) use read::read;
+pub(super) use write::write;

@@ -1,0 +1,199 @@
+//! What stands inside words, redirections and arithmetic, and is run when they are expanded. Apart from the walk over
+//! commands because this is where lines hide things.
+
+use brush_parser::ast::{IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, RedirectList};
+use brush_parser::word::{
+    self, Parameter, ParameterExpr, ParameterTransformOp, WordPiece, WordPieceWithSource,
+};
+
+use super::walk::{ReadError, Walk, options};
+use super::word::Word;
+
+type Walked = Result<(), ReadError>;
+
+impl Walk {
+    pub(super) fn word(&mut self, text: &str) -> Result<Word, ReadError> {
+        let pieces = word::parse(text, &options()).map_err(|error| ReadError::Syntax(error.to_string()))?;
+        self.pieces(&pieces)?;
+        Ok(Word::of_pieces(text, &pieces))
+    }
+
+    fn pieces(&mut self, pieces: &[WordPieceWithSource]) -> Walked {
+        pieces.iter().try_for_each(|piece| self.piece(&piece.piece))
+    }
+
+    fn piece(&mut self, piece: &WordPiece) -> Walked {
+        match piece {
+            WordPiece::Text(text) => plain(text),
+            WordPiece::DoubleQuotedSequence(pieces) | WordPiece::GettextDoubleQuotedSequence(pieces) => {
+                self.pieces(pieces)
+            }
+            WordPiece::ParameterExpansion(parameter) => self.parameter(parameter),
+            WordPiece::CommandSubstitution(line) => self.line(line),
+            // How often a backslash counts between backquotes depends on what stands around them.
+            WordPiece::BackquotedCommandSubstitution(line) if line.contains('\\') => {
+                self.cannot_know("there is a backslash between backquotes: write `$(…)`".into());
+                self.line(line)
+            }
+            WordPiece::BackquotedCommandSubstitution(line) => self.line(line),
+            WordPiece::ArithmeticExpression(expression) => self.arithmetic(&expression.value),
+            WordPiece::SingleQuotedText(_)
+            | WordPiece::AnsiCQuotedText(_)
+            | WordPiece::TildeExpansion(_)
+            | WordPiece::EscapeSequence(_) => Ok(()),
+        }
+    }
+
+    fn parameter(&mut self, parameter: &ParameterExpr) -> Walked {
+        if let ParameterExpr::Transform { op: ParameterTransformOp::PromptExpand, .. } = parameter {
+            self.cannot_know("`@P` runs what a variable holds".into());
+        }
+        if let ParameterExpr::AssignDefaultValues { parameter, .. } = parameter {
+            self.reading.assigned.push(parameter.to_string().trim_matches(['$', '{', '}']).to_owned());
+        }
+        if let Some((subject, is_indirect)) = subject(parameter) {
+            if is_indirect {
+                self.cannot_know(format!("`${{!…}}` uses what {subject} holds as a name"));
+            }
+            if let Parameter::NamedWithIndex { index, .. } = subject {
+                self.arithmetic(index)?;
+            }
+        }
+        self.nested(parameter)
+    }
+
+    /// The texts of a parameter's expansion. Whether quotes count in them depends on quotes around them, so both ways
+    /// of reading are walked: more is found than is run, never less.
+    fn nested(&mut self, parameter: &ParameterExpr) -> Walked {
+        for text in texts(parameter) {
+            self.word(text)?;
+            let quoted = word::parse_heredoc(text, &options())
+                .map_err(|error| ReadError::Syntax(error.to_string()))?;
+            self.pieces(&quoted)?;
+        }
+        if let ParameterExpr::Substring { offset, length, .. } = parameter {
+            self.arithmetic(&offset.value)?;
+            length.as_ref().map_or(Ok(()), |length| self.arithmetic(&length.value))?;
+        }
+        Ok(())
+    }
+
+    /// Arithmetic evaluates what variables hold, to any depth, substitutions in it included. So only numbers are known.
+    pub(super) fn arithmetic(&mut self, expression: &str) -> Walked {
+        if expression.contains(|letter: char| letter.is_alphabetic() || matches!(letter, '_' | '$' | '`')) {
+            self.cannot_know(format!("`{}` is calculated from variables", expression.trim()));
+        }
+        self.word(expression).map(drop)
+    }
+
+    /// One side of `-eq` and the like in `[[ … ]]`, which is arithmetic too.
+    pub(super) fn compared(&mut self, side: &str) -> Walked {
+        let word = self.word(side)?;
+        match word.known() {
+            Some(number) if number.parse::<i64>().is_ok() => Ok(()),
+            Some(_) | None => self.arithmetic(side),
+        }
+    }
+
+    pub(super) fn redirects(&mut self, redirects: Option<&RedirectList>) -> Walked {
+        redirects.iter().flat_map(|list| &list.0).try_for_each(|redirect| self.redirect(redirect))
+    }
+
+    pub(super) fn redirect(&mut self, redirect: &IoRedirect) -> Walked {
+        match redirect {
+            IoRedirect::File(_, kind, target) => self.file(kind, target),
+            IoRedirect::HereDocument(_, document) if document.requires_expansion => {
+                let pieces = word::parse_heredoc(&document.doc.value, &options());
+                self.pieces(&pieces.map_err(|error| ReadError::Syntax(error.to_string()))?)
+            }
+            IoRedirect::HereDocument(_, _) => Ok(()),
+            IoRedirect::HereString(_, text) => self.word(&text.value).map(drop),
+            IoRedirect::OutputAndError(target, _) => {
+                let target = self.word(&target.value)?;
+                self.reading.writes.push(target);
+                Ok(())
+            }
+        }
+    }
+
+    fn file(&mut self, kind: &IoFileRedirectKind, target: &IoFileRedirectTarget) -> Walked {
+        let target = match target {
+            IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
+                self.word(&word.value)?
+            }
+            IoFileRedirectTarget::Fd(_) => return Ok(()),
+            IoFileRedirectTarget::ProcessSubstitution(_, subshell) => return self.list(&subshell.list),
+        };
+        match kind {
+            IoFileRedirectKind::Read | IoFileRedirectKind::DuplicateInput => self.reading.reads.push(target),
+            IoFileRedirectKind::DuplicateOutput if is_descriptor(&target) => {}
+            IoFileRedirectKind::Write
+            | IoFileRedirectKind::Append
+            | IoFileRedirectKind::ReadAndWrite
+            | IoFileRedirectKind::Clobber
+            | IoFileRedirectKind::DuplicateOutput => self.reading.writes.push(target),
+        }
+        Ok(())
+    }
+}
+
+/// `>&2`, `>&-`, `>&3-`.
+fn is_descriptor(target: &Word) -> bool {
+    target.known().is_some_and(|text| text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Plain text in which the parser left something that bash would expand: they do not read the line alike.
+fn plain(text: &str) -> Result<(), ReadError> {
+    let hidden = ["$(", "${", "$[", "`"].into_iter().find(|sign| text.contains(sign));
+    hidden.map_or(Ok(()), |sign| Err(ReadError::Syntax(format!("`{sign}` without its end"))))
+}
+
+fn texts(parameter: &ParameterExpr) -> Vec<&str> {
+    match parameter {
+        ParameterExpr::UseDefaultValues { default_value: text, .. }
+        | ParameterExpr::AssignDefaultValues { default_value: text, .. }
+        | ParameterExpr::IndicateErrorIfNullOrUnset { error_message: text, .. }
+        | ParameterExpr::UseAlternativeValue { alternative_value: text, .. }
+        | ParameterExpr::RemoveSmallestSuffixPattern { pattern: text, .. }
+        | ParameterExpr::RemoveLargestSuffixPattern { pattern: text, .. }
+        | ParameterExpr::RemoveSmallestPrefixPattern { pattern: text, .. }
+        | ParameterExpr::RemoveLargestPrefixPattern { pattern: text, .. }
+        | ParameterExpr::UppercaseFirstChar { pattern: text, .. }
+        | ParameterExpr::UppercasePattern { pattern: text, .. }
+        | ParameterExpr::LowercaseFirstChar { pattern: text, .. }
+        | ParameterExpr::LowercasePattern { pattern: text, .. } => text.iter().map(String::as_str).collect(),
+        ParameterExpr::ReplaceSubstring { pattern, replacement, .. } => {
+            std::iter::once(pattern.as_str()).chain(replacement.as_deref()).collect()
+        }
+        ParameterExpr::Parameter { .. }
+        | ParameterExpr::ParameterLength { .. }
+        | ParameterExpr::Substring { .. }
+        | ParameterExpr::Transform { .. }
+        | ParameterExpr::VariableNames { .. }
+        | ParameterExpr::MemberKeys { .. } => Vec::new(),
+    }
+}
+
+/// The parameter that is expanded, and whether what it holds is taken for the name of another.
+fn subject(expression: &ParameterExpr) -> Option<(&Parameter, bool)> {
+    match expression {
+        ParameterExpr::Parameter { parameter, indirect }
+        | ParameterExpr::UseDefaultValues { parameter, indirect, .. }
+        | ParameterExpr::AssignDefaultValues { parameter, indirect, .. }
+        | ParameterExpr::IndicateErrorIfNullOrUnset { parameter, indirect, .. }
+        | ParameterExpr::UseAlternativeValue { parameter, indirect, .. }
+        | ParameterExpr::ParameterLength { parameter, indirect }
+        | ParameterExpr::RemoveSmallestSuffixPattern { parameter, indirect, .. }
+        | ParameterExpr::RemoveLargestSuffixPattern { parameter, indirect, .. }
+        | ParameterExpr::RemoveSmallestPrefixPattern { parameter, indirect, .. }
+        | ParameterExpr::RemoveLargestPrefixPattern { parameter, indirect, .. }
+        | ParameterExpr::Substring { parameter, indirect, .. }
+        | ParameterExpr::Transform { parameter, indirect, .. }
+        | ParameterExpr::UppercaseFirstChar { parameter, indirect, .. }
+        | ParameterExpr::UppercasePattern { parameter, indirect, .. }
+        | ParameterExpr::LowercaseFirstChar { parameter, indirect, .. }
+        | ParameterExpr::LowercasePattern { parameter, indirect, .. }
+        | ParameterExpr::ReplaceSubstring { parameter, indirect, .. } => Some((parameter, *indirect)),
+        ParameterExpr::VariableNames { .. } | ParameterExpr::MemberKeys { .. } => None,
+    }
+}

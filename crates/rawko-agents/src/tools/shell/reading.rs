@@ -1,0 +1,73 @@
+//! What a command line would run, as data: every simple command anywhere in it, the files it writes by redirection,
+//! the variables it sets, and whatever cannot be known before it runs.
+
+use super::word::Word;
+
+/// How deep commands may stand in each other. Also bounds the work: the parser tries alternatives at each level.
+pub(super) const DEPTH_MAX: usize = 10;
+
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) commands: Vec<Simple>,
+    /// Which of the commands stand in one pipeline, from and to.
+    pub(crate) pipelines: Vec<(usize, usize)>,
+    pub(crate) writes: Vec<Word>,
+    /// Files read by redirection; of interest only where they are no files (`/dev/tcp`).
+    pub(crate) reads: Vec<Word>,
+    pub(crate) assigned: Vec<String>,
+    /// Each a clause: "`$x` stands where a command's name should".
+    pub(crate) unknowable: Vec<String>,
+}
+
+impl Reading {
+    /// Pipelines as patterns see them: quotes taken away, ` | ` between the commands.
+    pub(super) fn pipeline_texts(&self) -> impl Iterator<Item = String> {
+        self.pipelines.iter().map(|(from, to)| {
+            let commands = self.commands.get(*from..*to).unwrap_or_default();
+            commands.iter().map(Simple::text).collect::<Vec<_>>().join(" | ")
+        })
+    }
+}
+
+/// One command with its arguments.
+#[derive(Clone, Debug)]
+pub(crate) struct Simple {
+    pub(crate) words: Vec<Word>,
+}
+
+/// Where programs of the system are; what stands there is known by its bare name.
+const PROGRAM_DIRECTORIES: [&str; 8] = [
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/opt/homebrew/bin",
+    "/run/current-system/sw/bin",
+];
+
+impl Simple {
+    /// The bare name for a program of the system, else as it was called: `./git` is not `git`.
+    pub(crate) fn name(&self) -> &str {
+        self.words.first().and_then(Word::known).map_or("", bare_name)
+    }
+
+    pub(crate) fn args(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    /// The command with quotes and escapes taken away, one space between words: what patterns are matched against.
+    pub(crate) fn text(&self) -> String {
+        let name = self.words.first().map(|word| bare_name(word.text()));
+        let args = self.args().iter().map(Word::text);
+        name.into_iter().chain(args).collect::<Vec<_>>().join(" ")
+    }
+}
+
+pub(super) fn bare_name(word: &str) -> &str {
+    match word.rsplit_once('/') {
+        Some((directory, name)) if PROGRAM_DIRECTORIES.contains(&directory) && !name.is_empty() => name,
+        Some(_) | None => word,
+    }
+}

@@ -1,0 +1,267 @@
+//! Walking a parsed command line to every simple command in it. What the parser or this walk does not know is never
+//! passed over: it becomes an error, or a reason why the line cannot be known.
+
+use brush_parser::ast::{
+    AndOr, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem, CompoundCommand,
+    CompoundList, ExtendedTestExpr, Pipeline, SimpleCommand, UnaryPredicate,
+};
+use brush_parser::{Parser, ParserOptions, ast};
+
+use super::reading::{DEPTH_MAX, Reading, Simple};
+use super::word::Word;
+use super::wrappers::{self, Inner};
+
+/// A line that cannot be read is not run.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ReadError {
+    #[error("it cannot be read as a bash command: {0}")]
+    Syntax(String),
+    #[error("commands stand more than {DEPTH_MAX} deep in each other")]
+    TooDeep,
+}
+
+pub(super) fn options() -> ParserOptions {
+    // As `bash -c` has it: outside `[[ … ]]` there are no extended patterns.
+    ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() }
+}
+
+pub(super) struct Walk {
+    pub(super) reading: Reading,
+    pub(super) depth: usize,
+}
+
+type Walked = Result<(), ReadError>;
+
+impl Walk {
+    pub(super) fn read(line: &str) -> Result<Reading, ReadError> {
+        let mut walk = Walk { reading: Reading::default(), depth: 0 };
+        walk.line(line)?;
+        Ok(walk.reading)
+    }
+
+    /// A text of its own: the whole line, a substitution, what stands after `sh -c`.
+    pub(super) fn line(&mut self, text: &str) -> Walked {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(ReadError::TooDeep);
+        }
+        let mut parser = Parser::new(text.as_bytes(), &options());
+        let program = parser.parse_program().map_err(|error| ReadError::Syntax(error.to_string()))?;
+        program.complete_commands.iter().try_for_each(|list| self.list(list))?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    pub(super) fn list(&mut self, list: &CompoundList) -> Walked {
+        for item in &list.0 {
+            self.pipeline(&item.0.first)?;
+            for more in &item.0.additional {
+                match more {
+                    AndOr::And(pipeline) | AndOr::Or(pipeline) => self.pipeline(pipeline)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline) -> Walked {
+        let from = self.reading.commands.len();
+        pipeline.seq.iter().try_for_each(|command| self.command(command))?;
+        if pipeline.seq.len() > 1 {
+            self.reading.pipelines.push((from, self.reading.commands.len()));
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, command: &Command) -> Walked {
+        match command {
+            Command::Simple(simple) => self.simple(simple),
+            Command::Compound(compound, redirects) => {
+                self.compound(compound)?;
+                self.redirects(redirects.as_ref())
+            }
+            // Calling a function is a command like any other: its name needs to be allowed. So nothing is gained by
+            // giving a function the name of something else; its body is looked at here in any case.
+            Command::Function(function) => {
+                self.compound(&function.body.0)?;
+                self.redirects(function.body.1.as_ref())
+            }
+            Command::ExtendedTest(test, redirects) => {
+                self.test(&test.expr)?;
+                self.redirects(redirects.as_ref())
+            }
+        }
+    }
+
+    fn compound(&mut self, compound: &CompoundCommand) -> Walked {
+        match compound {
+            CompoundCommand::Arithmetic(arithmetic) => self.arithmetic(&arithmetic.expr.value),
+            CompoundCommand::ArithmeticForClause(clause) => {
+                for part in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+                    self.arithmetic(&part.value)?;
+                }
+                self.list(&clause.body.list)
+            }
+            CompoundCommand::BraceGroup(group) => self.list(&group.list),
+            CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
+            CompoundCommand::ForClause(clause) => {
+                self.reading.assigned.push(clause.variable_name.clone());
+                self.words(clause.values.as_deref().unwrap_or_default())?;
+                self.list(&clause.body.list)
+            }
+            CompoundCommand::CaseClause(clause) => {
+                self.word(&clause.value.value)?;
+                for case in &clause.cases {
+                    self.words(&case.patterns)?;
+                    case.cmd.as_ref().map_or(Ok(()), |list| self.list(list))?;
+                }
+                Ok(())
+            }
+            CompoundCommand::IfClause(clause) => self.conditional(clause),
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                self.list(&clause.0)?;
+                self.list(&clause.1.list)
+            }
+            CompoundCommand::Coprocess(coprocess) => self.command(&coprocess.body),
+        }
+    }
+
+    fn conditional(&mut self, clause: &ast::IfClauseCommand) -> Walked {
+        self.list(&clause.condition)?;
+        self.list(&clause.then)?;
+        for otherwise in clause.elses.as_deref().unwrap_or_default() {
+            otherwise.condition.as_ref().map_or(Ok(()), |list| self.list(list))?;
+            self.list(&otherwise.body)?;
+        }
+        Ok(())
+    }
+
+    fn test(&mut self, test: &ExtendedTestExpr) -> Walked {
+        match test {
+            ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
+                self.test(left)?;
+                self.test(right)
+            }
+            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => self.test(inner),
+            ExtendedTestExpr::UnaryTest(predicate, word) => {
+                // The name of a variable may hold an index, and that is evaluated.
+                if matches!(predicate, UnaryPredicate::ShellVariableIsSetAndAssigned) {
+                    self.arithmetic(&word.value)?;
+                }
+                self.word(&word.value).map(drop)
+            }
+            ExtendedTestExpr::BinaryTest(predicate, left, right) => {
+                if predicate.to_string().starts_with('-') && predicate.to_string().len() == 3 {
+                    self.compared(&left.value)?;
+                    self.compared(&right.value)?;
+                }
+                self.word(&left.value)?;
+                self.word(&right.value).map(drop)
+            }
+        }
+    }
+
+    fn words(&mut self, words: &[ast::Word]) -> Walked {
+        words.iter().try_for_each(|word| self.word(&word.value).map(drop))
+    }
+
+    fn simple(&mut self, simple: &SimpleCommand) -> Walked {
+        let mut words = Vec::new();
+        for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+            self.item(item, &mut Vec::new())?;
+        }
+        if let Some(name) = &simple.word_or_name {
+            words.push(self.word(&name.value)?);
+        }
+        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+            self.item(item, &mut words)?;
+        }
+        self.invoked(words)
+    }
+
+    fn item(&mut self, item: &CommandPrefixOrSuffixItem, words: &mut Vec<Word>) -> Walked {
+        match item {
+            CommandPrefixOrSuffixItem::IoRedirect(redirect) => self.redirect(redirect)?,
+            CommandPrefixOrSuffixItem::Word(word) => words.push(self.word(&word.value)?),
+            CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
+                self.assignment(assignment)?;
+                words.push(Word { shown: word.value.clone(), ..self.assigned_word(assignment, word)? });
+            }
+            CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
+                self.list(&subshell.list)?;
+                words.push(Word { prefix: "/dev/fd/".into(), splits: false, ..Word::unknown("<(…)") });
+            }
+        }
+        Ok(())
+    }
+
+    fn assigned_word(&mut self, assignment: &Assignment, word: &ast::Word) -> Result<Word, ReadError> {
+        match assignment.value {
+            AssignmentValue::Scalar(_) => self.word(&word.value),
+            AssignmentValue::Array(_) => Ok(Word::unknown(&word.value)),
+        }
+    }
+
+    fn assignment(&mut self, assignment: &Assignment) -> Walked {
+        match &assignment.name {
+            AssignmentName::VariableName(name) => self.reading.assigned.push(name.clone()),
+            AssignmentName::ArrayElementName(name, index) => {
+                self.reading.assigned.push(name.clone());
+                self.arithmetic(index)?;
+            }
+        }
+        match &assignment.value {
+            AssignmentValue::Scalar(word) => self.word(&word.value).map(drop),
+            AssignmentValue::Array(items) => {
+                for (index, value) in items {
+                    index.as_ref().map_or(Ok(()), |index| self.arithmetic(&index.value))?;
+                    self.word(&value.value)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A command and, where it only starts another, that one instead or as well.
+    pub(super) fn invoked(&mut self, words: Vec<Word>) -> Walked {
+        let Some(first) = words.first() else { return Ok(()) };
+        if first.known().is_none() {
+            self.cannot_know(format!("`{}` stands where a command's name should", first.shown));
+        }
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(ReadError::TooDeep);
+        }
+        for inner in wrappers::inner(&Simple { words: words.clone() }) {
+            self.inner(inner)?;
+        }
+        self.depth -= 1;
+        if !wrappers::is_transparent(&words) {
+            self.reading.commands.push(Simple { words });
+        }
+        Ok(())
+    }
+
+    fn inner(&mut self, inner: Inner) -> Walked {
+        match inner {
+            Inner::Command(words) => self.invoked(words),
+            Inner::Line(text) => self.line(&text),
+            Inner::Assigned(name) => {
+                self.reading.assigned.push(name);
+                Ok(())
+            }
+            Inner::Written(word) => {
+                self.reading.writes.push(word);
+                Ok(())
+            }
+            Inner::Unknowable(why) => {
+                self.cannot_know(why);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn cannot_know(&mut self, why: String) {
+        self.reading.unknowable.push(why);
+    }
+}

@@ -1,0 +1,200 @@
+//! Commands that run other commands: `env`, `xargs`, `sh -c`, `find -exec`. What they run is checked as if it stood
+//! there alone; a wrapper that adds nothing of its own need not be allowed itself.
+
+use super::options::leading;
+use super::reading::Simple;
+use super::scripts;
+use super::word::Word;
+
+/// Something that a command will do besides being a command.
+#[derive(Debug)]
+pub(super) enum Inner {
+    Command(Vec<Word>),
+    /// Text that is read as a command line.
+    Line(String),
+    /// The name of a variable that is set.
+    Assigned(String),
+    /// A file that is written.
+    Written(Word),
+    Unknowable(String),
+}
+
+/// Wrappers that only say how something is run.
+const TRANSPARENT: [&str; 16] = [
+    "env", "timeout", "nice", "nohup", "setsid", "stdbuf", "ionice", "time", "command", "builtin", "exec",
+    "xargs", "busybox", "toybox", "eval", "trap",
+];
+
+/// Whether only what it runs needs to be allowed.
+pub(super) fn is_transparent(words: &[Word]) -> bool {
+    let simple = Simple { words: words.to_vec() };
+    let name = simple.name();
+    let runs_something =
+        || inner(&simple).iter().any(|inner| matches!(inner, Inner::Command(_) | Inner::Line(_)));
+    (TRANSPARENT.contains(&name) || scripts::SHELLS.contains(&name)) && runs_something()
+}
+
+/// What a command runs, sets or writes through its arguments.
+pub(super) fn inner(simple: &Simple) -> Vec<Inner> {
+    let args = simple.args();
+    match simple.name() {
+        "env" => env(args),
+        "timeout" => after(args, &["-k", "--kill-after", "-s", "--signal"], 1),
+        "nice" => after(args, &["-n", "--adjustment"], 0),
+        "ionice" => after(args, &["-c", "-n", "-p", "--class", "--classdata"], 0),
+        "stdbuf" => after(args, &["-i", "-o", "-e", "--input", "--output", "--error"], 0),
+        "nohup" | "setsid" | "builtin" | "busybox" | "toybox" => after(args, &[], 0),
+        "exec" => after(args, &["-a"], 0),
+        "time" => time(args),
+        "command" => command(args),
+        "sudo" | "doas" => sudo(args),
+        "xargs" => xargs(args),
+        "find" => executed(args, &["-exec", "-execdir", "-ok", "-okdir"]),
+        "fd" | "fdfind" => executed(args, &["-x", "-X", "--exec", "--exec-batch"]),
+        "tee" => args
+            .iter()
+            .filter(|arg| !arg.known().is_some_and(|text| text.starts_with('-')))
+            .cloned()
+            .map(Inner::Written)
+            .collect(),
+        name if scripts::SHELLS.contains(&name) => scripts::shell(name, args),
+        name => scripts::builtin(name, args),
+    }
+}
+
+/// The command after the options and a number of words of its own.
+fn after(args: &[Word], with_value: &[&str], own: usize) -> Vec<Inner> {
+    match leading(args, with_value) {
+        Ok(options) => {
+            let words = options.rest.get(own..).unwrap_or_default().to_vec();
+            if words.is_empty() { Vec::new() } else { vec![Inner::Command(words)] }
+        }
+        Err(word) => vec![unknown_option(word)],
+    }
+}
+
+fn unknown_option(word: &Word) -> Inner {
+    Inner::Unknowable(format!("`{}` may be an option or a command", word.shown))
+}
+
+fn env(args: &[Word]) -> Vec<Inner> {
+    let options = match leading(args, &["-u", "--unset", "-C", "--chdir"]) {
+        Ok(options) => options,
+        Err(word) => return vec![unknown_option(word)],
+    };
+    if options.named.iter().any(|(name, _)| name.starts_with("-S") || name.starts_with("--split")) {
+        return vec![Inner::Unknowable("`env -S` takes a command apart in its own way".into())];
+    }
+    assigned_then_command(options.rest)
+}
+
+/// `NAME=value …` and then a command, which may be missing.
+fn assigned_then_command(words: &[Word]) -> Vec<Inner> {
+    let count = words.iter().take_while(|word| word.prefix.contains('=')).count();
+    let name = |word: &Word| word.prefix.split('=').next().unwrap_or_default().to_owned();
+    let mut inner: Vec<Inner> = words[..count].iter().map(|word| Inner::Assigned(name(word))).collect();
+    if count < words.len() {
+        inner.push(Inner::Command(words[count..].to_vec()));
+    }
+    inner
+}
+
+/// The program of this name, which bash's own `time` never reaches.
+fn time(args: &[Word]) -> Vec<Inner> {
+    let options = match leading(args, &["-f", "--format", "-o", "--output"]) {
+        Ok(options) => options,
+        Err(word) => return vec![unknown_option(word)],
+    };
+    let mut inner: Vec<Inner> = Vec::new();
+    for (name, value) in &options.named {
+        match value {
+            Some(file) if name == "-o" || name == "--output" => inner.push(Inner::Written((*file).clone())),
+            None if name.starts_with("-o") || name.starts_with("--o") => {
+                inner.push(Inner::Unknowable(format!("`time {name}` writes a file")));
+            }
+            Some(_) | None => {}
+        }
+    }
+    if !options.rest.is_empty() {
+        inner.push(Inner::Command(options.rest.to_vec()));
+    }
+    inner
+}
+
+/// `command -v name` only says where it is.
+fn command(args: &[Word]) -> Vec<Inner> {
+    let only_says = args
+        .first()
+        .and_then(Word::known)
+        .is_some_and(|text| text.starts_with('-') && text.contains(['v', 'V']) && !text.starts_with("--"));
+    if only_says { Vec::new() } else { after(args, &[], 0) }
+}
+
+fn sudo(args: &[Word]) -> Vec<Inner> {
+    const WITH_VALUE: [&str; 12] =
+        ["-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "-D", "-R", "-T"];
+    match leading(args, &WITH_VALUE) {
+        Ok(options) if !options.rest.is_empty() => assigned_then_command(options.rest),
+        Ok(_) => vec![Inner::Unknowable("a shell is started".into())],
+        Err(word) => vec![unknown_option(word)],
+    }
+}
+
+/// What it runs gets more arguments, nobody knows which.
+fn xargs(args: &[Word]) -> Vec<Inner> {
+    const WITH_VALUE: [&str; 16] = [
+        "-n",
+        "-L",
+        "-P",
+        "-I",
+        "-d",
+        "-s",
+        "-a",
+        "-E",
+        "--max-args",
+        "--max-lines",
+        "--max-procs",
+        "--replace",
+        "--delimiter",
+        "--max-chars",
+        "--arg-file",
+        "--eof",
+    ];
+    let options = match leading(args, &WITH_VALUE) {
+        Ok(options) => options,
+        Err(word) => return vec![unknown_option(word)],
+    };
+    let replaced = options.named.iter().find(|(name, _)| name.starts_with("-I") || name == "--replace");
+    let replaced = replaced
+        .map(|(name, value)| value.map_or_else(|| name.trim_start_matches("-I"), Word::text).to_owned());
+    let mut words: Vec<Word> = options.rest.iter().map(|word| placed(word, replaced.as_deref())).collect();
+    if words.is_empty() {
+        words.push(Word::of_text("echo"));
+    }
+    words.push(Word::unknown("<arguments from xargs>"));
+    vec![Inner::Command(words)]
+}
+
+/// A word in which a placeholder will be replaced.
+fn placed(word: &Word, placeholder: Option<&str>) -> Word {
+    match placeholder {
+        Some(placeholder) if word.text().contains(placeholder) => {
+            Word { splits: false, ..Word::unknown(&word.shown) }
+        }
+        Some(_) | None => word.clone(),
+    }
+}
+
+/// Commands between an option such as `-exec` and the `;` or `+` that ends them.
+fn executed(args: &[Word], options: &[&str]) -> Vec<Inner> {
+    let mut inner = Vec::new();
+    let mut rest = args;
+    while let Some(at) = rest.iter().position(|word| word.known().is_some_and(|text| options.contains(&text)))
+    {
+        rest = &rest[at + 1..];
+        let end = rest.iter().position(|word| word.is(";") || word.is("+")).unwrap_or(rest.len());
+        inner.push(Inner::Command(rest[..end].iter().map(|word| placed(word, Some("{"))).collect()));
+        rest = &rest[end..];
+    }
+    inner
+}

@@ -1,0 +1,244 @@
+//! HTML made readable: text, headings, lists and where links lead. No more than that; a page that needs a browser is
+//! not for this.
+
+use super::entities::decoded;
+
+/// Whose contents are no text.
+const SILENT: [&str; 7] = ["script", "style", "noscript", "svg", "template", "head", "iframe"];
+/// After and before which a line ends.
+const BLOCKS: [&str; 30] = [
+    "p",
+    "div",
+    "section",
+    "article",
+    "header",
+    "footer",
+    "main",
+    "nav",
+    "aside",
+    "ul",
+    "ol",
+    "li",
+    "table",
+    "tr",
+    "br",
+    "hr",
+    "pre",
+    "blockquote",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "dl",
+    "dt",
+    "dd",
+    "form",
+    "figure",
+    "title",
+];
+
+/// The text of a page.
+pub(super) fn text(page: &str) -> String {
+    let mut writer = Writer::default();
+    let mut rest = page;
+    while let Some(open) = rest.find('<') {
+        writer.text(&rest[..open]);
+        rest = &rest[open..];
+        rest = match tag(rest) {
+            Some((tag, after)) => writer.tag(&tag, after),
+            None => {
+                writer.text("<");
+                &rest[1..]
+            }
+        };
+    }
+    writer.text(rest);
+    writer.finished()
+}
+
+struct Tag<'p> {
+    name: String,
+    is_closing: bool,
+    attributes: &'p str,
+}
+
+/// A tag or a comment at the start of a text, and what follows it. A `>` in quotes does not end a tag.
+fn tag(text: &str) -> Option<(Tag<'_>, &str)> {
+    if let Some(comment) = text.strip_prefix("<!--") {
+        let end = comment.find("-->").map_or(comment.len(), |at| at + 3);
+        return Some((Tag { name: "!".into(), is_closing: false, attributes: "" }, &comment[end..]));
+    }
+    let inside = text.strip_prefix('<')?;
+    let is_closing = inside.starts_with('/');
+    let inside = inside.strip_prefix('/').unwrap_or(inside);
+    if !inside.starts_with(|first: char| first.is_ascii_alphabetic() || "!?".contains(first)) {
+        return None;
+    }
+    let mut quote = None;
+    let end = inside.char_indices().find_map(|(at, letter)| match (quote, letter) {
+        (None, '>') => Some(at),
+        (None, '"' | '\'') => {
+            quote = Some(letter);
+            None
+        }
+        (Some(open), _) if open == letter => {
+            quote = None;
+            None
+        }
+        _ => None,
+    });
+    let end = end.or_else(|| inside.find('>'))?;
+    let length = inside[..end].find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(end);
+    let (name, attributes) = inside[..end].split_at(length);
+    Some((Tag { name: name.to_ascii_lowercase(), is_closing, attributes }, &inside[end + 1..]))
+}
+
+#[derive(Default)]
+struct Writer {
+    out: String,
+    /// Where the text of a link began, and where it leads.
+    link: Option<(usize, String)>,
+    is_preformatted: bool,
+}
+
+impl Writer {
+    fn text(&mut self, text: &str) {
+        let text = decoded(text);
+        if self.is_preformatted {
+            self.out.push_str(&text);
+            return;
+        }
+        for (at, word) in text.split(|letter: char| letter.is_whitespace()).enumerate() {
+            if at > 0 && !self.out.ends_with(['\n', ' ']) {
+                self.out.push(' ');
+            }
+            self.out.push_str(word);
+        }
+    }
+
+    /// Handles a tag and gives back where to go on.
+    fn tag<'p>(&mut self, tag: &Tag<'_>, after: &'p str) -> &'p str {
+        let name = tag.name.as_str();
+        if SILENT.contains(&name) && !tag.is_closing && !tag.attributes.ends_with('/') {
+            return self.silent(name, after);
+        }
+        if BLOCKS.contains(&name) {
+            self.line();
+        }
+        match (name, tag.is_closing) {
+            ("pre", is_closing) => self.is_preformatted = !is_closing,
+            ("li", false) => self.out.push_str("- "),
+            ("td" | "th", true) => self.out.push_str(" | "),
+            ("h1" | "h2" | "h3" | "h4" | "h5" | "h6", false) => {
+                let level = name[1..].parse().unwrap_or(1);
+                self.out.push('\n');
+                self.out.push_str(&format!("{} ", "#".repeat(level)));
+            }
+            ("a", false) => {
+                self.link = attribute(tag.attributes, "href").map(|to| (self.out.len(), to));
+            }
+            ("a", true) => self.linked(),
+            _ => {}
+        }
+        after
+    }
+
+    /// Skips to the end of what is no text, but a title within it is.
+    fn silent<'p>(&mut self, name: &str, after: &'p str) -> &'p str {
+        let lower = after.to_ascii_lowercase();
+        let end = lower.find(&format!("</{name}")).unwrap_or(after.len());
+        if name == "head"
+            && let Some(open) =
+                lower[..end].find("<title").and_then(|at| Some(at + lower[at..].find('>')? + 1))
+        {
+            let close = lower[open..end].find("</title").map_or(end, |at| open + at);
+            self.text(&after[open..close]);
+            self.line();
+        }
+        let rest = &after[end..];
+        rest.find('>').map_or("", |at| &rest[at + 1..])
+    }
+
+    fn linked(&mut self) {
+        if let Some((from, to)) = self.link.take()
+            && to.starts_with("http")
+            && !self.out[from.min(self.out.len())..].trim().is_empty()
+        {
+            self.out.push_str(&format!(" ({to})"));
+        }
+    }
+
+    fn line(&mut self) {
+        let length = self.out.trim_end_matches(' ').len();
+        self.out.truncate(length);
+        if !self.out.is_empty() && !self.out.ends_with('\n') {
+            self.out.push('\n');
+        }
+    }
+
+    /// Without more than one empty line in a row.
+    fn finished(self) -> String {
+        let mut lines: Vec<&str> = Vec::new();
+        for line in self.out.lines().map(str::trim_end) {
+            if !(line.is_empty() && lines.last().is_none_or(|last| last.is_empty())) {
+                lines.push(line);
+            }
+        }
+        lines.join("\n").trim().to_owned()
+    }
+}
+
+/// The value of an attribute, with or without quotes.
+fn attribute(attributes: &str, name: &str) -> Option<String> {
+    let lower = attributes.to_ascii_lowercase();
+    let at = lower.find(&format!("{name}="))? + name.len() + 1;
+    let value = &attributes[at..];
+    let quote = value.chars().next().filter(|first| "\"'".contains(*first));
+    let value = match quote {
+        Some(quote) => value[1..].split(quote).next(),
+        None => value.split([' ', '\n', '\t']).next(),
+    };
+    value.map(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::text;
+
+    #[test]
+    fn a_page_becomes_text() {
+        let page = r#"<!DOCTYPE html><html><head><title>The &amp; title</title><style>p { x > y }</style></head>
+            <body><!-- <p>not this</p> --><h1>Hello</h1><p>One   two<br>three &lt;b&gt; &#8212; &#x41;</p>
+            <ul><li>first<li><a href="https://example.com/a?b=1&amp;c=2" title="a > b">second</a></ul>
+            <pre>fn main() {
+    x &lt; y
+}</pre><script>if (a < b) { "</p>" }</script><table><tr><td>1</td><td>2</td></tr></table>5 < 6</body></html>"#;
+        expect![[r#"
+            The & title
+
+            # Hello
+            One two
+            three <b> — A
+            - first
+            - second (https://example.com/a?b=1&c=2)
+            fn main() {
+                x < y
+            }
+            1 | 2 |
+            5 < 6"#]]
+        .assert_eq(&text(page));
+    }
+
+    #[test]
+    fn broken_pages_end() {
+        for page in
+            ["<", "<a", "<!--", "<script>x", "<a href=\"x>", "</", "<p", "&", "&#", "&#xffffffff;", "<é>"]
+        {
+            let _ = text(page);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! WebFetch: one address, over http or https. Each address on the way is checked, redirects too, and the connection
+//! goes to the very addresses that were checked, so that a name cannot mean something else a moment later.
+
+mod address;
+mod body;
+mod entities;
+mod html;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rawko_core::Value;
+use reqwest::{StatusCode, Url};
+
+use super::outcome::{Failure, ToolOutcome};
+use super::settings::WebSettings;
+
+const TIME_MAX: Duration = Duration::from_secs(30);
+const REDIRECTS_MAX: usize = 5;
+
+pub(super) async fn fetch(settings: &WebSettings, url: &str) -> Result<ToolOutcome, Failure> {
+    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no address: {error}"))?;
+    let fetched = tokio::time::timeout(TIME_MAX, follow(settings, parsed)).await;
+    fetched.unwrap_or_else(|_| Err(format!("`{url}` did not answer within {} s", TIME_MAX.as_secs()).into()))
+}
+
+async fn follow(settings: &WebSettings, mut url: Url) -> Result<ToolOutcome, Failure> {
+    for _ in 0..=REDIRECTS_MAX {
+        let addresses = address::checked(settings, &url).await?;
+        let response = get(&url, &addresses).await?;
+        match redirected(&url, &response)? {
+            Some(next) => url = next,
+            None => return answered(url, response).await,
+        }
+    }
+    Err(format!("`{url}`: more than {REDIRECTS_MAX} redirects").into())
+}
+
+async fn get(url: &Url, addresses: &[SocketAddr]) -> Result<reqwest::Response, Failure> {
+    let host = url.host_str().unwrap_or_default();
+    let client = client(host, addresses, false).or_else(|_| client(host, addresses, true));
+    let client = client.map_err(|error| format!("HTTP cannot be set up: {error}"))?;
+    let request =
+        client.get(url.clone()).header("accept", "text/html, text/plain, application/json, */*;q=0.5");
+    request
+        .send()
+        .await
+        .map_err(|error| Failure::Said(format!("`{url}` could not be fetched: {}", in_words(&error))))
+}
+
+/// A client for one host. Past any proxy: that would resolve the name again, and elsewhere. Where the system has no
+/// certificates, plain HTTP still works.
+fn client(host: &str, addresses: &[SocketAddr], trusts_nobody: bool) -> reqwest::Result<reqwest::Client> {
+    // Refused when the embedding program has installed one: then that one is used.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("rawko/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .resolve_to_addrs(host, addresses);
+    if trusts_nobody { builder.tls_certs_only([]).build() } else { builder.build() }
+}
+
+fn redirected(url: &Url, response: &reqwest::Response) -> Result<Option<Url>, Failure> {
+    let is_redirect = response.status().is_redirection() && response.status() != StatusCode::NOT_MODIFIED;
+    let location = response.headers().get("location").and_then(|location| location.to_str().ok());
+    match location.filter(|_| is_redirect) {
+        Some(location) => {
+            let next =
+                url.join(location).map_err(|error| format!("`{url}` leads to `{location}`: {error}"))?;
+            Ok(Some(next))
+        }
+        None => Ok(None),
+    }
+}
+
+async fn answered(url: Url, response: reqwest::Response) -> Result<ToolOutcome, Failure> {
+    let status = response.status();
+    let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
+    let body =
+        body::read(response).await.map_err(|error| format!("`{url}` broke off: {}", in_words(&error)))?;
+    let data = Value::map([
+        ("url", Value::str(url.as_str())),
+        ("status", Value::Int(i64::from(status.as_u16()))),
+        ("content_type", Value::str(&content_type)),
+        ("bytes", Value::Int(body.bytes.len() as i64)),
+        ("truncated", Value::Bool(body.is_cut)),
+    ]);
+    let mut outcome = body.outcome(&url, &content_type);
+    if !status.is_success() {
+        outcome.content = format!("[status {status}]\n{}", outcome.content);
+        outcome.is_error = true;
+    }
+    Ok(outcome.with_data(data))
+}
+
+/// The last cause says what happened.
+fn in_words(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
