@@ -1,5 +1,5 @@
 //! `cargo xtask tools`: what the tests need beyond Rust, Node and Python, installed by name from the package
-//! registries: Debian packages into the system, npm packages into `target/tools`.
+//! registries: Debian packages into the system, npm and PyPI packages into `target/tools`.
 
 use std::fs;
 
@@ -10,8 +10,15 @@ use crate::run::{is_there, root, run};
 /// `(program, argument it answers to, Debian package)`.
 const DEBIAN: &[(&str, &str, &str)] = &[("dot", "-V", "graphviz"), ("plantuml", "-version", "plantuml")];
 
-/// npm packages of `tests/tools`, installed as its package.json says.
-const NPM_FOLDER: &str = "target/tools/node";
+/// npm packages: `(folder, package.json that says which)`.
+const NPM: &[(&str, &str)] = &[
+    ("target/tools/node", "tests/tools/package.json"),
+    ("target/tools/peers", "tests/tools/peers/package.json"),
+];
+
+/// PyPI packages, in an environment of their own.
+const PYTHON_FOLDER: &str = "target/tools/python";
+const PYTHON_WANTED: &str = "tests/tools/peers/requirements.txt";
 
 /// The public SCXML suite. Packed, not installed: its install script hangs.
 const SCXML_SUITE: &str = "@scion-scxml/test-framework@2.0.16";
@@ -19,7 +26,10 @@ const SCXML_SUITE: &str = "@scion-scxml/test-framework@2.0.16";
 #[expect(clippy::print_stderr, reason = "progress of a terminal program")]
 pub(crate) fn install() -> Result<()> {
     install_debian()?;
-    install_npm()?;
+    for (folder, wanted) in NPM {
+        install_npm(folder, wanted)?;
+    }
+    install_python()?;
     unpack_scxml_suite()?;
     eprintln!("tools: all there");
     Ok(())
@@ -46,16 +56,28 @@ fn install_debian() -> Result<()> {
     run("apt-get", &command, &[("DEBIAN_FRONTEND", "noninteractive")])
 }
 
-fn install_npm() -> Result<()> {
-    let folder = root().join(NPM_FOLDER);
-    let wanted = fs::read_to_string(root().join("tests/tools/package.json"))?;
-    let stamp = folder.join("installed.json");
+fn install_npm(folder: &str, wanted: &str) -> Result<()> {
+    let into = root().join(folder);
+    let wanted = fs::read_to_string(root().join(wanted))?;
+    let stamp = into.join("installed.json");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    fs::create_dir_all(&folder)?;
-    fs::write(folder.join("package.json"), &wanted)?;
-    run("npm", &["install", "--prefix", NPM_FOLDER, "--no-audit", "--no-fund", "--ignore-scripts"], &[])?;
+    fs::create_dir_all(&into)?;
+    fs::write(into.join("package.json"), &wanted)?;
+    run("npm", &["install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts"], &[])?;
+    fs::write(stamp, wanted).context("cannot note what was installed")
+}
+
+fn install_python() -> Result<()> {
+    let stamp = root().join(PYTHON_FOLDER).join("installed.txt");
+    let wanted = fs::read_to_string(root().join(PYTHON_WANTED))?;
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    run("python3", &["-m", "venv", "--clear", PYTHON_FOLDER], &[])?;
+    let pip = format!("{PYTHON_FOLDER}/bin/pip");
+    run(&pip, &["install", "--quiet", "--disable-pip-version-check", "-r", PYTHON_WANTED], &[])?;
     fs::write(stamp, wanted).context("cannot note what was installed")
 }
 

@@ -1,0 +1,200 @@
+//! One connection to an MCP server, from its start to its loss. It never comes back: whoever supervises opens another.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, JsonObject, Tool,
+};
+use rmcp::service::{ClientInitializeError, NotificationContext, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::SseRetryPolicy;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientHandler, RoleClient, ServiceExt};
+use tokio::time::timeout;
+
+use super::config::{McpConfig, McpTransport};
+use super::fault::{Fault, in_words};
+use super::settings::McpSettings;
+use crate::process::{Child, Launch};
+
+pub(super) struct Connection {
+    service: RunningService<RoleClient, Listener>,
+    /// Killed with everything it started when this is dropped. `None` over HTTP.
+    child: Option<Child>,
+    is_lost: AtomicBool,
+}
+
+/// Hears what the server says on its own.
+struct Listener {
+    is_stale: Arc<AtomicBool>,
+}
+
+impl ClientHandler for Listener {
+    fn get_info(&self) -> ClientConfig {
+        let rawko = Implementation::new("rawko", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), rawko)
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.is_stale.store(true, Ordering::Release);
+    }
+}
+
+impl Connection {
+    /// Starts the program or connects to the address, and shakes hands. `is_stale` is set when the list of tools
+    /// changes.
+    pub(super) async fn open(
+        config: &McpConfig,
+        settings: &McpSettings,
+        is_stale: Arc<AtomicBool>,
+    ) -> Result<Self, String> {
+        let listener = Listener { is_stale };
+        match &config.transport {
+            McpTransport::Stdio { command, args, env, cwd } => {
+                let cwd = cwd.as_ref().map_or_else(|| settings.root.clone(), |cwd| settings.root.join(cwd));
+                let launch =
+                    Launch { program: command.clone(), args: args.clone(), cwd, env: env.clone() };
+                Self::over_stdio(listener, &launch, settings).await
+            }
+            McpTransport::Http { url, headers } => Self::over_http(listener, url, headers, settings).await,
+            McpTransport::Unusable { why } => Err(why.clone()),
+        }
+    }
+
+    async fn over_stdio(listener: Listener, launch: &Launch, settings: &McpSettings) -> Result<Self, String> {
+        let (child, stdin, stdout) = launch.start(&settings.environment)?;
+        match timeout(settings.start_timeout, listener.serve((stdout, stdin))).await {
+            Ok(Ok(service)) => Ok(Self { service, child: Some(child), is_lost: AtomicBool::new(false) }),
+            // That its output ended is heard before its end is.
+            Ok(Err(ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })) => {
+                let _ = timeout(settings.start_timeout, child.ended()).await;
+                Err(child.ending_in_words().await)
+            }
+            Ok(Err(error)) => Err(format!("{}; {}", in_words(&error), child.ending_in_words().await)),
+            Err(_) => {
+                let within = in_time(settings.start_timeout);
+                Err(format!("it did not answer within {within}; {}", child.ending_in_words().await))
+            }
+        }
+    }
+
+    async fn over_http(
+        listener: Listener,
+        url: &str,
+        headers: &[(String, String)],
+        settings: &McpSettings,
+    ) -> Result<Self, String> {
+        // Another part of the program may have done so already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(header_map(headers)?);
+        config.retry_config = Arc::new(FewRetries);
+        let transport = StreamableHttpClientTransport::from_config(config);
+        match timeout(settings.start_timeout, listener.serve(transport)).await {
+            Ok(Ok(service)) => Ok(Self { service, child: None, is_lost: AtomicBool::new(false) }),
+            Ok(Err(error)) if error.is_authorization_required() => {
+                Err("it wants authorization: set a header for it in the file".to_owned())
+            }
+            Ok(Err(error)) => Err(in_words(&error)),
+            Err(_) => Err(format!("it did not answer within {}", in_time(settings.start_timeout))),
+        }
+    }
+
+    /// Whether a call has a chance.
+    pub(super) fn is_open(&self) -> bool {
+        !self.is_lost.load(Ordering::Acquire)
+            && !self.service.is_closed()
+            && !self.service.peer().is_transport_closed()
+            && !self.child.as_ref().is_some_and(Child::has_ended)
+    }
+
+    /// What the server calls itself.
+    pub(super) fn implementation(&self) -> Option<String> {
+        let info = self.service.peer().peer_info()?;
+        let version = &info.protocol_version;
+        let server = info.server_info.as_ref()?;
+        Some(format!("{} {} (MCP {version})", server.name, server.version))
+    }
+
+    pub(super) async fn tools(&self, within: Duration) -> Result<Vec<Tool>, Fault> {
+        match timeout(within, self.service.peer().list_all_tools()).await {
+            Ok(Ok(tools)) => Ok(tools),
+            Ok(Err(error)) => Err(self.fault(&error)),
+            Err(_) => Err(Fault::TimedOut),
+        }
+    }
+
+    /// Dropping the future, or running out of time, tells the server that nobody waits any more.
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+        within: Duration,
+    ) -> Result<CallToolResult, Fault> {
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        match timeout(within, self.service.call_tool(params)).await {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(error)) => Err(self.fault(&error)),
+            Err(_) => Err(Fault::TimedOut),
+        }
+    }
+
+    fn fault(&self, error: &rmcp::ServiceError) -> Fault {
+        let fault = Fault::of(error, self.child.is_none());
+        if let Fault::Lost { .. } = fault {
+            self.is_lost.store(true, Ordering::Release);
+        }
+        fault
+    }
+
+    /// Why it was lost, in words: how the program ended, if it has.
+    pub(super) async fn loss_in_words(&self, why: &str) -> String {
+        match &self.child {
+            Some(child) => {
+                let _ = timeout(Duration::from_millis(500), child.ended()).await;
+                child.ending_in_words().await
+            }
+            None => why.to_owned(),
+        }
+    }
+
+    /// Ends it politely: stdin is closed, then the program is asked, then it is killed.
+    pub(super) async fn close(&self) {
+        self.is_lost.store(true, Ordering::Release);
+        self.service.cancellation_token().cancel();
+        if let Some(child) = &self.child {
+            child.end().await;
+        }
+    }
+
+    pub(super) fn pid(&self) -> Option<i32> {
+        self.child.as_ref().map(Child::pid)
+    }
+}
+
+fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {
+    let header = |(name, value): &(String, String)| {
+        let unusable = || format!("`{name}` cannot be a header");
+        Ok((name.parse().map_err(|_| unusable())?, value.parse().map_err(|_| unusable())?))
+    };
+    headers.iter().map(header).collect()
+}
+
+/// A stream that breaks is asked for again a few times; then the call that waits for it is told. For ever, as is the
+/// library's way, a call would hang until its time is up.
+#[derive(Debug)]
+struct FewRetries;
+
+impl SseRetryPolicy for FewRetries {
+    fn retry(&self, times: usize) -> Option<Duration> {
+        let pauses_ms = [100, 400, 1600];
+        pauses_ms.get(times).map(|ms| Duration::from_millis(*ms))
+    }
+}
+
+pub(super) fn in_time(duration: Duration) -> String {
+    rawko_core::duration::format_ms(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,65 @@
+//! Names of MCP tools as models know them: `mcp__<server>__<tool>`, in the letters and the length every provider takes.
+
+use super::config::McpConfig;
+
+const PREFIX: &str = "mcp__";
+/// The shortest limit among providers.
+const NAME_BYTES_MAX: usize = 64;
+/// Of the digest that keeps a shortened name apart from others.
+const DIGEST_DIGITS: usize = 8;
+
+/// A server's name as part of a tool's.
+pub(super) fn server_part(name: &str) -> String {
+    let letter = |letter: char| {
+        if letter.is_ascii_alphanumeric() || letter == '-' || letter == '_' { letter } else { '_' }
+    };
+    name.chars().map(letter).collect()
+}
+
+/// What the full names of a server's tools begin with.
+pub(super) fn prefix(config: &McpConfig) -> String {
+    format!("{PREFIX}{}__", server_part(&config.name))
+}
+
+/// The full name of a tool. One that is too long is cut and told apart by a digest of the whole.
+pub(super) fn full_name(prefix: &str, tool: &str) -> String {
+    let full = format!("{prefix}{}", server_part(tool));
+    if full.len() <= NAME_BYTES_MAX {
+        return full;
+    }
+    let digest = blake3::hash(format!("{prefix}{tool}").as_bytes()).to_hex();
+    let kept = NAME_BYTES_MAX.saturating_sub(DIGEST_DIGITS + 1).max(prefix.len()).min(full.len());
+    format!("{}_{}", &full[..kept], &digest[..DIGEST_DIGITS])
+}
+
+/// Headers that the protocol itself sets.
+pub(super) fn is_header_ours(name: &str) -> bool {
+    ["accept", "content-type", "mcp-session-id", "mcp-protocol-version", "last-event-id"]
+        .contains(&name.to_ascii_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_every_provider() {
+        let long = "a".repeat(80);
+        let cases = [
+            ("as it is", "mcp__git__", "status", "mcp__git__status"),
+            ("other letters", "mcp__git__", "log.show all", "mcp__git__log_show_all"),
+            (
+                "too long",
+                "mcp__git__",
+                long.as_str(),
+                "mcp__git__aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa_",
+            ),
+        ];
+        for (case, prefix, tool, expected) in cases {
+            let name = full_name(prefix, tool);
+            assert!(name.starts_with(expected), "{case}: {name}");
+            assert!(name.len() <= NAME_BYTES_MAX, "{case}: {name}");
+        }
+        assert_ne!(full_name("mcp__git__", &long), full_name("mcp__git__", &format!("{long}b")), "cut names differ");
+    }
+}
