@@ -7,7 +7,8 @@ use crate::source::Span;
 /// One kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// `rawko::chart::<slug>` or `rawko::settings::<slug>`: stable, for tools and for people who search.
+    /// `rawko::chart::<slug>`, `rawko::settings::<slug>` or `rawko::agents::<slug>`: stable, for tools and for people
+    /// who search.
     pub name: &'static str,
     /// The worst it comes in.
     pub severity: Severity,
@@ -16,7 +17,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// The last part of the name: the page is `docs/errors/<slug>.md`, or `docs/errors/settings/<slug>.md`.
+    /// The last part of the name: the page is `docs/errors/<slug>.md`, or `docs/errors/settings/<slug>.md` and so on.
     pub fn slug(&self) -> &'static str {
         self.name.rsplit("::").next().unwrap_or(self.name)
     }
@@ -27,9 +28,9 @@ impl Code {
     }
 }
 
-/// The code with this name or slug. A slug that charts and settings share is the chart's.
+/// The code with this name or slug. A slug that several families share is the chart's, else the settings'.
 pub fn find(name: &str) -> Option<&'static Code> {
-    ALL.iter().chain(settings::ALL).find(|code| code.name == name || code.slug() == name)
+    ALL.iter().chain(settings::ALL).chain(agents::ALL).find(|code| code.name == name || code.slug() == name)
 }
 
 /// Declares the constants and the list of them together, so that none can be left out of the list.
@@ -130,5 +131,27 @@ pub mod settings {
         CONFLICTING_KEYS = Error "conflicting_keys": "two keys do not go together";
         UNSET_VARIABLE = Warning "unset_variable": "an environment variable that is used is not set";
         NEVER_ALLOWED = Warning "never_allowed": "a service is refused whenever it is called";
+    }
+}
+
+/// What can be wrong with agent files. Here for the same reason.
+pub mod agents {
+    use super::{Code, Severity};
+
+    codes! {
+        "agents";
+        UNREADABLE = Error "unreadable": "the file is there but cannot be read";
+        UNKNOWN_ENDING = Warning "unknown_ending": "a file beside the agents is not one by its name";
+        UNCLOSED_FRONTMATTER = Error "unclosed_frontmatter": "the frontmatter of a Markdown file has no end";
+        UNKNOWN_KEY = Error "unknown_key": "an agent file has no such key here";
+        MISSING_KEY = Error "missing_key": "something that this kind of agent needs is missing";
+        WRONG_TYPE = Error "wrong_type": "a value has the wrong shape";
+        INVALID_VALUE = Error "invalid_value": "a value does not mean anything here";
+        CONFLICTING_KEYS = Error "conflicting_keys": "two keys do not go together";
+        DUPLICATE_AGENT = Error "duplicate_agent": "two files of one folder are the same agent";
+        UNKNOWN_TRANSITION = Error "unknown_transition": "a transition leads to an agent that does not exist";
+        NO_DESCRIPTION = Warning "no_description": "nothing says when to choose the agent";
+        NEVER_ALLOWED = Warning "never_allowed": "a tool is both allowed and blocked";
+        NOT_ENFORCED = Warning "not_enforced": "a rule about a tool is finer than what can be held to";
     }
 }

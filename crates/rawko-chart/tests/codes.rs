@@ -20,13 +20,17 @@ fn every_code_has_a_page_and_every_page_a_code() {
     assert_same("docs/errors", &slugs(&[]), &stems(&pages(), &["md"]));
 }
 
-/// Charts and settings both have an `unknown_key`, so the pages of settings are in a folder of their own.
+/// Charts, settings and agents all have an `unknown_key`, so the pages of settings and agents are in folders of
+/// their own.
 #[test]
-fn every_code_of_settings_has_a_page_that_says_what_to_do() {
-    let slugs = codes::settings::ALL.iter().map(|code| code.slug().to_owned()).collect();
-    assert_same("docs/errors/settings", &slugs, &stems(&pages().join("settings"), &["md"]));
-    for code in codes::settings::ALL {
-        assert_page(code, &page(&format!("settings/{}", code.slug())));
+fn every_code_of_settings_and_agents_has_a_page_that_says_what_to_do() {
+    for (family, all) in [("settings", codes::settings::ALL), ("agents", codes::agents::ALL)] {
+        let slugs = all.iter().map(|code| code.slug().to_owned()).collect();
+        assert_same(&format!("docs/errors/{family}"), &slugs, &stems(&pages().join(family), &["md"]));
+        for code in all {
+            assert_page(code, &page(&format!("{family}/{}", code.slug())));
+            assert_eq!(codes::find(code.name), Some(code));
+        }
     }
 }
 
@@ -169,6 +173,9 @@ fn the_index_lists_every_code() {
     index += "\n## Settings\n\nWhat is wrong with a `config.yaml` ([settings](../guide/settings.md)); the codes are `rawko::settings::…`.\n\n\
               | Code | Severity | Meaning |\n|---|---|---|\n";
     index.extend(codes::settings::ALL.iter().map(|code| row(code, "settings/")));
+    index += "\n## Agents\n\nWhat is wrong with an agent file; the codes are `rawko::agents::…`.\n\n\
+              | Code | Severity | Meaning |\n|---|---|---|\n";
+    index.extend(codes::agents::ALL.iter().map(|code| row(code, "agents/")));
     expect_test::expect_file![here().join("../../docs/reference/findings.md")].assert_eq(&index);
 }
 

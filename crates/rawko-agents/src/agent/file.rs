@@ -1,0 +1,154 @@
+//! `AgentFile`: what one file says about an agent, typed. Nothing here reads or checks.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rawko_core::{AgentEntry, Value};
+use serde::Serialize;
+
+use super::model::ModelChoice;
+use super::tools::ToolRules;
+use crate::tools::Layer;
+
+/// An agent as its file describes it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentFile {
+    pub name: String,
+    pub display_name: String,
+    /// For the arbiter: when to choose this agent.
+    pub when_to_use: String,
+    pub system_prompt: String,
+    pub kind: Kind,
+    /// `None`: the model of whoever calls it, or the default.
+    pub model: Option<ModelChoice>,
+    /// Looks at images for a model that cannot.
+    pub vision_model: Option<ModelChoice>,
+    /// What is run, for `process` and `acp`.
+    pub command: Option<AgentCommand>,
+    /// What a `scripted` agent answers from, relative to the project.
+    pub script: Option<PathBuf>,
+    pub tools: ToolRules,
+    pub transitions: Transitions,
+    pub limits: Limits,
+    pub memory: Value,
+    pub metadata: Value,
+    pub roles: Vec<String>,
+    pub task_types: Vec<String>,
+    /// As messages call it.
+    pub file: String,
+    pub level: Level,
+    /// The file's own keys, as `agents.get(name)` shows them to charts.
+    #[serde(skip)]
+    pub details: Value,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A model with tools.
+    #[default]
+    Llm,
+    /// A command that speaks the JSON-lines turn protocol.
+    Process,
+    /// A coding agent over the Agent Client Protocol.
+    Acp,
+    Human,
+    /// Answers from a file.
+    Scripted,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 5] = [Kind::Llm, Kind::Process, Kind::Acp, Kind::Human, Kind::Scripted];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Llm => "llm",
+            Kind::Process => "process",
+            Kind::Acp => "acp",
+            Kind::Human => "human",
+            Kind::Scripted => "scripted",
+        }
+    }
+
+    /// Whether it is a program that rawko starts.
+    pub fn has_command(self) -> bool {
+        match self {
+            Kind::Process | Kind::Acp => true,
+            Kind::Llm | Kind::Human | Kind::Scripted => false,
+        }
+    }
+}
+
+/// Where a file stands. What comes first goes over what comes later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// `.rawko/agents` of the project.
+    Project,
+    /// `.claude/agents` of the project.
+    ProjectClaude,
+    /// `rawko/agents` below the user's configuration.
+    User,
+    /// `~/.claude/agents`.
+    UserClaude,
+}
+
+impl Level {
+    pub fn is_claude(self) -> bool {
+        match self {
+            Level::ProjectClaude | Level::UserClaude => true,
+            Level::Project | Level::User => false,
+        }
+    }
+}
+
+/// A program and how it is started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AgentCommand {
+    pub program: String,
+    pub args: Vec<String>,
+    pub env: BTreeMap<String, String>,
+    /// Relative to the project, never outside it.
+    pub cwd: PathBuf,
+}
+
+/// Where work goes after this agent; agents' names, or `complete`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Transitions {
+    pub on_success: Option<String>,
+    pub on_failure: Option<String>,
+    pub on_max_iterations: Option<String>,
+    pub custom: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    pub max_iterations: Option<u64>,
+    #[serde(rename = "timeout")]
+    pub timeout_ms: Option<u64>,
+    pub max_tokens: Option<u64>,
+}
+
+impl AgentFile {
+    /// What this agent's own rules grant, for the gate.
+    pub fn layer(&self) -> Layer {
+        Layer {
+            source: format!("the agent `{}` (`tools` in {})", self.name, self.file),
+            allowed: self.tools.allowed.clone(),
+            blocked: self.tools.blocked.clone(),
+            bash: self.tools.bash_filter.clone(),
+        }
+    }
+
+    pub fn entry(&self) -> AgentEntry {
+        AgentEntry {
+            id: self.name.clone(),
+            roles: self.roles.clone(),
+            task_types: self.task_types.clone(),
+            details: self.details.clone(),
+        }
+    }
+}

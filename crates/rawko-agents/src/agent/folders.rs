@@ -1,0 +1,125 @@
+//! Where agent files are: the project's folders and the user's, ours and Claude's. Everything in them is looked at, and
+//! what is no agent file by its name is said to be none.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rawko_chart::codes::agents::{UNKNOWN_ENDING, UNREADABLE};
+use rawko_chart::{Finding, Source, Span, source_from_bytes};
+use rawko_host::Environment;
+
+use super::file::Level;
+
+/// Folders below `agents` are looked into so far.
+const DEPTH_MAX: usize = 4;
+
+/// One file that is there.
+pub(super) struct Found {
+    pub(super) source: Source,
+    pub(super) stem: String,
+    pub(super) level: Level,
+    /// Why it cannot even be read.
+    pub(super) unread: Option<Finding>,
+    /// Not an agent at all, by its name.
+    pub(super) is_other: bool,
+}
+
+impl Found {
+    pub(super) fn of_source(source: Source, level: Level) -> Self {
+        let stem = Path::new(&*source.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        Self { stem: stem.unwrap_or_default(), source, level, unread: None, is_other: false }
+    }
+
+    fn broken(path: &Path, level: Level, finding: Finding) -> Self {
+        let source = Source::new(path.display().to_string(), "");
+        Self { unread: Some(finding), ..Self::of_source(source, level) }
+    }
+}
+
+/// All files, level by level and by name within one.
+pub(super) fn look(project_root: &Path, environment: &Environment) -> Vec<Found> {
+    // `./.rawko` reads worse than `.rawko`.
+    let root = project_root.strip_prefix(".").unwrap_or(project_root);
+    let mut found = Vec::new();
+    walk(&root.join(".rawko/agents"), Level::Project, 0, &mut found);
+    walk(&root.join(".claude/agents"), Level::ProjectClaude, 0, &mut found);
+    if let Some(folder) = user_folder(environment) {
+        walk(&folder, Level::User, 0, &mut found);
+    }
+    if let Some(home) = absolute(environment, "HOME") {
+        walk(&home.join(".claude/agents"), Level::UserClaude, 0, &mut found);
+    }
+    found
+}
+
+fn user_folder(environment: &Environment) -> Option<PathBuf> {
+    let configuration = absolute(environment, "XDG_CONFIG_HOME")
+        .or_else(|| absolute(environment, "HOME").map(|home| home.join(".config")));
+    Some(configuration?.join("rawko/agents"))
+}
+
+fn absolute(environment: &Environment, name: &str) -> Option<PathBuf> {
+    environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+fn walk(folder: &Path, level: Level, depth: usize, found: &mut Vec<Found>) {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return;
+        }
+        Err(error) => {
+            let finding = UNREADABLE.at(Span::new(0, 0), format!("the folder cannot be read: {error}"));
+            found.push(Found { is_other: true, ..Found::broken(folder, level, finding) });
+            return;
+        }
+    };
+    let mut paths: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| !is_hidden(path)).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() && depth < DEPTH_MAX {
+            walk(&path, level, depth + 1, found);
+        } else {
+            found.extend(file(&path, level));
+        }
+    }
+}
+
+/// Hidden files and what editors leave behind are nobody's agents.
+fn is_hidden(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(['.', '#']) || name.ends_with('~')
+}
+
+fn file(path: &Path, level: Level) -> Option<Found> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    match ending {
+        "md" => Some(read(path, level)),
+        "yaml" | "yml" if !level.is_claude() => Some(read(path, level)),
+        // What else Claude's users keep there is Claude's business.
+        _ if level.is_claude() => None,
+        _ => {
+            let message = "this file is not read: agents are in files that end in `.md`, `.yaml` or `.yml`";
+            let finding = UNKNOWN_ENDING.at(Span::new(0, 0), message).help("rename it, or move it elsewhere");
+            Some(Found { is_other: true, ..Found::broken(path, level, finding) })
+        }
+    }
+}
+
+fn read(path: &Path, level: Level) -> Found {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            let finding = UNREADABLE.at(Span::new(0, 0), format!("the agent cannot be read: {error}"));
+            return Found::broken(path, level, finding.help("make it readable, or take it away"));
+        }
+    };
+    match source_from_bytes(&path.display().to_string(), &bytes) {
+        Ok(source) => Found::of_source(source, level),
+        Err(unread) => {
+            let (source, finding) = *unread;
+            Found { unread: Some(finding), ..Found::of_source(source, level) }
+        }
+    }
+}

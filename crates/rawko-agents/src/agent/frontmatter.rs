@@ -1,0 +1,72 @@
+//! Markdown with frontmatter: which part of the text is YAML and which is the prompt. The YAML keeps its place in the
+//! file, so that every complaint points into the file as it is.
+
+use rawko_chart::codes::agents::UNCLOSED_FRONTMATTER;
+use rawko_chart::{Finding, Span};
+
+const MARK: &str = "---";
+
+/// The two parts of a Markdown file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Parts<'t> {
+    /// As long as everything before the body, with blanks where the first mark stood. `None`: no frontmatter.
+    pub(super) yaml: Option<String>,
+    pub(super) body: &'t str,
+    pub(super) body_start: usize,
+}
+
+pub(super) fn split(text: &str) -> Result<Parts<'_>, Finding> {
+    let opening = text.len() - text.trim_start_matches('\u{feff}').len();
+    let mut at = opening;
+    let mut lines = text[opening..].split_inclusive('\n');
+    let first = lines.next().unwrap_or_default();
+    if first.trim_end() != MARK {
+        return Ok(Parts { yaml: None, body: text[opening..].trim(), body_start: opening });
+    }
+    at += first.len();
+    let start = at;
+    for line in lines {
+        let end = at + line.len();
+        if line.trim_end() == MARK {
+            let yaml = format!("{}{}", blanks(&text[..start]), &text[start..at]);
+            return Ok(Parts { yaml: Some(yaml), body: text[end..].trim(), body_start: end });
+        }
+        at = end;
+    }
+    let finding = UNCLOSED_FRONTMATTER
+        .at(Span::new(opening, opening + MARK.len()), "the frontmatter that begins here has no end")
+        .help("put a line `---` between the keys and the prompt");
+    Err(finding)
+}
+
+/// As many bytes, none of which mean anything.
+fn blanks(text: &str) -> String {
+    text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_yaml_keeps_its_place() {
+        for text in ["---\nname: a\n---\nBody.\n", "\u{feff}---\r\nname: a\r\n---\r\nBody."] {
+            let parts = split(text).unwrap();
+            let yaml = parts.yaml.unwrap();
+            assert_eq!(yaml.find("name"), text.find("name"));
+            assert_eq!(parts.body, "Body.");
+        }
+    }
+
+    #[test]
+    fn a_text_without_frontmatter_is_all_body() {
+        for text in ["Build.", "# Title\n\n---\n\nMore", "--- x\n"] {
+            assert_eq!(split(text).unwrap(), Parts { yaml: None, body: text.trim(), body_start: 0 });
+        }
+    }
+
+    #[test]
+    fn a_frontmatter_without_end_is_a_finding() {
+        assert_eq!(split("---\nname: a\n").unwrap_err().code, UNCLOSED_FRONTMATTER.name);
+    }
+}

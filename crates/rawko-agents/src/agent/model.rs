@@ -1,0 +1,114 @@
+//! Which model an agent speaks with, as its file says it. Names stay text: the providers know what they mean.
+
+use std::fmt;
+
+use rawko_chart::codes::agents::CONFLICTING_KEYS;
+use rawko_chart::{Document, DocumentData, DocumentEntry};
+use serde::Serialize;
+
+use super::fields::{Fields, Reader};
+
+/// A model by provider and name, either of which may be left to the settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ModelChoice {
+    pub provider: Option<String>,
+    /// As the provider knows it, or an alias such as `sonnet`.
+    pub model: Option<String>,
+}
+
+/// What Claude's agent files call models.
+const CLAUDE_ALIASES: [&str; 3] = ["sonnet", "opus", "haiku"];
+const CLAUDE_PROVIDER: &str = "anthropic";
+/// The model of whoever calls the agent.
+const INHERIT: &str = "inherit";
+
+impl ModelChoice {
+    /// `provider/model`, a model alone, or one of Claude's names; `None` for `inherit`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let some = |provider: &str, model: &str| {
+            Some(Self { provider: Some(provider.to_owned()), model: Some(model.to_owned()) })
+        };
+        match text.split_once('/') {
+            _ if text == INHERIT => None,
+            Some((provider, model)) => some(provider, model),
+            None if CLAUDE_ALIASES.contains(&text) => some(CLAUDE_PROVIDER, text),
+            None => Some(Self { provider: None, model: Some(text.to_owned()) }),
+        }
+    }
+}
+
+impl fmt::Display for ModelChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.provider, &self.model) {
+            (Some(provider), Some(model)) => write!(f, "{provider}/{model}"),
+            (Some(one), None) | (None, Some(one)) => f.write_str(one),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// `model`, `provider`, or `provider` as a name with `model` beside it.
+pub(super) fn choice(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ModelChoice> {
+    match (fields.entry("provider"), fields.entry("model")) {
+        (None, None) => None,
+        (None, Some(model)) => text_choice(reader, model),
+        (Some(provider), model) => match &provider.value.data {
+            DocumentData::Str(name) => {
+                let model = model.and_then(|model| model_name(reader, &model.value, "`model`"));
+                Some(ModelChoice { provider: Some(name.clone()), model })
+            }
+            DocumentData::Null
+            | DocumentData::Bool(_)
+            | DocumentData::Int(_)
+            | DocumentData::Float(_)
+            | DocumentData::List(_)
+            | DocumentData::Map(_) => {
+                if let Some(model) = model {
+                    let finding = CONFLICTING_KEYS.at(model.key_span, "the model is given twice");
+                    let help = "keep `provider: {name, model}` or `model: provider/model`";
+                    reader.report(finding.related(provider.key_span, "and here").help(help));
+                }
+                map_choice(reader, &provider.value)
+            }
+        },
+    }
+}
+
+/// `model` and `visionModel`.
+pub(super) fn text_choice(reader: &mut Reader<'_>, entry: &DocumentEntry) -> Option<ModelChoice> {
+    let what = format!("`{}`", entry.key);
+    if entry.value.entries().is_some() {
+        return map_choice(reader, &entry.value);
+    }
+    let text = model_name(reader, &entry.value, &what)?;
+    let choice = ModelChoice::parse(&text)?;
+    let is_whole = [&choice.provider, &choice.model]
+        .into_iter()
+        .flatten()
+        .all(|part| !part.is_empty() && !part.contains(char::is_whitespace));
+    if !is_whole {
+        reader.invalid(
+            entry.value.span,
+            format!("{what} cannot be `{text}`"),
+            "write `provider/model`, for example `openai/gpt-5`, or a model's name alone",
+        );
+    }
+    is_whole.then_some(choice)
+}
+
+fn map_choice(reader: &mut Reader<'_>, at: &Document) -> Option<ModelChoice> {
+    let fields = Fields::read(reader, at, "`provider`", &["name", "model"]);
+    let provider =
+        fields.get("name").and_then(|at| reader.text(at, "`name` of `provider`")).map(str::to_owned);
+    let model = fields.get("model").and_then(|at| model_name(reader, at, "`model` of `provider`"));
+    (provider.is_some() || model.is_some()).then_some(ModelChoice { provider, model })
+}
+
+fn model_name(reader: &mut Reader<'_>, at: &Document, what: &str) -> Option<String> {
+    let text = reader.text(at, what)?.trim();
+    if text.is_empty() {
+        reader.invalid(at.span, format!("{what} is empty"), "write a model's name, or leave the key out");
+        return None;
+    }
+    Some(text.to_owned())
+}

@@ -1,0 +1,288 @@
+//! One file: from its text to an agent, with everything that is wrong with it.
+
+use std::collections::BTreeMap;
+
+use rawko_chart::codes::agents::{CONFLICTING_KEYS, MISSING_KEY, NO_DESCRIPTION};
+use rawko_chart::{Document, DocumentData, Finding, Severity, Source, Span, nearest};
+use rawko_core::Value;
+use rawko_host::Environment;
+
+use super::fields::{Fields, Reader, about_agents};
+use super::file::{AgentFile, Kind, Level, Limits, Transitions};
+use super::{COMPLETE, frontmatter, lenient, model, tools};
+
+const KEYS: [&str; 25] = [
+    "name",
+    "displayName",
+    "whenToUse",
+    "description",
+    "systemPrompt",
+    "provider",
+    "model",
+    "visionModel",
+    "kind",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "script",
+    "tools",
+    "disallowedTools",
+    "transitions",
+    "limits",
+    "memory",
+    "metadata",
+    "roles",
+    "role",
+    "taskTypes",
+    "taskType",
+    "id",
+];
+
+/// What a file gives.
+pub(super) struct Reading {
+    pub(super) name: String,
+    /// `None` when something is wrong with it.
+    pub(super) agent: Option<AgentFile>,
+    /// Where its name stands, or the start of the file.
+    pub(super) name_span: Span,
+    /// Where its transitions lead, and where that stands.
+    pub(super) targets: Vec<(String, Span)>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// `stem` is the name of the file without its ending: the agent's name when the file does not give one.
+pub(super) fn read(source: &Source, stem: &str, level: Level, environment: &Environment) -> Reading {
+    let mut reader = Reader::new(environment);
+    let mut reading = Reading {
+        name: stem.to_owned(),
+        agent: None,
+        name_span: Span::new(0, 0),
+        targets: Vec::new(),
+        findings: Vec::new(),
+    };
+    match texts(source, level) {
+        Ok((document, _)) if document.entries().is_none() => reader.wrong_type(&document, "an agent", "a map"),
+        Ok((document, body)) => {
+            let mut one = One { reader: &mut reader, body, level, file: &source.name };
+            let agent = one.agent(&document, &mut reading);
+            let is_wrong = reader.findings.iter().any(|finding| finding.severity > Severity::Warning);
+            reading.agent = Some(agent).filter(|_| !is_wrong);
+        }
+        Err(findings) => reader.findings = findings,
+    }
+    reading.findings = reader.findings.into_iter().map(about_agents).collect();
+    reading.findings.sort_by_key(|finding| finding.span);
+    reading
+}
+
+/// The keys, and the body of a Markdown file.
+fn texts(source: &Source, level: Level) -> Result<(Document, Option<(&str, usize)>), Vec<Finding>> {
+    let text: &str = &source.text;
+    if !source.name.ends_with(".md") {
+        return Ok((document(text, Level::Project)?, None));
+    }
+    let parts = frontmatter::split(text).map_err(|finding| vec![finding])?;
+    let document = document(parts.yaml.as_deref().unwrap_or_default(), level)?;
+    Ok((document, Some((parts.body, parts.body_start))))
+}
+
+fn document(yaml: &str, level: Level) -> Result<Document, Vec<Finding>> {
+    if yaml.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        return Ok(Document { span: Span::new(0, 0), data: DocumentData::Map(Vec::new()) });
+    }
+    Document::read(yaml).or_else(|findings| match level.is_claude() {
+        true => lenient::read(yaml).ok_or(findings),
+        false => Err(findings),
+    })
+}
+
+/// One file while it is read.
+pub(super) struct One<'r, 'e, 't> {
+    pub(super) reader: &'r mut Reader<'e>,
+    body: Option<(&'t str, usize)>,
+    level: Level,
+    file: &'t str,
+}
+
+impl One<'_, '_, '_> {
+    fn agent(&mut self, document: &Document, reading: &mut Reading) -> AgentFile {
+        let fields = Fields::of_agent(self.reader, document, &KEYS, self.level.is_claude());
+        self.name(&fields, reading);
+        let kind = self.kind(&fields);
+        let agent = AgentFile {
+            name: reading.name.clone(),
+            display_name: self.text(&fields, "displayName").unwrap_or_else(|| reading.name.clone()),
+            when_to_use: self.when_to_use(&fields, reading.name_span),
+            system_prompt: self.system_prompt(&fields, kind, reading.name_span),
+            kind,
+            model: model::choice(self.reader, &fields),
+            vision_model: fields
+                .entry("visionModel")
+                .and_then(|entry| model::text_choice(self.reader, entry)),
+            command: self.command(&fields, kind),
+            script: fields.get("script").and_then(|at| self.inside(at, "`script`")),
+            tools: tools::read(self.reader, &fields),
+            transitions: self.transitions(&fields, reading),
+            limits: self.limits(&fields),
+            memory: value(fields.get("memory")),
+            metadata: self.metadata(&fields),
+            roles: self.words(&fields, &["roles", "role"]),
+            task_types: self.words(&fields, &["taskTypes", "taskType"]),
+            file: self.file.to_owned(),
+            level: self.level,
+            details: Value::from_json(document.to_json()),
+        };
+        agent
+    }
+
+    fn text(&mut self, fields: &Fields<'_>, key: &str) -> Option<String> {
+        let entry = fields.entry(key)?;
+        self.reader.text(&entry.value, &format!("`{}`", entry.key)).map(|text| text.trim().to_owned())
+    }
+
+    fn name(&mut self, fields: &Fields<'_>, reading: &mut Reading) {
+        let Some(at) = fields.get("name").or_else(|| fields.get("id")) else {
+            self.check_name(&reading.name.clone(), Span::new(0, 0));
+            return;
+        };
+        reading.name_span = at.span;
+        if let Some(name) = self.reader.text(at, "`name`") {
+            self.check_name(name, at.span);
+            reading.name = name.to_owned();
+        }
+    }
+
+    fn check_name(&mut self, name: &str, span: Span) {
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if name == COMPLETE {
+            let message = format!("no agent can be called `{COMPLETE}`");
+            self.reader.invalid(span, message, "it is where transitions lead when nothing is left to do");
+        } else if name.is_empty() || !name.chars().all(is_plain) {
+            let message = format!("`{name}` cannot be the name of an agent");
+            let help = "letters, digits, `-`, `_` and `.`; words for people go into `displayName`";
+            self.reader.invalid(span, message, help);
+        }
+    }
+
+    fn kind(&mut self, fields: &Fields<'_>) -> Kind {
+        let Some(at) = fields.get("kind") else { return Kind::Llm };
+        let Some(text) = self.reader.text(at, "`kind`") else { return Kind::Llm };
+        if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.as_str() == text) {
+            return kind;
+        }
+        let near = nearest(text, Kind::ALL.iter().map(|kind| kind.as_str()));
+        let help = near.map_or_else(
+            || "the kinds are `llm`, `process`, `acp`, `human` and `scripted`".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        self.reader.invalid(at.span, format!("there is no kind of agent `{text}`"), help);
+        Kind::Llm
+    }
+
+    fn when_to_use(&mut self, fields: &Fields<'_>, place: Span) -> String {
+        let said = self.text(fields, "whenToUse").or_else(|| self.text(fields, "description"));
+        let is_given = fields.get("whenToUse").or_else(|| fields.get("description")).is_some();
+        let said = said.unwrap_or_default();
+        if said.is_empty() && !is_given {
+            let message = "nothing says when to choose this agent";
+            self.reader.report(
+                NO_DESCRIPTION
+                    .at(place, message)
+                    .help("add `whenToUse`; only a chart that names the agent uses it now"),
+            );
+        }
+        said
+    }
+
+    fn system_prompt(&mut self, fields: &Fields<'_>, kind: Kind, place: Span) -> String {
+        let said = self.text(fields, "systemPrompt");
+        let body = self.body.filter(|(body, _)| !body.is_empty());
+        if let (Some(entry), Some((_, start))) = (fields.entry("systemPrompt"), body) {
+            let finding = CONFLICTING_KEYS.at(entry.key_span, "the prompt is given twice");
+            let finding = finding.related(Span::new(start, start), "the text of the file is the prompt too");
+            self.reader.report(finding.help("keep one of them"));
+        }
+        let prompt = said.or_else(|| body.map(|(body, _)| body.to_owned())).unwrap_or_default();
+        if prompt.is_empty() && kind == Kind::Llm && !fields.get("systemPrompt").is_some_and(is_no_text) {
+            let help = match self.body {
+                Some(_) => "write it below the second `---`",
+                None => "add `systemPrompt`",
+            };
+            self.reader.report(MISSING_KEY.at(place, "the agent has no prompt").help(help));
+        }
+        prompt
+    }
+
+    fn transitions(&mut self, fields: &Fields<'_>, reading: &mut Reading) -> Transitions {
+        let Some(at) = fields.get("transitions") else { return Transitions::default() };
+        let keys = ["onSuccess", "onFailure", "onMaxIterations", "custom"];
+        let fields = Fields::read(self.reader, at, "`transitions`", &keys);
+        let mut target = |at: &Document, what: &str| {
+            let name = self.reader.text(at, what)?.to_owned();
+            reading.targets.push((name.clone(), at.span));
+            Some(name)
+        };
+        let mut of = |key: &str| target(fields.get(key)?, &format!("`{key}` of `transitions`"));
+        let (on_success, on_failure) = (of("onSuccess"), of("onFailure"));
+        let on_max_iterations = of("onMaxIterations");
+        let mut custom = BTreeMap::new();
+        for entry in fields.get("custom").map(|at| self.reader.entries(at, "`custom`")).unwrap_or_default() {
+            if let Some(name) = self.reader.text(&entry.value, &format!("`{}` of `custom`", entry.key)) {
+                reading.targets.push((name.to_owned(), entry.value.span));
+                custom.insert(entry.key.clone(), name.to_owned());
+            }
+        }
+        Transitions { on_success, on_failure, on_max_iterations, custom }
+    }
+
+    fn limits(&mut self, fields: &Fields<'_>) -> Limits {
+        let Some(at) = fields.get("limits") else { return Limits::default() };
+        let fields = Fields::read(self.reader, at, "`limits`", &["maxIterations", "timeout", "maxTokens"]);
+        let timeout = fields.get("timeout").and_then(|at| self.reader.duration(at, "`timeout`"));
+        let mut whole = |key: &str| self.reader.whole(fields.get(key)?, &format!("`{key}` of `limits`"), 1);
+        Limits {
+            max_iterations: whole("maxIterations"),
+            timeout_ms: timeout.and_then(|timeout| u64::try_from(timeout.as_millis()).ok()),
+            max_tokens: whole("maxTokens"),
+        }
+    }
+
+    fn metadata(&mut self, fields: &Fields<'_>) -> Value {
+        if let Some(at) = fields.get("metadata") {
+            self.reader.entries(at, "`metadata`");
+        }
+        value(fields.get("metadata"))
+    }
+
+    /// A list of words or one, at the top or under `metadata`.
+    fn words(&mut self, fields: &Fields<'_>, keys: &[&str]) -> Vec<String> {
+        let snake = |key: &str| if key == "taskTypes" { "task_types" } else { "task_type" };
+        let below = |key: &str| {
+            let metadata = fields.get("metadata")?;
+            metadata.get(key).or_else(|| metadata.get(snake(key)).filter(|_| key.starts_with("task")))
+        };
+        let found = keys.iter().find_map(|key| fields.get(key).or_else(|| below(key)).map(|at| (*key, at)));
+        let Some((key, at)) = found else { return Vec::new() };
+        match &at.data {
+            DocumentData::Str(one) => vec![one.clone()],
+            DocumentData::Null
+            | DocumentData::Bool(_)
+            | DocumentData::Int(_)
+            | DocumentData::Float(_)
+            | DocumentData::List(_)
+            | DocumentData::Map(_) => {
+                let texts = self.reader.texts(at, &format!("`{key}`"));
+                texts.into_iter().map(|(text, _)| text.to_owned()).collect()
+            }
+        }
+    }
+}
+
+fn is_no_text(at: &Document) -> bool {
+    at.text().is_none()
+}
+
+fn value(at: Option<&Document>) -> Value {
+    at.map_or(Value::Null, |at| Value::from_json(at.to_json()))
+}

@@ -1,0 +1,160 @@
+//! `tools`: our map with `allowed`, `blocked` and `bashFilter`, or Claude's list `Read, Grep, Bash(git log:*)`.
+
+use rawko_chart::codes::agents::{NEVER_ALLOWED, NOT_ENFORCED};
+use rawko_chart::{Document, DocumentData, Span};
+use serde::Serialize;
+
+use super::fields::{Fields, Reader};
+use crate::tools::BashFilter;
+
+/// What an agent says about its own tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolRules {
+    /// `None`: all that others allow.
+    pub allowed: Option<Vec<String>>,
+    /// Wins over `allowed`.
+    pub blocked: Vec<String>,
+    pub bash_filter: Option<BashFilter>,
+}
+
+const BASH: &str = "Bash";
+
+pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> ToolRules {
+    let mut rules = ToolRules::default();
+    if let Some(at) = fields.get("tools") {
+        rules = match &at.data {
+            DocumentData::Null => ToolRules::default(),
+            DocumentData::Map(_) => from_map(reader, at),
+            DocumentData::Str(_) | DocumentData::List(_) => from_list(reader, at),
+            DocumentData::Bool(_) | DocumentData::Int(_) | DocumentData::Float(_) => {
+                reader.wrong_type(at, "`tools`", "a map with `allowed` and `blocked`, or a list");
+                ToolRules::default()
+            }
+        };
+    }
+    if let Some(at) = fields.get("disallowedTools") {
+        let names = words(reader, at, "`disallowedTools`");
+        rules.blocked.extend(names.into_iter().map(|(name, _)| name));
+    }
+    rules
+}
+
+fn from_map(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
+    let fields = Fields::read(reader, at, "`tools`", &["allowed", "blocked", "bashFilter"]);
+    let allowed = fields.get("allowed").map(|at| words(reader, at, "`allowed` of `tools`"));
+    let blocked =
+        fields.get("blocked").map(|at| words(reader, at, "`blocked` of `tools`")).unwrap_or_default();
+    for (name, span) in allowed.iter().flatten() {
+        if let Some((_, blocked)) = blocked.iter().find(|(blocked, _)| blocked == name) {
+            let finding = NEVER_ALLOWED.at(*span, format!("`{name}` is allowed and blocked"));
+            reader.report(finding.related(*blocked, "blocked wins").help("take it out of one of the lists"));
+        }
+    }
+    let mut rules = allowed.map_or_else(ToolRules::default, |words| granted(reader, words));
+    rules.blocked = blocked.into_iter().map(|(name, _)| name).collect();
+    if let Some(at) = fields.get("bashFilter") {
+        rules.bash_filter = Some(bash_filter(reader, at));
+    }
+    rules
+}
+
+fn from_list(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
+    let words = words(reader, at, "`tools`");
+    // `tools: "*"` is how some say "all".
+    if words.iter().any(|(name, _)| name == "*") {
+        return ToolRules::default();
+    }
+    granted(reader, words)
+}
+
+/// Names, some with a rule in parentheses. `Bash(git log:*)` is Bash with a filter; a rule that nothing here can hold
+/// an agent to takes the tool away: nobody is given more than the file says.
+fn granted(reader: &mut Reader<'_>, words: Vec<(String, Span)>) -> ToolRules {
+    let mut allowed: Vec<String> = Vec::new();
+    let mut commands = Vec::new();
+    let is_bash_whole = words.iter().any(|(word, _)| word == BASH);
+    for (word, span) in words {
+        let (name, rule) = taken_apart(&word);
+        match rule {
+            Some(rule) if name == BASH => commands.extend(commands_of(rule)),
+            Some(_) => {
+                let message = format!(
+                    "`{word}` is a finer rule than an agent can be held to, so `{name}` is not allowed"
+                );
+                let help = format!("allow all of `{name}`, or confine the agent in the project's settings");
+                reader.report(NOT_ENFORCED.at(span, message).help(help));
+                continue;
+            }
+            None => {}
+        }
+        if !allowed.iter().any(|known| known == name) {
+            allowed.push(name.to_owned());
+        }
+    }
+    let bash_filter = (!commands.is_empty() && !is_bash_whole)
+        .then(|| BashFilter { allowed_commands: Some(commands), blocked_patterns: Vec::new() });
+    ToolRules { allowed: Some(allowed), blocked: Vec::new(), bash_filter }
+}
+
+fn taken_apart(word: &str) -> (&str, Option<&str>) {
+    match word.split_once('(') {
+        Some((name, rest)) => (name.trim(), Some(rest.strip_suffix(')').unwrap_or(rest).trim())),
+        None => (word, None),
+    }
+}
+
+/// `git log:*` is the command alone and with anything behind it.
+fn commands_of(rule: &str) -> Vec<String> {
+    match rule.strip_suffix(":*") {
+        Some(prefix) => vec![prefix.to_owned(), format!("{prefix} *")],
+        None => vec![rule.to_owned()],
+    }
+}
+
+/// A list, or one text with commas. A comma in parentheses belongs to the rule.
+fn words(reader: &mut Reader<'_>, at: &Document, what: &str) -> Vec<(String, Span)> {
+    let DocumentData::Str(text) = &at.data else {
+        let words = reader.texts(at, what);
+        return words.into_iter().map(|(word, span)| (word.trim().to_owned(), span)).collect();
+    };
+    let mut depth = 0_usize;
+    let mut found = vec![String::new()];
+    for character in text.chars() {
+        depth = match character {
+            '(' => depth + 1,
+            ')' => depth.saturating_sub(1),
+            _ => depth,
+        };
+        match found.last_mut() {
+            Some(last) if character != ',' || depth > 0 => last.push(character),
+            _ => found.push(String::new()),
+        }
+    }
+    let words = found.iter().map(|word| word.trim()).filter(|word| !word.is_empty());
+    words.map(|word| (word.to_owned(), place(text, word, at.span))).collect()
+}
+
+/// Where a word stands in a text that is written as it is; in quotes it may stand elsewhere, so all of it is shown.
+fn place(text: &str, word: &str, whole: Span) -> Span {
+    match text.find(word) {
+        Some(offset) if whole.range().len() == text.len() => {
+            let start = whole.start as usize + offset;
+            Span::new(start, start + word.len())
+        }
+        _ => whole,
+    }
+}
+
+fn bash_filter(reader: &mut Reader<'_>, at: &Document) -> BashFilter {
+    let fields = Fields::read(reader, at, "`bashFilter`", &["allowedCommands", "blockedPatterns"]);
+    let mut list = |key: &str| {
+        let at = fields.get(key)?;
+        let texts = reader.texts(at, &format!("`{key}` of `bashFilter`"));
+        Some(texts.into_iter().map(|(text, _)| text.to_owned()).collect::<Vec<_>>())
+    };
+    BashFilter {
+        allowed_commands: list("allowedCommands"),
+        blocked_patterns: list("blockedPatterns").unwrap_or_default(),
+    }
+}
