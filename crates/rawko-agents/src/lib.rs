@@ -6,9 +6,11 @@ pub mod checks;
 pub mod loop_control;
 pub mod mcp;
 mod message;
+pub mod phases;
 pub mod process;
 pub mod provider;
 pub mod tools;
 pub mod vision;
+pub mod work;
 
 pub use message::{Message, Part, Role, StopReason, ToolResult, ToolSpec, ToolUse, Usage};

@@ -87,6 +87,27 @@ pub struct Usage {
     pub cost_usd: Option<f64>,
 }
 
+impl Usage {
+    /// Both together; the cost only where both are known.
+    #[must_use]
+    pub fn plus(self, other: Usage) -> Usage {
+        let nothing = |usage: &Usage| usage.input_tokens == 0 && usage.output_tokens == 0;
+        let cost_usd = match (self.cost_usd, other.cost_usd) {
+            (Some(one), Some(another)) => Some(one + another),
+            (None, cost) if nothing(&self) => cost,
+            (cost, None) if nothing(&other) => cost,
+            (_, _) => None,
+        };
+        Usage {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
+            is_estimate: self.is_estimate || other.is_estimate,
+            cost_usd,
+        }
+    }
+}
+
 impl Message {
     pub fn text(role: Role, text: impl Into<String>) -> Self {
         Self { role, parts: vec![Part::Text { text: text.into() }] }

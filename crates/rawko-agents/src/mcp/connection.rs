@@ -56,8 +56,7 @@ impl Connection {
         match &config.transport {
             McpTransport::Stdio { command, args, env, cwd } => {
                 let cwd = cwd.as_ref().map_or_else(|| settings.root.clone(), |cwd| settings.root.join(cwd));
-                let launch =
-                    Launch { program: command.clone(), args: args.clone(), cwd, env: env.clone() };
+                let launch = Launch { program: command.clone(), args: args.clone(), cwd, env: env.clone() };
                 Self::over_stdio(listener, &launch, settings).await
             }
             McpTransport::Http { url, headers } => Self::over_http(listener, url, headers, settings).await,
@@ -70,7 +69,9 @@ impl Connection {
         match timeout(settings.start_timeout, listener.serve((stdout, stdin))).await {
             Ok(Ok(service)) => Ok(Self { service, child: Some(child), is_lost: AtomicBool::new(false) }),
             // That its output ended is heard before its end is.
-            Ok(Err(ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })) => {
+            Ok(Err(
+                ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. },
+            )) => {
                 let _ = timeout(settings.start_timeout, child.ended()).await;
                 Err(child.ending_in_words().await)
             }
@@ -90,7 +91,8 @@ impl Connection {
     ) -> Result<Self, String> {
         // Another part of the program may have done so already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(header_map(headers)?);
+        let mut config =
+            StreamableHttpClientTransportConfig::with_uri(url).custom_headers(header_map(headers)?);
         config.retry_config = Arc::new(FewRetries);
         let transport = StreamableHttpClientTransport::from_config(config);
         match timeout(settings.start_timeout, listener.serve(transport)).await {

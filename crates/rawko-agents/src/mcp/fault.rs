@@ -12,7 +12,10 @@ pub(super) enum Fault {
     Refused(String),
     TimedOut,
     /// The server is gone, or the session with it.
-    Lost { was_sent: WasSent, why: String },
+    Lost {
+        was_sent: WasSent,
+        why: String,
+    },
 }
 
 /// Whether the server can have seen the call.
@@ -42,8 +45,7 @@ impl Fault {
 /// A server that has been restarted does not know the session. The specification wants 404, which the transport takes
 /// care of; servers that people run answer 400 and these words.
 fn is_about_the_session(data: &ErrorData) -> bool {
-    data.message.to_ascii_lowercase().contains("session")
-        && (-32099..=-32000).contains(&data.code.0)
+    data.message.to_ascii_lowercase().contains("session") && (-32099..=-32000).contains(&data.code.0)
 }
 
 fn of_transport(error: &(dyn Error + 'static), over_http: bool) -> Fault {
@@ -54,7 +56,9 @@ fn of_transport(error: &(dyn Error + 'static), over_http: bool) -> Fault {
     let why = in_words(error);
     let has = |is: fn(&(dyn Error + 'static)) -> bool| chain(error).any(is);
     if has(|cause| cause.is::<AuthRequiredError>() || cause.is::<InsufficientScopeError>()) {
-        return Fault::Refused(format!("the server wants authorization: set a header for it in the file ({why})"));
+        return Fault::Refused(format!(
+            "the server wants authorization: set a header for it in the file ({why})"
+        ));
     }
     if has(|cause| cause.is::<HttpStatusError>()) {
         return Fault::Refused(why);
@@ -67,9 +71,10 @@ fn of_transport(error: &(dyn Error + 'static), over_http: bool) -> Fault {
 }
 
 fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error: &&'e (dyn Error + 'static)| -> Option<&'e (dyn Error + 'static)> {
-        (*error).source()
-    })
+    std::iter::successors(
+        Some(error),
+        |error: &&'e (dyn Error + 'static)| -> Option<&'e (dyn Error + 'static)> { (*error).source() },
+    )
 }
 
 /// The whole chain in one line, each cause once.

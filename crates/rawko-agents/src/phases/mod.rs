@@ -89,7 +89,9 @@ impl Phase {
                     let text = reader.text(at, &format!("`prompt` of the phase `{name}`"));
                     text.unwrap_or_default().clone_into(&mut self.prompt);
                 }
-                "model" => self.model = reader.text(at, &format!("`model` of the phase `{name}`")).map(str::to_owned),
+                "model" => {
+                    self.model = reader.text(at, &format!("`model` of the phase `{name}`")).map(str::to_owned)
+                }
                 _ => self.take_limits(reader, at, name),
             }
         }
@@ -134,7 +136,9 @@ mod tests {
 
     #[test]
     fn a_project_changes_what_it_mentions() {
-        let document = Document::read("design: {tools: [Read], model: anthropic/big}\nship: {prompt: Ship it.}\n").unwrap();
+        let document =
+            Document::read("design: {tools: [Read], model: anthropic/big}\nship: {prompt: Ship it.}\n")
+                .unwrap();
         let section = Section { key: "phases".into(), file: ".rawko/config.yaml".into(), document };
         let mut reader = SettingsReader::new(Environment::none());
         let phases = Phases::built_in().with(&mut reader, &[&section]);

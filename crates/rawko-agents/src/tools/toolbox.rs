@@ -9,7 +9,7 @@ use rawko_core::Value;
 use super::bash::{Caller, Temporary, bash};
 use super::builtin::Builtin;
 use super::confine::Project;
-use super::grant::Grant;
+use super::grant::{Grant, Layer};
 use super::input::{Inputs, text};
 use super::outcome::{Failure, ToolOutcome};
 use super::settings::ToolSettings;
@@ -93,6 +93,19 @@ impl Toolbox {
             Some((_, Resolved::Builtin(tool))) => tool.is_safe_to_repeat(),
             Some((name, Resolved::Source(source))) => source.is_safe_to_repeat(&name),
             None => true,
+        }
+    }
+
+    /// Whether a call may change the project's files: one that a grant without Write and Edit would not let through.
+    pub fn may_change(&self, name: &str, input: &Value) -> bool {
+        match self.resolve(name) {
+            Some((_, Resolved::Builtin(Builtin::Write | Builtin::Edit))) => true,
+            Some((_, Resolved::Builtin(Builtin::Bash))) => {
+                let blocked = ["Write", "Edit"].map(str::to_owned).to_vec();
+                let looking = Grant::new([Layer { blocked, ..Layer::default() }]);
+                shell::check(text(input, "command"), &looking, &self.tools.project).is_err()
+            }
+            Some((_, Resolved::Builtin(_) | Resolved::Source(_))) | None => false,
         }
     }
 

@@ -53,11 +53,15 @@ impl Workshop {
             return Ok(agent);
         }
         let message = match self.agents.unusable().iter().find(|unusable| unusable.name == name) {
-            Some(unusable) => format!("the agent `{name}` cannot be used: see `rawko agents check` on {}", unusable.file),
+            Some(unusable) => {
+                format!("the agent `{name}` cannot be used: see `rawko agents check` on {}", unusable.file)
+            }
             None => {
                 let names = self.agents.all().iter().map(|agent| agent.name.as_str());
-                let help = nearest(name, names)
-                    .map_or_else(|| format!("add .rawko/agents/{name}.md"), |near| format!("did you mean `{near}`?"));
+                let help = nearest(name, names).map_or_else(
+                    || format!("add .rawko/agents/{name}.md"),
+                    |near| format!("did you mean `{near}`?"),
+                );
                 format!("there is no agent `{name}`; {help}")
             }
         };

@@ -4,20 +4,25 @@ use rawko_core::Value;
 use rawko_host::{Call, ServiceError};
 
 use super::{Workshop, part, value};
-use crate::checks::run_checks;
+use crate::checks::{CheckFinding, CheckReport, detect, run_all};
 use crate::loop_control::{Detector, Pass, PassHistory, PassKind, Verdict, judge_passes};
 
 pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
-    let history = if call.input.get("history").is_null() { PassHistory::default() } else { part(&call.input, "history")? };
+    let history = if call.input.get("history").is_null() {
+        PassHistory::default()
+    } else {
+        part(&call.input, "history")?
+    };
     let now_ms = call.input.get("now_ms").as_i64().unwrap_or(history.started_ms);
-    let report = run_checks(&workshop.checks, &workshop.root).await;
+    let checks = workshop.checks.clone().unwrap_or_else(|| detect(&workshop.root));
+    let report = run_all(&checks, &workshop.root, &workshop.environment).await;
     let history = history
         .with(Pass { kind: PassKind::Implement, errors: None })
         .with(Pass { kind: PassKind::Validate, errors: Some(report.errors_total) });
     let verdict = if report.clean { Verdict::Fine } else { judge_passes(&history, now_ms, &workshop.loops) };
     let (word, notice, detector) = words(&verdict);
     let mut told = value(&report).as_map().cloned().unwrap_or_default();
-    told.insert("text".into(), Value::from(report.text()));
+    told.insert("text".into(), Value::from(text(&report)));
     told.insert("notice".into(), notice.map_or(Value::Null, Value::str));
     Ok(Value::map([
         ("report", Value::Map(told.into())),
@@ -26,6 +31,26 @@ pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, Serv
         ("notice", notice.map_or(Value::Null, Value::str)),
         ("detector", detector.map_or(Value::Null, |detector| Value::str(detector.as_str()))),
     ]))
+}
+
+/// What the checks found, for a prompt.
+fn text(report: &CheckReport) -> String {
+    let mut lines = Vec::new();
+    for check in &report.checks {
+        let word = if check.ok { "ok" } else { "failed" };
+        lines.push(format!("{} ({}): {word}: {}", check.name, check.command, check.summary));
+        lines.extend(check.findings.iter().map(|finding| format!("  {}{}", place(finding), finding.message)));
+    }
+    lines.join("\n")
+}
+
+/// `stock.py:12: `
+fn place(finding: &CheckFinding) -> String {
+    match (&finding.file, finding.line) {
+        (Some(file), Some(line)) => format!("{file}:{line}: "),
+        (Some(file), None) => format!("{file}: "),
+        (None, _) => String::new(),
+    }
 }
 
 fn words(verdict: &Verdict) -> (&'static str, Option<&str>, Option<Detector>) {

@@ -8,15 +8,26 @@ use super::session::Session;
 use super::{Workshop, delegate, part, value};
 use crate::message::{Message, Part, StopReason, ToolUse, Usage};
 use crate::provider::{
-    Completion, CompletionRequest, ErrorCode, ProviderError, Repair, Unfit, back_off_ms, judge, messages_tokens,
+    Completion, CompletionRequest, ErrorCode, ProviderError, Repair, Unfit, back_off_ms, judge,
+    messages_tokens,
 };
+use crate::vision;
 
 pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let session: Session = part(&call.input, "session")?;
-    let messages: Vec<Message> = part(&call.input, "messages")?;
+    let messages = seen_messages(&session, &call)?;
     let request = request(&session, messages, &call);
     let completion = ask(workshop, &session.model, request, &call).await?;
     Ok(told(&completion))
+}
+
+/// The conversation as the text model sees it: with a vision model, what that saw takes the images' place.
+fn seen_messages(session: &Session, call: &Call) -> Result<Vec<Message>, ServiceError> {
+    let messages: Vec<Message> = part(&call.input, "messages")?;
+    if session.vision_model.is_none() || call.input.get("seen").is_null() {
+        return Ok(messages);
+    }
+    Ok(vision::join(&messages, &part(&call.input, "seen")?))
 }
 
 fn request(session: &Session, messages: Vec<Message>, call: &Call) -> CompletionRequest {
@@ -76,7 +87,8 @@ pub(super) async fn ask(
 
 /// What the chart takes over.
 fn told(completion: &Completion) -> Value {
-    let tool_calls: Vec<ToolUse> = completion.message.tool_uses().cloned().map(delegate::normalised).collect();
+    let tool_calls: Vec<ToolUse> =
+        completion.message.tool_uses().cloned().map(delegate::normalised).collect();
     // Whatever the provider says, pending tool calls win.
     let stop_reason = if tool_calls.is_empty() { completion.stop_reason } else { StopReason::ToolCalls };
     let usage = &completion.usage;

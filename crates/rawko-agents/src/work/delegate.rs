@@ -22,9 +22,12 @@ pub(super) fn spec(workshop: &Workshop, grant: &Grant, caller: &str) -> Option<T
     if others.is_empty() {
         return None;
     }
-    let list: String = others.iter().map(|agent| format!("\n- {}: {}", agent.name, agent.when_to_use)).collect();
+    let list: String =
+        others.iter().map(|agent| format!("\n- {}: {}", agent.name, agent.when_to_use)).collect();
     let names = others.iter().map(|agent| Value::str(&agent.name)).collect();
-    let text = |description: &str| Value::map([("type", Value::str("string")), ("description", Value::str(description))]);
+    let text = |description: &str| {
+        Value::map([("type", Value::str("string")), ("description", Value::str(description))])
+    };
     let mut agent = text("who is to do it").as_map().cloned().unwrap_or_default();
     agent.insert("enum".into(), Value::list(names));
     let properties = Value::map([
@@ -38,7 +41,9 @@ pub(super) fn spec(workshop: &Workshop, grant: &Grant, caller: &str) -> Option<T
     ]);
     Some(ToolSpec {
         name: TASK.into(),
-        description: format!("Lets another agent do a part of the work and gives back its report. It may not do more than you may.{list}"),
+        description: format!(
+            "Lets another agent do a part of the work and gives back its report. It may not do more than you may.{list}"
+        ),
         input_schema: schema,
     })
 }
@@ -49,9 +54,7 @@ pub(super) fn normalised(call: ToolUse) -> ToolUse {
     if !ALIASES.contains(&name.as_str()) {
         return call;
     }
-    let text = |keys: &[&str]| {
-        keys.iter().find_map(|key| call.input.get(key).as_str()).map(str::to_owned)
-    };
+    let text = |keys: &[&str]| keys.iter().find_map(|key| call.input.get(key).as_str()).map(str::to_owned);
     let named = text(&["agent", "subagent_type", "name"]);
     let agent = named.unwrap_or_else(|| USUAL.to_owned());
     let prompt = text(&["prompt", "task", "question", "query"]).unwrap_or_else(|| call.input.to_string());

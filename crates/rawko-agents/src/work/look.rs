@@ -3,36 +3,43 @@
 use rawko_core::Value;
 use rawko_host::{Call, ServiceError};
 
-use super::complete::{ask, bare, text};
+use super::complete::bare;
 use super::session::Session;
 use super::{Workshop, part, value};
 use crate::message::{Message, Usage};
-use crate::provider::CompletionRequest;
-use crate::vision::{Looked, VisionMemory, join, plan};
+use crate::provider::{Completion, CompletionRequest, ProviderError};
+use crate::vision::{VisionMemory, VisionRequest, plan};
 
 pub(super) async fn look(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let session: Session = part(&call.input, "session")?;
     let messages: Vec<Message> = part(&call.input, "messages")?;
-    let seen: VisionMemory = if call.input.get("seen").is_null() { VisionMemory::default() } else { part(&call.input, "seen")? };
-    let plan = plan(&messages, &seen);
+    let mut seen = match call.input.get("seen") {
+        Value::Null => VisionMemory::default(),
+        _ => part(&call.input, "seen")?,
+    };
     let model = session.vision_model.clone().unwrap_or_default();
     let mut usage = Usage::default();
-    let mut looked = Vec::with_capacity(plan.requests.len());
-    for planned in &plan.requests {
-        let request = CompletionRequest {
-            system: planned.system.clone(),
-            messages: planned.messages.clone(),
-            ..bare(&session, &call)
-        };
-        // A vision model that fails is told to the text model; the work goes on.
-        looked.push(match ask(workshop, &model, request, &call).await {
-            Ok(completion) => {
-                usage = usage.plus(completion.usage);
-                Looked::Words(text(&completion.message))
-            }
-            Err(error) => Looked::Failed(error.message),
-        });
+    for planned in plan(&messages, &seen, &model, &call.idempotency).requests {
+        let answer = ask(workshop, &model, &planned, &session, &call).await;
+        if let Ok(completion) = &answer {
+            usage = usage.plus(completion.usage);
+        }
+        // A vision model that fails is told to the text model, and the work goes on.
+        seen = seen.with(planned.analysed(answer.as_ref()));
     }
-    let (messages, seen) = join(&messages, &plan, &looked, seen);
-    Ok(Value::map([("messages", value(&messages)), ("seen", value(&seen)), ("usage", value(&usage))]))
+    Ok(Value::map([("seen", value(&seen)), ("usage", value(&usage))]))
+}
+
+async fn ask(
+    workshop: &Workshop,
+    model: &str,
+    planned: &VisionRequest,
+    session: &Session,
+    call: &Call,
+) -> Result<Completion, ProviderError> {
+    let (provider, name) = workshop.providers.find(model)?;
+    let who = bare(session, call);
+    let occasion = format!("{}/look", who.occasion);
+    let request = CompletionRequest { model: name, agent: who.agent, occasion, ..planned.completion.clone() };
+    provider.complete(request, &mut |_| {}).await
 }

@@ -19,11 +19,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rawko_core::Value;
-use rawko_host::{Answer, Call, Category, Edition, HostError, OnRestart, Service, ServiceError, Services};
+use rawko_host::{
+    Answer, Call, Category, Edition, Environment, HostError, OnRestart, Service, ServiceError, Services,
+};
 use serde::de::DeserializeOwned;
 
 use crate::agent::Agents;
-use crate::checks::ChecksSettings;
+use crate::checks::Check;
 use crate::loop_control::LoopSettings;
 use crate::mcp::McpServers;
 use crate::phases::Phases;
@@ -46,7 +48,9 @@ pub struct Workshop {
     /// What the project's settings say about tools.
     pub project: Layer,
     pub loops: LoopSettings,
-    pub checks: ChecksSettings,
+    /// What settings say; without it the project is looked at each time.
+    pub checks: Option<Vec<Check>>,
+    pub environment: Environment,
     pub servers: Arc<McpServers>,
 }
 

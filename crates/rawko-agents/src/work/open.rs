@@ -3,7 +3,7 @@
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
-use super::session::{COMPLETIONS_MAX, Session};
+use super::session::{COMPACTIONS_MAX, COMPLETIONS_MAX, DEPTH_MAX, PROMPT_TOKENS_MAX, RETRIES_MAX, Session};
 use super::{Workshop, delegate, part, value};
 use crate::agent::AgentFile;
 use crate::message::{Message, Part, Role};
@@ -45,7 +45,12 @@ fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named<'w>, Servi
 }
 
 /// Everything that narrows, outermost first. A sub-agent has all of its caller's layers, whatever its own file says.
-fn grant(workshop: &Workshop, agent: &AgentFile, phase: Named<'_>, call: &Call) -> Result<Grant, ServiceError> {
+fn grant(
+    workshop: &Workshop,
+    agent: &AgentFile,
+    phase: Named<'_>,
+    call: &Call,
+) -> Result<Grant, ServiceError> {
     let mut layers = vec![workshop.project.clone()];
     if !call.input.get("grant").is_null() {
         layers = part::<Grant>(&call.input, "grant")?.layers;
@@ -89,7 +94,7 @@ async fn session(
     let phase_model = phase.and_then(|(_, phase)| phase.model.clone());
     let own_model = agent.model.as_ref().map(ToString::to_string);
     let mut tools = workshop.toolbox.specs(&grant).await;
-    let depth_max = loops.depth_max;
+    let depth_max = DEPTH_MAX;
     let delegates = depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
     tools.extend(delegate::spec(workshop, &grant, &agent.name).filter(|_| delegates));
     let completions = phase.and_then(|(_, phase)| phase.completions_max);
@@ -105,12 +110,12 @@ async fn session(
         loops: value(&loops),
         schema: schema(input)?,
         output_tokens_max: agent.limits.max_tokens.and_then(|most| u32::try_from(most).ok()),
-        size_max: loops.prompt_tokens_max,
+        size_max: PROMPT_TOKENS_MAX,
         completions_max,
-        retries_max: loops.retries_max,
-        challenges_max: loops.challenges_max,
-        continuations_max: loops.continuations_max,
-        compactions_max: loops.compactions_max,
+        retries_max: RETRIES_MAX,
+        challenges_max: u64::from(loops.challenges_max),
+        continuations_max: u64::from(loops.continuations_max),
+        compactions_max: COMPACTIONS_MAX,
         depth_max,
         helper_phase: phase.map(|_| HELPER_PHASE.to_owned()),
     })

@@ -8,9 +8,9 @@ use rawko_host::{Section, Settings, SettingsReader};
 
 use super::Workshop;
 use crate::agent::{Agents, Kind};
-use crate::checks::ChecksSettings;
+use crate::checks;
 use crate::loop_control::LoopSettings;
-use crate::mcp::McpServers;
+use crate::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
 use crate::phases::Phases;
 use crate::provider::Providers;
 use crate::tools::{ToolSettings, Toolbox};
@@ -38,27 +38,29 @@ impl Workshop {
         let (loops, wrong) = LoopSettings::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
         let phases = said.read("phases", |reader, sections| Phases::built_in().with(reader, sections));
-        let checks = said.read("phases", |reader, sections| ChecksSettings::read(reader, sections));
+        let (checks, wrong) = checks::of_settings(settings);
+        said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
         let tools = said.read("agents", |reader, sections| {
             let tools = sections.iter().find_map(|section| section.document.get("tools"));
             tools.map(|tools| ToolSettings::read(reader, tools)).unwrap_or_default()
         });
         let project = tools.project_layer();
-        let (servers, wrong) = McpServers::of_project(root, settings.environment());
-        problems.extend(wrong);
-        let toolbox = Toolbox::new(root.to_owned(), tools).with_source(servers.clone());
+        let (configs, source, wrong) = read_mcp_file(root, settings.environment());
+        problems.push((source, wrong));
+        let servers = McpServers::start(configs, McpSettings::new(root, settings.environment().clone()));
+        let toolbox = Toolbox::new(root, tools).with_source(servers.clone());
         problems.retain(|(_, findings)| !findings.is_empty());
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-        let workshop = Self { root, agents, phases, providers, toolbox, project, loops, checks, servers };
+        let environment = settings.environment().clone();
+        let workshop =
+            Self { root, agents, phases, providers, toolbox, project, loops, checks, environment, servers };
         (workshop, problems)
     }
 
     /// Whether agents could be put to work: models, rules, servers.
     pub async fn health(&self) -> Vec<Health> {
         let mut all: Vec<Health> = self.agents.all().iter().map(|agent| self.model_health(agent)).collect();
-        for server in self.servers.health().await {
-            all.push(Health { about: format!("MCP server {}", server.name), ok: server.is_ok(), text: server.to_string() });
-        }
+        all.extend(self.servers.check().await.into_iter().map(server_health));
         all
     }
 
@@ -75,13 +77,24 @@ impl Workshop {
                 Err(problem) => (false, problem.to_string()),
             },
             Kind::Process | Kind::Acp => {
-                let program = agent.command.as_ref().map(|command| command.program.clone()).unwrap_or_default();
+                let program =
+                    agent.command.as_ref().map(|command| command.program.clone()).unwrap_or_default();
                 (true, format!("runs {program}"))
             }
             Kind::Human => (true, "is a person".to_owned()),
         };
         Health { about, ok, text }
     }
+}
+
+fn server_health(server: ServerHealth) -> Health {
+    let ok = server.state == HealthState::Up;
+    let tools = server.tools.map(|tools| format!(", {tools} tools")).unwrap_or_default();
+    let text = match &server.problem {
+        Some(problem) if !ok => format!("{}: {problem}", server.server),
+        Some(_) | None => format!("{}{tools}", server.server),
+    };
+    Health { about: format!("MCP server {}", server.name), ok, text }
 }
 
 /// Settings being read, and where complaints go.

@@ -23,7 +23,7 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         name: &asked.name,
         input: &asked.input,
         instance: &call.instance,
-        id: &call.idempotency,
+        idempotency: &call.idempotency,
         plan,
     };
     let outcome = workshop.toolbox.run(tool_call, &grant).await;
@@ -36,7 +36,10 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
     let (memory, verdict) = observe(memory, observation, &settings);
     match &outcome.refusal {
         Some(refusal) => Err(refused(&outcome, &refusal.rule, &refusal.source, &memory)),
-        None => Ok(told(&asked, outcome, &memory, &verdict)),
+        None => {
+            let changed = !outcome.is_error && workshop.toolbox.may_change(&asked.name, &asked.input);
+            Ok(told(&asked, outcome, changed, &memory, &verdict))
+        }
     }
 }
 
@@ -54,12 +57,18 @@ fn blocked(asked: &ToolUse, memory: LoopMemory, settings: &LoopSettings, input: 
     let text = words(&verdict).unwrap_or_default().to_owned();
     let outcome = ToolOutcome { content: text, is_error: true, data: Value::Null, ..ToolOutcome::default() };
     let plan = input.get("plan").clone();
-    let mut told = told(asked, outcome, &memory, &verdict).as_map().cloned().unwrap_or_default();
+    let mut told = told(asked, outcome, false, &memory, &verdict).as_map().cloned().unwrap_or_default();
     told.insert("plan".into(), plan);
     Value::Map(told.into())
 }
 
-fn told(asked: &ToolUse, outcome: ToolOutcome, memory: &LoopMemory, verdict: &Verdict) -> Value {
+fn told(
+    asked: &ToolUse,
+    outcome: ToolOutcome,
+    changed: bool,
+    memory: &LoopMemory,
+    verdict: &Verdict,
+) -> Value {
     let notice = words(verdict);
     // A notice is worth nothing where the model does not read it.
     let content = match verdict {
@@ -67,7 +76,6 @@ fn told(asked: &ToolUse, outcome: ToolOutcome, memory: &LoopMemory, verdict: &Ve
         Verdict::Fine | Verdict::Block { .. } | Verdict::Doom { .. } => outcome.content,
     };
     let result = ToolResult { id: asked.id.clone(), content, is_error: outcome.is_error };
-    let changed = !outcome.data.get("changed").is_null() && !outcome.is_error;
     Value::map([
         ("result", value(&Part::ToolResult(result))),
         ("images", value(&outcome.images)),

@@ -42,9 +42,39 @@ fn serde_yaml(value: &serde_json::Value) -> String {
 }
 
 fn project(tool: &str, input: &serde_json::Value) -> Yard {
-    let yard = yard(&script(tool, input)).file("a.txt", "a\n");
+    let yard = with_files_server(yard(&script(tool, input)).file("a.txt", "a\n"));
     std::os::unix::fs::symlink(std::env::temp_dir(), yard.root().join("link")).unwrap();
     yard
+}
+
+/// An MCP server whose one tool writes a file.
+const FILES_SERVER: &str = r#"
+import json, sys
+for line in sys.stdin:
+    ask = json.loads(line)
+    if "id" not in ask: continue
+    if ask["method"] == "initialize":
+        answer = {"protocolVersion": ask["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "files", "version": "1"}}
+    elif ask["method"] == "tools/list":
+        answer = {"tools": [{"name": "write", "description": "Writes out.txt.", "inputSchema": {"type": "object"}}]}
+    else:
+        open("out.txt", "w").write("x")
+        answer = {"content": [{"type": "text", "text": "written"}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": ask["id"], "result": answer}), flush=True)
+"#;
+
+fn with_files_server(yard: Yard) -> Yard {
+    let servers = json!({"mcpServers": {"files": {"command": "python3", "args": ["files_server.py"]}}});
+    yard.file("files_server.py", FILES_SERVER).file(".mcp.json", &servers.to_string())
+}
+
+/// The server is real: where its tool is allowed, it writes.
+#[tokio::test]
+async fn a_tool_of_an_mcp_server_works_where_it_is_allowed() {
+    let yard = project("mcp__files__write", &json!({}));
+    yard.run("one", json!({})).await;
+    assert!(yard.last_prompt().contains("written"), "{}", yard.last_prompt());
+    assert!(exists(&yard.root(), "out.txt"));
 }
 
 #[tokio::test]
@@ -82,7 +112,7 @@ async fn a_sub_agent_has_no_more_rights_than_its_caller() {
             {"agent": "worker", "steps": [{"tool_calls": send}, {"text": "It would not."}]},
             {"agent": "helper", "steps": [{"tool_calls": call}, {"expect": "refused", "text": "I may not."}]},
         ]);
-        let yard = yard(&scripts.to_string())
+        let yard = with_files_server(yard(&scripts.to_string()))
             .file("a.txt", "a\n")
             .file(".rawko/agents/helper.md", "---\nname: helper\nwhenToUse: For help.\n---\nYou help.\n");
         std::os::unix::fs::symlink(std::env::temp_dir(), yard.root().join("link")).unwrap();
@@ -115,7 +145,11 @@ statechart:
     let edit = json!({"path": "a.txt", "old_string": "a", "new_string": "b"});
     let yard = project("Edit", &edit).chart(STRICT);
     yard.run("strict", json!({})).await;
-    assert!(yard.last_prompt().contains("the state `working` of the chart `strict`"), "{}", yard.last_prompt());
+    assert!(
+        yard.last_prompt().contains("the state `working` of the chart `strict`"),
+        "{}",
+        yard.last_prompt()
+    );
     assert_eq!(yard.read("a.txt").as_deref(), Some("a\n"));
 
     let yard = project("Edit", &edit);

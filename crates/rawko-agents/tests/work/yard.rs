@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rawko_agents::provider::{
-    Completing, CompletionRequest, Listener, Provider, Scripted,
-};
+use rawko_agents::provider::{Completing, CompletionRequest, Listener, Provider, Scripted};
 use rawko_agents::work::{self, Workshop};
 use rawko_core::Value;
 use rawko_host::{Edition, Environment, Host, Settings, Settled, Start};
@@ -103,7 +101,8 @@ impl Yard {
         assert_eq!(told(&problems), "");
         let (mut workshop, problems) = Workshop::read(&root, &settings);
         assert_eq!(told(&problems), "");
-        workshop.providers = std::mem::take(&mut workshop.providers).with("demo", Arc::clone(&self.script) as Arc<dyn Provider>);
+        workshop.providers = std::mem::take(&mut workshop.providers)
+            .with("demo", Arc::clone(&self.script) as Arc<dyn Provider>);
         workshop
     }
 
