@@ -66,7 +66,10 @@ fn misspelt_keys() {
 
 #[test]
 fn places_in_markdown_are_lines_of_the_file() {
-    check("a.md", "---\nname: a\ndescription: x\nkind: proces\n---\nYou are an agent.\n", expect![[r#"
+    check(
+        "a.md",
+        "---\nname: a\ndescription: x\nkind: proces\n---\nYou are an agent.\n",
+        expect![[r#"
         error[rawko::agents::invalid_value]: there is no kind of agent `proces`
          --> a.md:4:7
           |
@@ -75,7 +78,8 @@ fn places_in_markdown_are_lines_of_the_file() {
           |
           = help: did you mean `process`?
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -98,7 +102,10 @@ fn places_behind_a_byte_order_mark_and_umlauts() {
 
 #[test]
 fn frontmatter_without_end() {
-    check("a.md", "---\nname: a\n\nYou are an agent.\n", expect![[r#"
+    check(
+        "a.md",
+        "---\nname: a\n\nYou are an agent.\n",
+        expect![[r#"
         error[rawko::agents::unclosed_frontmatter]: the frontmatter that begins here has no end
          --> a.md:1:1
           |
@@ -107,12 +114,16 @@ fn frontmatter_without_end() {
           |
           = help: put a line `---` between the keys and the prompt
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn yaml_that_is_none() {
-    check("a.md", "---\nname: a\ndescription: Use when: always\n---\nText\n", expect![[r#"
+    check(
+        "a.md",
+        "---\nname: a\ndescription: Use when: always\n---\nText\n",
+        expect![[r#"
         error[rawko::chart::yaml_syntax]: this is not YAML: mapping values are not allowed in this context
          --> a.md:3:22
           |
@@ -121,12 +132,16 @@ fn yaml_that_is_none() {
           |
           = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn no_prompt_in_yaml_and_in_markdown() {
-    check("a.yaml", "name: a\nwhenToUse: x\n", expect![[r#"
+    check(
+        "a.yaml",
+        "name: a\nwhenToUse: x\n",
+        expect![[r#"
         error[rawko::agents::missing_key]: the agent has no prompt
          --> a.yaml:1:7
           |
@@ -135,8 +150,12 @@ fn no_prompt_in_yaml_and_in_markdown() {
           |
           = help: add `systemPrompt`
 
-    "#]]);
-    check("a.md", "---\nname: a\nwhenToUse: x\n---\n\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a.md",
+        "---\nname: a\nwhenToUse: x\n---\n\n",
+        expect![[r#"
         error[rawko::agents::missing_key]: the agent has no prompt
          --> a.md:2:7
           |
@@ -145,12 +164,16 @@ fn no_prompt_in_yaml_and_in_markdown() {
           |
           = help: write it below the second `---`
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn nothing_at_all() {
-    check("a.md", "", expect![[r#"
+    check(
+        "a.md",
+        "",
+        expect![[r#"
         warning[rawko::agents::no_description]: nothing says when to choose this agent
          --> a.md:1:1
           |
@@ -167,8 +190,12 @@ fn nothing_at_all() {
           |
           = help: write it below the second `---`
 
-    "#]]);
-    check("b.yaml", "# later\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "b.yaml",
+        "# later\n",
+        expect![[r#"
         warning[rawko::agents::no_description]: nothing says when to choose this agent
          --> b.yaml:1:1
           |
@@ -185,40 +212,32 @@ fn nothing_at_all() {
           |
           = help: add `systemPrompt`
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_list_instead_of_an_agent() {
-    check("a.yaml", "- name: a\n", expect![[r#"
-        warning[rawko::agents::no_description]: nothing says when to choose this agent
-         --> a.yaml:1:1
-          |
-        1 | - name: a
-          | ^
-          |
-          = help: add `whenToUse`; only a chart that names the agent uses it now
+    check(
+        "a.yaml",
+        "- name: a\n",
+        expect![[r#"
+            error[rawko::agents::wrong_type]: an agent must be a map
+             --> a.yaml:1:1
+              |
+            1 | - name: a
+              | ^^^^^^^^^ found a list
 
-        error[rawko::agents::missing_key]: the agent has no prompt
-         --> a.yaml:1:1
-          |
-        1 | - name: a
-          | ^
-          |
-          = help: add `systemPrompt`
-
-        error[rawko::agents::wrong_type]: an agent must be a map
-         --> a.yaml:1:1
-          |
-        1 | - name: a
-          | ^^^^^^^^^ found a list
-
-    "#]]);
+        "#]],
+    );
 }
 
 #[test]
 fn the_prompt_twice() {
-    check("a.md", "---\nname: a\nwhenToUse: x\nsystemPrompt: p\n---\nText\n", expect![[r#"
+    check(
+        "a.md",
+        "---\nname: a\nwhenToUse: x\nsystemPrompt: p\n---\nText\n",
+        expect![[r#"
         error[rawko::agents::conflicting_keys]: the prompt is given twice
          --> a.md:4:1
           |
@@ -230,7 +249,8 @@ fn the_prompt_twice() {
           |
           = help: keep one of them
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -259,7 +279,10 @@ fn the_model_twice_and_one_that_is_none() {
 
         "#]],
     );
-    check("a.yaml", "whenToUse: x\nsystemPrompt: p\nmodel: openai/\nvisionModel: 5\n", expect![[r#"
+    check(
+        "a.yaml",
+        "whenToUse: x\nsystemPrompt: p\nmodel: openai/\nvisionModel: 5\n",
+        expect![[r#"
         error[rawko::agents::invalid_value]: `model` cannot be `openai/`
          --> a.yaml:3:8
           |
@@ -274,12 +297,16 @@ fn the_model_twice_and_one_that_is_none() {
         4 | visionModel: 5
           |              ^ found a whole number
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn one_key_in_two_spellings() {
-    check("a.yaml", "whenToUse: x\nwhen_to_use: y\nsystemPrompt: p\n", expect![[r#"
+    check(
+        "a.yaml",
+        "whenToUse: x\nwhen_to_use: y\nsystemPrompt: p\n",
+        expect![[r#"
         error[rawko::agents::conflicting_keys]: `when_to_use` and `whenToUse` are the same key
          --> a.yaml:2:1
           |
@@ -290,12 +317,16 @@ fn one_key_in_two_spellings() {
           |
           = help: keep one of them
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_program_without_command_and_a_command_without_program() {
-    check("a.yaml", "whenToUse: x\nkind: acp\n", expect![[r#"
+    check(
+        "a.yaml",
+        "whenToUse: x\nkind: acp\n",
+        expect![[r#"
         error[rawko::agents::missing_key]: an agent of kind `acp` needs a command
          --> a.yaml:2:7
           |
@@ -304,8 +335,12 @@ fn a_program_without_command_and_a_command_without_program() {
           |
           = help: add `command: [program, argument]`
 
-    "#]]);
-    check("a.yaml", "whenToUse: x\nkind: process\ncommand: python3 agent.py\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "a.yaml",
+        "whenToUse: x\nkind: process\ncommand: python3 agent.py\n",
+        expect![[r#"
         error[rawko::agents::invalid_value]: `python3 agent.py` cannot be the name of a program
          --> a.yaml:3:10
           |
@@ -314,18 +349,26 @@ fn a_program_without_command_and_a_command_without_program() {
           |
           = help: no shell takes it apart: write `command: [python3, agent.py]`
 
-    "#]]);
-    check("a.yaml", "whenToUse: x\nkind: process\ncommand: []\n", expect![[r#"
-        error[rawko::agents::invalid_value]: `` cannot be the name of a program
-         --> a.yaml:3:10
-          |
-        3 | command: []
-          |          ^^
-          |
-          = help: no shell takes it apart: write `command: []`
+    "#]],
+    );
+    check(
+        "a.yaml",
+        "whenToUse: x\nkind: process\ncommand: []\n",
+        expect![[r#"
+            error[rawko::agents::invalid_value]: `command` names no program
+             --> a.yaml:3:10
+              |
+            3 | command: []
+              |          ^^
+              |
+              = help: write for example `[python3, agent.py]`
 
-    "#]]);
-    check("a.yaml", "whenToUse: x\nsystemPrompt: p\ncommand: [python3]\ncwd: .\n", expect![[r#"
+        "#]],
+    );
+    check(
+        "a.yaml",
+        "whenToUse: x\nsystemPrompt: p\ncommand: [python3]\ncwd: .\n",
+        expect![[r#"
         error[rawko::agents::conflicting_keys]: `command` means nothing for an agent of kind `llm`
          --> a.yaml:3:1
           |
@@ -342,12 +385,16 @@ fn a_program_without_command_and_a_command_without_program() {
           |
           = help: it is for `kind: process` and `kind: acp`
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_path_out_of_the_project() {
-    check("a.yaml", "whenToUse: x\nkind: process\ncommand: run\ncwd: ../other\n", expect![[r#"
+    check(
+        "a.yaml",
+        "whenToUse: x\nkind: process\ncommand: run\ncwd: ../other\n",
+        expect![[r#"
         error[rawko::agents::invalid_value]: `cwd` leads out of the project
          --> a.yaml:4:6
           |
@@ -356,12 +403,16 @@ fn a_path_out_of_the_project() {
           |
           = help: write a path of the project, without `..`
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn names_that_are_none() {
-    check("a.yaml", "name: The Planner\nwhenToUse: x\nsystemPrompt: p\n", expect![[r#"
+    check(
+        "a.yaml",
+        "name: The Planner\nwhenToUse: x\nsystemPrompt: p\n",
+        expect![[r#"
         error[rawko::agents::invalid_value]: `The Planner` cannot be the name of an agent
          --> a.yaml:1:7
           |
@@ -370,8 +421,12 @@ fn names_that_are_none() {
           |
           = help: letters, digits, `-`, `_` and `.`; words for people go into `displayName`
 
-    "#]]);
-    check("complete.md", "---\nwhenToUse: x\n---\nText", expect![[r#"
+    "#]],
+    );
+    check(
+        "complete.md",
+        "---\nwhenToUse: x\n---\nText",
+        expect![[r#"
         error[rawko::agents::invalid_value]: no agent can be called `complete`
          --> complete.md:1:1
           |
@@ -380,7 +435,8 @@ fn names_that_are_none() {
           |
           = help: it is where transitions lead when nothing is left to do
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -483,7 +539,7 @@ fn a_tool_allowed_and_blocked() {
         "a.yaml",
         "whenToUse: x\nsystemPrompt: p\ntools:\n  allowed: [Read, Bash]\n  blocked: [Bash]\n",
         expect![[r#"
-            warning[rawko::agents::never_allowed]: `Bash` is allowed here and blocked below
+            warning[rawko::agents::never_allowed]: `Bash` is allowed and blocked
              --> a.yaml:4:19
               |
             4 |   allowed: [Read, Bash]
@@ -504,10 +560,10 @@ fn a_rule_that_nobody_could_hold_to() {
         "---\ndescription: x\ntools: Grep, Read(src/**), Bash(git log:*)\n---\nText",
         expect![[r#"
             warning[rawko::agents::not_enforced]: `Read(src/**)` is a finer rule than an agent can be held to, so `Read` is not allowed
-             --> a.md:3:8
+             --> a.md:3:14
               |
             3 | tools: Grep, Read(src/**), Bash(git log:*)
-              |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              |              ^^^^^^^^^^^^
               |
               = help: allow all of `Read`, or confine the agent in the project's settings
 
@@ -517,7 +573,10 @@ fn a_rule_that_nobody_could_hold_to() {
 
 #[test]
 fn nothing_says_when_to_use_it() {
-    check("helper.md", "You help.", expect![[r#"
+    check(
+        "helper.md",
+        "You help.",
+        expect![[r#"
         warning[rawko::agents::no_description]: nothing says when to choose this agent
          --> helper.md:1:1
           |
@@ -526,12 +585,16 @@ fn nothing_says_when_to_use_it() {
           |
           = help: add `whenToUse`; only a chart that names the agent uses it now
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_key_written_twice() {
-    check("a.md", "---\nname: a\nname: b\n---\nText", expect![[r#"
+    check(
+        "a.md",
+        "---\nname: a\nname: b\n---\nText",
+        expect![[r#"
         error[rawko::chart::duplicate_key]: the key `name` is written twice
          --> a.md:3:1
           |
@@ -542,7 +605,8 @@ fn a_key_written_twice() {
           |
           = help: keep one of them; several transitions for one event are written as a list
 
-    "#]]);
+    "#]],
+    );
 }
 
 fn write(root: &Path, path: &str, bytes: &[u8]) {

@@ -62,7 +62,9 @@ pub(super) fn read(source: &Source, stem: &str, level: Level, environment: &Envi
         findings: Vec::new(),
     };
     match texts(source, level) {
-        Ok((document, _)) if document.entries().is_none() => reader.wrong_type(&document, "an agent", "a map"),
+        Ok((document, _)) if document.entries().is_none() => {
+            reader.wrong_type(&document, "an agent", "a map")
+        }
         Ok((document, body)) => {
             let mut one = One { reader: &mut reader, body, level, file: &source.name };
             let agent = one.agent(&document, &mut reading);
