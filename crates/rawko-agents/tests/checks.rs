@@ -220,20 +220,20 @@ fn tap() {
         "1..5\nok 1\nnot ok 2 - b\n",
         1,
         expect![[r#"
-        4: 4 of 4 tests failed
-          b
-          3 planned tests did not run
-    "#]],
+            4: 4 of 5 tests failed
+              b
+              3 planned tests did not run
+        "#]],
     );
     counted(
         Format::Tap,
         "1..2\nok 1\nBail out! no database\n",
         1,
         expect![[r#"
-        2: 2 of 2 tests failed
-          1 planned tests did not run
-          the tests gave up (`Bail out!`)
-    "#]],
+            1: 1 of 2 tests failed
+              the tests gave up (`Bail out!`)
+              1 planned test did not run
+        "#]],
     );
     counted(
         Format::Tap,
@@ -287,7 +287,7 @@ fn sarif() {
         {"level": "error", "message": {"text": "plain"}}]}]}"#,
         0,
         expect![[r#"
-            2: 2 errors, 1 lesser findings
+            2: 2 errors, 1 lesser finding
               a.c:3 by its rule
               plain
         "#]],
@@ -323,9 +323,9 @@ fn cargo() {
         &broken.join("\n"),
         101,
         expect![[r#"
-        1: 1 compiler errors
-          src/lib.rs:4 E0308: mismatched types
-    "#]],
+            1: 1 compiler error
+              src/lib.rs:4 E0308: mismatched types
+        "#]],
     );
     counted(
         Format::Cargo,

@@ -117,10 +117,10 @@ fn several_images_three_at_a_time() {
     check(
         &[user("Describe these", &["a", "b", "c", "d", "e", "f", "g"])],
         expect![[r#"
-        Describe i/1/0/0 Image 1: <a> Image 2: <b> Image 3: <c> Describe what the image shows, with all 
-        Describe i/1/0/1 Image 4: <d> Image 5: <e> Image 6: <f> Describe what the image shows, with all 
-        Describe i/1/0/2 Image 7: <g> Describe what the image shows, with all 
-    "#]],
+            Describe i/1/0/0 Image 1: <a> Image 2: <b> Image 3: <c> Describe what each image shows, with all
+            Describe i/1/0/1 Image 4: <d> Image 5: <e> Image 6: <f> Describe what each image shows, with all
+            Describe i/1/0/2 Image 7: <g> Describe what each image shows, with all
+        "#]],
     );
 }
 
@@ -158,7 +158,7 @@ fn an_image_in_a_later_message_is_not_missed() {
         user("It looks like this now", &["result"]),
     ];
     expect![[r#"
-        Describe i/1/0/0 Image 2: <result> Describe what the image shows, with all 
+        Describe i/1/0/0 Image 2: <result> Describe what each image shows, with all
     "#]]
     .assert_eq(&shown(&planned(&messages, &memory)));
     let memory = look(&messages, memory);
@@ -200,9 +200,9 @@ fn a_later_comparison_takes_earlier_images_along() {
     check(
         &asked_later,
         expect![[r#"
-        Describe i/1/0/0 Image 1: <a> Image 2: <b> Describe what the image shows, with all 
-        Compare i/1/0/1 Image 1: <a> Image 2: <b> Compare the images. Say first what is th
-    "#]],
+            Describe i/1/0/0 Image 1: <a> Image 2: <b> Describe what each image shows, with all
+            Compare i/1/0/1 Image 1: <a> Image 2: <b> Compare the images. Say first what is th
+        "#]],
     );
 }
 
@@ -228,9 +228,9 @@ fn what_was_looked_at_is_not_looked_at_again() {
     check(
         &messages,
         expect![[r#"
-        Describe i/1/0/0 Image 1: <a> Describe what the image shows, with all 
-        Describe i/1/0/1 Image 2: <b> Describe what the image shows, with all 
-    "#]],
+            Describe i/1/0/0 Image 1: <a> Describe what each image shows, with all
+            Describe i/1/0/1 Image 2: <b> Describe what each image shows, with all
+        "#]],
     );
     let memory = look(&messages, VisionMemory::default());
     let json = serde_json::to_string(&memory).unwrap();

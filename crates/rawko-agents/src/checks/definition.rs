@@ -46,15 +46,24 @@ pub enum Format {
     Unittest,
     /// `go test -json`.
     Go,
+    /// The command is a language server, and this is what it says about these files (patterns).
+    Lsp {
+        files: Vec<String>,
+    },
 }
 
-const FORMATS: [&str; 9] = ["exit", "json", "tap", "node-test", "junit", "sarif", "cargo", "unittest", "go"];
-const KEYS: [&str; 8] = ["name", "command", "format", "timeout", "cwd", "report", "pointer", "pass_env"];
+const FORMATS: [&str; 10] =
+    ["exit", "json", "tap", "node-test", "junit", "sarif", "cargo", "unittest", "go", "lsp"];
+const KEYS: [&str; 9] =
+    ["name", "command", "format", "timeout", "cwd", "report", "pointer", "files", "pass_env"];
 pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
 const REASON: &str = "`phases.validate.checks` in the settings";
 
+/// What is wrong, by file.
+pub type Problems = Vec<(String, Vec<Finding>)>;
+
 /// What the nearest file says that says anything: `None` when none does. With everything wrong with it, by file.
-pub fn of_settings(settings: &Settings) -> (Option<Vec<Check>>, Vec<(String, Vec<Finding>)>) {
+pub fn of_settings(settings: &Settings) -> (Option<Vec<Check>>, Problems) {
     for section in settings.sections("phases") {
         let checks = section.document.get("validate").and_then(|validate| validate.get("checks"));
         if let Some(checks) = checks {
@@ -151,6 +160,7 @@ fn format(reader: &mut SettingsReader<'_>, check: &Document) -> Option<Format> {
         "cargo" => Format::Cargo,
         "unittest" => Format::Unittest,
         "go" => Format::Go,
+        "lsp" => Format::Lsp { files: files(reader, at, check)? },
         other => {
             let help = nearest(other, FORMATS).map_or_else(
                 || format!("the formats are {}", FORMATS.map(|format| format!("`{format}`")).join(", ")),
@@ -178,6 +188,30 @@ fn pointer(reader: &mut SettingsReader<'_>, format: &Document, check: &Document)
         );
     }
     is_pointer.then(|| text.to_owned())
+}
+
+fn files(reader: &mut SettingsReader<'_>, format: &Document, check: &Document) -> Option<Vec<String>> {
+    let Some(at) = check.get("files") else {
+        let message = "the format `lsp` needs `files`";
+        reader.say(
+            &MISSING_KEY,
+            format.span,
+            message,
+            "add `files: [\"src/**/*.py\"]`: what the server is to look at",
+        );
+        return None;
+    };
+    let files = reader.texts(at, "`files` of a check");
+    for (pattern, span) in &files {
+        if let Err(error) = globset::Glob::new(pattern) {
+            reader.invalid(
+                *span,
+                format!("`{pattern}` is not a pattern: {}", error.kind()),
+                "write for example `src/**/*.py`",
+            );
+        }
+    }
+    Some(files.into_iter().map(|(pattern, _)| pattern.to_owned()).collect())
 }
 
 fn inside(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<PathBuf> {

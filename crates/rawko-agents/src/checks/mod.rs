@@ -4,11 +4,12 @@
 mod definition;
 mod detect;
 mod formats;
+mod lsp;
 mod process;
 mod report;
 mod run;
 
-pub use definition::{Check, Format, of_settings};
+pub use definition::{Check, Format, Problems, of_settings};
 pub use detect::detect;
 pub use formats::{Counted, Output, count};
 pub use report::{CheckFinding, CheckReport, CheckResult};

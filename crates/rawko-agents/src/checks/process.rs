@@ -78,13 +78,13 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> bool 
 }
 
 /// Dropped before its end (nobody waits any more), it is killed at once.
-struct Group {
+pub(super) struct Group {
     pid: Pid,
-    is_ended: bool,
+    pub(super) is_ended: bool,
 }
 
 impl Group {
-    fn of(child: &Child) -> io::Result<Self> {
+    pub(super) fn of(child: &Child) -> io::Result<Self> {
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         Ok(Self { pid: pid.ok_or(io::ErrorKind::NotFound)?, is_ended: false })
     }
@@ -94,7 +94,7 @@ impl Group {
         let _ = kill_process_group(self.pid, signal);
     }
 
-    async fn end(&self, child: &mut Child) {
+    pub(super) async fn end(&self, child: &mut Child) {
         self.signal(Signal::TERM);
         let gone = async {
             let _ = child.wait().await;

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rawko_host::Environment;
 use tokio::process::Command;
 
-use super::definition::Check;
+use super::definition::{Check, Format};
 use super::formats::{Counted, Output, count};
+use super::lsp;
 use super::process::{self, Ending};
 use super::report::{CheckFinding, CheckReport, CheckResult};
 
@@ -89,7 +90,10 @@ async fn run(check: &Check, root: &Path, environment: &Environment) -> Result<Co
     let folder =
         Folder::for_reports(check).map_err(|error| format!("there is no place for its report: {error}"))?;
     let mut command = command(check, folder.as_ref(), environment)?;
-    command.current_dir(cwd);
+    command.current_dir(&cwd);
+    if let Format::Lsp { files } = &check.format {
+        return lsp::ask(command, &cwd, files, check.timeout).await;
+    }
     let ending = process::run(command, check.timeout).await.map_err(|error| not_started(check, &error))?;
     match ending {
         Ending::Exited { status, stdout, stderr } => {

@@ -144,7 +144,7 @@ impl Intent {
                 "The image shows something that went wrong. Give every error message word for word, with file names, line numbers and codes, then what can be seen around it."
             }
             Intent::Extract => {
-                "Give everything that is written in the image word for word, tables as tables. Mark what cannot be read."
+                "Give everything that is written in each image word for word, tables as tables. Mark what cannot be read."
             }
             Intent::Interface => {
                 "The image shows a user interface. Describe its layout from top to bottom: elements, texts, colours, sizes, spacing and states, so that it could be built from your words."
@@ -152,7 +152,7 @@ impl Intent {
             Intent::Diagram => {
                 "The image shows a diagram. List its elements, then every connection with its direction and label, then what it says as a whole."
             }
-            Intent::Describe => "Describe what the image shows, with all texts in it word for word.",
+            Intent::Describe => "Describe what each image shows, with all texts in it word for word.",
         }
     }
 }

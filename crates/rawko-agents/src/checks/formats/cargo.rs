@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{Counted, Unreadable, as_count};
+use super::{Counted, Unreadable, as_count, many, tests_summary};
 use crate::checks::report::CheckFinding;
 
 static RESULT: LazyLock<Option<Regex>> =
@@ -69,9 +69,9 @@ impl Tally {
         let (compiler, all) = (as_count(self.compiler.len()), self.passed + self.failed);
         let summary = match (compiler, all) {
             (0, 0) => "it compiles".to_owned(),
-            (0, _) => super::tests_summary(self.failed, all),
-            (_, 0) => format!("{compiler} compiler errors"),
-            _ => format!("{compiler} compiler errors, {}", super::tests_summary(self.failed, all)),
+            (0, _) => tests_summary(self.failed, all),
+            (_, 0) => many(compiler, "compiler error"),
+            _ => format!("{}, {}", many(compiler, "compiler error"), tests_summary(self.failed, all)),
         };
         let findings = self.compiler.into_iter().chain(self.tests).collect();
         Counted { errors: compiler + self.failed, summary, findings }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Counted, Unreadable, as_count};
+use super::{Counted, Unreadable, as_count, many};
 use crate::checks::report::CheckFinding;
 
 pub(super) fn count(text: &str, pointer: &str) -> Result<Counted, Unreadable> {
@@ -17,7 +17,7 @@ pub(super) fn count(text: &str, pointer: &str) -> Result<Counted, Unreadable> {
             return Err(format!("`{pointer}` is neither a number nor a list"));
         }
     };
-    let summary = if errors == 0 { String::new() } else { format!("{errors} errors") };
+    let summary = if errors == 0 { String::new() } else { many(errors, "error") };
     Ok(Counted { errors, summary, findings })
 }
 

@@ -57,7 +57,8 @@ impl Output {
 /// Counts errors. A command that fails has at least one, whatever it printed; so has one whose result is unreadable.
 pub fn count(format: &Format, output: &Output) -> Counted {
     let counted = match format {
-        Format::Exit => Ok(Counted::default()),
+        // A language server is spoken with; only how it ended is left to look at here.
+        Format::Exit | Format::Lsp { .. } => Ok(Counted::default()),
         Format::Json { pointer } => json::count(output.text(), pointer),
         Format::Tap => tap::count(output.text()),
         Format::Junit => junit::count(output.text()),
@@ -91,11 +92,15 @@ fn failed(output: &Output, why: &str) -> Counted {
 
 /// `3 of 10 tests failed`, `10 tests passed`.
 fn tests_summary(failed: u64, all: u64) -> String {
-    let word = |count: u64| if count == 1 { "test" } else { "tests" };
     match failed {
-        0 => format!("{all} {} passed", word(all)),
-        _ => format!("{failed} of {all} {} failed", word(all)),
+        0 => format!("{} passed", many(all, "test")),
+        _ => format!("{failed} of {} failed", many(all, "test")),
     }
+}
+
+/// `1 error`, `2 errors`.
+pub(super) fn many(count: u64, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
 fn as_count(length: usize) -> u64 {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Counted, Unreadable, as_count};
+use super::{Counted, Unreadable, as_count, many};
 use crate::checks::report::CheckFinding;
 
 pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
@@ -16,8 +16,11 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
         .collect();
     let errors = as_count(findings.len());
     let others = as_count(results.len()) - errors;
-    let summary =
-        if results.is_empty() { String::new() } else { format!("{errors} errors, {others} lesser findings") };
+    let summary = if results.is_empty() {
+        String::new()
+    } else {
+        format!("{}, {}", many(errors, "error"), many(others, "lesser finding"))
+    };
     Ok(Counted { errors, summary, findings })
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Counted, Unreadable, as_count, tests_summary};
+use super::{Counted, Unreadable, as_count, many, tests_summary};
 use crate::checks::report::CheckFinding;
 
 static TEST: LazyLock<Option<Regex>> =
@@ -93,14 +93,17 @@ impl Tally {
             return Err("no TAP".to_owned());
         }
         let missing = self.planned.map_or(0, |planned| planned.saturating_sub(self.outer));
-        if missing > 0 {
-            self.failed.push(CheckFinding::new(None, None, &format!("{missing} planned tests did not run")));
-        }
+        // Tests that did not run because the others gave up are counted once.
+        let more = missing.max(u64::from(self.is_bailed));
+        let errors = as_count(self.failed.len()) + more;
         if self.is_bailed {
             self.failed.push(CheckFinding::new(None, None, "the tests gave up (`Bail out!`)"));
         }
-        let errors = as_count(self.failed.len()).saturating_sub(u64::from(missing > 0)) + missing;
-        let summary = tests_summary(errors, self.all.max(errors));
+        if missing > 0 {
+            let message = format!("{} did not run", many(missing, "planned test"));
+            self.failed.push(CheckFinding::new(None, None, &message));
+        }
+        let summary = tests_summary(errors, self.all + more);
         Ok(Counted { errors, summary, findings: self.failed })
     }
 }
