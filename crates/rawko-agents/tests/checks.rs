@@ -110,7 +110,7 @@ async fn real_commands_and_how_they_end() {
             "it takes too long",
             Check { timeout: Duration::from_millis(200), ..shell("sleep 600 & sleep 600", Format::Exit) },
             1,
-            "it took longer than 0 seconds and was ended",
+            "it took longer than 200ms and was ended",
         ),
         ("a count in JSON", own(&["cat", "results.json"], json("/summary/errors")), 2, "2 errors"),
         ("an empty list in JSON", own(&["cat", "none.json"], json("/errors")), 0, "ok"),
@@ -122,9 +122,18 @@ async fn real_commands_and_how_they_end() {
         ),
         (
             "a report in a file",
-            Check { report: Some("results.json".into()), ..own(&["true"], json("/summary/errors")) },
+            Check {
+                report: Some("results.json".into()),
+                ..own(&["touch", "results.json"], json("/summary/errors"))
+            },
             2,
             "2 errors",
+        ),
+        (
+            "a report of an earlier run",
+            Check { report: Some("none.json".into()), ..own(&["true"], json("/errors")) },
+            1,
+            "it exited with 0 and wrote no report",
         ),
         (
             "a report in a file of its own",
@@ -165,6 +174,19 @@ async fn real_commands_and_how_they_end() {
         assert_eq!((found.errors_total, found.checks[0].summary.as_str()), (errors, summary), "{name}");
         assert_eq!(found.clean, errors == 0, "{name}");
     }
+}
+
+/// What a check started ends with it when its time is up.
+#[tokio::test]
+async fn nothing_is_left_running() {
+    let project = project(&[]);
+    let text = "sleep 600 & echo $! > pid; sleep 600";
+    let check = Check { timeout: Duration::from_millis(500), ..own(&["sh", "-c", text], Format::Exit) };
+    let found = run(&[check], project.path()).await;
+    assert_eq!(found.checks[0].summary, "it took longer than 500ms and was ended");
+    let pid = fs::read_to_string(project.path().join("pid")).unwrap();
+    let status = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    assert!(status.is_empty() || status.contains(") Z "), "it still runs: {status}");
 }
 
 /// Keys to model services are not the business of a project's tests.

@@ -121,12 +121,7 @@ async fn a_server_says_what_is_wrong() {
 async fn a_server_that_does_not_say() {
     for (mode, files, timeout, expected) in [
         ("dies", "**/*.py", LONG, "the language server ended before it had answered: no licence"),
-        (
-            "silent",
-            "**/*.py",
-            Duration::from_millis(1500),
-            "the language server did not answer within 1 seconds",
-        ),
+        ("silent", "**/*.py", Duration::from_millis(1500), "the language server did not answer within 1.5s"),
         ("pull", "**/*.go", LONG, "no file matches **/*.go"),
     ] {
         let report = ask(mode, &[files], timeout).await;

@@ -3,12 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use rawko_host::Environment;
 use tokio::process::Command;
 
 use super::definition::{Check, Format};
-use super::formats::{Counted, Output, count};
+use super::formats::{Counted, Output, count, without_report};
 use super::lsp;
 use super::process::{self, Ending};
 use super::report::{CheckFinding, CheckReport, CheckResult};
@@ -94,21 +95,27 @@ async fn run(check: &Check, root: &Path, environment: &Environment) -> Result<Co
     if let Format::Lsp { files } = &check.format {
         return lsp::ask(command, &cwd, files, check.timeout).await;
     }
+    let report =
+        folder.as_ref().map(Folder::report).or_else(|| check.report.as_ref().map(|path| root.join(path)));
+    let before = report.as_deref().and_then(stamp);
     let ending = process::run(command, check.timeout).await.map_err(|error| not_started(check, &error))?;
     match ending {
         Ending::Exited { status, stdout, stderr } => {
-            let report = folder
-                .as_ref()
-                .map(Folder::report)
-                .or_else(|| check.report.as_ref().map(|path| root.join(path)));
-            let report = report.and_then(|path| read_report(&path));
-            Ok(count(&check.format, &Output { exit_code: status.code(), stdout, stderr, report }))
+            // What was written by an earlier run says nothing about this one.
+            let written = report.as_deref().filter(|path| stamp(path) != before).and_then(read_report);
+            let output = Output { exit_code: status.code(), stdout, stderr, report: written };
+            let is_missing = report.is_some() && output.report.is_none();
+            Ok(if is_missing { without_report(&output) } else { count(&check.format, &output) })
         }
-        Ending::TimedOut => {
-            Err(format!("it took longer than {} seconds and was ended", check.timeout.as_secs()))
-        }
+        Ending::TimedOut => Err(format!("it took longer than {:?} and was ended", check.timeout)),
         Ending::TooMuchOutput => Err("it printed too much and was ended".to_owned()),
     }
+}
+
+/// When a file was written last, and how long it is.
+fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 fn command(check: &Check, folder: Option<&Folder>, environment: &Environment) -> Result<Command, String> {

@@ -83,6 +83,11 @@ pub fn count(format: &Format, output: &Output) -> Counted {
     counted
 }
 
+/// A check that was to write a report and did not.
+pub(super) fn without_report(output: &Output) -> Counted {
+    failed(output, &format!("it {} and wrote no report", output.exit_words()))
+}
+
 fn failed(output: &Output, why: &str) -> Counted {
     let last = output.last_line();
     let message = if last.is_empty() { why.to_owned() } else { format!("{why}: {last}") };

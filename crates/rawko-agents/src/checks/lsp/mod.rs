@@ -52,10 +52,11 @@ pub(super) async fn ask(
     let mut talk = Talk::new(stdin, stdout, root);
     let answer = match timeout(time, talk.diagnostics(&opened)).await {
         Ok(answer) => answer,
-        Err(_) => Err(format!("the language server did not answer within {} seconds", time.as_secs())),
+        Err(_) => Err(format!("the language server did not answer within {time:?}")),
     };
-    drop(talk);
+    // Ended before its pipes are: what it would say to closed pipes is nobody's reason.
     group.end(&mut child).await;
+    drop(talk);
     group.is_ended = true;
     match answer {
         Ok(diagnostics) => Ok(counted(&opened, &diagnostics)),
