@@ -85,6 +85,33 @@ async fn a_node_project_with_subtests() {
     assert_eq!(finding.line, Some(5));
 }
 
+const LIB: &str = "pub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        assert_eq!(super::add(1, 2), 3);\n    }\n\n    #[test]\n    fn says_1_failed() {\n        println!(\"test result: FAILED. 0 passed; 9 failed;\");\n    }\n}\n";
+
+#[tokio::test]
+async fn a_rust_project_slow() {
+    let project = project(&[
+        ("Cargo.toml", "[package]\nname = \"sums\"\nedition = \"2024\"\n[workspace]\n"),
+        ("src/lib.rs", LIB),
+    ]);
+    let checks: Vec<Check> = detect(project.path());
+    let summaries = |found: &CheckReport| -> Vec<String> {
+        found.checks.iter().map(|check| format!("{}: {}", check.name, check.summary)).collect()
+    };
+    let found = run(&checks, project.path()).await;
+    assert_eq!(
+        summaries(&found),
+        ["cargo check: it compiles", "cargo test: 1 of 2 tests failed"],
+        "{found:?}"
+    );
+    assert_eq!(found.checks[1].findings[0].message, "test tests::adds failed");
+
+    fs::write(project.path().join("src/lib.rs"), LIB.replace("a - b", "a + c")).unwrap();
+    let found = run(&checks[..1], project.path()).await;
+    assert_eq!(summaries(&found), ["cargo check: 1 compiler error"], "{found:?}");
+    let finding = &found.checks[0].findings[0];
+    assert_eq!((finding.file.as_deref(), finding.line), (Some("src/lib.rs"), Some(2)));
+}
+
 #[tokio::test]
 async fn real_commands_and_how_they_end() {
     let root =
