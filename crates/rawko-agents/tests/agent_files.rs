@@ -229,7 +229,7 @@ fn a_program_and_a_person() {
 
 /// What Claude's own tools write, with a description that is no YAML.
 const CLAUDE: &str = "---\nname: code-reviewer\ndescription: Use this agent when: code was written. Examples: <example>\n\
-Context: a change. user: \"hi\"\n</example>\ntools: Read, Grep, Glob, Bash(git log:*), Bash(npm test)\nmodel: sonnet\ncolor: purple\n\
+Context: a change. user: \"hi\"\nname: nobody\n</example>\ntools: Read, Grep, Glob, Bash(git log:*), Bash(npm test)\nmodel: sonnet\ncolor: purple\n\
 permissionMode: plan\n---\n\nYou review code.\n";
 
 #[test]
@@ -242,16 +242,22 @@ fn claudes_files_load_as_they_are() {
         "---\nname: plain\ndescription: Does it\nmodel: inherit\nnew-key-of-claude: 1\n---\nDo it.",
     );
     write(project.path(), ".claude/agents/notes.txt", "nothing of ours");
+    let listed = "---\nname: listed\ndescription: Say: this\ntools:\n  - Read\n  - 'Grep'\n---\nDo it.";
+    write(project.path(), ".claude/agents/listed.md", listed);
+    let all = "---\nname: all\ndescription: Does everything\ntools: All tools\n---\nDo it.";
+    write(project.path(), ".claude/agents/all.md", all);
     let (agents, problems) = Agents::read(project.path(), &Environment::default());
     assert!(problems.is_empty(), "{}", shown(&problems));
     let reviewer = agents.get("code-reviewer").unwrap();
-    assert_eq!(reviewer.when_to_use.lines().count(), 3);
+    assert_eq!(reviewer.when_to_use.lines().count(), 4);
     assert_eq!(reviewer.model.as_ref().unwrap().to_string(), "anthropic/sonnet");
     assert_eq!(reviewer.tools.allowed.as_ref().unwrap(), &["Read", "Grep", "Glob", "Bash"]);
     let filter = reviewer.tools.bash_filter.as_ref().unwrap();
     assert_eq!(filter.allowed_commands.as_ref().unwrap(), &["git log", "git log *", "npm test"]);
     assert_eq!(reviewer.system_prompt, "You review code.");
     assert_eq!(reviewer.level, Level::ProjectClaude);
+    assert_eq!(agents.get("listed").unwrap().tools.allowed.as_ref().unwrap(), &["Read", "Grep"]);
+    assert_eq!(agents.get("all").unwrap().tools.allowed, None);
     let plain = agents.get("plain").unwrap();
     assert_eq!((&plain.model, &plain.tools.allowed, plain.kind), (&None, &None, Kind::Llm));
 }
@@ -266,6 +272,7 @@ fn what_models_are_called() {
         ("openrouter/meta/llama", choice(Some("openrouter"), "meta/llama")),
         ("glm-4.6", choice(None, "glm-4.6")),
         ("opus", choice(Some("anthropic"), "opus")),
+        ("claude-haiku-4-5", choice(Some("anthropic"), "claude-haiku-4-5")),
         ("inherit", None),
     ] {
         assert_eq!(ModelChoice::parse(text), expected, "{text}");

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::{Expect, expect};
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
 use rawko_agents::agent::Agents;
 use rawko_chart::codes::agents::{ALL, DUPLICATE_AGENT, UNKNOWN_ENDING, UNREADABLE};
 use rawko_chart::render::{Style, report};
@@ -222,29 +223,13 @@ fn a_list_instead_of_an_agent() {
         "a.yaml",
         "- name: a\n",
         expect![[r#"
-        warning[rawko::agents::no_description]: nothing says when to choose this agent
-         --> a.yaml:1:1
-          |
-        1 | - name: a
-          | ^
-          |
-          = help: add `whenToUse`; only a chart that names the agent uses it now
+            error[rawko::agents::wrong_type]: an agent must be a map
+             --> a.yaml:1:1
+              |
+            1 | - name: a
+              | ^^^^^^^^^ found a list
 
-        error[rawko::agents::missing_key]: the agent has no prompt
-         --> a.yaml:1:1
-          |
-        1 | - name: a
-          | ^
-          |
-          = help: add `systemPrompt`
-
-        error[rawko::agents::wrong_type]: an agent must be a map
-         --> a.yaml:1:1
-          |
-        1 | - name: a
-          | ^^^^^^^^^ found a list
-
-    "#]],
+        "#]],
     );
 }
 
@@ -371,15 +356,15 @@ fn a_program_without_command_and_a_command_without_program() {
         "a.yaml",
         "whenToUse: x\nkind: process\ncommand: []\n",
         expect![[r#"
-        error[rawko::agents::invalid_value]: `` cannot be the name of a program
-         --> a.yaml:3:10
-          |
-        3 | command: []
-          |          ^^
-          |
-          = help: no shell takes it apart: write `command: []`
+            error[rawko::agents::invalid_value]: `command` names no program
+             --> a.yaml:3:10
+              |
+            3 | command: []
+              |          ^^
+              |
+              = help: write for example `[python3, agent.py]`
 
-    "#]],
+        "#]],
     );
     check(
         "a.yaml",
@@ -555,7 +540,7 @@ fn a_tool_allowed_and_blocked() {
         "a.yaml",
         "whenToUse: x\nsystemPrompt: p\ntools:\n  allowed: [Read, Bash]\n  blocked: [Bash]\n",
         expect![[r#"
-            warning[rawko::agents::never_allowed]: `Bash` is allowed here and blocked below
+            warning[rawko::agents::never_allowed]: `Bash` is allowed and blocked
              --> a.yaml:4:19
               |
             4 |   allowed: [Read, Bash]
@@ -576,10 +561,10 @@ fn a_rule_that_nobody_could_hold_to() {
         "---\ndescription: x\ntools: Grep, Read(src/**), Bash(git log:*)\n---\nText",
         expect![[r#"
             warning[rawko::agents::not_enforced]: `Read(src/**)` is a finer rule than an agent can be held to, so `Read` is not allowed
-             --> a.md:3:8
+             --> a.md:3:14
               |
             3 | tools: Grep, Read(src/**), Bash(git log:*)
-              |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              |              ^^^^^^^^^^^^
               |
               = help: allow all of `Read`, or confine the agent in the project's settings
 
@@ -683,6 +668,44 @@ fn what_only_shows_in_folders() {
           = help: make it readable, or take it away
 
     "#]].assert_eq(&shown.replace(&format!("{}/", root.display()), ""));
+}
+
+const WHOLE: &str = "---\nname: reviewer\ndescription: |\n  Prüft Änderungen: <example>\nkind: process\ncommand: [python3, a.py]\n\
+tools: {allowed: [Read, \"Bash(git log:*)\"], blocked: [Write]}\ntransitions: {onSuccess: complete}\nlimits: {timeout: 5m}\n\
+model: openai/gpt-5\nroles: [a]\nmetadata: {x: [1, {y: null}]}\n---\nYou review — politely.\n";
+
+/// A text with a piece taken out, doubled or put elsewhere.
+fn damaged() -> impl Strategy<Value = String> {
+    (0..WHOLE.len(), 0..60usize, 0..WHOLE.len(), any::<bool>()).prop_map(|(from, length, to, is_kept)| {
+        let at = |offset: usize| WHOLE.floor_char_boundary(offset);
+        let (from, end) = (at(from), at(from + length));
+        let piece = &WHOLE[from.min(end)..end];
+        let rest =
+            if is_kept { WHOLE.to_owned() } else { format!("{}{}", &WHOLE[..from], &WHOLE[end.max(from)..]) };
+        let to = rest.floor_char_boundary(to);
+        format!("{}{piece}{}", &rest[..to], &rest[to..])
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever is in a file: it is an agent, or something says why not; and every place can be shown.
+    #[test]
+    fn no_file_is_passed_over_in_silence(text in damaged(), is_claude in any::<bool>(), ending in 0..2usize) {
+        let project = tempfile::tempdir().unwrap();
+        let folder = if is_claude { ".claude" } else { ".rawko" };
+        let ending = if is_claude { "md" } else { ["md", "yaml"][ending] };
+        write(project.path(), &format!("{folder}/agents/a.{ending}"), text.as_bytes());
+        let (agents, problems) = Agents::read(project.path(), &Environment::default());
+        let wrong: usize = problems.iter().flat_map(|(_, findings)| findings).filter(|finding| finding.severity > Severity::Warning).count();
+        prop_assert_eq!(agents.all().len() == 1, wrong == 0);
+        prop_assert_eq!(agents.all().len() + agents.unusable().len(), 1);
+        for (source, findings) in &problems {
+            report(findings, source, Style::default());
+            prop_assert!(findings.iter().all(|finding| text.get(finding.span.range()).is_some()));
+        }
+    }
 }
 
 /// The file on a page shows what the page is about.

@@ -58,7 +58,11 @@ impl One<'_, '_, '_> {
         {
             let list = program.split_whitespace().collect::<Vec<_>>().join(", ");
             if list.is_empty() {
-                self.reader.invalid(at.span, "`command` names no program", "write for example `[python3, agent.py]`");
+                self.reader.invalid(
+                    at.span,
+                    "`command` names no program",
+                    "write for example `[python3, agent.py]`",
+                );
                 return None;
             }
             let message = format!("`{program}` cannot be the name of a program");

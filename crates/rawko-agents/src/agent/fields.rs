@@ -5,7 +5,7 @@ use rawko_chart::codes::agents::{ALL, CONFLICTING_KEYS, UNKNOWN_KEY};
 use rawko_chart::{Document, DocumentEntry, Finding, nearest};
 pub(super) use rawko_host::SettingsReader as Reader;
 
-/// Keys that mean something to Claude and nothing here: no reason to complain.
+/// Keys that mean something to Claude or to an editor and nothing here: no reason to complain.
 const IGNORED: [&str; 13] = [
     "color",
     "permissionMode",

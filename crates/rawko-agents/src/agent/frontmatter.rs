@@ -15,7 +15,7 @@ pub(super) struct Parts<'t> {
     pub(super) body_start: usize,
 }
 
-pub(super) fn split(text: &str) -> Result<Parts<'_>, Finding> {
+pub(super) fn split(text: &str) -> Result<Parts<'_>, Vec<Finding>> {
     let opening = text.len() - text.trim_start_matches('\u{feff}').len();
     let mut at = opening;
     let mut lines = text[opening..].split_inclusive('\n');
@@ -36,7 +36,7 @@ pub(super) fn split(text: &str) -> Result<Parts<'_>, Finding> {
     let finding = UNCLOSED_FRONTMATTER
         .at(Span::new(opening, opening + MARK.len()), "the frontmatter that begins here has no end")
         .help("put a line `---` between the keys and the prompt");
-    Err(finding)
+    Err(vec![finding])
 }
 
 /// As many bytes, none of which mean anything.
@@ -67,6 +67,6 @@ mod tests {
 
     #[test]
     fn a_frontmatter_without_end_is_a_finding() {
-        assert_eq!(split("---\nname: a\n").unwrap_err().code, UNCLOSED_FRONTMATTER.name);
+        assert_eq!(split("---\nname: a\n").unwrap_err()[0].code, UNCLOSED_FRONTMATTER.name);
     }
 }

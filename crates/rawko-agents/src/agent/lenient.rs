@@ -26,13 +26,15 @@ pub(super) fn read(yaml: &str) -> Option<Document> {
     let mut entries: Vec<DocumentEntry> = Vec::new();
     let mut at = 0;
     for line in yaml.split_inclusive('\n') {
-        match key_of(line) {
+        // The first of a name is the key; in an example within a description it is only a word.
+        match key_of(line).filter(|key| entries.iter().all(|entry| entry.key != *key)) {
             Some(key) => entries.push(entry(key, line, at)),
             None if line.trim().is_empty() => {}
             None => go_on(entries.last_mut()?, line, at),
         }
         at += line.len();
     }
+    entries.iter_mut().for_each(|entry| as_list(&mut entry.value));
     (!entries.is_empty())
         .then(|| Document { span: Span::new(0, yaml.len()), data: DocumentData::Map(entries) })
 }
@@ -60,6 +62,19 @@ fn go_on(entry: &mut DocumentEntry, line: &str, at: usize) {
         }
         text.push_str(line.trim());
         entry.value.span = Span::new(entry.value.span.start as usize, at + line.trim_end().len());
+    }
+}
+
+/// Lines that all begin with a dash are a list.
+fn as_list(value: &mut Document) {
+    let DocumentData::Str(text) = &value.data else { return };
+    let items: Option<Vec<&str>> = text.lines().map(|line| line.strip_prefix("- ")).collect();
+    if let Some(items) = items.filter(|items| !items.is_empty()) {
+        let item = |text: &str| Document {
+            span: value.span,
+            data: DocumentData::Str(unquoted(text.trim()).to_owned()),
+        };
+        value.data = DocumentData::List(items.into_iter().map(item).collect());
     }
 }
 

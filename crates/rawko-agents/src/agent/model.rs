@@ -18,6 +18,8 @@ pub struct ModelChoice {
 
 /// What Claude's agent files call models.
 const CLAUDE_ALIASES: [&str; 3] = ["sonnet", "opus", "haiku"];
+/// How the names of all its models begin.
+const CLAUDE_MODELS: &str = "claude-";
 const CLAUDE_PROVIDER: &str = "anthropic";
 /// The model of whoever calls the agent.
 const INHERIT: &str = "inherit";
@@ -31,7 +33,9 @@ impl ModelChoice {
         match text.split_once('/') {
             _ if text == INHERIT => None,
             Some((provider, model)) => some(provider, model),
-            None if CLAUDE_ALIASES.contains(&text) => some(CLAUDE_PROVIDER, text),
+            None if CLAUDE_ALIASES.contains(&text) || text.starts_with(CLAUDE_MODELS) => {
+                some(CLAUDE_PROVIDER, text)
+            }
             None => Some(Self { provider: None, model: Some(text.to_owned()) }),
         }
     }

@@ -11,7 +11,7 @@ use super::fields::{Fields, Reader, about_agents};
 use super::file::{AgentFile, Kind, Level, Limits, Transitions};
 use super::{COMPLETE, frontmatter, lenient, model, tools};
 
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 24] = [
     "name",
     "displayName",
     "whenToUse",
@@ -36,7 +36,6 @@ const KEYS: [&str; 25] = [
     "role",
     "taskTypes",
     "taskType",
-    "id",
 ];
 
 /// What a file gives.
@@ -62,7 +61,9 @@ pub(super) fn read(source: &Source, stem: &str, level: Level, environment: &Envi
         findings: Vec::new(),
     };
     match texts(source, level) {
-        Ok((document, _)) if document.entries().is_none() => reader.wrong_type(&document, "an agent", "a map"),
+        Ok((document, _)) if document.entries().is_none() => {
+            reader.wrong_type(&document, "an agent", "a map")
+        }
         Ok((document, body)) => {
             let mut one = One { reader: &mut reader, body, level, file: &source.name };
             let agent = one.agent(&document, &mut reading);
@@ -76,13 +77,15 @@ pub(super) fn read(source: &Source, stem: &str, level: Level, environment: &Envi
     reading
 }
 
-/// The keys, and the body of a Markdown file.
-fn texts(source: &Source, level: Level) -> Result<(Document, Option<(&str, usize)>), Vec<Finding>> {
+/// The keys, and the body of a Markdown file with where it starts.
+type Texts<'t> = (Document, Option<(&'t str, usize)>);
+
+fn texts(source: &Source, level: Level) -> Result<Texts<'_>, Vec<Finding>> {
     let text: &str = &source.text;
     if !source.name.ends_with(".md") {
         return Ok((document(text, Level::Project)?, None));
     }
-    let parts = frontmatter::split(text).map_err(|finding| vec![finding])?;
+    let parts = frontmatter::split(text)?;
     let document = document(parts.yaml.as_deref().unwrap_or_default(), level)?;
     Ok((document, Some((parts.body, parts.body_start))))
 }
@@ -110,7 +113,7 @@ impl One<'_, '_, '_> {
         let fields = Fields::of_agent(self.reader, document, &KEYS, self.level.is_claude());
         self.name(&fields, reading);
         let kind = self.kind(&fields);
-        let agent = AgentFile {
+        AgentFile {
             name: reading.name.clone(),
             display_name: self.text(&fields, "displayName").unwrap_or_else(|| reading.name.clone()),
             when_to_use: self.when_to_use(&fields, reading.name_span),
@@ -131,9 +134,8 @@ impl One<'_, '_, '_> {
             task_types: self.words(&fields, &["taskTypes", "taskType"]),
             file: self.file.to_owned(),
             level: self.level,
-            details: Value::from_json(document.to_json()),
-        };
-        agent
+            details: details(document),
+        }
     }
 
     fn text(&mut self, fields: &Fields<'_>, key: &str) -> Option<String> {
@@ -142,7 +144,7 @@ impl One<'_, '_, '_> {
     }
 
     fn name(&mut self, fields: &Fields<'_>, reading: &mut Reading) {
-        let Some(at) = fields.get("name").or_else(|| fields.get("id")) else {
+        let Some(at) = fields.get("name") else {
             self.check_name(&reading.name.clone(), Span::new(0, 0));
             return;
         };
@@ -277,6 +279,17 @@ impl One<'_, '_, '_> {
             }
         }
     }
+}
+
+/// What `agents.get(name)` shows: the file's keys, over those of its `metadata`.
+fn details(document: &Document) -> Value {
+    let mut json = document.to_json();
+    let metadata = json.get("metadata").and_then(|metadata| metadata.as_object().cloned());
+    if let (Some(mut all), Some(own)) = (metadata, json.as_object().cloned()) {
+        all.extend(own);
+        json = all.into();
+    }
+    Value::from_json(json)
 }
 
 fn is_no_text(at: &Document) -> bool {

@@ -19,6 +19,8 @@ pub struct ToolRules {
 }
 
 const BASH: &str = "Bash";
+/// How people say that nothing is held back.
+const ALL_TOOLS: [&str; 3] = ["*", "all", "all tools"];
 
 pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> ToolRules {
     let mut rules = ToolRules::default();
@@ -61,8 +63,8 @@ fn from_map(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
 
 fn from_list(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
     let words = words(reader, at, "`tools`");
-    // `tools: "*"` is how some say "all".
-    if words.iter().any(|(name, _)| name == "*") {
+    let is_all = |name: &str| ALL_TOOLS.contains(&name.to_lowercase().as_str());
+    if words.iter().any(|(name, _)| is_all(name)) {
         return ToolRules::default();
     }
     granted(reader, words)

@@ -1,0 +1,142 @@
+//! Checks of a project that says nothing about them, from what it looks like. Each has the reason with it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::definition::{Check, Format, TIMEOUT};
+
+/// Compiling everything for the first time takes long.
+const BUILD_TIMEOUT: Duration = Duration::from_secs(1800);
+/// What npm puts there when there is no test.
+const NO_TEST: &str = "no test specified";
+/// Something a shell has to take apart.
+const SHELL: [char; 12] = ['&', '|', ';', '<', '>', '$', '`', '(', '"', '\'', '*', '='];
+
+/// The checks a project seems to have; none when it looks like nothing that is known.
+pub fn detect(project_root: &Path) -> Vec<Check> {
+    let mut checks = cargo(project_root);
+    checks.extend(node(project_root));
+    checks.extend(python(project_root));
+    checks.extend(go(project_root));
+    if checks.is_empty() {
+        checks.extend(make(project_root));
+    }
+    checks
+}
+
+fn check(name: &str, command: &[&str], format: Format, reason: impl Into<String>) -> Check {
+    Check {
+        name: name.to_owned(),
+        command: command.iter().map(|word| (*word).to_owned()).collect(),
+        format,
+        timeout: TIMEOUT,
+        cwd: PathBuf::from("."),
+        report: None,
+        pass_env: Vec::new(),
+        reason: reason.into(),
+    }
+}
+
+fn cargo(root: &Path) -> Vec<Check> {
+    if !root.join("Cargo.toml").is_file() {
+        return Vec::new();
+    }
+    let reason = "there is a `Cargo.toml`";
+    let compile = ["cargo", "check", "--workspace", "--all-targets", "--message-format=json"];
+    let test = ["cargo", "test", "--workspace", "--no-fail-fast", "--message-format=json"];
+    [("cargo check", &compile), ("cargo test", &test)]
+        .map(|(name, words)| Check { timeout: BUILD_TIMEOUT, ..check(name, words, Format::Cargo, reason) })
+        .to_vec()
+}
+
+fn node(root: &Path) -> Vec<Check> {
+    let Some(package) = read(root, "package.json").and_then(|text| serde_json::from_str::<Value>(&text).ok())
+    else {
+        return Vec::new();
+    };
+    let manager =
+        [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun")]
+            .into_iter()
+            .find(|(file, _)| root.join(file).is_file())
+            .map_or("npm", |(_, manager)| manager);
+    let script = |name: &str| package.get("scripts")?.get(name)?.as_str().map(str::to_owned);
+    let found = ["typecheck", "lint", "test"].into_iter().filter_map(|name| Some((name, script(name)?)));
+    found
+        .filter(|(_, script)| !script.contains(NO_TEST))
+        .map(|(name, script)| of_script(manager, name, &script))
+        .collect()
+}
+
+/// Node's own test runner can say what happened; of other scripts only the end is known.
+fn of_script(manager: &str, name: &str, script: &str) -> Check {
+    let reason = format!("`package.json` has a script `{name}`");
+    let words: Vec<&str> = script.split_whitespace().collect();
+    let is_plain = !script.contains(SHELL) && !script.contains("reporter");
+    match words.as_slice() {
+        ["node", "--test", rest @ ..] if is_plain => {
+            let command = [&["node", "--test", "--test-reporter=tap"], rest].concat();
+            check(name, &command, Format::Tap, reason)
+        }
+        _ => check(name, &[manager, "run", name], Format::Exit, reason),
+    }
+}
+
+fn python(root: &Path) -> Vec<Check> {
+    let says = |file: &str, words: &str| read(root, file).is_some_and(|text| text.contains(words));
+    let pytest = [
+        (root.join("pytest.ini").is_file(), "there is a `pytest.ini`"),
+        (
+            root.join("conftest.py").is_file() || root.join("tests/conftest.py").is_file(),
+            "there is a `conftest.py`",
+        ),
+        (says("pyproject.toml", "[tool.pytest"), "`pyproject.toml` configures pytest"),
+        (says("setup.cfg", "[tool:pytest]"), "`setup.cfg` configures pytest"),
+    ];
+    if let Some((_, reason)) = pytest.into_iter().find(|(is_there, _)| *is_there) {
+        let command = ["python3", "-m", "pytest", "-q", "--junitxml={report}"];
+        return vec![check("pytest", &command, Format::Junit, reason)];
+    }
+    for folder in ["tests", "test", "."] {
+        if let Some(file) = first_test(&root.join(folder)) {
+            let command = ["python3", "-m", "unittest", "discover", "-s", folder];
+            let reason = format!("there is a `{}`", Path::new(folder).join(file).display());
+            return vec![check("unittest", &command, Format::Unittest, reason.replace("./", ""))];
+        }
+    }
+    Vec::new()
+}
+
+/// The first file that unittest would find.
+fn first_test(folder: &Path) -> Option<String> {
+    let names =
+        std::fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.starts_with("test") && name.ends_with(".py")).min()
+}
+
+fn go(root: &Path) -> Vec<Check> {
+    if !root.join("go.mod").is_file() {
+        return Vec::new();
+    }
+    let reason = "there is a `go.mod`";
+    vec![
+        check("go vet", &["go", "vet", "./..."], Format::Exit, reason),
+        check("go test", &["go", "test", "-json", "./..."], Format::Go, reason),
+    ]
+}
+
+fn make(root: &Path) -> Vec<Check> {
+    let is_target =
+        |line: &str| line.strip_prefix("test").is_some_and(|rest| rest.trim_start().starts_with(':'));
+    let has_target = ["Makefile", "makefile", "GNUmakefile"]
+        .iter()
+        .any(|file| read(root, file).is_some_and(|text| text.lines().any(is_target)));
+    let found = has_target
+        .then(|| check("make test", &["make", "test"], Format::Exit, "the `Makefile` has a target `test`"));
+    found.into_iter().collect()
+}
+
+fn read(root: &Path, file: &str) -> Option<String> {
+    std::fs::read_to_string(root.join(file)).ok()
+}

@@ -1,0 +1,96 @@
+//! `cargo … --message-format=json`: the compiler's messages as JSON lines, and between them what tests print. A line of
+//! libtest's is read whole; `0 failed` is a count, not a word.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::{Counted, Unreadable, as_count, many, tests_summary};
+use crate::checks::report::CheckFinding;
+
+static RESULT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed;").ok());
+static FAILED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^test (.+) \.\.\. FAILED$").ok());
+
+#[derive(Default)]
+struct Tally {
+    compiler: Vec<CheckFinding>,
+    tests: Vec<CheckFinding>,
+    passed: u64,
+    failed: u64,
+    is_cargo: bool,
+}
+
+pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
+    let mut tally = Tally::default();
+    for line in text.lines() {
+        match serde_json::from_str::<Value>(line) {
+            Ok(message) if message.get("reason").is_some() => tally.message(&message),
+            _ => tally.line(line.trim_end()),
+        }
+    }
+    if !tally.is_cargo {
+        return Err("no messages of cargo; it needs `--message-format=json`".to_owned());
+    }
+    Ok(tally.counted())
+}
+
+impl Tally {
+    fn message(&mut self, message: &Value) {
+        self.is_cargo = true;
+        if message.get("reason").and_then(Value::as_str) != Some("compiler-message") {
+            return;
+        }
+        let Some(message) = message.get("message") else { return };
+        let is_error = message.get("level").and_then(Value::as_str) == Some("error");
+        if let Some(finding) = is_error.then(|| finding(message)).flatten()
+            // The library and its tests are compiled twice and say the same.
+            && !self.compiler.contains(&finding)
+        {
+            self.compiler.push(finding);
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        if let Some(found) = RESULT.as_ref().and_then(|result| result.captures(line)) {
+            let number = |index: usize| {
+                found.get(index).and_then(|part| part.as_str().parse::<u64>().ok()).unwrap_or(0)
+            };
+            self.passed += number(1);
+            self.failed += number(2);
+            self.is_cargo = true;
+        } else if let Some(name) = FAILED.as_ref().and_then(|failed| failed.captures(line)?.get(1)) {
+            self.tests.push(CheckFinding::new(None, None, &format!("test {} failed", name.as_str())));
+        }
+    }
+
+    fn counted(self) -> Counted {
+        let (compiler, all) = (as_count(self.compiler.len()), self.passed + self.failed);
+        let summary = match (compiler, all) {
+            (0, 0) => "it compiles".to_owned(),
+            (0, _) => tests_summary(self.failed, all),
+            (_, 0) => many(compiler, "compiler error"),
+            _ => format!("{}, {}", many(compiler, "compiler error"), tests_summary(self.failed, all)),
+        };
+        let findings = self.compiler.into_iter().chain(self.tests).collect();
+        Counted { errors: compiler + self.failed, summary, findings }
+    }
+}
+
+/// `None` for the line at the end that only sums up: it has no place and no code, but some other error was before it.
+fn finding(message: &Value) -> Option<CheckFinding> {
+    let text = message.get("message").and_then(Value::as_str).unwrap_or_default();
+    let span = message.get("spans").and_then(Value::as_array).and_then(|spans| {
+        let is_primary = |span: &&Value| span.get("is_primary").and_then(Value::as_bool) == Some(true);
+        spans.iter().find(is_primary).or_else(|| spans.first())
+    });
+    if span.is_none() && text.starts_with("aborting due to ") {
+        return None;
+    }
+    let file = span.and_then(|span| span.get("file_name")?.as_str());
+    let line = span.and_then(|span| span.get("line_start")?.as_u64());
+    let code = message.pointer("/code/code").and_then(Value::as_str);
+    let text = code.map_or_else(|| text.to_owned(), |code| format!("{code}: {text}"));
+    Some(CheckFinding::new(file, line, &text))
+}

@@ -1,0 +1,38 @@
+//! `go test -json`: one event a line.
+
+use serde_json::Value;
+
+use super::{Counted, Unreadable, as_count, tests_summary};
+use crate::checks::report::CheckFinding;
+
+pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
+    let events: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let part =
+        |event: &Value, key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let ended = |action: &str| -> Vec<(String, String)> {
+        let ended = events.iter().filter(|event| part(event, "Action") == action);
+        ended.map(|event| (part(event, "Package"), part(event, "Test"))).collect()
+    };
+    let (failed, passed) = (ended("fail"), ended("pass"));
+    if failed.is_empty() && passed.is_empty() && ended("skip").is_empty() {
+        return Err("no events of `go test -json`".to_owned());
+    }
+    let is_own = |(package, test): &&(String, String)| {
+        let is_below = |other: &(String, String)| {
+            other.0 == *package
+                && other != &(package.clone(), test.clone())
+                && (test.is_empty() || other.1.starts_with(&format!("{test}/")))
+        };
+        !failed.iter().any(is_below)
+    };
+    let findings: Vec<CheckFinding> = failed.iter().filter(is_own).map(finding).collect();
+    let errors = as_count(findings.len());
+    let tests = as_count(passed.iter().filter(|(_, test)| !test.is_empty()).count());
+    Ok(Counted { errors, summary: tests_summary(errors, tests + errors), findings })
+}
+
+fn finding((package, test): &(String, String)) -> CheckFinding {
+    let message =
+        if test.is_empty() { format!("{package} does not build") } else { format!("{package}: {test}") };
+    CheckFinding::new(None, None, &message)
+}

@@ -1,0 +1,33 @@
+//! JUnit's XML, as pytest, Maven, Gradle, jest and many others write it.
+
+use roxmltree::{Document, Node};
+
+use super::{Counted, Unreadable, as_count, tests_summary};
+use crate::checks::report::CheckFinding;
+
+pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
+    let document = Document::parse(text.trim()).map_err(|error| format!("no XML: {error}"))?;
+    let root = document.root_element();
+    if !matches!(root.tag_name().name(), "testsuites" | "testsuite") {
+        return Err(format!("`<{}>` is not JUnit's", root.tag_name().name()));
+    }
+    let cases = || root.descendants().filter(|node| node.has_tag_name("testcase"));
+    let findings: Vec<CheckFinding> = cases().filter_map(|case| failure(&case)).collect();
+    let errors = as_count(findings.len());
+    let summary = tests_summary(errors, as_count(cases().count()));
+    Ok(Counted { errors, summary, findings })
+}
+
+fn failure(case: &Node<'_, '_>) -> Option<CheckFinding> {
+    let is_failure = |node: &Node<'_, '_>| node.has_tag_name("failure") || node.has_tag_name("error");
+    let failure = case.children().find(is_failure)?;
+    let said = failure.attribute("message").or_else(|| failure.text()).unwrap_or_default();
+    let name = [case.attribute("classname"), case.attribute("name")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(".");
+    let first_line = said.trim().lines().next().unwrap_or_default();
+    let line = case.attribute("line").and_then(|line| line.parse().ok());
+    Some(CheckFinding::new(case.attribute("file"), line, &format!("{name}: {first_line}")))
+}

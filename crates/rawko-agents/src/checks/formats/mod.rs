@@ -1,0 +1,113 @@
+//! From what a check printed to the number of errors. A file per format, each a pure function; what none of them can
+//! read is never taken for success.
+
+mod cargo;
+mod go;
+mod json;
+mod junit;
+mod sarif;
+mod tap;
+mod unittest;
+
+use super::definition::Format;
+use super::report::{CheckFinding, first};
+
+/// What a command left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// `None`: ended by a signal.
+    pub exit_code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    /// What stands in the file it reports to, if it has one and wrote it.
+    pub report: Option<String>,
+}
+
+/// What was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    pub errors: u64,
+    pub summary: String,
+    pub findings: Vec<CheckFinding>,
+}
+
+/// Why a result could not be read.
+type Unreadable = String;
+
+impl Output {
+    /// The report, or what was printed.
+    fn text(&self) -> &str {
+        self.report.as_deref().unwrap_or(&self.stdout)
+    }
+
+    fn exit_words(&self) -> String {
+        self.exit_code
+            .map_or_else(|| "was ended by a signal".to_owned(), |code| format!("exited with {code}"))
+    }
+
+    /// The last thing it said, which is mostly why.
+    fn last_line(&self) -> &str {
+        [&self.stderr, &self.stdout]
+            .into_iter()
+            .find_map(|text| text.lines().rev().map(str::trim).find(|line| !line.is_empty()))
+            .unwrap_or_default()
+    }
+}
+
+/// Counts errors. A command that fails has at least one, whatever it printed; so has one whose result is unreadable.
+pub fn count(format: &Format, output: &Output) -> Counted {
+    let counted = match format {
+        // A language server is spoken with; only how it ended is left to look at here.
+        Format::Exit | Format::Lsp { .. } => Ok(Counted::default()),
+        Format::Json { pointer } => json::count(output.text(), pointer),
+        Format::Tap => tap::count(output.text()),
+        Format::Junit => junit::count(output.text()),
+        Format::Sarif => sarif::count(output.text()),
+        Format::Cargo => cargo::count(output.text()),
+        Format::Unittest => unittest::count(&format!("{}\n{}", output.stdout, output.stderr)),
+        Format::Go => go::count(output.text()),
+    };
+    let mut counted = match counted {
+        Ok(counted) => counted,
+        Err(why) => {
+            failed(output, &format!("it {}, and its result cannot be read: {why}", output.exit_words()))
+        }
+    };
+    if counted.errors == 0 && output.exit_code != Some(0) {
+        counted = failed(output, &format!("it {}", output.exit_words()));
+    }
+    if counted.summary.is_empty() {
+        counted.summary = "ok".to_owned();
+    }
+    counted.findings = first(counted.findings);
+    counted
+}
+
+/// A check that was to write a report and did not.
+pub(super) fn without_report(output: &Output) -> Counted {
+    failed(output, &format!("it {} and wrote no report", output.exit_words()))
+}
+
+fn failed(output: &Output, why: &str) -> Counted {
+    let last = output.last_line();
+    let message = if last.is_empty() { why.to_owned() } else { format!("{why}: {last}") };
+    let finding = CheckFinding::new(None, None, &message);
+    Counted { errors: 1, summary: finding.message.clone(), findings: vec![finding] }
+}
+
+/// `3 of 10 tests failed`, `10 tests passed`.
+fn tests_summary(failed: u64, all: u64) -> String {
+    match failed {
+        0 => format!("{} passed", many(all, "test")),
+        _ => format!("{failed} of {} failed", many(all, "test")),
+    }
+}
+
+/// `1 error`, `2 errors`.
+pub(super) fn many(count: u64, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
+fn as_count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,46 @@
+//! Python's `unittest`: `Ran 3 tests in 0.001s`, then `OK` or `FAILED (failures=1, errors=2)`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Counted, Unreadable, tests_summary};
+use crate::checks::report::CheckFinding;
+
+static RAN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^Ran (\d+) tests? in ").ok());
+static VERDICT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$").ok());
+static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(?:FAIL|ERROR): (.+)$").ok());
+static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"^\s+File "(.+)", line (\d+)"#).ok());
+/// What counts against a run.
+const FAILURES: [&str; 3] = ["failures", "errors", "unexpected successes"];
+
+pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
+    let mut ran = None;
+    let mut errors = None;
+    let mut findings: Vec<CheckFinding> = Vec::new();
+    for line in text.lines() {
+        let capture = |pattern: &LazyLock<Option<Regex>>, index: usize| -> Option<String> {
+            Some(pattern.as_ref()?.captures(line)?.get(index)?.as_str().to_owned())
+        };
+        if let Some(number) = capture(&RAN, 1) {
+            ran = number.parse::<u64>().ok();
+        } else if ran.is_some() && VERDICT.as_ref().is_some_and(|verdict| verdict.is_match(line)) {
+            errors = Some(failures(&capture(&VERDICT, 1).unwrap_or_default()));
+        } else if let Some(name) = capture(&HEADING, 1) {
+            findings.push(CheckFinding::new(None, None, &name));
+        } else if let (Some(file), Some(number), Some(finding)) =
+            (capture(&PLACE, 1), capture(&PLACE, 2), findings.last_mut())
+        {
+            (finding.file, finding.line) = (Some(file), number.parse().ok());
+        }
+    }
+    let (Some(ran), Some(errors)) = (ran, errors) else { return Err("no summary of unittest".to_owned()) };
+    Ok(Counted { errors, summary: tests_summary(errors, ran.max(errors)), findings })
+}
+
+/// The sum of what counts in `failures=1, errors=2, skipped=3`.
+fn failures(parts: &str) -> u64 {
+    let parts = parts.split(',').filter_map(|part| part.trim().split_once('='));
+    parts.filter(|(key, _)| FAILURES.contains(key)).filter_map(|(_, number)| number.parse::<u64>().ok()).sum()
+}

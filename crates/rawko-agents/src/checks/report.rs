@@ -1,0 +1,57 @@
+//! `CheckReport`: what the checks found. Plain data: it goes into a chart's context, a prompt and the journal.
+
+use serde::{Deserialize, Serialize};
+
+const FINDINGS_MAX: usize = 50;
+const MESSAGE_CHARS_MAX: usize = 500;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckReport {
+    pub checks: Vec<CheckResult>,
+    pub errors_total: u64,
+    /// Every check is as it should be. Also when there is none: whoever asks looks at `checks`.
+    pub clean: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckResult {
+    pub name: String,
+    pub command: String,
+    pub ok: bool,
+    pub errors: u64,
+    /// One line for people.
+    pub summary: String,
+    /// The first of what was found.
+    pub findings: Vec<CheckFinding>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckFinding {
+    pub file: Option<String>,
+    pub line: Option<u64>,
+    pub message: String,
+}
+
+impl CheckReport {
+    pub fn of(checks: Vec<CheckResult>) -> Self {
+        let errors_total = checks.iter().map(|check| check.errors).fold(0, u64::saturating_add);
+        Self { clean: checks.iter().all(|check| check.ok), errors_total, checks }
+    }
+}
+
+impl CheckFinding {
+    pub(super) fn new(file: Option<&str>, line: Option<u64>, message: &str) -> Self {
+        let message = message.trim();
+        let message = match message.char_indices().nth(MESSAGE_CHARS_MAX) {
+            Some((at, _)) => format!("{}…", &message[..at]),
+            None => message.to_owned(),
+        };
+        Self { file: file.map(str::to_owned), line, message }
+    }
+}
+
+/// As many as anybody reads.
+pub(super) fn first(mut findings: Vec<CheckFinding>) -> Vec<CheckFinding> {
+    findings.truncate(FINDINGS_MAX);
+    findings
+}

@@ -1,0 +1,93 @@
+//! What makes two calls the same call and two results the same result: the spelling does not, the meaning does.
+
+use rawko_core::Value;
+
+use super::noise::without_noise;
+
+/// Of a longer result only its ends are looked at, and its length.
+const RESULT_BYTES_MAX: usize = 256 * 1024;
+/// Arguments that name places.
+const PATH_KEYS: [&str; 8] =
+    ["path", "file_path", "filePath", "file", "cwd", "directory", "dir", "notebook_path"];
+
+/// A call in one spelling: keys in order, absent and null alike, `./src//a.rs` as `src/a.rs`, `1.0` and `"1"` as `1`.
+pub fn canonical_call(name: &str, input: &Value) -> String {
+    let mut out = String::from(name);
+    out.push(' ');
+    write(&mut out, "", input);
+    out
+}
+
+fn write(out: &mut String, key: &str, value: &Value) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Value::Int(number) => out.push_str(&number.to_string()),
+        Value::Float(number) => out.push_str(&number.to_string()),
+        Value::Str(text) => out.push_str(&canonical_text(key, text)),
+        Value::List(items) => {
+            out.push('[');
+            for item in items.iter() {
+                write(out, key, item);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Map(entries) => {
+            let mut entries: Vec<_> = entries.iter().filter(|(_, value)| !value.is_null()).collect();
+            entries.sort_by(|a, b| a.0.cmp(b.0));
+            out.push('{');
+            for (key, value) in entries {
+                out.push_str(&format!("{key:?}:"));
+                write(out, key, value);
+                out.push(',');
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn canonical_text(key: &str, text: &str) -> String {
+    let trimmed = text.trim();
+    if trimmed.parse::<i64>().is_ok_and(|number| number.to_string() == trimmed) {
+        return trimmed.to_owned();
+    }
+    match key {
+        key if PATH_KEYS.contains(&key) => format!("{:?}", canonical_path(trimmed)),
+        "command" | "cmd" => format!("{:?}", trimmed.split_whitespace().collect::<Vec<_>>().join(" ")),
+        // Elsewhere blanks may be the point: the text of a file.
+        _ => format!("{text:?}"),
+    }
+}
+
+fn canonical_path(path: &str) -> String {
+    let is_absolute = path.starts_with('/');
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let joined = parts.join("/");
+    if is_absolute { format!("/{joined}") } else { joined }
+}
+
+/// A result without what differs from run to run: times, durations, process numbers, temporary paths, addresses.
+pub fn canonical_result(content: &str, is_error: bool) -> String {
+    let kept = ends(content);
+    format!("{}{} {}", if is_error { "error " } else { "" }, without_noise(&kept), length_of_cut(content))
+}
+
+fn length_of_cut(content: &str) -> String {
+    if content.len() > RESULT_BYTES_MAX { content.len().to_string() } else { String::new() }
+}
+
+fn ends(content: &str) -> String {
+    if content.len() <= RESULT_BYTES_MAX {
+        return content.to_owned();
+    }
+    let half = RESULT_BYTES_MAX / 2;
+    let head = content.floor_char_boundary(half);
+    let tail = content.ceil_char_boundary(content.len() - half);
+    format!("{}…{}", &content[..head], &content[tail..])
+}
+
+/// Short enough for a snapshot, long enough that two things do not meet by chance.
+pub(super) fn fingerprint(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+}

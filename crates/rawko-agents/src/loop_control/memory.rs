@@ -1,0 +1,104 @@
+//! `LoopMemory`: what is remembered of the calls so far. Plain, small data that lives in a snapshot and goes from
+//! agent to agent.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+/// More are never kept: five calls in a circle, fifty times.
+const RECENT_MAX: usize = 256;
+/// Of so many calls is it remembered that they were blocked.
+const BLOCKED_MAX: usize = 32;
+/// A name is only for people to read.
+const NAME_CHARS_MAX: usize = 64;
+
+/// The calls of late, with what came of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoopMemory {
+    pub(super) recent: VecDeque<Seen>,
+    pub(super) blocked: VecDeque<Blocked>,
+    /// How many calls there were in all.
+    pub(super) count: u64,
+    /// How many of them were there when this memory was handed over.
+    pub(super) handed_over_at: u64,
+}
+
+/// One call and its result, as fingerprints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Seen {
+    pub(super) name: String,
+    pub(super) call: String,
+    pub(super) result: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_polling: bool,
+}
+
+/// How often a call was tried although it is blocked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Blocked {
+    pub(super) call: String,
+    pub(super) times: u32,
+}
+
+impl LoopMemory {
+    /// For a child agent, or the next turn: what was done before counts on.
+    #[must_use]
+    pub fn hand_over(&self) -> LoopMemory {
+        LoopMemory { handed_over_at: self.count, ..self.clone() }
+    }
+
+    /// What a child did since it was handed this memory (or an earlier state of it), after what was done here since.
+    #[must_use]
+    pub fn merge(mut self, child: &LoopMemory) -> LoopMemory {
+        let new = usize::try_from(child.count.saturating_sub(child.handed_over_at)).unwrap_or(usize::MAX);
+        let kept = child.recent.len().saturating_sub(new);
+        for seen in child.recent.iter().skip(kept) {
+            self.push(seen.clone());
+        }
+        for blocked in &child.blocked {
+            let times = self.times_blocked(&blocked.call).max(blocked.times);
+            self.set_blocked(&blocked.call, times);
+        }
+        self
+    }
+
+    /// How many calls are remembered; never more than a fixed number.
+    pub fn len(&self) -> usize {
+        self.recent.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.recent.is_empty()
+    }
+
+    pub(super) fn push(&mut self, mut seen: Seen) {
+        if let Some((at, _)) = seen.name.char_indices().nth(NAME_CHARS_MAX) {
+            seen.name.truncate(at);
+        }
+        self.count = self.count.saturating_add(1);
+        self.recent.push_back(seen);
+        while self.recent.len() > RECENT_MAX {
+            self.recent.pop_front();
+        }
+    }
+
+    pub(super) fn times_blocked(&self, call: &str) -> u32 {
+        self.blocked.iter().find(|blocked| blocked.call == call).map_or(0, |blocked| blocked.times)
+    }
+
+    pub(super) fn set_blocked(&mut self, call: &str, times: u32) {
+        self.blocked.retain(|blocked| blocked.call != call);
+        if times > 0 {
+            self.blocked.push_back(Blocked { call: call.to_owned(), times });
+        }
+        while self.blocked.len() > BLOCKED_MAX {
+            self.blocked.pop_front();
+        }
+    }
+
+    /// The last result of a call, if it is remembered.
+    pub(super) fn last_result(&self, call: &str) -> Option<&str> {
+        self.recent.iter().rev().find(|seen| seen.call == call).map(|seen| seen.result.as_str())
+    }
+}

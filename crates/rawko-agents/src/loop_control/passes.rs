@@ -1,0 +1,155 @@
+//! Passes of build: implement and validate take turns until nothing is wrong. Whether that gets anywhere is judged from
+//! plain data, with the time given.
+
+use serde::{Deserialize, Serialize};
+
+use super::settings::LoopSettings;
+use super::{Detector, Verdict};
+
+const PASSES_MAX: usize = 128;
+/// Of the time in build, when it is time to say so: four fifths.
+const NOTICE_NUMERATOR: u64 = 4;
+const NOTICE_DENOMINATOR: u64 = 5;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PassKind {
+    Implement,
+    Validate,
+}
+
+/// One pass. Errors are counted by `validate`; `None`: nothing counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    pub kind: PassKind,
+    #[serde(default)]
+    pub errors: Option<u64>,
+}
+
+/// All passes since build was entered; a fixed number of the last ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PassHistory {
+    pub started_ms: i64,
+    pub passes: Vec<Pass>,
+}
+
+impl PassHistory {
+    pub fn new(started_ms: i64) -> Self {
+        Self { started_ms, passes: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn with(mut self, pass: Pass) -> Self {
+        self.passes.push(pass);
+        let over = self.passes.len().saturating_sub(PASSES_MAX);
+        self.passes.drain(..over);
+        self
+    }
+
+    fn counts(&self) -> Vec<u64> {
+        self.passes.iter().filter_map(|pass| pass.errors).collect()
+    }
+}
+
+/// The worst that can be said of the passes so far.
+pub fn judge_passes(history: &PassHistory, now_ms: i64, settings: &LoopSettings) -> Verdict {
+    let verdicts =
+        [time(history, now_ms, settings), errors(history, settings), oscillation(history, settings)];
+    verdicts
+        .into_iter()
+        .fold(Verdict::Fine, |worst, verdict| if rank(&verdict) > rank(&worst) { verdict } else { worst })
+}
+
+fn rank(verdict: &Verdict) -> u8 {
+    match verdict {
+        Verdict::Fine => 0,
+        Verdict::Notice { .. } => 1,
+        Verdict::Block { .. } => 2,
+        Verdict::Doom { .. } => 3,
+    }
+}
+
+fn time(history: &PassHistory, now_ms: i64, settings: &LoopSettings) -> Verdict {
+    let spent = u64::try_from(now_ms.saturating_sub(history.started_ms)).unwrap_or(0);
+    let most = settings.build_time_max_ms;
+    let minutes = |ms: u64| ms / 60_000;
+    if spent >= most {
+        let text = format!("building has taken {} minutes, and may take {}", minutes(spent), minutes(most));
+        return Verdict::Doom { detector: Detector::TimeInBuild, text };
+    }
+    if spent >= most / NOTICE_DENOMINATOR * NOTICE_NUMERATOR && most > NOTICE_DENOMINATOR {
+        let left = minutes(most - spent);
+        return Verdict::Notice {
+            text: format!("About {left} minutes are left for building. Finish what is begun."),
+        };
+    }
+    Verdict::Fine
+}
+
+/// The counts of the last passes do not fall: the last is no lower than the first, and never did two fall in a row.
+fn errors(history: &PassHistory, settings: &LoopSettings) -> Verdict {
+    let counts = history.counts();
+    let passes = usize::try_from(settings.stalled_passes).unwrap_or(usize::MAX);
+    let is_stalled = |passes: usize| {
+        let window = counts.len().checked_sub(passes.saturating_add(1)).map(|start| &counts[start..]);
+        window.is_some_and(is_not_falling)
+    };
+    let list = |passes: usize| {
+        let last = &counts[counts.len().saturating_sub(passes.saturating_add(1))..];
+        last.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+    };
+    if is_stalled(passes) {
+        let text = format!("errors do not fall: {}", list(passes));
+        return Verdict::Doom { detector: Detector::ErrorsNotFalling, text };
+    }
+    let early = passes.saturating_sub(1);
+    if early > 0 && is_stalled(early) {
+        let text = format!(
+            "The number of errors does not fall: {}. Look for what they have in common.",
+            list(early)
+        );
+        return Verdict::Notice { text };
+    }
+    Verdict::Fine
+}
+
+fn is_not_falling(window: &[u64]) -> bool {
+    let (Some(first), Some(last)) = (window.first(), window.last()) else { return false };
+    let falls_twice = window.windows(3).any(|three| three[0] > three[1] && three[1] > three[2]);
+    *last > 0 && last >= first && !falls_twice
+}
+
+/// Turns between implement and validate since things last got better.
+fn oscillation(history: &PassHistory, settings: &LoopSettings) -> Verdict {
+    let turns = turns_without_progress(&history.passes);
+    let text =
+        |turns: u32| format!("implement and validate have taken turns {turns} times and nothing got better");
+    if turns >= settings.alternations_max {
+        return Verdict::Doom { detector: Detector::Oscillation, text: text(turns) };
+    }
+    let is_half = settings.alternations_max > 1 && turns >= settings.alternations_max.div_ceil(2);
+    match is_half {
+        true => Verdict::Notice { text: format!("Attention: {}. Take another way.", text(turns)) },
+        false => Verdict::Fine,
+    }
+}
+
+fn turns_without_progress(passes: &[Pass]) -> u32 {
+    let (mut turns, mut before, mut falls) = (0_u32, None::<u64>, 0);
+    let (mut least, mut kind) = (None::<u64>, None);
+    for pass in passes {
+        turns += u32::from(kind.is_some_and(|kind| kind != pass.kind));
+        kind = Some(pass.kind);
+        let Some(errors) = pass.errors else { continue };
+        falls = if before.is_some_and(|before| errors < before) { falls + 1 } else { 0 };
+        let is_new_least = least.is_none_or(|least| errors < least);
+        // Two falls in a row are progress too: a new test may have raised the count above the least there was.
+        if is_new_least || falls >= 2 || errors == 0 {
+            turns = 0;
+        }
+        least = least.into_iter().chain([errors]).min();
+        before = Some(errors);
+    }
+    turns
+}

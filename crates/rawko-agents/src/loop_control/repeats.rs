@@ -1,0 +1,172 @@
+//! Repeated calls: circles of one to five calls with the same arguments *and* the same results. A result that changes is
+//! progress; a polling call in the circle means that somebody waits.
+
+use rawko_core::Value;
+
+use super::canonical::{canonical_call, canonical_result, fingerprint};
+use super::memory::{LoopMemory, Seen};
+use super::polling::is_polling;
+use super::settings::LoopSettings;
+use super::{Detector, Verdict};
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Observation<'a> {
+    /// It was run, or refused by a rule: the agent has read this.
+    Returned { name: &'a str, input: &'a Value, content: &'a str, is_error: bool },
+    /// `check_before` said to block it, and it was not run.
+    Blocked { name: &'a str, input: &'a Value },
+}
+
+/// The calls at the end of the memory that go round.
+struct Circle {
+    /// How many calls it has.
+    length: usize,
+    /// How many calls in a row belong to it, all rounds together.
+    calls: usize,
+}
+
+impl Circle {
+    fn rounds(&self) -> u32 {
+        u32::try_from(self.calls / self.length).unwrap_or(u32::MAX)
+    }
+
+    /// The calls it is made of, each once.
+    fn members<'m>(&self, memory: &'m LoopMemory) -> Vec<&'m str> {
+        let start = memory.recent.len() - self.length;
+        let mut members: Vec<&str> =
+            memory.recent.iter().skip(start).map(|seen| seen.call.as_str()).collect();
+        members.sort_unstable();
+        members.dedup();
+        members
+    }
+
+    /// Whether a round has just been completed.
+    fn is_round(&self) -> bool {
+        self.calls.is_multiple_of(self.length)
+    }
+}
+
+/// Before a call is run: whether it would only go round once more. Any call of the circle is blocked, not only the one
+/// that would come next: else a circle of two goes on with its other half.
+pub fn check_before(memory: &LoopMemory, name: &str, input: &Value, settings: &LoopSettings) -> Verdict {
+    let Some(circle) = worst(memory, settings).filter(|circle| circle.rounds() >= settings.block_after)
+    else {
+        return Verdict::Fine;
+    };
+    let call = fingerprint(&canonical_call(name, input));
+    let members = circle.members(memory);
+    if !members.contains(&call.as_str()) {
+        return Verdict::Fine;
+    }
+    let tried: u32 = members.iter().map(|call| memory.times_blocked(call)).sum();
+    match tried.saturating_add(1) >= settings.blocked_max {
+        true => doom(memory, &circle),
+        false => Verdict::Block { text: block_text(memory, &circle) },
+    }
+}
+
+/// After a call: what is remembered now, and what is to be done about it.
+pub fn observe(
+    memory: LoopMemory,
+    observation: Observation<'_>,
+    settings: &LoopSettings,
+) -> (LoopMemory, Verdict) {
+    match observation {
+        Observation::Returned { name, input, content, is_error } => {
+            let seen = Seen {
+                name: name.to_owned(),
+                call: fingerprint(&canonical_call(name, input)),
+                result: fingerprint(&canonical_result(content, is_error)),
+                is_polling: is_polling(name, input, settings),
+            };
+            returned(memory, seen, settings)
+        }
+        Observation::Blocked { name, input } => {
+            let verdict = check_before(&memory, name, input, settings);
+            (blocked(memory, name, input), verdict)
+        }
+    }
+}
+
+fn returned(mut memory: LoopMemory, seen: Seen, settings: &LoopSettings) -> (LoopMemory, Verdict) {
+    let is_progress = memory.last_result(&seen.call).is_some_and(|last| last != seen.result);
+    if is_progress {
+        memory.set_blocked(&seen.call, 0);
+    }
+    memory.push(seen);
+    let verdict = judge(&memory, settings);
+    (memory, verdict)
+}
+
+fn blocked(mut memory: LoopMemory, name: &str, input: &Value) -> LoopMemory {
+    let call = fingerprint(&canonical_call(name, input));
+    let times = memory.times_blocked(&call).saturating_add(1);
+    memory.set_blocked(&call, times);
+    memory
+}
+
+fn judge(memory: &LoopMemory, settings: &LoopSettings) -> Verdict {
+    match worst(memory, settings) {
+        Some(circle) if circle.rounds() >= settings.doom_after => doom(memory, &circle),
+        // Once a round: said after every call of a long circle it would be noise itself.
+        Some(circle) if circle.rounds() >= settings.notice_after && circle.is_round() => {
+            Verdict::Notice { text: notice_text(memory, &circle) }
+        }
+        Some(_) | None => Verdict::Fine,
+    }
+}
+
+/// The circle with the most rounds; of equals the shortest.
+fn worst(memory: &LoopMemory, settings: &LoopSettings) -> Option<Circle> {
+    let longest = usize::try_from(settings.cycle_max).unwrap_or(usize::MAX);
+    let circles = (1..=longest.min(memory.recent.len())).filter_map(|length| circle(memory, length));
+    circles.fold(None, |worst: Option<Circle>, circle| match worst {
+        Some(worst) if worst.rounds() >= circle.rounds() => Some(worst),
+        Some(_) | None => Some(circle),
+    })
+}
+
+fn circle(memory: &LoopMemory, length: usize) -> Option<Circle> {
+    let recent = &memory.recent;
+    let is_waiting = recent.iter().rev().take(length).any(|seen| seen.is_polling);
+    if is_waiting {
+        return None;
+    }
+    let is_same = |index: &usize| {
+        let (one, other) = (&recent[recent.len() - 1 - index], &recent[recent.len() - 1 - index - length]);
+        one.call == other.call && one.result == other.result
+    };
+    let same = (0..recent.len() - length).take_while(is_same).count();
+    Some(Circle { length, calls: length + same })
+}
+
+fn doom(memory: &LoopMemory, circle: &Circle) -> Verdict {
+    let text = format!("{} {} times with the same results", names(memory, circle), circle.rounds());
+    Verdict::Doom { detector: Detector::RepeatedCalls, text }
+}
+
+fn notice_text(memory: &LoopMemory, circle: &Circle) -> String {
+    format!(
+        "You have called {} {} times in a row with the same arguments, and the results were the same each time. \
+         Calling again will not change them. Use what you know, try something else, or say what you are missing.",
+        names(memory, circle),
+        circle.rounds()
+    )
+}
+
+fn block_text(memory: &LoopMemory, circle: &Circle) -> String {
+    format!(
+        "This call was not run: {} came back with the same results {} times in a row (`loop.block_after` in \
+         .rawko/config.yaml). Do something else. If this is tried again and again, the work is stopped.",
+        names(memory, circle),
+        circle.rounds()
+    )
+}
+
+/// `` `Read`, `Grep` `` in the order of the circle.
+fn names(memory: &LoopMemory, circle: &Circle) -> String {
+    let start = memory.recent.len() - circle.length;
+    let names = memory.recent.iter().skip(start).map(|seen| format!("`{}`", seen.name));
+    names.collect::<Vec<_>>().join(", ")
+}

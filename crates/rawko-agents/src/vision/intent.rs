@@ -1,0 +1,158 @@
+//! What is wanted of images, by rules over the words they come with. Rules first and only: they cost nothing, and the
+//! vision model is told the words too.
+
+use serde::{Deserialize, Serialize};
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Intent {
+    /// There is no image.
+    None,
+    /// What differs between several images.
+    Compare,
+    /// What went wrong, from a picture of it.
+    Error,
+    /// What is written there.
+    Extract,
+    /// A user interface, to be built or judged.
+    Interface,
+    /// Boxes and arrows.
+    Diagram,
+    /// What there is to see.
+    Describe,
+}
+
+/// In the order they are asked for: whoever shows an error of an interface wants to know about the error.
+const RULES: [(Intent, &[&str]); 4] = [
+    (
+        Intent::Error,
+        &[
+            "error",
+            "exception",
+            "crash",
+            "crashes",
+            "stack trace",
+            "traceback",
+            "broken",
+            "bug",
+            "fails",
+            "failure",
+            "wrong",
+        ],
+    ),
+    (
+        Intent::Diagram,
+        &[
+            "diagram",
+            "flowchart",
+            "architecture",
+            "chart",
+            "graph",
+            "sequence",
+            "erd",
+            "uml",
+            "state machine",
+        ],
+    ),
+    (
+        Intent::Interface,
+        &[
+            "ui",
+            "screen",
+            "mockup",
+            "design",
+            "layout",
+            "button",
+            "page",
+            "css",
+            "wireframe",
+            "component",
+            "implement this",
+            "build this",
+        ],
+    ),
+    (
+        Intent::Extract,
+        &[
+            "text",
+            "read",
+            "extract",
+            "transcribe",
+            "ocr",
+            "table",
+            "numbers",
+            "what does it say",
+            "copy",
+            "values",
+        ],
+    ),
+];
+
+const COMPARING: [&str; 16] = [
+    "compare",
+    "compared",
+    "comparison",
+    "comparing",
+    "difference",
+    "differences",
+    "differ",
+    "different",
+    "before and after",
+    "before/after",
+    "versus",
+    "vs",
+    "changed",
+    "same",
+    "which of",
+    "match",
+];
+
+/// What the words that come with so many images want.
+pub fn classify(text: &str, images: usize) -> Intent {
+    let words = words(text);
+    let says = |wanted: &str| words.contains(&format!(" {wanted} "));
+    match images {
+        0 => Intent::None,
+        2.. if COMPARING.iter().any(|word| says(word)) || (says("before") && says("after")) => {
+            Intent::Compare
+        }
+        _ => {
+            let rule = RULES.iter().find(|(_, wanted)| wanted.iter().any(|word| says(word)));
+            rule.map_or(Intent::Describe, |(intent, _)| *intent)
+        }
+    }
+}
+
+/// Lower case, one blank between words and around them all, so that `text` is not found in `context`.
+fn words(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let is_word = |c: char| c.is_alphanumeric() || c == '/';
+    let words = lower.split(|c: char| !is_word(c)).filter(|word| !word.is_empty());
+    format!(" {} ", words.collect::<Vec<_>>().join(" "))
+}
+
+impl Intent {
+    /// What the vision model is asked to do.
+    pub(super) fn instruction(self) -> &'static str {
+        match self {
+            Intent::None => "",
+            Intent::Compare => {
+                "Compare the images. Say first what is the same, then every difference you can see, each with the numbers of the images."
+            }
+            Intent::Error => {
+                "The image shows something that went wrong. Give every error message word for word, with file names, line numbers and codes, then what can be seen around it."
+            }
+            Intent::Extract => {
+                "Give everything that is written in each image word for word, tables as tables. Mark what cannot be read."
+            }
+            Intent::Interface => {
+                "The image shows a user interface. Describe its layout from top to bottom: elements, texts, colours, sizes, spacing and states, so that it could be built from your words."
+            }
+            Intent::Diagram => {
+                "The image shows a diagram. List its elements, then every connection with its direction and label, then what it says as a whole."
+            }
+            Intent::Describe => "Describe what each image shows, with all texts in it word for word.",
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The conversation as the text model sees it: no images, but where they were, what the vision model said of them.
+
+use super::images::{self, Image};
+use super::memory::{Analysis, VisionMemory};
+use crate::message::{Message, Part};
+
+/// Every image becomes a text with its number and its analysis. An analysis stands where the last of its images does; an
+/// image that is sent again only refers to it.
+pub fn join(messages: &[Message], memory: &VisionMemory) -> Vec<Message> {
+    let mut joining = Joining { all: images::all(messages), memory, seen: Vec::new(), told: Vec::new() };
+    let joined = |message: &Message| {
+        let parts = message.parts.iter().flat_map(|part| joining.part(part)).collect();
+        Message { role: message.role, parts }
+    };
+    messages.iter().map(joined).collect()
+}
+
+struct Joining<'m> {
+    all: Vec<Image<'m>>,
+    memory: &'m VisionMemory,
+    /// Images so far, by content.
+    seen: Vec<String>,
+    /// What has been said of them.
+    told: Vec<&'m Analysis>,
+}
+
+impl<'m> Joining<'m> {
+    fn part(&mut self, part: &Part) -> Vec<Part> {
+        let Some(hash) = images::hash(part) else { return vec![part.clone()] };
+        let number = self.number(&hash).unwrap_or_default();
+        if self.seen.contains(&hash) {
+            return vec![text(format!("[Image {number} again]"))];
+        }
+        self.seen.push(hash.clone());
+        let mut parts = vec![text(format!("[Image {number}]"))];
+        let analyses = self.memory.of(&hash);
+        if analyses.is_empty() {
+            parts.push(text(format!(
+                "[Nobody has looked at image {number}. You cannot see it; say so if it matters.]"
+            )));
+        }
+        for analysis in analyses {
+            if self.is_complete(analysis) && !self.told.contains(&analysis) {
+                self.told.push(analysis);
+                parts.push(text(self.said(analysis)));
+            }
+        }
+        parts
+    }
+
+    /// Whether all of its images that are in this conversation have come.
+    fn is_complete(&self, analysis: &Analysis) -> bool {
+        analysis.images.iter().all(|image| self.seen.contains(image) || self.number(image).is_none())
+    }
+
+    fn number(&self, hash: &str) -> Option<usize> {
+        self.all.iter().position(|image| image.hash == hash).map(|index| index + 1)
+    }
+
+    fn said(&self, analysis: &Analysis) -> String {
+        let mut numbers: Vec<usize> = analysis.images.iter().filter_map(|image| self.number(image)).collect();
+        numbers.sort_unstable();
+        let which = match numbers.as_slice() {
+            [one] => format!("image {one}"),
+            several => {
+                format!("images {}", several.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
+            }
+        };
+        match &analysis.said {
+            Ok(words) => format!("[What a vision model sees in {which}:]\n{words}\n[End of {which}]"),
+            Err(why) => format!(
+                "[A vision model was asked about {which} and failed: {why}. You cannot see {which}; go on without, \
+                 and say what you could not check.]"
+            ),
+        }
+    }
+}
+
+fn text(text: String) -> Part {
+    Part::Text { text }
+}

@@ -1,0 +1,140 @@
+//! Which images the vision model is to look at, and how many at a time: all in one request when they are compared, else
+//! three. What it has looked at before is left out.
+
+use serde::{Deserialize, Serialize};
+
+use super::images::{self, Image};
+use super::intent::{Intent, classify};
+use super::memory::{Analysis, VisionMemory};
+use crate::message::{Message, Part, Role};
+use crate::provider::{Completion, CompletionRequest, ProviderError};
+
+/// Vision models get vague with more, unless they are to compare.
+const TOGETHER_MAX: usize = 3;
+/// Even to compare.
+const COMPARED_MAX: usize = 20;
+/// More words around an image do not help to see it.
+const WORDS_CHARS_MAX: usize = 4000;
+const SYSTEM: &str = "You look at images for a colleague who cannot see them and has to work from your words. \
+                      Say what is there, not what might be. Images are numbered; use the numbers.";
+
+/// The requests to make before the text model can be asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct VisionPlan {
+    pub requests: Vec<VisionRequest>,
+}
+
+/// One request and the images it is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VisionRequest {
+    pub intent: Intent,
+    /// By content, in the order of the request.
+    pub images: Vec<String>,
+    pub completion: CompletionRequest,
+}
+
+impl VisionRequest {
+    /// What is remembered of the answer. A vision model that fails is remembered too: the text model is told.
+    pub fn analysed(&self, answer: Result<&Completion, &ProviderError>) -> Analysis {
+        let said = match answer {
+            Ok(completion) => match images::words(&completion.message).trim() {
+                "" => Err("it said nothing".to_owned()),
+                text => Ok(text.to_owned()),
+            },
+            Err(error) => Err(error.message.clone()),
+        };
+        Analysis { images: self.images.clone(), said, attempts: 1 }
+    }
+}
+
+/// What is to be looked at. `idempotency` goes before the number of each request.
+pub fn plan(
+    messages: &[Message],
+    memory: &VisionMemory,
+    vision_model: &str,
+    idempotency: &str,
+) -> VisionPlan {
+    let all = images::all(messages);
+    let requests = (0..messages.len()).flat_map(|message| of_message(messages, &all, message, memory));
+    let requests = requests.enumerate().map(|(index, (intent, chosen))| {
+        let words = chosen.iter().map(|number| all[*number].message).max();
+        let words = words.map(|message| images::words_about(messages, message)).unwrap_or_default();
+        let asked = Asked { model: vision_model, idempotency: format!("{idempotency}/{index}"), intent };
+        asked.request(&all, &chosen, &words)
+    });
+    VisionPlan { requests: requests.collect() }
+}
+
+/// The images that one message makes it necessary to look at, by number, in portions.
+fn of_message(
+    messages: &[Message],
+    all: &[Image<'_>],
+    message: usize,
+    memory: &VisionMemory,
+) -> Vec<(Intent, Vec<usize>)> {
+    let words = images::words_about(messages, message);
+    let own: Vec<usize> = (0..all.len()).filter(|number| all[*number].message == message).collect();
+    let earlier: Vec<usize> = (0..all.len()).filter(|number| all[*number].message < message).collect();
+    let is_asked = messages[message].role == Role::User;
+    // "How does this differ from the first one?" is about images of earlier messages too, and needs no new one.
+    let compared: Vec<usize> = earlier.into_iter().chain(own.iter().copied()).collect();
+    let is_about = is_asked && (!own.is_empty() || mentions_images(&images::words(&messages[message])));
+    if is_about && classify(&words, compared.len()) == Intent::Compare {
+        let chosen = compared[compared.len().saturating_sub(COMPARED_MAX)..].to_vec();
+        let hashes: Vec<String> = chosen.iter().map(|number| all[*number].hash.clone()).collect();
+        return if memory.is_settled_together(&hashes) {
+            Vec::new()
+        } else {
+            vec![(Intent::Compare, chosen)]
+        };
+    }
+    let is_new = |number: &usize| !memory.is_settled(&all[*number].hash);
+    let new: Vec<usize> = own.into_iter().filter(is_new).collect();
+    let intent = classify(&words, new.len());
+    new.chunks(TOGETHER_MAX).map(|portion| (intent, portion.to_vec())).collect()
+}
+
+fn mentions_images(words: &str) -> bool {
+    let lower = words.to_lowercase();
+    ["image", "picture", "screenshot", "photo", "mockup"].iter().any(|word| lower.contains(word))
+}
+
+/// How the vision model is asked.
+struct Asked<'a> {
+    model: &'a str,
+    idempotency: String,
+    intent: Intent,
+}
+
+impl Asked<'_> {
+    fn request(self, all: &[Image<'_>], chosen: &[usize], words: &str) -> VisionRequest {
+        let mut parts = Vec::new();
+        for number in chosen {
+            parts.push(Part::Text { text: format!("Image {}:", number + 1) });
+            parts.push(all[*number].part.clone());
+        }
+        parts.push(Part::Text { text: self.instruction(words) });
+        let completion = CompletionRequest {
+            model: self.model.to_owned(),
+            system: SYSTEM.to_owned(),
+            messages: vec![Message { role: Role::User, parts }],
+            idempotency: self.idempotency,
+            ..CompletionRequest::default()
+        };
+        let images = chosen.iter().map(|number| all[*number].hash.clone()).collect();
+        VisionRequest { intent: self.intent, images, completion }
+    }
+
+    fn instruction(&self, words: &str) -> String {
+        let instruction = self.intent.instruction();
+        let words = words.trim();
+        if words.is_empty() {
+            return instruction.to_owned();
+        }
+        let end = words.char_indices().nth(WORDS_CHARS_MAX).map_or(words.len(), |(at, _)| at);
+        format!(
+            "{instruction}\n\nThis is what your colleague was asked, so that you know what matters:\n{}",
+            &words[..end]
+        )
+    }
+}
