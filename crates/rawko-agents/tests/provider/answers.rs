@@ -1,7 +1,7 @@
 //! What every service can say, said in its own format: the same comes out of all of them.
 
 use expect_test::expect;
-use rawko_agents::provider::{Decoder, StreamEvent};
+use rawko_agents::provider::{BodyEnd, Decoder, ErrorCode, StreamEvent};
 use rawko_testkit::{Answer, Format, Reason};
 use serde_json::json;
 
@@ -87,13 +87,39 @@ fn pieces_do_not_matter() {
                     decoder.handle_bytes(piece).unwrap();
                     events.extend(decoder.take_events());
                 }
-                let (completion, last) = decoder.finish().unwrap();
+                let (completion, last) = decoder.finish(BodyEnd::Announced).unwrap();
                 events.extend(last);
                 (completion, events)
             };
             let whole = decoded(bytes.len());
             for size in [1, 2, 3, 7, 64] {
                 assert_eq!(decoded(size), whole, "{name}, {format:?}, pieces of {size}");
+            }
+        }
+    }
+}
+
+/// Cut after any byte, there is the whole answer or a failure of the network, never half an answer.
+#[test]
+fn a_cut_at_any_byte_is_noticed() {
+    for (name, answer) in answers() {
+        for format in Format::ALL {
+            let bytes = format.reply(&answer).bytes();
+            let decoded = |length: usize| {
+                let mut decoder = Decoder::new(dialect(format), &request(), None);
+                decoder.handle_bytes(&bytes[..length]).unwrap();
+                decoder.finish(BodyEnd::Broken).map(|(completion, _)| completion)
+            };
+            let whole = decoded(bytes.len()).unwrap();
+            for length in 0..bytes.len() {
+                match decoded(length) {
+                    Ok(completion) => {
+                        assert_eq!(completion.message, whole.message, "{name}, {format:?}, {length}")
+                    }
+                    Err(error) => {
+                        assert_eq!(error.code, ErrorCode::NetworkError, "{name}, {format:?}, {length}")
+                    }
+                }
             }
         }
     }

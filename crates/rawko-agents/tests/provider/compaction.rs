@@ -83,7 +83,8 @@ fn the_middle_becomes_a_summary() {
         Many files were read.
         Assistant: calls c8
         User: result of c8, 400 bytes
-    "#]].assert_eq(&shown(&again));
+    "#]]
+    .assert_eq(&shown(&again));
     assert_eq!(answers_so_far(&again), 9);
 }
 

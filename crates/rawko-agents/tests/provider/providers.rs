@@ -149,7 +149,8 @@ async fn keys_and_addresses() {
         /api/chat 
         /zai/chat/completions authorization: Bearer k-mine
         /v1/messages x-team: a k-mine
-    "#]].assert_eq(&lines);
+    "#]]
+    .assert_eq(&lines);
     assert_eq!(server.asked()[3].body["options"]["num_ctx"], 9000);
 }
 
@@ -202,7 +203,8 @@ fn everything_wrong_with_settings_is_said() {
         provider `demo` cannot be used: settings do not say its `file`
         provider `far` cannot be used: settings do not say its `base_url`
         provider `local` cannot be used: settings do not say its `kind`
-        provider `odd` cannot be used: settings do not say its `kind`"#]].assert_eq(&usable.join("\n"));
+        provider `odd` cannot be used: settings do not say its `kind`"#]]
+    .assert_eq(&usable.join("\n"));
     let missing: ProviderError = providers.find("openai/gpt").err().unwrap().into();
     assert_eq!(missing.message, "no key for provider `openai`: set UNSET");
 }

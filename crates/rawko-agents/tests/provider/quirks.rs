@@ -166,13 +166,13 @@ async fn openai_and_whoever_is_compatible() {
         an empty body
             network_error: test: the provider answered with nothing
         only [DONE]
-            Other | 9 in, 0 out (estimate)
+            network_error: test: the answer of the provider ended before anything was said
         no [DONE] after the reason
-            Stop | "Hello" | 9 in, 6 out (estimate)
+            Stop | "Hello" | 9 in, 2 out (estimate)
         no line end after the last event
-            Stop | "Hello" | 9 in, 6 out (estimate)
+            Stop | "Hello" | 9 in, 2 out (estimate)
         the end comes without a reason, but with [DONE]
-            Other | "Hello" | 9 in, 6 out (estimate)
+            Other | "Hello" | 9 in, 2 out (estimate)
         no reason and no [DONE]
             network_error: test: the answer of the provider was cut off in the middle
         the connection breaks in the middle
@@ -180,43 +180,43 @@ async fn openai_and_whoever_is_compatible() {
         the connection breaks in an event
             network_error: test: the answer of the provider was cut off in the middle
         the connection breaks after the reason
-            Stop | "Hello" | 9 in, 6 out (estimate)
+            Stop | "Hello" | 9 in, 2 out (estimate)
         nothing is counted
-            Stop | "Hello" | 9 in, 6 out (estimate)
+            Stop | "Hello" | 9 in, 2 out (estimate)
         the count comes without choices
             Stop | "Hello" | 5 in, 2 out
         the count is null
-            Stop | "x" | 9 in, 5 out (estimate)
+            Stop | "x" | 9 in, 1 out (estimate)
         content is null
-            Stop | "Hello" | 9 in, 6 out (estimate)
+            Stop | "Hello" | 9 in, 2 out (estimate)
         content is a list
-            Stop | "Hi" | 9 in, 5 out (estimate)
+            Stop | "Hi" | 9 in, 1 out (estimate)
         id and name with every piece
-            ToolCalls | Read({"path":1}) as c1 | 9 in, 8 out (estimate)
+            ToolCalls | Read({"path":1}) as c1 | 9 in, 4 out (estimate)
         a name in two pieces
-            ToolCalls | Read({}) as c1 | 9 in, 6 out (estimate)
+            ToolCalls | Read({}) as c1 | 9 in, 2 out (estimate)
         all calls with index 0
-            ToolCalls | Read({}) as c1 | Glob({}) as c2 | 9 in, 8 out (estimate)
+            ToolCalls | Read({}) as c1 | Glob({}) as c2 | 9 in, 4 out (estimate)
         calls without index and id, arguments not as text
-            ToolCalls | Read({"a":1}) as call_1 | Glob({}) as call_2 | 9 in, 9 out (estimate)
+            ToolCalls | Read({"a":1}) as call_1 | Glob({}) as call_2 | 9 in, 5 out (estimate)
         the old function call beside the new
-            ToolCalls | Read({}) as c1 | 9 in, 6 out (estimate)
+            ToolCalls | Read({}) as c1 | 9 in, 2 out (estimate)
         a call, and stop as the reason
-            ToolCalls | Read({}) as c1 | 9 in, 6 out (estimate)
+            ToolCalls | Read({}) as c1 | 9 in, 2 out (estimate)
         tools as the reason, and no call
-            Other | "Hello" | 9 in, 6 out (estimate)
+            Other | "Hello" | 9 in, 2 out (estimate)
         a reason nobody knows
-            Other | "Hello" | 9 in, 6 out (estimate)
+            Other | "Hello" | 9 in, 2 out (estimate)
         length inside a call
             Length | 9 in, 0 out (estimate)
         arguments that are no JSON
-            ToolCalls | Read("{path: x}") as c1 | 9 in, 8 out (estimate)
+            ToolCalls | Read("{path: x}") as c1 | 9 in, 4 out (estimate)
         arguments in a string once more
-            ToolCalls | Read({"a":1}) as c1 | 9 in, 7 out (estimate)
+            ToolCalls | Read({"a":1}) as c1 | 9 in, 3 out (estimate)
         a failure in the stream
             model_unavailable: test: the provider failed while it answered: overloaded
         a failure in the stream, as text
-            unknown: test: the provider failed while it answered: it broke
+            model_unavailable: test: the provider failed while it answered: it broke
         a failure with status 200
             rate_limited: test: the provider failed while it answered: slow down
         JSON that is something else
@@ -228,9 +228,9 @@ async fn openai_and_whoever_is_compatible() {
         a server that does not stream
             Stop | "Hi" | 4 in, 1 out
         comments between events
-            Stop | "Hello" | 9 in, 6 out (estimate)
+            Stop | "Hello" | 9 in, 2 out (estimate)
         thoughts before the answer
-            Stop | "Hello" | 9 in, 6 out (estimate)
+            Stop | "Hello" | 9 in, 2 out (estimate)
         Z.ai lost its model
             network_error: test: the provider lost its own connection to the model
     "#]]).await;
@@ -359,7 +359,7 @@ async fn anthropic() {
         nothing but zero is counted
             Stop | "Hi" | 9 in, 1 out (estimate)
         no stop_sequence and no count at the end
-            Stop | "Hi" | 3 in, 1 out
+            Stop | "Hi" | 3 in, 1 out (estimate)
         no message_stop
             Stop | "Hi" | 3 in, 2 out
         cut before the reason
@@ -498,27 +498,27 @@ async fn ollama_line_by_line() {
         Format::Ollama,
         cases,
         expect![[r#"
-        an empty body
-            network_error: test: the provider answered with nothing
-        no line end after the last line
-            Stop | "Hi" | 3 in, 2 out
-        no reason, as long ago
-            Stop | "Hi" | 9 in, 5 out (estimate)
-        arguments as text
-            ToolCalls | Read({"a":1}) as x1 | 3 in, 2 out
-        cut in the middle
-            network_error: test: the answer of the provider was cut off in the middle
-        cut in a line
-            network_error: test: the answer of the provider was cut off in the middle
-        a failure in the stream
-            unknown: test: the provider failed while it answered: model runner has unexpectedly stopped
-        the model was only loaded
-            Other | 9 in, 0 out (estimate)
-        thoughts
-            Stop | "Hi" | 3 in, 2 out
-        something else
-            network_error: test: the answer of the provider ended before anything was said
-    "#]],
+            an empty body
+                network_error: test: the provider answered with nothing
+            no line end after the last line
+                Stop | "Hi" | 3 in, 2 out
+            no reason, as long ago
+                Stop | "Hi" | 9 in, 1 out (estimate)
+            arguments as text
+                ToolCalls | Read({"a":1}) as x1 | 3 in, 2 out
+            cut in the middle
+                network_error: test: the answer of the provider was cut off in the middle
+            cut in a line
+                network_error: test: the answer of the provider was cut off in the middle
+            a failure in the stream
+                model_unavailable: test: the provider failed while it answered: model runner has unexpectedly stopped
+            the model was only loaded
+                Other | 9 in, 0 out (estimate)
+            thoughts
+                Stop | "Hi" | 3 in, 2 out
+            something else
+                unknown: test: the provider's answer cannot be understood: expected value at line 1 column 1, in `<html>Welcome</html>`
+        "#]],
     )
     .await;
 }

@@ -65,7 +65,10 @@ fn check(dialect: Dialect, request: &CompletionRequest, expected: Expect) {
 
 #[test]
 fn openai() {
-    check(dialect(Format::OpenAi), &everything(), expect![[r#"
+    check(
+        dialect(Format::OpenAi),
+        &everything(),
+        expect![[r#"
         {
           "model": "test-model",
           "messages": [
@@ -160,12 +163,16 @@ fn openai() {
           ],
           "max_tokens": 500,
           "temperature": 0.5
-        }"#]]);
+        }"#]],
+    );
 }
 
 #[test]
 fn anthropic() {
-    check(dialect(Format::Anthropic), &everything(), expect![[r#"
+    check(
+        dialect(Format::Anthropic),
+        &everything(),
+        expect![[r#"
         {
           "model": "test-model",
           "max_tokens": 500,
@@ -256,116 +263,124 @@ fn anthropic() {
             }
           ],
           "temperature": 0.5
-        }"#]]);
+        }"#]],
+    );
 }
 
 #[test]
 fn gemini() {
-    check(dialect(Format::Gemini), &everything(), expect![[r#"
-        {
-          "systemInstruction": {
-            "parts": [
-              {
-                "text": "Be brief."
-              }
-            ]
-          },
-          "contents": [
+    check(
+        dialect(Format::Gemini),
+        &everything(),
+        expect![[r#"
             {
-              "role": "user",
-              "parts": [
-                {
-                  "text": "What is this?"
-                },
-                {
-                  "inlineData": {
-                    "mimeType": "image/png",
-                    "data": "aGk="
+              "systemInstruction": {
+                "parts": [
+                  {
+                    "text": "Be brief."
                   }
-                }
-              ]
-            },
-            {
-              "role": "model",
-              "parts": [
+                ]
+              },
+              "contents": [
                 {
-                  "text": "I look."
-                },
-                {
-                  "functionCall": {
-                    "name": "Read",
-                    "args": {
-                      "path": "x"
-                    }
-                  }
-                },
-                {
-                  "functionCall": {
-                    "name": "Glob",
-                    "args": {}
-                  }
-                }
-              ]
-            },
-            {
-              "role": "user",
-              "parts": [
-                {
-                  "text": "Be quick."
-                },
-                {
-                  "functionResponse": {
-                    "name": "Read",
-                    "response": {
-                      "output": "found"
-                    }
-                  }
-                },
-                {
-                  "functionResponse": {
-                    "name": "Glob",
-                    "response": {
-                      "error": "no such folder"
-                    }
-                  }
-                },
-                {
-                  "text": "Well?"
-                }
-              ]
-            }
-          ],
-          "tools": [
-            {
-              "functionDeclarations": [
-                {
-                  "name": "Read",
-                  "description": "Reads a file.",
-                  "parameters": {
-                    "type": "object",
-                    "required": [
-                      "path"
-                    ],
-                    "properties": {
-                      "path": {
-                        "type": "string"
+                  "role": "user",
+                  "parts": [
+                    {
+                      "text": "What is this?"
+                    },
+                    {
+                      "inlineData": {
+                        "mimeType": "image/png",
+                        "data": "aGk="
                       }
                     }
-                  }
+                  ]
+                },
+                {
+                  "role": "model",
+                  "parts": [
+                    {
+                      "text": "I look."
+                    },
+                    {
+                      "functionCall": {
+                        "name": "Read",
+                        "args": {
+                          "path": "x"
+                        }
+                      }
+                    },
+                    {
+                      "functionCall": {
+                        "name": "Glob",
+                        "args": {}
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "user",
+                  "parts": [
+                    {
+                      "functionResponse": {
+                        "name": "Read",
+                        "response": {
+                          "output": "found"
+                        }
+                      }
+                    },
+                    {
+                      "functionResponse": {
+                        "name": "Glob",
+                        "response": {
+                          "error": "no such folder"
+                        }
+                      }
+                    },
+                    {
+                      "text": "Be quick."
+                    },
+                    {
+                      "text": "Well?"
+                    }
+                  ]
                 }
-              ]
-            }
-          ],
-          "generationConfig": {
-            "maxOutputTokens": 500,
-            "temperature": 0.5
-          }
-        }"#]]);
+              ],
+              "tools": [
+                {
+                  "functionDeclarations": [
+                    {
+                      "name": "Read",
+                      "description": "Reads a file.",
+                      "parameters": {
+                        "type": "object",
+                        "required": [
+                          "path"
+                        ],
+                        "properties": {
+                          "path": {
+                            "type": "string"
+                          }
+                        }
+                      }
+                    }
+                  ]
+                }
+              ],
+              "generationConfig": {
+                "maxOutputTokens": 500,
+                "temperature": 0.5
+              }
+            }"#]],
+    );
 }
 
 #[test]
 fn ollama() {
-    check(dialect(Format::Ollama), &everything(), expect![[r#"
+    check(
+        dialect(Format::Ollama),
+        &everything(),
+        expect![[r#"
         {
           "model": "test-model",
           "messages": [
@@ -446,7 +461,8 @@ fn ollama() {
             "num_predict": 500,
             "temperature": 0.5
           }
-        }"#]]);
+        }"#]],
+    );
 }
 
 /// Where the schema of the answer goes, with tools beside it and without.
@@ -576,7 +592,8 @@ async fn addresses_and_headers() {
             authorization: Bearer KEY
             content-type: application/json
             idempotency-key: i-1
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 /// A name that would change the address is refused before anything is sent.

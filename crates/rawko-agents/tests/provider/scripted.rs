@@ -60,29 +60,29 @@ async fn a_step_depends_on_the_request_alone() {
     }
     expect![[r#"
         planner, first
-            ToolCalls | Read({"path":"a"}) as call_1 | 9 in, 8 out (estimate)
+            ToolCalls | Read({"path":"a"}) as call_1 | 9 in, 4 out (estimate)
         planner, second
             Stop | "The plan." | 9 in, 3 out
         planner, third
             invalid_request: script.yaml: agent `planner` on occasion `design` asks for step 3, but the script of `planner` when `design` ends before that
         developer, first
-            Stop | "first" | 9 in, 6 out (estimate)
+            Stop | "first" | 9 in, 2 out (estimate)
         developer, second
             rate_limited in 20 ms: the script says rate_limited
         developer, second, again
             network_error: the line is dead
         developer, second, once more
-            Length | "second" | 22 in, 6 out (estimate)
+            Length | "second" | 22 in, 2 out (estimate)
         developer, second, and once more
-            Length | "second" | 22 in, 6 out (estimate)
+            Length | "second" | 22 in, 2 out (estimate)
         developer, third
             invalid_request: script.yaml: agent `developer` on occasion `implement#1` asks for step 3, but the script of `developer` ends before that
         developer on the second occasion
-            Stop | "on the second occasion" | 9 in, 10 out (estimate)
+            Stop | "on the second occasion" | 9 in, 6 out (estimate)
         planner on another occasion
-            Stop | "anybody" | 9 in, 6 out (estimate)
+            Stop | "anybody" | 9 in, 2 out (estimate)
         somebody
-            Stop | "anybody" | 9 in, 6 out (estimate)
+            Stop | "anybody" | 9 in, 2 out (estimate)
         somebody, second
             invalid_request: script.yaml: agent `tester` on occasion `` asks for step 2, attempt 2, but the script ends before that
     "#]].assert_eq(&lines);

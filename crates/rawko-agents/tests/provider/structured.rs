@@ -52,7 +52,8 @@ async fn the_tool_of_an_answer_is_not_seen() {
         Stop | "{\"decision\":\"go\"}" | 11 in, 7 out | data {"decision":"go"}
         Stop | "I think {so}:\n{\"decision\":\"go\"}" | 11 in, 7 out | data {"decision":"go"}
         ToolCalls | Read({"path":"x"}) as t0 | "\n{\"decision\":\"go\"}" | 11 in, 7 out
-    "#]].assert_eq(&lines);
+    "#]]
+    .assert_eq(&lines);
 }
 
 /// Asks a script and tells what came of it, and what the model was told on the way.

@@ -54,7 +54,8 @@ async fn what_was_recorded_is_replayed() {
         two: 0 events, rate_limited in 3000 ms: test: the provider answered 429: slow down, [hidden]
         one : 9 events, ToolCalls | "Hello" | Read({"path":"a"}) as t1 | 11 in, 7 out
         two: 2 events, Stop | "Better." | 11 in, 7 out
-    "#]].assert_eq(&lines);
+    "#]]
+    .assert_eq(&lines);
 }
 
 #[tokio::test]

@@ -22,7 +22,11 @@ pub(in crate::provider::wire) fn handle_event(
 ) -> bool {
     let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
     match text(event, "type") {
-        "message_start" => count(event.pointer("/message/usage"), gathering),
+        "message_start" => {
+            count(event.pointer("/message/usage"), gathering);
+            // Nothing has been said yet: services put a 1 here.
+            gathering.counted.output = 0;
+        }
         "content_block_start" => {
             start_block(index, event.get("content_block").unwrap_or(&Value::Null), gathering, answer);
         }

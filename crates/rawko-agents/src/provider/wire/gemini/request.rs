@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::schema::reduced;
 use crate::message::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
-use crate::provider::wire::{system_with_schema, tool_input, tool_name};
+use crate::provider::wire::{ordered, system_with_schema, tool_input, tool_name};
 use crate::provider::{CompletionRequest, OutputSchema};
 
 /// Newer models refuse a function call of their own that comes back without the signature of the thoughts behind it.
@@ -55,7 +55,7 @@ fn generation_settings(request: &CompletionRequest, schema: Option<&OutputSchema
 fn contents(request: &CompletionRequest) -> Vec<Value> {
     let mut joined: Vec<(Role, Vec<Value>)> = Vec::new();
     for message in &request.messages {
-        let parts: Vec<Value> = message.parts.iter().filter_map(|it| part(it, request)).collect();
+        let parts: Vec<Value> = ordered(message).filter_map(|it| part(it, request)).collect();
         match joined.last_mut() {
             _ if parts.is_empty() => {}
             Some((role, said)) if *role == message.role => said.extend(parts),
