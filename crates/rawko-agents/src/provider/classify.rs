@@ -70,7 +70,7 @@ impl<'j> Said<'j> {
             _ if self.is_out_of_credit() => ErrorCode::AuthenticationFailed,
             _ if may_be_length && self.is_too_long() => ErrorCode::ContextLengthExceeded,
             _ if self.is_bad_key() => ErrorCode::AuthenticationFailed,
-            401 | 402 | 403 => ErrorCode::AuthenticationFailed,
+            401..=403 => ErrorCode::AuthenticationFailed,
             404 | 410 => ErrorCode::ModelUnavailable,
             408 | 504 => ErrorCode::NetworkError,
             413 => ErrorCode::ContextLengthExceeded,

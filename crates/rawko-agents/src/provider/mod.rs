@@ -26,7 +26,7 @@ pub use completion::{Completion, CompletionRequest, OutputSchema, StreamEvent};
 pub use error::{ErrorCode, ProviderError};
 pub use http::{HttpProvider, Secret};
 pub use pricing::{Price, Prices};
-pub use providers::{ProviderProblem, Providers};
+pub use providers::{Problems, ProviderProblem, Providers};
 pub use scripted::{ScriptProblem, Scripted};
 pub use structured::{Repair, Structured, StructuredError, Unfit, complete_structured, judge, judge_text};
 pub use tape::{Record, Recorder, Replay, request_hash};

@@ -171,7 +171,8 @@ impl Decoder {
     }
 
     fn torn(&self, error: ProviderError, data: &str) -> ProviderError {
-        let is_torn = error.status == Some(200) && data.trim_start().starts_with('{');
+        let is_unended = serde_json::from_str::<serde_json::Value>(data).is_err_and(|error| error.is_eof());
+        let is_torn = error.status == Some(200) && is_unended;
         if is_torn { self.cut_off() } else { error }
     }
 

@@ -69,11 +69,8 @@ fn handle_delta(index: u64, delta: &Value, gathering: &mut Gathering, answer: &A
     let piece = text(delta, "partial_json");
     match text(delta, "type") {
         "text_delta" => gathering.text(text(delta, "text")),
-        "input_json_delta" if answer.block == Some(index) => {
-            if !answer.has_input {
-                gathering.text(piece);
-            }
-        }
+        "input_json_delta" if answer.block == Some(index) && answer.has_input => {}
+        "input_json_delta" if answer.block == Some(index) => gathering.text(piece),
         "input_json_delta" => gathering.tool(index, "", "", piece),
         _ => {}
     }
