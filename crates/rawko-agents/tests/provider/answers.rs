@@ -125,6 +125,30 @@ fn a_cut_at_any_byte_is_noticed() {
     }
 }
 
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
+
+    /// Whatever comes, nothing breaks: bytes of a real answer with some of them changed, then anything at all.
+    #[test]
+    fn no_bytes_break_anything(
+        which in 0..4_usize,
+        changes in proptest::collection::vec((0..4_000_usize, proptest::prelude::any::<u8>()), 0..6),
+        after in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
+    ) {
+        let format = Format::ALL[which];
+        for (_, answer) in answers() {
+            let mut bytes = format.reply(&answer).bytes();
+            let length = bytes.len();
+            changes.iter().for_each(|(at, byte)| bytes[at % length] = *byte);
+            bytes.extend(&after);
+            let mut decoder = Decoder::new(dialect(format), &request(), None);
+            if decoder.handle_bytes(&bytes).is_ok() {
+                let _ = decoder.finish(BodyEnd::Announced);
+            }
+        }
+    }
+}
+
 /// Slow tokens: each byte comes by itself, and is heard before the answer is complete.
 #[tokio::test]
 async fn slow_answers_are_heard_as_they_come() {

@@ -83,10 +83,15 @@ fn part(part: &Part, request: &CompletionRequest) -> Option<Value> {
 
 fn call(tool_use: &ToolUse, model: &str) -> Value {
     let mut part = json!({"functionCall": {"name": tool_use.name, "args": tool_input(&tool_use.input)}});
-    if model.starts_with("gemini-3") {
+    if wants_signature(model) {
         part["thoughtSignature"] = NO_SIGNATURE.into();
     }
     part
+}
+
+/// From the third generation on, also by a name that means the latest.
+fn wants_signature(model: &str) -> bool {
+    model.strip_prefix("gemini-").is_some_and(|rest| !rest.starts_with(['1', '2']))
 }
 
 fn response(result: &ToolResult, messages: &[Message]) -> Value {
