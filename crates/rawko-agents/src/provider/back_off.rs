@@ -39,7 +39,7 @@ pub fn back_off_ms(
 
 /// `span` × `jitter` / 2³².
 fn scaled(span: u64, jitter: u32) -> u64 {
-    (u128::from(span) * u128::from(jitter) >> 32) as u64
+    ((u128::from(span) * u128::from(jitter)) >> 32) as u64
 }
 
 fn jitter(seed: &str, attempt: u32) -> u32 {

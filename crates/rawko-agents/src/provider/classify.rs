@@ -26,7 +26,8 @@ pub(super) fn response(status: u16, retry_after_ms: Option<u64>, body: &str) -> 
 pub(super) fn in_stream(json: &Value) -> ProviderError {
     let said = Said::of(json, "");
     let status = said.status();
-    let code = status.map_or_else(|| said.code(0), |status| said.code(status));
+    // A request that was taken and then failed for no reason given is the service's own trouble.
+    let code = said.code(status.unwrap_or(500));
     let message =
         format!("the provider failed while it answered: {}", head(&said.message, MESSAGE_BYTES_MAX));
     ProviderError { code, message, retry_after_ms: retry_info_ms(said.error), status }
@@ -69,7 +70,7 @@ impl<'j> Said<'j> {
             _ if self.is_out_of_credit() => ErrorCode::AuthenticationFailed,
             _ if may_be_length && self.is_too_long() => ErrorCode::ContextLengthExceeded,
             _ if self.is_bad_key() => ErrorCode::AuthenticationFailed,
-            401 | 402 | 403 => ErrorCode::AuthenticationFailed,
+            401..=403 => ErrorCode::AuthenticationFailed,
             404 | 410 => ErrorCode::ModelUnavailable,
             408 | 504 => ErrorCode::NetworkError,
             413 => ErrorCode::ContextLengthExceeded,

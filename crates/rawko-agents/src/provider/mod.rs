@@ -26,12 +26,12 @@ pub use completion::{Completion, CompletionRequest, OutputSchema, StreamEvent};
 pub use error::{ErrorCode, ProviderError};
 pub use http::{HttpProvider, Secret};
 pub use pricing::{Price, Prices};
-pub use providers::{ProviderProblem, Providers};
+pub use providers::{Problems, ProviderProblem, Providers};
 pub use scripted::{ScriptProblem, Scripted};
 pub use structured::{Repair, Structured, StructuredError, Unfit, complete_structured, judge, judge_text};
 pub use tape::{Record, Recorder, Replay, request_hash};
 pub use tokens::{message_tokens, messages_tokens, request_tokens, text_tokens};
-pub use wire::{Decoder, Dialect, OpenAiTraits, SchemaSupport};
+pub use wire::{BodyEnd, Decoder, Dialect, OpenAiTraits, SchemaSupport};
 
 /// The answer of a provider, some time later.
 pub type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + Send + 'a>>;

@@ -15,8 +15,13 @@ pub fn text_tokens(text: &str) -> u64 {
 }
 
 pub fn message_tokens(message: &Message) -> u64 {
-    let parts: u64 = message.parts.iter().map(part_tokens).sum();
-    if parts == 0 { 0 } else { parts + MESSAGE_TOKENS }
+    let said = said_tokens(message);
+    if said == 0 { 0 } else { said + MESSAGE_TOKENS }
+}
+
+/// Without what surrounds a message: what a model is paid for saying it.
+pub(super) fn said_tokens(message: &Message) -> u64 {
+    message.parts.iter().map(part_tokens).sum()
 }
 
 pub fn messages_tokens(messages: &[Message]) -> u64 {

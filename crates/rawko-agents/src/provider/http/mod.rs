@@ -17,7 +17,7 @@ pub(crate) use client::Client;
 pub use secret::Secret;
 
 use super::pricing::Prices;
-use super::wire::{Decoder, Dialect};
+use super::wire::{BodyEnd, Decoder, Dialect};
 use super::{
     Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError, classify,
 };
@@ -118,6 +118,7 @@ impl HttpProvider {
     ) -> Result<Completion, ProviderError> {
         let price = self.prices.find(&self.name, &request.model);
         let mut decoder = Decoder::new(self.dialect, request, price);
+        let mut end = BodyEnd::Announced;
         while !decoder.is_over() {
             let chunk = match tokio::time::timeout(self.idle_timeout, response.chunk()).await {
                 Ok(chunk) => chunk,
@@ -125,12 +126,19 @@ impl HttpProvider {
                 Err(_) => return Err(fault::silent(url, self.idle_timeout)),
             };
             // A connection that breaks is an end; the decoder knows whether it came too early.
-            let Ok(Some(bytes)) = chunk else { break };
+            let bytes = match chunk {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => break,
+                Err(_) => {
+                    end = BodyEnd::Broken;
+                    break;
+                }
+            };
             let handled = decoder.handle_bytes(&bytes);
             decoder.take_events().into_iter().for_each(&mut *listener);
             handled?;
         }
-        let (completion, events) = decoder.finish()?;
+        let (completion, events) = decoder.finish(end)?;
         events.into_iter().for_each(listener);
         Ok(completion)
     }

@@ -30,8 +30,8 @@ mod tests {
     fn every_form_is_understood() {
         // 1994-11-06 08:49:37 UTC, less two seconds and a half.
         let now = 784_111_777_000 - 2_500;
-        let table: [(&[(&str, &str)], Option<u64>); 9] = [
-            (&[("retry-after", "120")], Some(120_000)),
+        let table = [
+            (&[("retry-after", "120")] as &[(&str, &str)], Some(120_000)),
             (&[("retry-after", "0.25")], Some(250)),
             (&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")], Some(2_500)),
             (&[("retry-after", "Sun, 06 Nov 1994 08:49:00 GMT")], Some(0)),

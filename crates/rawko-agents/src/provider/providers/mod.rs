@@ -35,6 +35,9 @@ use super::scripted::Scripted;
 use super::tape::{Recorder, Replay};
 use known::{ALIASES, known, maker};
 
+/// What is wrong with settings, by the file it stands in.
+pub type Problems = Vec<(Arc<str>, Vec<Finding>)>;
+
 /// What answers to a name.
 struct Made {
     provider: Result<Arc<dyn Provider>, ProviderProblem>,
@@ -60,7 +63,7 @@ pub struct Providers {
 impl Providers {
     /// From settings and the environment they were read in, and everything that is wrong with them, by file. Relative
     /// paths start at the root of the project.
-    pub fn of_settings(settings: &Settings, project_root: &Path) -> (Self, Vec<(Arc<str>, Vec<Finding>)>) {
+    pub fn of_settings(settings: &Settings, project_root: &Path) -> (Self, Problems) {
         let (said, problems) = read::read(settings);
         (build::build(said, settings.environment(), project_root), problems)
     }

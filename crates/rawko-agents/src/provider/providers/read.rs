@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rawko_chart::codes::settings::{MISSING_KEY, UNSET_VARIABLE};
-use rawko_chart::{Document, DocumentData, DocumentEntry, Finding};
+use rawko_chart::{Document, DocumentData, DocumentEntry};
 use rawko_host::{Section, Settings, SettingsReader};
 use reqwest::header::HeaderName;
 
+use super::Problems;
 use super::definition::{Definition, Filled, Kind};
 use super::known::{COMPATIBLE, ORIGINAL, known};
 use crate::provider::back_off::BackOffSettings;
@@ -31,7 +32,7 @@ const KEYS: [&str; 8] =
 const KINDS: [&str; 6] = ["anthropic", "openai", "gemini", "ollama", "scripted", "replay"];
 
 /// The project's section goes over the user's, key by key.
-pub(super) fn read(settings: &Settings) -> (Said, Vec<(Arc<str>, Vec<Finding>)>) {
+pub(super) fn read(settings: &Settings) -> (Said, Problems) {
     let sections: Vec<&Section> = settings.sections("providers").collect();
     let (mut said, mut problems) = (Said::default(), Vec::new());
     for section in sections.into_iter().rev() {

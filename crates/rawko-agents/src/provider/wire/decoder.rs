@@ -9,13 +9,22 @@ use crate::message::{Message, Role, Usage};
 use crate::provider::classify::{self, head};
 use crate::provider::pricing::Price;
 use crate::provider::structured;
-use crate::provider::tokens::{message_tokens, request_tokens};
+use crate::provider::tokens::{request_tokens, said_tokens};
 use crate::provider::{Completion, CompletionRequest, ErrorCode, OutputSchema, ProviderError, StreamEvent};
 
 /// More than this is no answer of a model.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Of a body that is no stream, this much is kept to say what it was.
 const STRAY_BYTES_MAX: usize = 1024 * 1024;
+
+/// How the body of an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyEnd {
+    /// As HTTP has it.
+    Announced,
+    /// The connection broke.
+    Broken,
+}
 
 /// Decodes one answer to one request.
 pub struct Decoder {
@@ -71,7 +80,7 @@ impl Decoder {
 
     /// Whether what was heard is a whole answer, even if the connection breaks now.
     pub fn is_whole(&self) -> bool {
-        self.is_over || self.gathering.stop.is_some()
+        self.gathering.stop.is_some() || (self.is_over && !self.gathering.is_empty())
     }
 
     fn handle_line(&mut self, line: &str) -> Result<(), ProviderError> {
@@ -130,14 +139,16 @@ impl Decoder {
     }
 
     /// The completion and the last events, or why there is none. Never half a completion as if it were whole.
-    pub fn finish(mut self) -> Result<(Completion, Vec<StreamEvent>), ProviderError> {
-        self.handle_end()?;
-        if !self.is_whole() {
-            return Err(self.cut_off());
+    pub fn finish(mut self, end: BodyEnd) -> Result<(Completion, Vec<StreamEvent>), ProviderError> {
+        match (self.handle_end(), end) {
+            // What is torn after the end of the answer is only the count of tokens.
+            (Err(_), BodyEnd::Broken) | (Ok(()), _) if self.is_whole() => {}
+            (Err(_), BodyEnd::Broken) | (Ok(()), _) => return Err(self.cut_off()),
+            (Err(error), BodyEnd::Announced) => return Err(error),
         }
         let (parts, stop_reason) = self.gathering.finish();
         let message = Message { role: Role::Assistant, parts };
-        let usage = self.usage(message_tokens(&message));
+        let usage = self.usage(said_tokens(&message));
         let mut completion = Completion { message, stop_reason, usage, data: None };
         completion.data = self.schema.as_ref().and_then(|schema| structured::judge(&completion, schema).ok());
         let mut events = self.gathering.take_events();
@@ -145,21 +156,24 @@ impl Decoder {
         Ok((completion, events))
     }
 
-    /// What stands after the last line end. Torn JSON there means that the stream was torn.
+    /// What stands after the last line end. Torn JSON there means that the stream was torn, whatever HTTP said.
     fn handle_end(&mut self) -> Result<(), ProviderError> {
-        let torn = |this: &Self, error: ProviderError| {
-            if error.status == Some(200) { this.cut_off() } else { error }
-        };
         if let Some(rest) = self.lines.take_rest() {
-            self.handle_line(&rest).map_err(|error| torn(self, error))?;
+            self.handle_line(&rest).map_err(|error| self.torn(error, &rest))?;
         }
         if let Some(data) = self.sse.take_event().filter(|_| !self.is_over) {
-            self.handle_data(&data).map_err(|error| torn(self, error))?;
+            self.handle_data(&data).map_err(|error| self.torn(error, &data))?;
         }
         if !self.has_heard && !self.stray.trim().is_empty() {
             self.handle_stray()?;
         }
         Ok(())
+    }
+
+    fn torn(&self, error: ProviderError, data: &str) -> ProviderError {
+        let is_unended = serde_json::from_str::<serde_json::Value>(data).is_err_and(|error| error.is_eof());
+        let is_torn = error.status == Some(200) && is_unended;
+        if is_torn { self.cut_off() } else { error }
     }
 
     /// A body that is no stream: an error in plain JSON, or a server that does not stream.

@@ -11,7 +11,7 @@ mod openai;
 mod spoken;
 mod sse;
 
-pub use decoder::Decoder;
+pub use decoder::{BodyEnd, Decoder};
 pub use openai::{OpenAiTraits, SchemaSupport};
 pub(super) use spoken::Spoken;
 
@@ -72,6 +72,13 @@ fn tool_input(input: &rawko_core::Value) -> serde_json::Value {
 fn tool_name<'m>(messages: &'m [Message], id: &str) -> &'m str {
     let uses = messages.iter().flat_map(Message::tool_uses);
     uses.filter(|tool_use| tool_use.id == id).last().map_or("unknown", |tool_use| tool_use.name.as_str())
+}
+
+/// Results stand before everything else: services look for them right after the calls.
+fn ordered(message: &Message) -> impl Iterator<Item = &Part> {
+    let is_result = |part: &&Part| matches!(part, Part::ToolResult(_));
+    let results = message.parts.iter().filter(is_result);
+    results.chain(message.parts.iter().filter(move |part| !is_result(part)))
 }
 
 /// All that a message says in words.

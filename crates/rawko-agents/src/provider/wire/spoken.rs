@@ -4,7 +4,7 @@ use rawko_core::Value;
 
 use super::gather::{Gathering, next_id};
 use crate::message::{Message, Role, StopReason, Usage};
-use crate::provider::tokens::{message_tokens, request_tokens};
+use crate::provider::tokens::{request_tokens, said_tokens};
 use crate::provider::{Completion, CompletionRequest, StreamEvent, structured};
 
 /// What is said. Without a reason to stop, it is the one that fits.
@@ -31,7 +31,7 @@ impl Spoken<'_> {
         let message = Message { role: Role::Assistant, parts };
         let usage = self.usage.unwrap_or_else(|| Usage {
             input_tokens: request_tokens(request),
-            output_tokens: message_tokens(&message),
+            output_tokens: said_tokens(&message),
             is_estimate: true,
             ..Usage::default()
         });

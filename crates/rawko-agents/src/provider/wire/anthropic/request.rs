@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::ANSWER_TOOL;
 use crate::message::{Message, Part, Role, ToolSpec};
-use crate::provider::wire::tool_input;
+use crate::provider::wire::{ordered, tool_input};
 use crate::provider::{CompletionRequest, OutputSchema};
 
 pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
@@ -69,13 +69,6 @@ fn messages(messages: &[Message]) -> Vec<Value> {
         Role::Assistant => "assistant",
     };
     joined.into_iter().map(|(who, content)| json!({"role": role(who), "content": content})).collect()
-}
-
-/// Results stand before everything else, or the service does not find them.
-fn ordered(message: &Message) -> impl Iterator<Item = &Part> {
-    let is_result = |part: &&Part| matches!(part, Part::ToolResult(_));
-    let results = message.parts.iter().filter(is_result);
-    results.chain(message.parts.iter().filter(move |part| !is_result(part)))
 }
 
 fn block(part: &Part) -> Option<Value> {

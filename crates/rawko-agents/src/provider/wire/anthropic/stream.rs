@@ -22,7 +22,11 @@ pub(in crate::provider::wire) fn handle_event(
 ) -> bool {
     let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
     match text(event, "type") {
-        "message_start" => count(event.pointer("/message/usage"), gathering),
+        "message_start" => {
+            count(event.pointer("/message/usage"), gathering);
+            // Nothing has been said yet: services put a 1 here.
+            gathering.counted.output = 0;
+        }
         "content_block_start" => {
             start_block(index, event.get("content_block").unwrap_or(&Value::Null), gathering, answer);
         }
@@ -65,11 +69,8 @@ fn handle_delta(index: u64, delta: &Value, gathering: &mut Gathering, answer: &A
     let piece = text(delta, "partial_json");
     match text(delta, "type") {
         "text_delta" => gathering.text(text(delta, "text")),
-        "input_json_delta" if answer.block == Some(index) => {
-            if !answer.has_input {
-                gathering.text(piece);
-            }
-        }
+        "input_json_delta" if answer.block == Some(index) && answer.has_input => {}
+        "input_json_delta" if answer.block == Some(index) => gathering.text(piece),
         "input_json_delta" => gathering.tool(index, "", "", piece),
         _ => {}
     }

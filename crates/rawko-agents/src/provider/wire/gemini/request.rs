@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::schema::reduced;
 use crate::message::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
-use crate::provider::wire::{system_with_schema, tool_input, tool_name};
+use crate::provider::wire::{ordered, system_with_schema, tool_input, tool_name};
 use crate::provider::{CompletionRequest, OutputSchema};
 
 /// Newer models refuse a function call of their own that comes back without the signature of the thoughts behind it.
@@ -55,7 +55,7 @@ fn generation_settings(request: &CompletionRequest, schema: Option<&OutputSchema
 fn contents(request: &CompletionRequest) -> Vec<Value> {
     let mut joined: Vec<(Role, Vec<Value>)> = Vec::new();
     for message in &request.messages {
-        let parts: Vec<Value> = message.parts.iter().filter_map(|it| part(it, request)).collect();
+        let parts: Vec<Value> = ordered(message).filter_map(|it| part(it, request)).collect();
         match joined.last_mut() {
             _ if parts.is_empty() => {}
             Some((role, said)) if *role == message.role => said.extend(parts),
@@ -83,10 +83,15 @@ fn part(part: &Part, request: &CompletionRequest) -> Option<Value> {
 
 fn call(tool_use: &ToolUse, model: &str) -> Value {
     let mut part = json!({"functionCall": {"name": tool_use.name, "args": tool_input(&tool_use.input)}});
-    if model.starts_with("gemini-3") {
+    if wants_signature(model) {
         part["thoughtSignature"] = NO_SIGNATURE.into();
     }
     part
+}
+
+/// From the third generation on, also by a name that means the latest.
+fn wants_signature(model: &str) -> bool {
+    model.strip_prefix("gemini-").is_some_and(|rest| !rest.starts_with(['1', '2']))
 }
 
 fn response(result: &ToolResult, messages: &[Message]) -> Value {

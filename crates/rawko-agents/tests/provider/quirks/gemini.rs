@@ -1,0 +1,86 @@
+//! Gemini and its reasons.
+
+use expect_test::expect;
+use rawko_testkit::{Ending, Format, Reply, gemini};
+use serde_json::json;
+
+use super::check;
+
+#[tokio::test]
+async fn are_all_taken() {
+    let cases = vec![
+        ("an empty body", Reply::events([] as [&str; 0])),
+        (
+            "STOP with a call",
+            Reply::events([
+                gemini::parts(json!([{"functionCall": {"name": "Read", "args": {"a": 1}}}])),
+                gemini::end("STOP", 3, 2),
+            ]),
+        ),
+        (
+            "two calls in one event, one without arguments",
+            Reply::events([
+                gemini::parts(
+                    json!([{"functionCall": {"name": "Read", "args": {"a": 1}}}, {"functionCall": {"name": "Glob"}}]),
+                ),
+                gemini::end("STOP", 3, 2),
+            ]),
+        ),
+        (
+            "thoughts",
+            Reply::events([
+                gemini::parts(json!([{"text": "hm", "thought": true}, {"text": "Hi"}])),
+                gemini::end("STOP", 3, 2),
+            ]),
+        ),
+        (
+            "a prompt that is refused",
+            Reply::events([gemini::event(&json!({"promptFeedback": {"blockReason": "SAFETY"}}))]),
+        ),
+        ("a call that it could not write", Reply::events([gemini::end("MALFORMED_FUNCTION_CALL", 3, 0)])),
+        ("no reason", Reply::events([gemini::parts(json!([{"text": "Hi"}]))])),
+        ("cut in the middle", Reply::events([gemini::parts(json!([{"text": "Hi"}]))]).ending(Ending::Cut)),
+        (
+            "no parts at all",
+            Reply::events([gemini::event(
+                &json!({"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}], "usageMetadata": {"promptTokenCount": 3, "thoughtsTokenCount": 60, "cachedContentTokenCount": 2}}),
+            )]),
+        ),
+        (
+            "a failure in the stream",
+            Reply::events([
+                gemini::parts(json!([{"text": "Hi"}])),
+                gemini::event(
+                    &json!({"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}),
+                ),
+            ]),
+        ),
+    ];
+    check(
+        Format::Gemini,
+        cases,
+        expect![[r#"
+        an empty body
+            network_error: test: the provider answered with nothing
+        STOP with a call
+            ToolCalls | Read({"a":1}) as call_1 | 3 in, 2 out
+        two calls in one event, one without arguments
+            ToolCalls | Read({"a":1}) as call_1 | Glob({}) as call_2 | 3 in, 2 out
+        thoughts
+            Stop | "Hi" | 3 in, 2 out
+        a prompt that is refused
+            ContentFilter | 9 in, 0 out (estimate)
+        a call that it could not write
+            Other | 3 in, 0 out
+        no reason
+            network_error: test: the answer of the provider was cut off in the middle
+        cut in the middle
+            network_error: test: the answer of the provider was cut off in the middle
+        no parts at all
+            Length | 3 in, 60 out, 2 cached
+        a failure in the stream
+            model_unavailable: test: the provider failed while it answered: The model is overloaded.
+    "#]],
+    )
+    .await;
+}

@@ -1,0 +1,20 @@
+//! What real services and their imitators are known to do beside their documentation, as tables of raw bytes.
+
+mod anthropic;
+mod gemini;
+mod ollama;
+mod openai;
+
+use expect_test::Expect;
+use rawko_testkit::{Format, Reply};
+
+use crate::support::{answered, shown, table};
+
+async fn check(format: Format, cases: Vec<(&str, Reply)>, expected: Expect) {
+    let mut rows = Vec::new();
+    for (name, reply) in cases {
+        let (_, result) = answered(format, reply).await;
+        rows.push((name.to_owned(), shown(&result)));
+    }
+    expected.assert_eq(&table(rows));
+}

@@ -1,0 +1,87 @@
+//! A reply as data: what is written, in which pieces, and how the connection ends.
+
+use serde_json::Value;
+
+/// What becomes of a connection after the last piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The end is announced as HTTP has it.
+    Whole,
+    /// The connection is closed in the middle.
+    Cut,
+    /// Nothing more comes, and the connection stays.
+    Silent,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    /// Each is sent by itself.
+    pub pieces: Vec<Vec<u8>>,
+    pub ending: Ending,
+}
+
+impl Reply {
+    fn new(status: u16, content_type: &str, pieces: Vec<Vec<u8>>) -> Self {
+        let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        Self { status, headers, pieces, ending: Ending::Whole }
+    }
+
+    /// Server-sent events, each piece sent by itself.
+    pub fn events(pieces: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self::new(
+            200,
+            "text/event-stream",
+            pieces.into_iter().map(|piece| piece.into().into_bytes()).collect(),
+        )
+    }
+
+    /// JSON lines.
+    pub fn lines(pieces: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self::new(
+            200,
+            "application/x-ndjson",
+            pieces.into_iter().map(|piece| piece.into().into_bytes()).collect(),
+        )
+    }
+
+    pub fn json(status: u16, body: &Value) -> Self {
+        Self::new(status, "application/json", vec![body.to_string().into_bytes()])
+    }
+
+    pub fn text(status: u16, body: &str) -> Self {
+        Self::new(status, "text/html", vec![body.as_bytes().to_vec()])
+    }
+
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    #[must_use]
+    pub fn ending(self, ending: Ending) -> Self {
+        Self { ending, ..self }
+    }
+
+    /// The same bytes in pieces of this size: a network keeps no boundaries.
+    #[must_use]
+    pub fn in_pieces_of(self, size: usize) -> Self {
+        let pieces = self.pieces.concat().chunks(size.max(1)).map(<[u8]>::to_vec).collect();
+        Self { pieces, ..self }
+    }
+
+    /// The same up to this many bytes, then the connection breaks.
+    #[must_use]
+    pub fn cut_after(self, bytes: usize) -> Self {
+        let mut all = self.pieces.concat();
+        all.truncate(bytes);
+        Self { pieces: vec![all], ending: Ending::Cut, ..self }
+    }
+
+    /// All that is written, without the pieces.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.pieces.concat()
+    }
+}

@@ -1,0 +1,103 @@
+//! The server: HTTP/1.1 written by hand, because what tests need most are answers that no proper server gives.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::reply::{Ending, Reply};
+use crate::request::Asked;
+
+type Answering = dyn Fn(&Asked) -> Reply + Send + Sync;
+
+/// A server on this machine, at a port of its own. It ends when it is dropped.
+pub struct ProviderServer {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    task: JoinHandle<()>,
+}
+
+impl ProviderServer {
+    /// What is answered depends on what is asked.
+    pub async fn new(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let task = tokio::spawn(serve(listener, Arc::new(answer), Arc::clone(&asked)));
+        Ok(Self { address, asked, task })
+    }
+
+    /// These replies in order, and a failure after the last.
+    pub async fn replying(replies: impl IntoIterator<Item = Reply>) -> io::Result<Self> {
+        let replies = Mutex::new(replies.into_iter().collect::<VecDeque<_>>());
+        Self::new(move |_| {
+            let next = replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            next.unwrap_or_else(|| {
+                Reply::json(418, &json!({"error": {"message": "the test has no reply left"}}))
+            })
+        })
+        .await
+    }
+
+    /// `http://127.0.0.1:…` without a path.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Everything that was asked so far.
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for ProviderServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The connections end with this task: a silent one would stay for ever.
+async fn serve(listener: TcpListener, answer: Arc<Answering>, asked: Arc<Mutex<Vec<Asked>>>) {
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let (answer, asked) = (Arc::clone(&answer), Arc::clone(&asked));
+        connections.spawn(async move {
+            // The other side may hang up whenever it likes; that is its test.
+            let _ = converse(stream, &*answer, &asked).await;
+        });
+    }
+}
+
+async fn converse(mut stream: TcpStream, answer: &Answering, asked: &Mutex<Vec<Asked>>) -> io::Result<()> {
+    let Some(request) = Asked::read(&mut stream).await? else { return Ok(()) };
+    let reply = answer(&request);
+    asked.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+    stream.set_nodelay(true)?;
+    stream.write_all(head(&reply).as_bytes()).await?;
+    for piece in reply.pieces.iter().filter(|piece| !piece.is_empty()) {
+        stream.write_all(format!("{:x}\r\n", piece.len()).as_bytes()).await?;
+        stream.write_all(piece).await?;
+        stream.write_all(b"\r\n").await?;
+        stream.flush().await?;
+        // Lets the other side see the pieces one by one.
+        tokio::task::yield_now().await;
+    }
+    match reply.ending {
+        Ending::Whole => stream.write_all(b"0\r\n\r\n").await,
+        Ending::Cut => Ok(()),
+        Ending::Silent => std::future::pending().await,
+    }
+}
+
+fn head(reply: &Reply) -> String {
+    let headers: String = reply.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    format!(
+        "HTTP/1.1 {} Reply\r\n{headers}transfer-encoding: chunked\r\nconnection: close\r\n\r\n",
+        reply.status
+    )
+}

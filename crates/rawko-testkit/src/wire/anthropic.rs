@@ -1,0 +1,77 @@
+//! Events of a message stream.
+
+use serde_json::{Value, json};
+
+use super::{Answer, Reason, pieces};
+use crate::reply::Reply;
+
+/// An event; its name stands in its data too.
+pub fn event(data: &Value) -> String {
+    let name = data.get("type").and_then(Value::as_str).unwrap_or_default();
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
+pub fn start(input_tokens: u64) -> String {
+    let usage = json!({"input_tokens": input_tokens, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+        "output_tokens": 1});
+    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "test-model", "content": [],
+        "stop_reason": null, "stop_sequence": null, "usage": usage});
+    event(&json!({"type": "message_start", "message": message}))
+}
+
+pub fn block_start(index: usize, block: Value) -> String {
+    event(&json!({"type": "content_block_start", "index": index, "content_block": block}))
+}
+
+pub fn block_delta(index: usize, delta: Value) -> String {
+    event(&json!({"type": "content_block_delta", "index": index, "delta": delta}))
+}
+
+pub fn block_stop(index: usize) -> String {
+    event(&json!({"type": "content_block_stop", "index": index}))
+}
+
+pub fn end(reason: &str, output_tokens: u64) -> String {
+    event(&json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null},
+        "usage": {"output_tokens": output_tokens}}))
+}
+
+pub fn stop() -> String {
+    event(&json!({"type": "message_stop"}))
+}
+
+pub fn ping() -> String {
+    event(&json!({"type": "ping"}))
+}
+
+pub fn reply(answer: &Answer) -> Reply {
+    let mut events = vec![start(answer.input_tokens), ping()];
+    let first_call = usize::from(!answer.text.is_empty());
+    if !answer.text.is_empty() {
+        events.push(block_start(0, json!({"type": "text", "text": ""})));
+        events.extend(
+            answer.text.iter().map(|piece| block_delta(0, json!({"type": "text_delta", "text": piece}))),
+        );
+        events.push(block_stop(0));
+    }
+    for (index, call) in answer.calls.iter().enumerate().map(|(number, call)| (number + first_call, call)) {
+        let block = json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}});
+        events.push(block_start(index, block));
+        let more = |piece| block_delta(index, json!({"type": "input_json_delta", "partial_json": piece}));
+        events.push(more(""));
+        events.extend(pieces(&call.input.to_string()).into_iter().map(more));
+        events.push(block_stop(index));
+    }
+    events.push(end(reason(answer), answer.output_tokens));
+    events.push(stop());
+    Reply::events(events)
+}
+
+fn reason(answer: &Answer) -> &'static str {
+    match answer.reason {
+        Reason::Stop if !answer.calls.is_empty() => "tool_use",
+        Reason::Stop => "end_turn",
+        Reason::Length => "max_tokens",
+        Reason::Filter => "refusal",
+    }
+}

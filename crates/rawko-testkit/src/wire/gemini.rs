@@ -1,0 +1,38 @@
+//! Chunks of generated content. Calls come whole, and the reason is `STOP` also when there are some.
+
+use serde_json::{Value, json};
+
+use super::{Answer, Reason};
+use crate::reply::Reply;
+
+pub fn event(data: &Value) -> String {
+    format!("data: {data}\r\n\r\n")
+}
+
+/// One event with these parts.
+pub fn parts(parts: Value) -> String {
+    event(&json!({"candidates": [{"content": {"parts": parts, "role": "model"}, "index": 0}],
+        "modelVersion": "test-model", "responseId": "r1"}))
+}
+
+pub fn end(reason: &str, input: u64, output: u64) -> String {
+    let usage =
+        json!({"promptTokenCount": input, "candidatesTokenCount": output, "totalTokenCount": input + output});
+    event(
+        &json!({"candidates": [{"content": {"parts": [{"text": ""}], "role": "model"}, "finishReason": reason,
+        "index": 0}], "usageMetadata": usage, "modelVersion": "test-model"}),
+    )
+}
+
+pub fn reply(answer: &Answer) -> Reply {
+    let mut events: Vec<String> = answer.text.iter().map(|piece| parts(json!([{ "text": piece }]))).collect();
+    let call = |call: &super::Call| parts(json!([{"functionCall": {"name": call.name, "args": call.input}}]));
+    events.extend(answer.calls.iter().map(call));
+    let reason = match answer.reason {
+        Reason::Stop => "STOP",
+        Reason::Length => "MAX_TOKENS",
+        Reason::Filter => "SAFETY",
+    };
+    events.push(end(reason, answer.input_tokens, answer.output_tokens));
+    Reply::events(events)
+}

@@ -1,0 +1,55 @@
+//! Chat completion chunks.
+
+use serde_json::{Value, json};
+
+use super::{Answer, Reason, pieces};
+use crate::reply::Reply;
+
+pub const DONE: &str = "data: [DONE]\n\n";
+
+/// One event with these choices.
+pub fn chunk(choices: Value) -> String {
+    let chunk = json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000,
+        "model": "test-model", "system_fingerprint": "fp_1", "choices": choices});
+    event(&chunk)
+}
+
+pub fn event(data: &Value) -> String {
+    format!("data: {data}\n\n")
+}
+
+pub fn delta(delta: Value) -> String {
+    chunk(json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": null}]))
+}
+
+pub fn finish(reason: &str) -> String {
+    chunk(json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": reason}]))
+}
+
+/// The chunk after the last, without choices.
+pub fn usage(input: u64, output: u64) -> String {
+    event(&json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000,
+        "model": "test-model", "choices": [], "usage": {"prompt_tokens": input, "completion_tokens": output,
+            "total_tokens": input + output, "prompt_tokens_details": {"cached_tokens": 0}}}))
+}
+
+pub fn reply(answer: &Answer) -> Reply {
+    let mut events = vec![delta(json!({"role": "assistant", "content": "", "refusal": null}))];
+    events.extend(answer.text.iter().map(|piece| delta(json!({ "content": piece }))));
+    for (index, call) in answer.calls.iter().enumerate() {
+        let start = json!({"index": index, "id": call.id, "type": "function",
+            "function": {"name": call.name, "arguments": ""}});
+        events.push(delta(json!({"tool_calls": [start]})));
+        let more = |piece| delta(json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}));
+        events.extend(pieces(&call.input.to_string()).into_iter().map(more));
+    }
+    events.push(finish(match answer.reason {
+        Reason::Stop if !answer.calls.is_empty() => "tool_calls",
+        Reason::Stop => "stop",
+        Reason::Length => "length",
+        Reason::Filter => "content_filter",
+    }));
+    events.push(usage(answer.input_tokens, answer.output_tokens));
+    events.push(DONE.to_owned());
+    Reply::events(events)
+}
