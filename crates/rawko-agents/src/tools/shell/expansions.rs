@@ -65,6 +65,7 @@ impl Walk {
     /// The texts of a parameter's expansion. Whether quotes count in them depends on quotes around them, so both ways
     /// of reading are walked: more is found than is run, never less.
     fn nested(&mut self, parameter: &ParameterExpr) -> Walked {
+        self.deeper()?;
         for text in texts(parameter) {
             self.word(text)?;
             let quoted = word::parse_heredoc(text, &options())
@@ -75,6 +76,7 @@ impl Walk {
             self.arithmetic(&offset.value)?;
             length.as_ref().map_or(Ok(()), |length| self.arithmetic(&length.value))?;
         }
+        self.depth -= 1;
         Ok(())
     }
 

@@ -24,3 +24,8 @@ pub(crate) fn pattern_problem(pattern: &str) -> Option<String> {
     let error = regex::Regex::new(pattern).err()?.to_string();
     Some(error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
 }
+
+#[cfg(test)]
+mod narrowing;
+#[cfg(test)]
+mod tests;

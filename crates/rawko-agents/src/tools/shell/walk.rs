@@ -41,15 +41,17 @@ impl Walk {
 
     /// A text of its own: the whole line, a substitution, what stands after `sh -c`.
     pub(super) fn line(&mut self, text: &str) -> Walked {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            return Err(ReadError::TooDeep);
-        }
+        self.deeper()?;
         let mut parser = Parser::new(text.as_bytes(), &options());
         let program = parser.parse_program().map_err(|error| ReadError::Syntax(error.to_string()))?;
         program.complete_commands.iter().try_for_each(|list| self.list(list))?;
         self.depth -= 1;
         Ok(())
+    }
+
+    pub(super) fn deeper(&mut self) -> Walked {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX { Err(ReadError::TooDeep) } else { Ok(()) }
     }
 
     pub(super) fn list(&mut self, list: &CompoundList) -> Walked {
@@ -228,10 +230,7 @@ impl Walk {
         if first.known().is_none() {
             self.cannot_know(format!("`{}` stands where a command's name should", first.shown));
         }
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            return Err(ReadError::TooDeep);
-        }
+        self.deeper()?;
         for inner in wrappers::inner(&Simple { words: words.clone() }) {
             self.inner(inner)?;
         }
