@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::config::{McpConfig, McpTransport};
 use super::fault::{Fault, in_words};
 use super::settings::McpSettings;
-use crate::process::{Child, Launch};
+use crate::process::{Child, Launch, in_time};
 
 pub(super) struct Connection {
     service: RunningService<RoleClient, Listener>,
@@ -193,8 +193,4 @@ impl SseRetryPolicy for FewRetries {
         let pauses_ms = [100, 400, 1600];
         pauses_ms.get(times).map(|ms| Duration::from_millis(*ms))
     }
-}
-
-pub(super) fn in_time(duration: Duration) -> String {
-    rawko_core::duration::format_ms(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }

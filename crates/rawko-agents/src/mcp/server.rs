@@ -9,7 +9,7 @@ use rmcp::model::{JsonObject, Tool};
 use tokio::time::{Instant, sleep_until};
 
 use super::config::{McpConfig, McpTransport};
-use super::connection::{Connection, in_time};
+use super::connection::Connection;
 use super::fault::{Fault, WasSent};
 use super::health::{HealthState, ServerHealth};
 use super::names::{full_name, prefix};
@@ -17,6 +17,7 @@ use super::result::{failure, outcome};
 use super::settings::McpSettings;
 use super::supervision::{Next, Supervision};
 use crate::message::ToolSpec;
+use crate::process::in_time;
 use crate::tools::ToolOutcome;
 
 pub(super) struct Server {

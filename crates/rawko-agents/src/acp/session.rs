@@ -1,0 +1,236 @@
+//! One turn over an open connection: hands are shaken, the session is found, the prompt is sent, and everything the
+//! agent asks meanwhile is answered, until it stops.
+
+use std::collections::VecDeque;
+use std::future::pending;
+
+use agent_client_protocol::schema::ProtocolVersion;
+use agent_client_protocol::v1::ConnectionTo;
+use agent_client_protocol::v1::schema::{
+    AuthMethod, AuthenticateRequest, CancelNotification, ClientCapabilities, ContentBlock, FileSystemCapabilities,
+    Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest, NewSessionRequest, PromptRequest,
+    PromptResponse, SessionId, TextContent,
+};
+use agent_client_protocol::{Agent, Error, ErrorCode, JsonRpcRequest};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::agent::AcpAgent;
+use super::host::AcpHost;
+use super::serve::{self, FromAgent, Serving};
+use super::updates::{Heard, stop_reason};
+use super::wire::Closed;
+use crate::message::StopReason;
+use crate::process::{Cancelling, TurnRequest, TurnResult};
+use crate::provider::StreamEvent;
+
+/// Why there is no result.
+pub(super) enum Stopped {
+    Closed(Closed),
+    Silent,
+    Refused(Error),
+    Unauthenticated(String),
+    OtherVersion(String),
+    Cancelled,
+}
+
+pub(super) struct Session<'h> {
+    pub(super) agent: &'h AcpAgent,
+    pub(super) host: &'h dyn AcpHost,
+    pub(super) connection: ConnectionTo<Agent>,
+    pub(super) from_agent: mpsc::UnboundedReceiver<FromAgent>,
+    pub(super) closed: oneshot::Receiver<Closed>,
+    pub(super) heard: Heard,
+}
+
+/// What happened next while the agent works.
+enum Next {
+    Said(Option<FromAgent>),
+    Served,
+    Stopped(Result<PromptResponse, Stopped>),
+    Cancelled,
+    TimeIsUp,
+}
+
+impl Session<'_> {
+    pub(super) async fn run(mut self, request: &TurnRequest) -> Result<TurnResult, Stopped> {
+        let capabilities = self.initialize().await?;
+        let session = match self.open(request, &capabilities).await {
+            Err(Stopped::Refused(error)) if error.code == ErrorCode::AuthRequired => {
+                self.authenticate(&capabilities).await?;
+                self.open(request, &capabilities).await?
+            }
+            opened => opened?,
+        };
+        self.catch_up();
+        self.heard.forget();
+        let stop_reason = self.prompt(&session, request).await?;
+        let usage = self.heard.usage(&request.prompt);
+        self.host.heard(StreamEvent::MessageDone { usage, stop_reason });
+        let text = std::mem::take(&mut self.heard.text);
+        Ok(TurnResult { text, data: Default::default(), stop_reason, usage, session: Some(session.to_string()) })
+    }
+
+    async fn initialize(&mut self) -> Result<InitializeResponse, Stopped> {
+        let files = FileSystemCapabilities::new().read_text_file(true).write_text_file(true);
+        let request = InitializeRequest::new(ProtocolVersion::V1)
+            .client_capabilities(ClientCapabilities::new().fs(files).terminal(false))
+            .client_info(Implementation::new("rawko", env!("CARGO_PKG_VERSION")));
+        let response = self.ask(request).await?;
+        if response.protocol_version != ProtocolVersion::V1 {
+            return Err(Stopped::OtherVersion(response.protocol_version.to_string()));
+        }
+        Ok(response)
+    }
+
+    /// The session that was asked for, when the agent can load one; otherwise a new one.
+    async fn open(
+        &mut self,
+        request: &TurnRequest,
+        capabilities: &InitializeResponse,
+    ) -> Result<SessionId, Stopped> {
+        let cwd = self.agent.cwd.clone();
+        if let Some(session) = request.session.clone().filter(|_| capabilities.agent_capabilities.load_session) {
+            let session = SessionId::from(session);
+            self.ask(LoadSessionRequest::new(session.clone(), cwd)).await?;
+            return Ok(session);
+        }
+        Ok(self.ask(NewSessionRequest::new(cwd)).await?.session_id)
+    }
+
+    async fn authenticate(&mut self, capabilities: &InitializeResponse) -> Result<(), Stopped> {
+        let offered: Vec<String> = capabilities
+            .auth_methods
+            .iter()
+            .filter_map(|method| match method {
+                AuthMethod::Agent(method) => Some(method.id.to_string()),
+                _ => None,
+            })
+            .collect();
+        let wanted = self.agent.auth_method.as_ref();
+        let method = match wanted {
+            Some(wanted) => offered.iter().find(|method| *method == wanted),
+            None => offered.first(),
+        };
+        let Some(method) = method else {
+            let wanted = wanted.map_or_else(|| "a way".to_owned(), |wanted| format!("`{wanted}`"));
+            let offered = if offered.is_empty() { "nothing".to_owned() } else { offered.join(", ") };
+            return Err(Stopped::Unauthenticated(format!("{wanted} to sign in is not offered; it has {offered}")));
+        };
+        match self.ask(AuthenticateRequest::new(method.clone())).await {
+            Ok(_) => Ok(()),
+            Err(Stopped::Refused(error)) => Err(Stopped::Unauthenticated(error.message.clone())),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// A request that is answered soon.
+    async fn ask<R: JsonRpcRequest>(&mut self, request: R) -> Result<R::Response, Stopped> {
+        let answer = self.connection.send_request(request).block_task();
+        tokio::select! {
+            biased;
+            answer = timeout(self.agent.timeout, answer) => match answer {
+                Ok(answer) => answer.map_err(Stopped::Refused),
+                Err(_) => Err(Stopped::Silent),
+            },
+            closed = &mut self.closed => Err(Stopped::Closed(closed.unwrap_or(Closed::Ended))),
+        }
+    }
+
+    /// Takes in what has been said so far.
+    fn catch_up(&mut self) {
+        while let Ok(said) = self.from_agent.try_recv() {
+            if let FromAgent::Update(update) = said {
+                self.hear(update.update);
+            }
+        }
+    }
+
+    fn hear(&mut self, update: agent_client_protocol::v1::schema::SessionUpdate) {
+        for event in self.heard.take(update) {
+            self.host.heard(event);
+        }
+    }
+
+    async fn prompt(&mut self, session: &SessionId, request: &TurnRequest) -> Result<StopReason, Stopped> {
+        let prompt = vec![ContentBlock::Text(TextContent::new(request.prompt.clone()))];
+        let sent = self.connection.send_request(PromptRequest::new(session.clone(), prompt));
+        let mut answer = Box::pin(sent.block_task());
+        let mut cancelling = self.host.cancelled();
+        let mut is_cancelled = false;
+        let mut deadline = Instant::now() + self.agent.timeout;
+        let (mut waiting, mut serving) = (VecDeque::new(), None);
+        loop {
+            match self.next(&mut answer, &mut serving, (&mut cancelling, is_cancelled), deadline).await {
+                Next::Said(Some(FromAgent::Update(update))) => self.hear(update.update),
+                Next::Said(Some(FromAgent::Permission(_, responder))) if is_cancelled => {
+                    serve::permission_cancelled(responder);
+                }
+                Next::Said(said) => waiting.extend(said),
+                Next::Served => serving = None,
+                Next::Cancelled => {
+                    is_cancelled = true;
+                    deadline = Instant::now() + self.agent.cancel_grace;
+                    (waiting, serving) = (VecDeque::new(), None);
+                    let _ = self.connection.send_notification(CancelNotification::new(session.clone()));
+                }
+                Next::Stopped(answer) => {
+                    self.catch_up();
+                    let reason = answer.map(|answer| stop_reason(answer.stop_reason));
+                    return match reason {
+                        Ok(Some(reason)) if !is_cancelled => Ok(reason),
+                        Err(stopped) if !is_cancelled => Err(stopped),
+                        Ok(_) | Err(_) => Err(Stopped::Cancelled),
+                    };
+                }
+                Next::TimeIsUp => return Err(if is_cancelled { Stopped::Cancelled } else { Stopped::Silent }),
+            }
+            if !is_cancelled {
+                deadline = Instant::now() + self.agent.timeout;
+            }
+            if serving.is_none() {
+                serving = waiting.pop_front().and_then(|said| self.serve(said));
+            }
+        }
+    }
+
+    fn serve(&self, said: FromAgent) -> Option<Serving<'_>> {
+        match said {
+            FromAgent::Permission(request, responder) => Some(serve::permission(self.host, request, responder)),
+            FromAgent::Read(request, responder) => Some(serve::read(self.host, request, responder)),
+            FromAgent::Write(request, responder) => Some(serve::write(self.host, request, responder)),
+            FromAgent::Update(_) => None,
+        }
+    }
+
+    async fn next<A>(
+        &mut self,
+        answer: &mut std::pin::Pin<Box<A>>,
+        serving: &mut Option<Serving<'_>>,
+        (cancelling, is_cancelled): (&mut Cancelling<'_>, bool),
+        deadline: Instant,
+    ) -> Next
+    where
+        A: Future<Output = Result<PromptResponse, Error>>,
+    {
+        let is_serving = serving.is_some();
+        let served = async {
+            match serving {
+                Some(serving) => serving.await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = answer => Next::Stopped(answer.map_err(Stopped::Refused)),
+            Some(said) = self.from_agent.recv() => Next::Said(Some(said)),
+            () = served => Next::Served,
+            closed = &mut self.closed => {
+                Next::Stopped(Err(Stopped::Closed(closed.unwrap_or(Closed::Ended))))
+            }
+            () = cancelling, if !is_cancelled => Next::Cancelled,
+            // While we answer it is not the agent's turn to speak.
+            () = sleep_until(deadline), if !is_serving => Next::TimeIsUp,
+        }
+    }
+}

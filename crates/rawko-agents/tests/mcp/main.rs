@@ -1,0 +1,7 @@
+//! MCP servers as people run them: programs from npm and PyPI, over stdio and HTTP, killed while we use them.
+
+mod faults;
+mod files;
+mod http;
+mod stdio;
+mod support;
