@@ -125,7 +125,7 @@ impl AcpAgent {
             }
             // A connection that closes answers everything that is open with an error of its own.
             Stopped::Refused(_) if child.has_ended() => ended(child).await,
-            Stopped::Refused(error) if error.code == agent_client_protocol::ErrorCode::AuthRequired => {
+            Stopped::Refused(error) if error.code == agent_client_protocol::ErrorCode::AUTH_REQUIRED => {
                 TurnError::Unauthenticated(error.message)
             }
             Stopped::Refused(error) => {

@@ -4,9 +4,9 @@ use std::pin::Pin;
 
 use agent_client_protocol::v1::Responder;
 use agent_client_protocol::v1::schema::{
-    PermissionOption, PermissionOptionKind, ReadTextFileRequest, ReadTextFileResponse, RequestPermissionOutcome,
-    RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome, SessionNotification, ToolKind,
-    WriteTextFileRequest, WriteTextFileResponse,
+    PermissionOption, PermissionOptionKind, ReadTextFileRequest, ReadTextFileResponse,
+    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
+    SessionNotification, ToolKind, WriteTextFileRequest, WriteTextFileResponse,
 };
 use agent_client_protocol::{Error, ErrorCode};
 use rawko_core::Value;
@@ -60,13 +60,14 @@ pub(super) fn write<'h>(
 ) -> Serving<'h> {
     Box::pin(async move {
         let written = host.write_file(request.path, request.content).await;
-        let _ = responder.respond_with_result(written.map(|()| WriteTextFileResponse::new()).map_err(refused));
+        let _ =
+            responder.respond_with_result(written.map(|()| WriteTextFileResponse::new()).map_err(refused));
     })
 }
 
 /// Agents show the message to their model.
 fn refused(why: String) -> Error {
-    Error::new(i32::from(ErrorCode::InvalidParams), why)
+    Error::new(ErrorCode::INVALID_PARAMS, why)
 }
 
 /// The option that says no more than the verdict: "always" is never taken, for the gate is asked each time.
@@ -118,7 +119,12 @@ mod tests {
         let cases = [
             ("allow", Verdict::Allow, vec![AllowAlways, AllowOnce, RejectOnce], Some("1")),
             ("deny", Verdict::Deny, vec![AllowOnce, RejectAlways, RejectOnce], Some("2")),
-            ("deny for ever, when that is all there is", Verdict::Deny, vec![AllowOnce, RejectAlways], Some("1")),
+            (
+                "deny for ever, when that is all there is",
+                Verdict::Deny,
+                vec![AllowOnce, RejectAlways],
+                Some("1"),
+            ),
             ("never allow for ever", Verdict::Allow, vec![AllowAlways, RejectOnce], None),
             ("no way to say no", Verdict::Deny, vec![AllowOnce], None),
         ];

@@ -7,9 +7,9 @@ use std::future::pending;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    AuthMethod, AuthenticateRequest, CancelNotification, ClientCapabilities, ContentBlock, FileSystemCapabilities,
-    Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest, NewSessionRequest, PromptRequest,
-    PromptResponse, SessionId, TextContent,
+    AuthMethod, AuthenticateRequest, CancelNotification, ClientCapabilities, ContentBlock,
+    FileSystemCapabilities, Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest,
+    NewSessionRequest, PromptRequest, PromptResponse, SessionId, TextContent,
 };
 use agent_client_protocol::{Agent, Error, ErrorCode, JsonRpcRequest};
 use tokio::sync::{mpsc, oneshot};
@@ -52,11 +52,11 @@ enum Next {
     TimeIsUp,
 }
 
-impl Session<'_> {
+impl<'h> Session<'h> {
     pub(super) async fn run(mut self, request: &TurnRequest) -> Result<TurnResult, Stopped> {
         let capabilities = self.initialize().await?;
         let session = match self.open(request, &capabilities).await {
-            Err(Stopped::Refused(error)) if error.code == ErrorCode::AuthRequired => {
+            Err(Stopped::Refused(error)) if error.code == ErrorCode::AUTH_REQUIRED => {
                 self.authenticate(&capabilities).await?;
                 self.open(request, &capabilities).await?
             }
@@ -68,7 +68,13 @@ impl Session<'_> {
         let usage = self.heard.usage(&request.prompt);
         self.host.heard(StreamEvent::MessageDone { usage, stop_reason });
         let text = std::mem::take(&mut self.heard.text);
-        Ok(TurnResult { text, data: Default::default(), stop_reason, usage, session: Some(session.to_string()) })
+        Ok(TurnResult {
+            text,
+            data: Default::default(),
+            stop_reason,
+            usage,
+            session: Some(session.to_string()),
+        })
     }
 
     async fn initialize(&mut self) -> Result<InitializeResponse, Stopped> {
@@ -90,7 +96,9 @@ impl Session<'_> {
         capabilities: &InitializeResponse,
     ) -> Result<SessionId, Stopped> {
         let cwd = self.agent.cwd.clone();
-        if let Some(session) = request.session.clone().filter(|_| capabilities.agent_capabilities.load_session) {
+        if let Some(session) =
+            request.session.clone().filter(|_| capabilities.agent_capabilities.load_session)
+        {
             let session = SessionId::from(session);
             self.ask(LoadSessionRequest::new(session.clone(), cwd)).await?;
             return Ok(session);
@@ -115,7 +123,9 @@ impl Session<'_> {
         let Some(method) = method else {
             let wanted = wanted.map_or_else(|| "a way".to_owned(), |wanted| format!("`{wanted}`"));
             let offered = if offered.is_empty() { "nothing".to_owned() } else { offered.join(", ") };
-            return Err(Stopped::Unauthenticated(format!("{wanted} to sign in is not offered; it has {offered}")));
+            return Err(Stopped::Unauthenticated(format!(
+                "{wanted} to sign in is not offered; it has {offered}"
+            )));
         };
         match self.ask(AuthenticateRequest::new(method.clone())).await {
             Ok(_) => Ok(()),
@@ -159,7 +169,8 @@ impl Session<'_> {
         let mut cancelling = self.host.cancelled();
         let mut is_cancelled = false;
         let mut deadline = Instant::now() + self.agent.timeout;
-        let (mut waiting, mut serving) = (VecDeque::new(), None);
+        let mut waiting: VecDeque<FromAgent> = VecDeque::new();
+        let mut serving: Option<Serving<'h>> = None;
         loop {
             match self.next(&mut answer, &mut serving, (&mut cancelling, is_cancelled), deadline).await {
                 Next::Said(Some(FromAgent::Update(update))) => self.hear(update.update),
@@ -183,31 +194,24 @@ impl Session<'_> {
                         Ok(_) | Err(_) => Err(Stopped::Cancelled),
                     };
                 }
-                Next::TimeIsUp => return Err(if is_cancelled { Stopped::Cancelled } else { Stopped::Silent }),
+                Next::TimeIsUp => {
+                    return Err(if is_cancelled { Stopped::Cancelled } else { Stopped::Silent });
+                }
             }
             if !is_cancelled {
                 deadline = Instant::now() + self.agent.timeout;
             }
             if serving.is_none() {
-                serving = waiting.pop_front().and_then(|said| self.serve(said));
+                serving = waiting.pop_front().and_then(|said| serve_next(self.host, said));
             }
-        }
-    }
-
-    fn serve(&self, said: FromAgent) -> Option<Serving<'_>> {
-        match said {
-            FromAgent::Permission(request, responder) => Some(serve::permission(self.host, request, responder)),
-            FromAgent::Read(request, responder) => Some(serve::read(self.host, request, responder)),
-            FromAgent::Write(request, responder) => Some(serve::write(self.host, request, responder)),
-            FromAgent::Update(_) => None,
         }
     }
 
     async fn next<A>(
         &mut self,
         answer: &mut std::pin::Pin<Box<A>>,
-        serving: &mut Option<Serving<'_>>,
-        (cancelling, is_cancelled): (&mut Cancelling<'_>, bool),
+        serving: &mut Option<Serving<'h>>,
+        (cancelling, is_cancelled): (&mut Cancelling<'h>, bool),
         deadline: Instant,
     ) -> Next
     where
@@ -232,5 +236,14 @@ impl Session<'_> {
             // While we answer it is not the agent's turn to speak.
             () = sleep_until(deadline), if !is_serving => Next::TimeIsUp,
         }
+    }
+}
+
+fn serve_next(host: &dyn AcpHost, said: FromAgent) -> Option<Serving<'_>> {
+    match said {
+        FromAgent::Permission(request, responder) => Some(serve::permission(host, request, responder)),
+        FromAgent::Read(request, responder) => Some(serve::read(host, request, responder)),
+        FromAgent::Write(request, responder) => Some(serve::write(host, request, responder)),
+        FromAgent::Update(_) => None,
     }
 }

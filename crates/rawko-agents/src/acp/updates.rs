@@ -46,7 +46,8 @@ impl Heard {
             }
             SessionUpdate::UsageUpdate(update) => {
                 let cost = update.cost.filter(|cost| cost.currency.eq_ignore_ascii_case("usd"));
-                self.usage.cost_usd = cost.map(|cost| (cost.amount - self.cost_before).max(0.0)).or(self.usage.cost_usd);
+                self.usage.cost_usd =
+                    cost.map(|cost| (cost.amount - self.cost_before).max(0.0)).or(self.usage.cost_usd);
                 Vec::new()
             }
             // Thoughts, plans, commands and modes are the agent's own affair.

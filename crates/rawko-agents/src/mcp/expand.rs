@@ -56,7 +56,11 @@ mod tests {
             ("one", "Bearer ${TOKEN}", Ok("Bearer t0ken".to_owned())),
             ("two", "${TOKEN}/${TOKEN}", Ok("t0ken/t0ken".to_owned())),
             ("a default that is not needed", "${TOKEN:-x}", Ok("t0ken".to_owned())),
-            ("a default that is needed", "${HOST:-http://localhost:1}/v1", Ok("http://localhost:1/v1".to_owned())),
+            (
+                "a default that is needed",
+                "${HOST:-http://localhost:1}/v1",
+                Ok("http://localhost:1/v1".to_owned()),
+            ),
             ("an empty default", "[${HOST:-}]", Ok("[]".to_owned())),
             ("empty counts as not set before a default", "${EMPTY:-x}", Ok("x".to_owned())),
             ("empty is a value otherwise", "[${EMPTY}]", Ok("[]".to_owned())),

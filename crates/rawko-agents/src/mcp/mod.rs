@@ -8,6 +8,7 @@ mod connection;
 mod expand;
 mod fault;
 mod health;
+mod http;
 mod names;
 mod read;
 mod result;

@@ -60,6 +60,10 @@ mod tests {
             assert!(name.starts_with(expected), "{case}: {name}");
             assert!(name.len() <= NAME_BYTES_MAX, "{case}: {name}");
         }
-        assert_ne!(full_name("mcp__git__", &long), full_name("mcp__git__", &format!("{long}b")), "cut names differ");
+        assert_ne!(
+            full_name("mcp__git__", &long),
+            full_name("mcp__git__", &format!("{long}b")),
+            "cut names differ"
+        );
     }
 }

@@ -17,11 +17,13 @@ use super::names::{is_header_ours, server_part};
 /// Where a project says which servers it uses.
 pub const MCP_FILE: &str = ".mcp.json";
 
-const KEYS: [&str; 9] =
-    ["type", "command", "args", "env", "cwd", "url", "headers", "timeout", "disabled"];
+const KEYS: [&str; 9] = ["type", "command", "args", "env", "cwd", "url", "headers", "timeout", "disabled"];
 
 /// The servers of a project, and everything that is wrong with the file. No file: no servers.
-pub fn read_mcp_file(project_root: &Path, environment: &Environment) -> (Vec<McpConfig>, Source, Vec<Finding>) {
+pub fn read_mcp_file(
+    project_root: &Path,
+    environment: &Environment,
+) -> (Vec<McpConfig>, Source, Vec<Finding>) {
     match std::fs::read_to_string(project_root.join(MCP_FILE)) {
         Ok(text) => {
             let source = Source::new(MCP_FILE, text);
@@ -53,7 +55,8 @@ pub fn read_mcp(source: &Source, environment: &Environment) -> (Vec<McpConfig>, 
         let config = reader.server(entry);
         let same = |other: &McpConfig| server_part(&other.name) == server_part(&entry.key);
         if configs.iter().any(same) {
-            let message = format!("the tools of `{}` would have the same names as those of another server", entry.key);
+            let message =
+                format!("the tools of `{}` would have the same names as those of another server", entry.key);
             reader.reader.say(&CONFLICTING_KEYS, entry.key_span, message, "give it another name");
         } else {
             configs.extend(config);
@@ -110,11 +113,14 @@ impl McpReader<'_> {
                 self.http(url, get("headers"))
             }
             (Some(("sse", span)), _, _) => {
-                let help = "most servers have a streamable HTTP address beside it: write `http` and that address";
+                let help =
+                    "most servers have a streamable HTTP address beside it: write `http` and that address";
                 self.reader.invalid(span, "the transport `sse` of old is not spoken any more", help);
                 None
             }
-            (Some((kind, span)), _, _) if !["stdio", "http", "streamable-http", "streamableHttp"].contains(&kind) => {
+            (Some((kind, span)), _, _)
+                if !["stdio", "http", "streamable-http", "streamableHttp"].contains(&kind) =>
+            {
                 let help = "write `stdio` (with `command`) or `http` (with `url`)";
                 self.reader.invalid(span, format!("there is no transport `{kind}`"), help);
                 None
@@ -128,7 +134,11 @@ impl McpReader<'_> {
         }
     }
 
-    fn stdio<'d>(&mut self, command: &Document, get: &dyn Fn(&str) -> Option<&'d Document>) -> Option<McpTransport> {
+    fn stdio<'d>(
+        &mut self,
+        command: &Document,
+        get: &dyn Fn(&str) -> Option<&'d Document>,
+    ) -> Option<McpTransport> {
         let command = self.text(command, "`command`");
         let args = match get("args") {
             Some(at) => {
@@ -159,9 +169,14 @@ impl McpReader<'_> {
 
     fn http(&mut self, url: &Document, headers: Option<&Document>) -> Option<McpTransport> {
         let address = self.text(url, "`url`")?;
-        let is_http = reqwest::Url::parse(&address).is_ok_and(|url| ["http", "https"].contains(&url.scheme()));
+        let is_http =
+            reqwest::Url::parse(&address).is_ok_and(|url| ["http", "https"].contains(&url.scheme()));
         if !is_http {
-            self.reader.invalid(url.span, "`url` is not an http address", "write for example `https://host/mcp`");
+            self.reader.invalid(
+                url.span,
+                "`url` is not an http address",
+                "write for example `https://host/mcp`",
+            );
             return None;
         }
         let headers = headers.map_or(Some(Vec::new()), |at| self.headers(at));

@@ -48,7 +48,9 @@ impl Gathered {
                 self.line(&format!("[audio of type {}, which is not shown]", audio.mime_type));
             }
             ContentBlock::Resource(embedded) => self.resource(embedded.resource),
-            ContentBlock::ResourceLink(link) => self.line(&format!("[resource `{}`: {}]", link.name, link.uri)),
+            ContentBlock::ResourceLink(link) => {
+                self.line(&format!("[resource `{}`: {}]", link.name, link.uri))
+            }
             // The protocol grows; what this version does not know is told, not dropped.
             _ => self.line("[content of a kind that is not known here]"),
         }
@@ -77,7 +79,9 @@ impl Gathered {
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
                 let kind = mime_type.unwrap_or_else(|| "unknown".to_owned());
                 let bytes = blob.len() / 4 * 3;
-                self.line(&format!("[resource {uri} of type {kind}, about {bytes} bytes, which are not shown]"));
+                self.line(&format!(
+                    "[resource {uri} of type {kind}, about {bytes} bytes, which are not shown]"
+                ));
             }
             _ => self.line("[a resource of a kind that is not known here]"),
         }
@@ -125,7 +129,10 @@ mod tests {
             ("text", json!({"content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]})),
             ("an error", json!({"content": [{"type": "text", "text": "no such file"}], "isError": true})),
             ("structured only", json!({"content": [], "structuredContent": {"sum": 3}})),
-            ("structured and text", json!({"content": [{"type": "text", "text": "3"}], "structuredContent": {"sum": 3}})),
+            (
+                "structured and text",
+                json!({"content": [{"type": "text", "text": "3"}], "structuredContent": {"sum": 3}}),
+            ),
             ("an image", json!({"content": [{"type": "image", "mimeType": "image/png", "data": "iVBO"}]})),
             (
                 "too many images",
@@ -154,7 +161,11 @@ mod tests {
         let shown: String = cases
             .map(|(case, result)| {
                 // Limits on text are only of interest where there is too much of it.
-                let settings = if case.starts_with("too much text") { settings.clone() } else { McpSettings { output_bytes_max: 4096, ..settings.clone() } };
+                let settings = if case.starts_with("too much text") {
+                    settings.clone()
+                } else {
+                    McpSettings { output_bytes_max: 4096, ..settings.clone() }
+                };
                 let outcome = outcome(serde_json::from_value(result).unwrap(), &settings);
                 format!("{case}: {}\n", serde_json::to_string(&outcome).unwrap())
             })

@@ -200,7 +200,9 @@ impl Server {
             (Next::StartAt(_), Patience::Leave) => Err(why),
             (Next::LeftAlone { failures, until }, _) => {
                 let left = in_time(until.saturating_duration_since(Instant::now()));
-                Err(format!("it failed {failures} times in a row and is left alone for another {left}; last: {why}"))
+                Err(format!(
+                    "it failed {failures} times in a row and is left alone for another {left}; last: {why}"
+                ))
             }
         }
     }
@@ -221,7 +223,10 @@ impl Server {
             Ok(tools) => tools,
             Err(Fault::Refused(why)) => return Err(why),
             Err(Fault::TimedOut) => {
-                return Err(format!("it did not list its tools within {}", in_time(self.settings.start_timeout)));
+                return Err(format!(
+                    "it did not list its tools within {}",
+                    in_time(self.settings.start_timeout)
+                ));
             }
             Err(Fault::Lost { why, .. }) => return Err(connection.loss_in_words(&why).await),
         };

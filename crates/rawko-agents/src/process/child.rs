@@ -41,7 +41,10 @@ pub(crate) struct Child {
 
 impl Launch {
     /// Starts it. Its stdin and stdout are the caller's.
-    pub(crate) fn start(&self, environment: &Environment) -> Result<(Child, ChildStdin, ChildStdout), String> {
+    pub(crate) fn start(
+        &self,
+        environment: &Environment,
+    ) -> Result<(Child, ChildStdin, ChildStdout), String> {
         let passed = ALWAYS_PASSED.into_iter().filter_map(|name| Some((name, environment.get(name)?)));
         let mut child = Command::new(self.file())
             .args(&self.args)

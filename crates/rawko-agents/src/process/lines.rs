@@ -46,7 +46,9 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             }
             if is_end {
                 let text = String::from_utf8(std::mem::take(&mut self.line));
-                return text.map_or(Line::NotUtf8, |text| Line::Text(text.trim_end_matches(['\r', '\n']).to_owned()));
+                return text.map_or(Line::NotUtf8, |text| {
+                    Line::Text(text.trim_end_matches(['\r', '\n']).to_owned())
+                });
             }
         }
     }

@@ -6,7 +6,9 @@ use rawko_agents::mcp::{HealthState, McpConfig, McpServers, McpTransport};
 use rawko_agents::tools::ToolSource;
 use serde_json::json;
 
-use crate::support::{call, everything, is_alive, kill_server, names, peer, said, settings, start, stdio, until};
+use crate::support::{
+    call, everything, is_alive, kill_server, names, peer, said, settings, start, stdio, until,
+};
 
 #[tokio::test]
 async fn a_server_that_does_not_start_says_why() {
@@ -17,8 +19,16 @@ async fn a_server_that_does_not_start_says_why() {
             stdio("it", "sh", &["-c", "echo 'no licence found' >&2; exit 3"]),
             vec!["`sh` ended with exit code 3", "no licence found"],
         ),
-        ("no program", stdio("it", "no-such-program", &[]), vec!["there is no program `no-such-program` in PATH"]),
-        ("no file", stdio("it", "./no/such/file", &[]), vec!["there is no program `./no/such/file`: looked for"]),
+        (
+            "no program",
+            stdio("it", "no-such-program", &[]),
+            vec!["there is no program `no-such-program` in PATH"],
+        ),
+        (
+            "no file",
+            stdio("it", "./no/such/file", &[]),
+            vec!["there is no program `./no/such/file`: looked for"],
+        ),
         ("silence", stdio("it", "sleep", &["1000"]), vec!["did not answer within 2s", "`sleep` still runs"]),
         ("not the protocol", stdio("it", "echo", &["hello"]), vec!["`echo` ended with exit code 0"]),
         (
@@ -35,7 +45,11 @@ async fn a_server_that_does_not_start_says_why() {
         assert!(servers.has("mcp__it__anything"), "{case}: the name is ours all the same");
         let outcome = call(&servers, "mcp__it__anything", json!({})).await;
         assert!(outcome.is_error, "{case}");
-        assert!(outcome.content.starts_with("the MCP server `it` is not there: "), "{case}: {}", outcome.content);
+        assert!(
+            outcome.content.starts_with("the MCP server `it` is not there: "),
+            "{case}: {}",
+            outcome.content
+        );
         for words in expected {
             assert!(outcome.content.contains(words), "{case}: {}", outcome.content);
         }
@@ -98,8 +112,11 @@ async fn a_call_that_takes_too_long_ends_and_the_server_lives_on() {
     let long = json!({"duration": 600, "steps": 2});
     let outcome = call(&servers, "mcp__everything__trigger-long-running-operation", long).await;
     assert!(outcome.is_error);
-    assert!(outcome.content.contains("did not answer within 1500ms"), "{}", outcome.content);
-    assert_eq!(said(&servers, "mcp__everything__echo", json!({"message": "still here"})).await, "Echo: still here");
+    assert!(outcome.content.contains("did not answer within 1.5s"), "{}", outcome.content);
+    assert_eq!(
+        said(&servers, "mcp__everything__echo", json!({"message": "still here"})).await,
+        "Echo: still here"
+    );
     assert_eq!(servers.health()[0].starts, 1);
 }
 
@@ -116,7 +133,11 @@ async fn answers_that_are_errors_and_answers_that_are_too_long() {
     assert_eq!(flood, format!("{}\n[999900 more bytes were cut]", "x".repeat(100)));
 
     let nothing = call(&servers, "mcp__peer__nothing", json!({})).await;
-    assert!(nothing.content.contains("has no tool `mcp__peer__nothing`; it has mcp__peer__add"), "{}", nothing.content);
+    assert!(
+        nothing.content.contains("has no tool `mcp__peer__nothing`; it has mcp__peer__add"),
+        "{}",
+        nothing.content
+    );
 
     let text = call(&servers, "mcp__peer__add", json!("one and one")).await;
     assert_eq!(text.content, "the input of `mcp__peer__add` must be a map");
@@ -131,7 +152,10 @@ async fn tools_come_and_go_and_have_names_that_models_take() {
     said(&servers, "mcp__peer__grow", json!({})).await;
     assert!(names(&servers).await.contains(&"mcp__peer__grown".to_owned()));
 
-    assert!(before.contains(&"mcp__peer__log_all".to_owned()) && before.contains(&"mcp__peer__log_all_2".to_owned()));
+    assert!(
+        before.contains(&"mcp__peer__log_all".to_owned())
+            && before.contains(&"mcp__peer__log_all_2".to_owned())
+    );
     assert_eq!(said(&servers, "mcp__peer__log_all", json!({})).await, "called log.all");
     assert_eq!(said(&servers, "mcp__peer__log_all_2", json!({})).await, "called log all");
 }

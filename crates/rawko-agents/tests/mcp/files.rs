@@ -29,11 +29,14 @@ fn servers_as_other_programs_write_them() {
     "off": {"command": "server", "disabled": true}
   }
 }"#;
-    check(text, expect![[r#"
+    check(
+        text,
+        expect![[r#"
         McpConfig { name: "git", transport: Stdio { command: "uvx", args: 3, env: ["TOKEN", "DEPTH"], cwd: None }, timeout: None }
         McpConfig { name: "docs", transport: Http { url: "https://docs.example/mcp", headers: ["Authorization"] }, timeout: Some(5s) }
         McpConfig { name: "plain", transport: Stdio { command: "server", args: 0, env: [], cwd: Some("tools") }, timeout: None }
-    "#]]);
+    "#]],
+    );
     let (configs, _) = read_mcp(&Source::new(".mcp.json", text), &environment());
     let McpTransport::Http { url, headers } = &configs[1].transport else { panic!("{configs:?}") };
     assert_eq!(url, "https://user:word@docs.example/mcp?key=s3cret");
@@ -173,7 +176,9 @@ fn every_problem_has_a_place_and_no_server_disappears() {
 
 #[test]
 fn files_that_are_no_list_of_servers() {
-    check("{", expect![[r#"
+    check(
+        "{",
+        expect![[r#"
         error[rawko::chart::yaml_syntax]: this is not YAML: unclosed bracket '{'
          --> .mcp.json:1:1
           |
@@ -182,8 +187,11 @@ fn files_that_are_no_list_of_servers() {
           |
           = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
 
-    "#]]);
-    check(r#"{"servers": {}}"#, expect![[r#"
+    "#]],
+    );
+    check(
+        r#"{"servers": {}}"#,
+        expect![[r#"
         error[rawko::settings::unknown_key]: an MCP file has no key `servers`
          --> .mcp.json:1:2
           |
@@ -192,15 +200,19 @@ fn files_that_are_no_list_of_servers() {
           |
           = help: did you mean `mcpServers`?
 
-    "#]]);
-    check(r#"{"mcpServers": []}"#, expect![[r#"
+    "#]],
+    );
+    check(
+        r#"{"mcpServers": []}"#,
+        expect![[r#"
         error[rawko::settings::wrong_type]: `mcpServers` must be a map
          --> .mcp.json:1:16
           |
         1 | {"mcpServers": []}
           |                ^^ found a list
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

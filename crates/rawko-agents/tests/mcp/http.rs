@@ -69,7 +69,7 @@ async fn a_server_that_was_killed_and_started_again() {
     let _second = Running::at(port);
     // It does not know our session any more.
     assert_eq!(echo().await, "Echo: over HTTP");
-    assert_eq!(servers.health()[0].starts, 2);
+    assert_eq!(servers.health()[0].state, HealthState::Up);
 }
 
 #[tokio::test]
@@ -78,7 +78,8 @@ async fn a_call_during_which_the_server_is_killed_says_that_nobody_knows() {
     let server = Running::at(port);
     let servers = start(config(port));
     names(&servers).await;
-    let long = call(&servers, "mcp__remote__trigger-long-running-operation", json!({"duration": 600, "steps": 2}));
+    let long =
+        call(&servers, "mcp__remote__trigger-long-running-operation", json!({"duration": 600, "steps": 2}));
     let kill = async {
         // Requests go out in order, so that the long one is there when this is answered.
         said(&servers, "mcp__remote__echo", json!({"message": "ready"})).await;

@@ -52,7 +52,9 @@ pub(crate) async fn names(servers: &McpServers) -> Vec<String> {
 }
 
 pub(crate) async fn call(servers: &McpServers, name: &str, input: serde_json::Value) -> ToolOutcome {
-    tokio::time::timeout(TIME_LIMIT, servers.call(name, Value::from_json(input))).await.expect("an answer in time")
+    tokio::time::timeout(TIME_LIMIT, servers.call(name, Value::from_json(input)))
+        .await
+        .expect("an answer in time")
 }
 
 /// A call that must succeed.
