@@ -124,22 +124,24 @@ impl AcpAgent {
                 TurnError::Silent { within: in_time(self.timeout), detail: child.ending_in_words().await }
             }
             // A connection that closes answers everything that is open with an error of its own.
-            Stopped::Refused(_) if child.has_ended() => ended(child).await,
+            Stopped::Refused(_) | Stopped::NoHandshake(_) if child.has_ended() => ended(child).await,
             Stopped::Refused(error) if error.code == agent_client_protocol::ErrorCode::AUTH_REQUIRED => {
                 TurnError::Unauthenticated(error.message)
             }
             Stopped::Refused(error) => {
-                let details = error.data.map(|data| format!(" ({data})")).unwrap_or_default();
-                let message = format!("the agent answered with an error: {}{details}", error.message);
+                let message = format!("the agent answered with an error: {}", in_full(&error));
                 TurnError::Reported { code: ErrorCode::Unknown, message }
             }
             Stopped::Unauthenticated(why) => TurnError::Unauthenticated(why),
-            Stopped::OtherVersion(version) => {
-                TurnError::Malformed(format!("it speaks version {version} of the protocol, not version 1"))
-            }
+            Stopped::NoHandshake(error) => TurnError::Malformed(in_full(&error)),
             Stopped::Cancelled => TurnError::Cancelled,
         }
     }
+}
+
+fn in_full(error: &agent_client_protocol::Error) -> String {
+    let details = error.data.as_ref().map(|data| format!(" ({data})")).unwrap_or_default();
+    format!("{}{details}", error.message)
 }
 
 async fn ended(child: &Child) -> TurnError {

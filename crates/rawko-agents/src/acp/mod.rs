@@ -3,6 +3,7 @@
 
 mod agent;
 mod host;
+mod prompt;
 mod serve;
 mod session;
 mod updates;

@@ -9,7 +9,7 @@ use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
     AuthMethod, AuthenticateRequest, CancelNotification, ClientCapabilities, ContentBlock,
     FileSystemCapabilities, Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest,
-    NewSessionRequest, PromptRequest, PromptResponse, SessionId, TextContent,
+    NewSessionRequest, SessionId, TextContent,
 };
 use agent_client_protocol::{Agent, Error, ErrorCode, JsonRpcRequest};
 use tokio::sync::{mpsc, oneshot};
@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::agent::AcpAgent;
 use super::host::AcpHost;
+use super::prompt::{Prompt, Prompted};
 use super::serve::{self, FromAgent, Serving};
 use super::updates::{Heard, stop_reason};
 use super::wire::Closed;
@@ -30,7 +31,8 @@ pub(super) enum Stopped {
     Silent,
     Refused(Error),
     Unauthenticated(String),
-    OtherVersion(String),
+    /// Among others, it speaks another version of the protocol.
+    NoHandshake(Error),
     Cancelled,
 }
 
@@ -47,7 +49,7 @@ pub(super) struct Session<'h> {
 enum Next {
     Said(Option<FromAgent>),
     Served,
-    Stopped(Result<PromptResponse, Stopped>),
+    Stopped(Result<Prompted, Stopped>),
     Cancelled,
     TimeIsUp,
 }
@@ -82,11 +84,10 @@ impl<'h> Session<'h> {
         let request = InitializeRequest::new(ProtocolVersion::V1)
             .client_capabilities(ClientCapabilities::new().fs(files).terminal(false))
             .client_info(Implementation::new("rawko", env!("CARGO_PKG_VERSION")));
-        let response = self.ask(request).await?;
-        if response.protocol_version != ProtocolVersion::V1 {
-            return Err(Stopped::OtherVersion(response.protocol_version.to_string()));
-        }
-        Ok(response)
+        self.ask(request).await.map_err(|stopped| match stopped {
+            Stopped::Refused(error) => Stopped::NoHandshake(error),
+            other => other,
+        })
     }
 
     /// The session that was asked for, when the agent can load one; otherwise a new one.
@@ -164,7 +165,7 @@ impl<'h> Session<'h> {
 
     async fn prompt(&mut self, session: &SessionId, request: &TurnRequest) -> Result<StopReason, Stopped> {
         let prompt = vec![ContentBlock::Text(TextContent::new(request.prompt.clone()))];
-        let sent = self.connection.send_request(PromptRequest::new(session.clone(), prompt));
+        let sent = self.connection.send_request(Prompt { session_id: session.clone(), prompt });
         let mut answer = Box::pin(sent.block_task());
         let mut cancelling = self.host.cancelled();
         let mut is_cancelled = false;
@@ -187,7 +188,10 @@ impl<'h> Session<'h> {
                 }
                 Next::Stopped(answer) => {
                     self.catch_up();
-                    let reason = answer.map(|answer| stop_reason(answer.stop_reason));
+                    let reason = answer.map(|answer| {
+                        self.heard.spent = answer.usage;
+                        stop_reason(answer.stop_reason)
+                    });
                     return match reason {
                         Ok(Some(reason)) if !is_cancelled => Ok(reason),
                         Err(stopped) if !is_cancelled => Err(stopped),
@@ -215,7 +219,7 @@ impl<'h> Session<'h> {
         deadline: Instant,
     ) -> Next
     where
-        A: Future<Output = Result<PromptResponse, Error>>,
+        A: Future<Output = Result<Prompted, Error>>,
     {
         let is_serving = serving.is_some();
         let served = async {

@@ -3,6 +3,7 @@
 use agent_client_protocol::v1::schema::{ContentBlock, SessionUpdate, StopReason as Theirs, ToolCallStatus};
 use rawko_core::Value;
 
+use super::prompt::Spent;
 use crate::message::{StopReason, Usage};
 use crate::provider::StreamEvent;
 
@@ -11,6 +12,8 @@ use crate::provider::StreamEvent;
 pub(super) struct Heard {
     pub(super) text: String,
     pub(super) usage: Usage,
+    /// What the agent says it spent.
+    pub(super) spent: Option<Spent>,
     /// Of the session, when the turn began.
     cost_before: f64,
 }
@@ -61,8 +64,17 @@ impl Heard {
         *self = Self { cost_before, ..Self::default() };
     }
 
-    /// The protocol has no count of tokens: an estimate from what was said.
+    /// An agent that does not count tokens gets an estimate from what was said.
     pub(super) fn usage(&self, prompt: &str) -> Usage {
+        if let Some(spent) = self.spent {
+            return Usage {
+                input_tokens: spent.input_tokens,
+                output_tokens: spent.output_tokens,
+                cached_tokens: spent.cached_read_tokens.unwrap_or(0),
+                is_estimate: false,
+                ..self.usage
+            };
+        }
         let tokens = |text: &str| (text.len() / 4) as u64;
         Usage {
             input_tokens: tokens(prompt),

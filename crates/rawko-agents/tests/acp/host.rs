@@ -11,8 +11,8 @@ use rawko_agents::tools::Running;
 use tokio::sync::Notify;
 
 pub(crate) struct Host {
-    seen: Mutex<String>,
-    text_came: Notify,
+    pub(crate) seen: Mutex<String>,
+    pub(crate) text_came: Notify,
     pub(crate) verdict: Verdict,
     pub(crate) writes: Result<(), String>,
     /// Whether the turn is cancelled when the agent first speaks.

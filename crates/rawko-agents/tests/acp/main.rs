@@ -1,6 +1,7 @@
 //! Coding agents over the Agent Client Protocol: one of ours for every turn of events, and one that people use.
 
 mod host;
+mod real;
 
 use std::time::Duration;
 
@@ -39,12 +40,29 @@ async fn check(prompt: &str, host: Host, expected: Expect) {
 
 #[tokio::test]
 async fn a_turn_with_a_tool_that_is_allowed() {
-    check("hello run noise", Host { verdict: Verdict::Allow, ..Host::default() }, expect![[r#""#]]).await;
+    check("hello run noise", Host { verdict: Verdict::Allow, ..Host::default() }, expect![[r#"
+        heard {"type":"text_delta","text":"hello "}
+        heard {"type":"tool_use_start","id":"t1","name":"shell"}
+        heard {"type":"tool_use_input","id":"t1","json":"{\"command\":\"make\"}"}
+        asked Execute Some("shell") run `make` {"command":"make"}
+        heard {"type":"text_delta","text":"permission: yes. "}
+        heard {"type":"tool_use_end","id":"t1","name":""}
+        heard {"type":"message_done","usage":{"input_tokens":3,"output_tokens":5,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"stop_reason":"stop"}
+        {"text":"hello permission: yes. ","data":null,"stop_reason":"stop","usage":{"input_tokens":3,"output_tokens":5,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"session":"new-session"}
+    "#]]).await;
 }
 
 #[tokio::test]
 async fn a_tool_that_is_denied() {
-    check("run", Host { verdict: Verdict::Deny, ..Host::default() }, expect![[r#""#]]).await;
+    check("run", Host { verdict: Verdict::Deny, ..Host::default() }, expect![[r#"
+        heard {"type":"tool_use_start","id":"t1","name":"shell"}
+        heard {"type":"tool_use_input","id":"t1","json":"{\"command\":\"make\"}"}
+        asked Execute Some("shell") run `make` {"command":"make"}
+        heard {"type":"text_delta","text":"permission: no. "}
+        heard {"type":"tool_use_end","id":"t1","name":""}
+        heard {"type":"message_done","usage":{"input_tokens":0,"output_tokens":4,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"stop_reason":"stop"}
+        {"text":"permission: no. ","data":null,"stop_reason":"stop","usage":{"input_tokens":0,"output_tokens":4,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"session":"new-session"}
+    "#]]).await;
 }
 
 #[tokio::test]
@@ -52,10 +70,23 @@ async fn files_go_through_the_host_which_may_refuse() {
     check(
         "read write",
         Host { writes: Err("outside of the project".into()), ..Host::default() },
-        expect![[r#""#]],
+        expect![[r#"
+            read old.txt from Some(2), Some(1) lines
+            heard {"type":"text_delta","text":"read: the second line. "}
+            write new.txt: hello
+            heard {"type":"text_delta","text":"write: outside of the project. "}
+            heard {"type":"message_done","usage":{"input_tokens":2,"output_tokens":13,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"stop_reason":"stop"}
+            {"text":"read: the second line. write: outside of the project. ","data":null,"stop_reason":"stop","usage":{"input_tokens":2,"output_tokens":13,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"session":"new-session"}
+        "#]],
     )
     .await;
-    check("write terminal", Host::default(), expect![[r#""#]]).await;
+    check("write terminal", Host::default(), expect![[r#"
+        write new.txt: hello
+        heard {"type":"text_delta","text":"write: done. "}
+        heard {"type":"text_delta","text":"terminal: -32601. "}
+        heard {"type":"message_done","usage":{"input_tokens":3,"output_tokens":7,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"stop_reason":"stop"}
+        {"text":"write: done. terminal: -32601. ","data":null,"stop_reason":"stop","usage":{"input_tokens":3,"output_tokens":7,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"session":"new-session"}
+    "#]]).await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rawko_agents::mcp::{McpConfig, McpServers, McpSettings, McpTransport};
+use rawko_agents::mcp::{HealthState, McpConfig, McpServers, McpSettings, McpTransport};
 use rawko_agents::tools::{ToolOutcome, ToolSource};
 use rawko_core::Value;
 use rawko_host::Environment;
@@ -64,12 +64,12 @@ pub(crate) async fn said(servers: &McpServers, name: &str, input: serde_json::Va
     outcome.content
 }
 
-/// Kills the only server's process as `kill -9` does, and returns when it is dead.
+/// Kills the only server's process as `kill -9` does, and returns when it is dead with all its threads.
 pub(crate) fn kill_server(servers: &McpServers) {
     let health = servers.health();
     let pid = health[0].pid.expect("a running process");
     kill(pid);
-    until("the server is dead", || !is_alive(pid));
+    until("the server is dead", || servers.health()[0].state != HealthState::Up);
 }
 
 pub(crate) fn kill(pid: i32) {

@@ -11,9 +11,9 @@ use tokio::sync::Notify;
 
 #[derive(Default)]
 pub(crate) struct Host {
-    seen: Mutex<String>,
-    text: Mutex<String>,
-    text_came: Notify,
+    pub(crate) seen: Mutex<String>,
+    pub(crate) text: Mutex<String>,
+    pub(crate) text_came: Notify,
     /// How long the tool `Slow` takes.
     pub(crate) slow: Duration,
     /// Whether the turn is cancelled when the agent first speaks.

@@ -63,19 +63,38 @@ read -r one; read -r two
 echo '{"type":"usage","input_tokens":5,"cached_tokens":1,"cost_usd":0.25,"something_new":1}'
 echo
 echo '{"type":"done","data":'"[$one,$two]"',"stop_reason":"stop","session":"s-2"}'"#,
-        expect![[r#""#]],
+        expect![[r#"
+            heard {"type":"text_delta","text":"let me "}
+            heard {"type":"text_delta","text":"look"}
+            heard {"type":"tool_use_start","id":"c1","name":"Read"}
+            heard {"type":"tool_use_input","id":"c1","json":"{\"path\":\"a\"}"}
+            heard {"type":"tool_use_end","id":"c1","name":"Read"}
+            tool Read {"path":"a"}
+            heard {"type":"tool_use_start","id":"c2","name":"Refused"}
+            heard {"type":"tool_use_input","id":"c2","json":"{}"}
+            heard {"type":"tool_use_end","id":"c2","name":"Refused"}
+            tool Refused {}
+            heard {"type":"message_done","usage":{"input_tokens":15,"output_tokens":2,"cached_tokens":1,"is_estimate":false,"cost_usd":0.75},"stop_reason":"stop"}
+            {"text":"let me look","data":[{"type":"tool_result","id":"c1","content":"text of the file","is_error":false,"data":null},{"type":"tool_result","id":"c2","content":"not in this phase","is_error":true,"data":null}],"stop_reason":"stop","usage":{"input_tokens":15,"output_tokens":2,"cached_tokens":1,"is_estimate":false,"cost_usd":0.75},"session":"s-2"}
+        "#]],
     )
     .await;
 }
 
 #[tokio::test]
 async fn what_an_agent_is_told() {
-    check(r#"printf '{"type":"done","text":"","data":%s}\n' "$turn""#, expect![[r#""#]]).await;
+    check(r#"printf '{"type":"done","text":"","data":%s}\n' "$turn""#, expect![[r#"
+        heard {"type":"message_done","usage":{"input_tokens":0,"output_tokens":0,"cached_tokens":0,"is_estimate":false,"cost_usd":null},"stop_reason":"stop"}
+        {"text":"","data":{"type":"turn","version":1,"agent":"developer","messages":[{"role":"user","parts":[{"type":"text","text":"earlier"}]}],"prompt":"mend it","tools":[{"name":"Read","description":"reads","input_schema":{"type":"object"}}],"session":"s-1"},"stop_reason":"stop","usage":{"input_tokens":0,"output_tokens":0,"cached_tokens":0,"is_estimate":false,"cost_usd":null},"session":null}
+    "#]]).await;
 }
 
 #[tokio::test]
 async fn a_last_line_need_not_be_ended_and_unknown_words_have_a_meaning() {
-    check(r#"printf '{"type":"done","text":"ok","stop_reason":"because"}'"#, expect![[r#""#]]).await;
+    check(r#"printf '{"type":"done","text":"ok","stop_reason":"because"}'"#, expect![[r#"
+        heard {"type":"message_done","usage":{"input_tokens":0,"output_tokens":0,"cached_tokens":0,"is_estimate":false,"cost_usd":null},"stop_reason":"other"}
+        {"text":"ok","data":null,"stop_reason":"other","usage":{"input_tokens":0,"output_tokens":0,"cached_tokens":0,"is_estimate":false,"cost_usd":null},"session":null}
+    "#]]).await;
 }
 
 #[tokio::test]
@@ -96,10 +115,30 @@ async fn what_the_agent_itself_reports() {
 
 #[tokio::test]
 async fn lines_that_are_no_messages_end_the_turn() {
-    check("echo 'Welcome to my agent!'", expect![[r#""#]]).await;
-    check(r#"echo '{"type":"song","text":"la"}'"#, expect![[r#""#]]).await;
-    check(r#"echo '{"type":"tool_call","id":"c1"}'"#, expect![[r#""#]]).await;
-    check(r"printf '\377\n'", expect![[r#""#]]).await;
+    check(
+        "echo 'Welcome to my agent!'",
+        expect![[r#"
+        the agent does not speak the protocol: expected value at line 1 column 1 in `Welcome to my agent!`
+    "#]],
+    )
+    .await;
+    check(r#"echo '{"type":"song","text":"la"}'"#, expect![[r#"
+        the agent does not speak the protocol: unknown variant `song`, expected one of `text_delta`, `tool_call`, `usage`, `done`, `error` at line 1 column 14 in `{"type":"song","text":"la"}`
+    "#]]).await;
+    check(
+        r#"echo '{"type":"tool_call","id":"c1"}'"#,
+        expect![[r#"
+        the agent does not speak the protocol: missing field `name` in `{"type":"tool_call","id":"c1"}`
+    "#]],
+    )
+    .await;
+    check(
+        r"printf '\377\n'",
+        expect![[r#"
+        the agent does not speak the protocol: a line is not UTF-8 text
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -141,9 +180,28 @@ async fn a_tool_may_take_longer_than_the_agent_may_be_silent() {
 
 #[tokio::test]
 async fn an_end_before_it_is_done() {
-    check("echo 'out of memory' >&2; exit 9", expect![[r#""#]]).await;
-    check("kill -9 $$", expect![[r#""#]]).await;
-    check("true", expect![[r#""#]]).await;
+    check(
+        "echo 'out of memory' >&2; exit 9",
+        expect![[r#"
+        the agent ended before it was done: `sh` ended with exit code 9; the end of its stderr:
+        out of memory
+    "#]],
+    )
+    .await;
+    check(
+        "kill -9 $$",
+        expect![[r#"
+        the agent ended before it was done: `sh` was ended by signal 9
+    "#]],
+    )
+    .await;
+    check(
+        "true",
+        expect![[r#"
+        the agent ended before it was done: `sh` ended with exit code 0
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
