@@ -63,7 +63,7 @@ impl AcpAgent {
         let (wire, channel, closed) = Wire::new(stdin, stdout);
         let (tell, from_agent) = mpsc::unbounded_channel();
         let (updates, permissions, reads, writes) = (tell.clone(), tell.clone(), tell.clone(), tell);
-        let ended = Client
+        let came_to = Client
             .v1()
             .name("rawko")
             .on_receive_notification(
@@ -102,10 +102,11 @@ impl AcpAgent {
             .await;
         // Its input is closed, which is how a program is asked to end.
         drop(wire);
-        let result = match ended {
+        let result = match came_to {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(stopped)) => Err(self.in_words(stopped, &child).await),
-            Err(error) => Err(TurnError::Malformed(error.message)),
+            Err(_) if child.has_ended() => Err(ended(&child).await),
+            Err(error) => Err(TurnError::Malformed(in_full(&error))),
         };
         child.end().await;
         result
@@ -123,8 +124,6 @@ impl AcpAgent {
             Stopped::Silent => {
                 TurnError::Silent { within: in_time(self.timeout), detail: child.ending_in_words().await }
             }
-            // A connection that closes answers everything that is open with an error of its own.
-            Stopped::Refused(_) | Stopped::NoHandshake(_) if child.has_ended() => ended(child).await,
             Stopped::Refused(error) if error.code == agent_client_protocol::ErrorCode::AUTH_REQUIRED => {
                 TurnError::Unauthenticated(error.message)
             }

@@ -23,8 +23,17 @@ pub(super) enum FromAgent {
 
 pub(super) type Serving<'h> = Pin<Box<dyn Future<Output = ()> + Send + 'h>>;
 
-/// Answers a permission request.
-pub(super) fn permission<'h>(
+/// The answer to what needs one.
+pub(super) fn answer(host: &dyn AcpHost, said: FromAgent) -> Option<Serving<'_>> {
+    match said {
+        FromAgent::Permission(request, responder) => Some(permission(host, request, responder)),
+        FromAgent::Read(request, responder) => Some(read(host, request, responder)),
+        FromAgent::Write(request, responder) => Some(write(host, request, responder)),
+        FromAgent::Update(_) => None,
+    }
+}
+
+fn permission<'h>(
     host: &'h dyn AcpHost,
     request: RequestPermissionRequest,
     responder: Responder<RequestPermissionResponse>,
@@ -42,7 +51,7 @@ pub(super) fn permission_cancelled(responder: Responder<RequestPermissionRespons
     let _ = responder.respond(RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled));
 }
 
-pub(super) fn read<'h>(
+fn read<'h>(
     host: &'h dyn AcpHost,
     request: ReadTextFileRequest,
     responder: Responder<ReadTextFileResponse>,
@@ -53,7 +62,7 @@ pub(super) fn read<'h>(
     })
 }
 
-pub(super) fn write<'h>(
+fn write<'h>(
     host: &'h dyn AcpHost,
     request: WriteTextFileRequest,
     responder: Responder<WriteTextFileResponse>,

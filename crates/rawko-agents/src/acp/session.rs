@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::future::pending;
+use std::pin::Pin;
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
@@ -47,9 +48,9 @@ pub(super) struct Session<'h> {
 
 /// What happened next while the agent works.
 enum Next {
-    Said(Option<FromAgent>),
+    Said(Box<FromAgent>),
     Served,
-    Stopped(Result<Prompted, Stopped>),
+    Stopped(Result<Prompted, Error>),
     Cancelled,
     TimeIsUp,
 }
@@ -138,13 +139,9 @@ impl<'h> Session<'h> {
     /// A request that is answered soon.
     async fn ask<R: JsonRpcRequest>(&mut self, request: R) -> Result<R::Response, Stopped> {
         let answer = self.connection.send_request(request).block_task();
-        tokio::select! {
-            biased;
-            answer = timeout(self.agent.timeout, answer) => match answer {
-                Ok(answer) => answer.map_err(Stopped::Refused),
-                Err(_) => Err(Stopped::Silent),
-            },
-            closed = &mut self.closed => Err(Stopped::Closed(closed.unwrap_or(Closed::Ended))),
+        match timeout(self.agent.timeout, answer).await {
+            Ok(answer) => answer.map_err(|error| self.refused(error)),
+            Err(_) => Err(Stopped::Silent),
         }
     }
 
@@ -167,87 +164,102 @@ impl<'h> Session<'h> {
         let prompt = vec![ContentBlock::Text(TextContent::new(request.prompt.clone()))];
         let sent = self.connection.send_request(Prompt { session_id: session.clone(), prompt });
         let mut answer = Box::pin(sent.block_task());
-        let mut cancelling = self.host.cancelled();
-        let mut is_cancelled = false;
-        let mut deadline = Instant::now() + self.agent.timeout;
-        let mut waiting: VecDeque<FromAgent> = VecDeque::new();
-        let mut serving: Option<Serving<'h>> = None;
+        let mut work = Work {
+            cancelling: self.host.cancelled(),
+            is_cancelled: false,
+            deadline: Instant::now() + self.agent.timeout,
+            waiting: VecDeque::new(),
+            serving: None,
+        };
         loop {
-            match self.next(&mut answer, &mut serving, (&mut cancelling, is_cancelled), deadline).await {
-                Next::Said(Some(FromAgent::Update(update))) => self.hear(update.update),
-                Next::Said(Some(FromAgent::Permission(_, responder))) if is_cancelled => {
-                    serve::permission_cancelled(responder);
-                }
-                Next::Said(said) => waiting.extend(said),
-                Next::Served => serving = None,
+            match self.next(&mut answer, &mut work).await {
+                Next::Said(said) => self.take(*said, &mut work),
+                Next::Served => work.serving = None,
                 Next::Cancelled => {
-                    is_cancelled = true;
-                    deadline = Instant::now() + self.agent.cancel_grace;
-                    (waiting, serving) = (VecDeque::new(), None);
+                    work.cancel(self.agent);
                     let _ = self.connection.send_notification(CancelNotification::new(session.clone()));
                 }
-                Next::Stopped(answer) => {
-                    self.catch_up();
-                    let reason = answer.map(|answer| {
-                        self.heard.spent = answer.usage;
-                        stop_reason(answer.stop_reason)
-                    });
-                    return match reason {
-                        Ok(Some(reason)) if !is_cancelled => Ok(reason),
-                        Err(stopped) if !is_cancelled => Err(stopped),
-                        Ok(_) | Err(_) => Err(Stopped::Cancelled),
-                    };
-                }
-                Next::TimeIsUp => {
-                    return Err(if is_cancelled { Stopped::Cancelled } else { Stopped::Silent });
-                }
+                Next::Stopped(_) | Next::TimeIsUp if work.is_cancelled => return Err(Stopped::Cancelled),
+                Next::Stopped(answer) => return self.stopped(answer),
+                Next::TimeIsUp => return Err(Stopped::Silent),
             }
-            if !is_cancelled {
-                deadline = Instant::now() + self.agent.timeout;
+            work.go_on(self.agent, self.host);
+        }
+    }
+
+    fn take(&mut self, said: FromAgent, work: &mut Work<'h>) {
+        match said {
+            FromAgent::Update(update) => self.hear(update.update),
+            FromAgent::Permission(_, responder) if work.is_cancelled => {
+                serve::permission_cancelled(responder)
             }
-            if serving.is_none() {
-                serving = waiting.pop_front().and_then(|said| serve_next(self.host, said));
+            // Dropped, it is answered with an error.
+            FromAgent::Read(..) | FromAgent::Write(..) if work.is_cancelled => {}
+            FromAgent::Permission(..) | FromAgent::Read(..) | FromAgent::Write(..) => {
+                work.waiting.push_back(said);
             }
         }
     }
 
-    async fn next<A>(
-        &mut self,
-        answer: &mut std::pin::Pin<Box<A>>,
-        serving: &mut Option<Serving<'h>>,
-        (cancelling, is_cancelled): (&mut Cancelling<'h>, bool),
-        deadline: Instant,
-    ) -> Next
+    fn stopped(&mut self, answer: Result<Prompted, Error>) -> Result<StopReason, Stopped> {
+        self.catch_up();
+        let answer = answer.map_err(|error| self.refused(error))?;
+        self.heard.spent = answer.usage;
+        stop_reason(answer.stop_reason).ok_or(Stopped::Cancelled)
+    }
+
+    async fn next<A>(&mut self, answer: &mut Pin<Box<A>>, work: &mut Work<'h>) -> Next
     where
         A: Future<Output = Result<Prompted, Error>>,
     {
-        let is_serving = serving.is_some();
+        let is_serving = work.serving.is_some();
         let served = async {
-            match serving {
+            match &mut work.serving {
                 Some(serving) => serving.await,
                 None => pending().await,
             }
         };
         tokio::select! {
             biased;
-            answer = answer => Next::Stopped(answer.map_err(Stopped::Refused)),
-            Some(said) = self.from_agent.recv() => Next::Said(Some(said)),
+            answer = answer => Next::Stopped(answer),
+            Some(said) = self.from_agent.recv() => Next::Said(Box::new(said)),
             () = served => Next::Served,
-            closed = &mut self.closed => {
-                Next::Stopped(Err(Stopped::Closed(closed.unwrap_or(Closed::Ended))))
-            }
-            () = cancelling, if !is_cancelled => Next::Cancelled,
+            () = &mut work.cancelling, if !work.is_cancelled => Next::Cancelled,
             // While we answer it is not the agent's turn to speak.
-            () = sleep_until(deadline), if !is_serving => Next::TimeIsUp,
+            () = sleep_until(work.deadline), if !is_serving => Next::TimeIsUp,
         }
+    }
+
+    /// A connection that closes answers everything that is open with an error of its own.
+    fn refused(&mut self, error: Error) -> Stopped {
+        self.closed.try_recv().map_or(Stopped::Refused(error), Stopped::Closed)
     }
 }
 
-fn serve_next(host: &dyn AcpHost, said: FromAgent) -> Option<Serving<'_>> {
-    match said {
-        FromAgent::Permission(request, responder) => Some(serve::permission(host, request, responder)),
-        FromAgent::Read(request, responder) => Some(serve::read(host, request, responder)),
-        FromAgent::Write(request, responder) => Some(serve::write(host, request, responder)),
-        FromAgent::Update(_) => None,
+/// How the agent's work on a prompt stands.
+struct Work<'h> {
+    cancelling: Cancelling<'h>,
+    is_cancelled: bool,
+    /// When it has been silent for too long, or for cancelling, when it is ended.
+    deadline: Instant,
+    waiting: VecDeque<FromAgent>,
+    serving: Option<Serving<'h>>,
+}
+
+impl<'h> Work<'h> {
+    fn cancel(&mut self, agent: &AcpAgent) {
+        self.is_cancelled = true;
+        self.deadline = Instant::now() + agent.cancel_grace;
+        (self.waiting, self.serving) = (VecDeque::new(), None);
+    }
+
+    /// Something happened: its time starts again, and the next that waits is served.
+    fn go_on(&mut self, agent: &AcpAgent, host: &'h dyn AcpHost) {
+        if !self.is_cancelled {
+            self.deadline = Instant::now() + agent.timeout;
+        }
+        if self.serving.is_none() {
+            self.serving = self.waiting.pop_front().and_then(|said| serve::answer(host, said));
+        }
     }
 }

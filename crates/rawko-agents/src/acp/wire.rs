@@ -24,10 +24,13 @@ pub(super) struct Wire(AbortHandle);
 
 impl Wire {
     pub(super) fn new(stdin: ChildStdin, stdout: ChildStdout) -> (Self, Channel, oneshot::Receiver<Closed>) {
-        let (ours, theirs) = Channel::duplex();
+        let (mut ours, theirs) = Channel::duplex();
         let (tell, closed) = oneshot::channel();
         let carrying = tokio::spawn(async move {
-            let _ = tell.send(carry(stdin, stdout, ours).await);
+            let closed = carry(stdin, stdout, &mut ours).await;
+            // Told before the library notices, so that who is told of an error knows where it comes from.
+            let _ = tell.send(closed);
+            drop(ours);
         });
         (Self(carrying.abort_handle()), theirs, closed)
     }
@@ -39,8 +42,7 @@ impl Drop for Wire {
     }
 }
 
-async fn carry(stdin: ChildStdin, stdout: ChildStdout, channel: Channel) -> Closed {
-    let (mut outgoing, incoming) = channel.into_parts();
+async fn carry(stdin: ChildStdin, stdout: ChildStdout, channel: &mut Channel) -> Closed {
     let mut lines = LineReader::new(stdout, LINE_BYTES_MAX);
     let writer = LineWriter::new(stdin);
     loop {
@@ -48,13 +50,13 @@ async fn carry(stdin: ChildStdin, stdout: ChildStdout, channel: Channel) -> Clos
             line = lines.next() => match line {
                 // Programs print to stdout what does not belong there: only what is a message is one.
                 Line::Text(text) => if let Ok(message) = serde_json::from_str::<RawJsonRpcMessage>(&text) {
-                    let _ = incoming.unbounded_send(TransportFrame::Single(message));
+                    let _ = channel.tx.unbounded_send(TransportFrame::Single(message));
                 },
                 Line::NotUtf8 => {}
                 Line::TooLong => return Closed::LineTooLong,
                 Line::End => return Closed::Ended,
             },
-            Ok(frame) = outgoing.recv() => {
+            Ok(frame) = channel.rx.recv() => {
                 if let TransportFrame::Single(message) = frame
                     && let Ok(line) = serde_json::to_string(&message)
                     && !writer.send(line)

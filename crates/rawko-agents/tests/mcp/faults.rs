@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use rawko_agents::mcp::{HealthState, McpConfig, McpServers, McpTransport};
+use rawko_agents::mcp::{HealthState, McpConfig, McpServers, McpSettings, McpTransport, read_mcp};
 use rawko_agents::tools::ToolSource;
+use rawko_chart::Source;
+use rawko_host::Environment;
 use serde_json::json;
 
 use crate::support::{
@@ -31,11 +33,7 @@ async fn a_server_that_does_not_start_says_why() {
         ),
         ("silence", stdio("it", "sleep", &["1000"]), vec!["did not answer within 2s", "`sleep` still runs"]),
         ("not the protocol", stdio("it", "echo", &["hello"]), vec!["`echo` ended with exit code 0"]),
-        (
-            "not usable",
-            McpConfig { name: "it".into(), transport: unset, timeout: None },
-            vec!["the environment variable `TOKEN` is not set"],
-        ),
+        ("not usable", McpConfig::new("it", unset), vec!["the environment variable `TOKEN` is not set"]),
     ];
     for (case, config, expected) in cases {
         let mut settings = settings();
@@ -182,6 +180,23 @@ async fn a_server_sees_little_of_the_environment() {
     let seen: Vec<&str> = seen.split(',').collect();
     assert!(seen.contains(&"GIVEN") && seen.contains(&"PATH"), "{seen:?}");
     assert!(!seen.iter().any(|name| name.starts_with("CARGO")), "{seen:?}");
+}
+
+#[tokio::test]
+async fn secrets_do_not_come_back_in_what_a_server_says() {
+    let environment = Environment::from_iter([
+        ("PATH", std::env::var("PATH").unwrap()),
+        ("TOKEN", "s3cret-word".to_owned()),
+    ]);
+    let file = r#"{"mcpServers": {
+        "shouts": {"command": "sh", "args": ["-c", "echo bad token $KEY >&2; exit 1"], "env": {"KEY": "x-${TOKEN}"}}
+    }}"#;
+    let (configs, findings) = read_mcp(&Source::new(".mcp.json", file), &environment);
+    assert!(findings.is_empty(), "{findings:?}");
+    let servers = McpServers::start(configs, McpSettings { environment, ..settings() });
+    let outcome = call(&servers, "mcp__shouts__anything", json!({})).await;
+    assert!(outcome.content.contains("bad token x-[hidden]"), "{}", outcome.content);
+    assert!(!format!("{:?}", servers.health()).contains("s3cret"), "{:?}", servers.health());
 }
 
 #[tokio::test]

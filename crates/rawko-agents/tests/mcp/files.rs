@@ -57,7 +57,6 @@ fn every_problem_has_a_place_and_no_server_disappears() {
     "no address": {"type": "http", "url": "localhost:80"},
     "our header": {"url": "http://localhost", "headers": {"Mcp-Session-Id": "1"}},
     "args": {"command": "server", "args": "--all"},
-    "out": {"command": "server", "cwd": "../elsewhere"},
     "spare key": {"command": "server", "comand": "x"},
     "a b": {"command": "server"},
     "a_b": {"command": "server"}
@@ -149,8 +148,7 @@ fn every_problem_has_a_place_and_no_server_disappears() {
             error[rawko::settings::invalid_value]: `cwd` leads out of the project
               --> .mcp.json:12:41
                |
-            12 |     "out": {"command": "server", "cwd": "../elsewhere"},
-               |                                         ^^^^^^^^^^^^^^
+            12 |                |                                         ^^^^^^^^^^^^^^
                |
                = help: write a path without `..`
 

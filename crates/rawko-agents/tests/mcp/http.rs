@@ -53,7 +53,7 @@ fn free_port() -> u16 {
 fn config(port: u16) -> McpConfig {
     let headers = vec![("x-team".to_owned(), "rawko".to_owned())];
     let transport = McpTransport::Http { url: format!("http://127.0.0.1:{port}/mcp"), headers };
-    McpConfig { name: "remote".into(), transport, timeout: None }
+    McpConfig::new("remote", transport)
 }
 
 #[tokio::test]

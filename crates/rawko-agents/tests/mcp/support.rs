@@ -33,7 +33,7 @@ pub(crate) fn peer(arguments: &[&str]) -> McpConfig {
 pub(crate) fn stdio(name: &str, command: &str, args: &[&str]) -> McpConfig {
     let args = args.iter().map(|&argument| argument.to_owned()).collect();
     let transport = McpTransport::Stdio { command: command.into(), args, env: Vec::new(), cwd: None };
-    McpConfig { name: name.into(), transport, timeout: None }
+    McpConfig::new(name, transport)
 }
 
 pub(crate) fn settings() -> McpSettings {
