@@ -67,9 +67,14 @@ impl<'h> Session<'h> {
         };
         self.catch_up();
         self.heard.forget();
-        let stop_reason = self.prompt(&session, request).await?;
+        let stopped = self.prompt(&session, request).await;
         let usage = self.heard.usage(&request.prompt);
-        self.host.heard(StreamEvent::MessageDone { usage, stop_reason });
+        // What was spent is told also of a turn that was cancelled.
+        if let Ok(_) | Err(Stopped::Cancelled) = stopped {
+            let stop_reason = *stopped.as_ref().unwrap_or(&StopReason::Other);
+            self.host.heard(StreamEvent::MessageDone { usage, stop_reason });
+        }
+        let stop_reason = stopped?;
         let text = std::mem::take(&mut self.heard.text);
         Ok(TurnResult {
             text,

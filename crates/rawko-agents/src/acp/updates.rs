@@ -1,5 +1,7 @@
 //! What an agent tells of its work while it works, as our stream events.
 
+use std::collections::BTreeMap;
+
 use agent_client_protocol::v1::schema::{ContentBlock, SessionUpdate, StopReason as Theirs, ToolCallStatus};
 use rawko_core::Value;
 
@@ -14,6 +16,8 @@ pub(super) struct Heard {
     pub(super) usage: Usage,
     /// What the agent says it spent.
     pub(super) spent: Option<Spent>,
+    /// Of tools, by the ids of their calls: an update need not repeat them.
+    names: BTreeMap<String, String>,
     /// Of the session, when the turn began.
     cost_before: f64,
 }
@@ -32,6 +36,7 @@ impl Heard {
             SessionUpdate::ToolCall(call) => {
                 let id = call.tool_call_id.to_string();
                 let name = call.name.unwrap_or(call.title);
+                self.names.insert(id.clone(), name.clone());
                 let mut events = vec![StreamEvent::ToolUseStart { id: id.clone(), name: name.clone() }];
                 events.extend(call.raw_input.map(|input| input_of(&id, input)));
                 events.extend(ended(call.status).then_some(StreamEvent::ToolUseEnd { id, name }));
@@ -40,7 +45,8 @@ impl Heard {
             SessionUpdate::ToolCallUpdate(update) => {
                 let id = update.tool_call_id.to_string();
                 let fields = update.fields;
-                let name = fields.name.or(fields.title).unwrap_or_default();
+                let known = self.names.get(&id).cloned();
+                let name = fields.name.or(known).or(fields.title).unwrap_or_default();
                 let mut events: Vec<StreamEvent> =
                     fields.raw_input.map(|input| input_of(&id, input)).into_iter().collect();
                 let has_ended = fields.status.is_some_and(ended);

@@ -49,6 +49,7 @@ pub(super) struct Exchange<'h> {
     deadline: Instant,
     is_cancelled: bool,
     text: String,
+    /// As the agent counts, or an estimate until it does.
     usage: Usage,
 }
 
@@ -77,12 +78,14 @@ impl<'h> Exchange<'h> {
             running: None,
             is_cancelled: false,
             text: String::new(),
-            usage: Usage::default(),
+            usage: Usage { is_estimate: true, ..Usage::default() },
         }
     }
 
     pub(super) async fn run(&mut self, request: &TurnRequest) -> Result<TurnResult, Stopped> {
-        self.send(&ToAgent::Turn { version: PROTOCOL_VERSION, request })?;
+        let turn = ToAgent::Turn { version: PROTOCOL_VERSION, request };
+        self.usage.input_tokens = estimate(turn.line().len());
+        self.send(&turn)?;
         let mut cancelling = self.host.cancelled();
         loop {
             match self.next(&mut cancelling).await {
@@ -152,13 +155,21 @@ impl<'h> Exchange<'h> {
         match message {
             FromAgent::TextDelta { text } => {
                 self.text.push_str(&text);
+                if self.usage.is_estimate {
+                    self.usage.output_tokens = estimate(self.text.len());
+                }
                 if self.text.len() > self.limits.text_bytes_max {
                     return Err(Stopped::TextTooLong);
                 }
                 self.host.heard(StreamEvent::TextDelta { text });
             }
             FromAgent::ToolCall(tool_use) => self.take_call(tool_use)?,
-            FromAgent::Usage(spent) => spent.add_to(&mut self.usage),
+            FromAgent::Usage(spent) => {
+                if self.usage.is_estimate {
+                    self.usage = Usage::default();
+                }
+                spent.add_to(&mut self.usage);
+            }
             FromAgent::Done { .. } | FromAgent::Error { .. } if self.is_cancelled => {
                 return Err(self.cancelled());
             }
@@ -219,4 +230,9 @@ impl<'h> Exchange<'h> {
         let is_read = self.writer.send(message.line());
         if is_read { Ok(()) } else { Err(Stopped::Malformed("it does not read what it is sent".to_owned())) }
     }
+}
+
+/// Tokens in that many bytes, about.
+fn estimate(bytes: usize) -> u64 {
+    (bytes / 4) as u64
 }

@@ -1,5 +1,7 @@
 //! Coding agents over the Agent Client Protocol: one of ours for every turn of events, and one that people use.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
 mod host;
 mod real;
 
@@ -46,7 +48,7 @@ async fn a_turn_with_a_tool_that_is_allowed() {
         heard {"type":"tool_use_input","id":"t1","json":"{\"command\":\"make\"}"}
         asked Execute Some("shell") run `make` {"command":"make"}
         heard {"type":"text_delta","text":"permission: yes. "}
-        heard {"type":"tool_use_end","id":"t1","name":""}
+        heard {"type":"tool_use_end","id":"t1","name":"shell"}
         heard {"type":"message_done","usage":{"input_tokens":3,"output_tokens":5,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"stop_reason":"stop"}
         {"text":"hello permission: yes. ","data":null,"stop_reason":"stop","usage":{"input_tokens":3,"output_tokens":5,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"session":"new-session"}
     "#]]).await;
@@ -59,7 +61,7 @@ async fn a_tool_that_is_denied() {
         heard {"type":"tool_use_input","id":"t1","json":"{\"command\":\"make\"}"}
         asked Execute Some("shell") run `make` {"command":"make"}
         heard {"type":"text_delta","text":"permission: no. "}
-        heard {"type":"tool_use_end","id":"t1","name":""}
+        heard {"type":"tool_use_end","id":"t1","name":"shell"}
         heard {"type":"message_done","usage":{"input_tokens":0,"output_tokens":4,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"stop_reason":"stop"}
         {"text":"permission: no. ","data":null,"stop_reason":"stop","usage":{"input_tokens":0,"output_tokens":4,"cached_tokens":0,"is_estimate":true,"cost_usd":0.25},"session":"new-session"}
     "#]]).await;

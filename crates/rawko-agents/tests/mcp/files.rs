@@ -32,10 +32,10 @@ fn servers_as_other_programs_write_them() {
     check(
         text,
         expect![[r#"
-        McpConfig { name: "git", transport: Stdio { command: "uvx", args: 3, env: ["TOKEN", "DEPTH"], cwd: None }, timeout: None }
-        McpConfig { name: "docs", transport: Http { url: "https://docs.example/mcp", headers: ["Authorization"] }, timeout: Some(5s) }
-        McpConfig { name: "plain", transport: Stdio { command: "server", args: 0, env: [], cwd: Some("tools") }, timeout: None }
-    "#]],
+            McpConfig { name: "git", transport: Stdio { command: "uvx", args: 3, env: ["TOKEN", "DEPTH"], cwd: None }, timeout: None, secrets: 1 hidden }
+            McpConfig { name: "docs", transport: Http { url: "https://docs.example/mcp", headers: ["Authorization"] }, timeout: Some(5s), secrets: 1 hidden }
+            McpConfig { name: "plain", transport: Stdio { command: "server", args: 0, env: [], cwd: Some("tools") }, timeout: None, secrets: 0 hidden }
+        "#]],
     );
     let (configs, _) = read_mcp(&Source::new(".mcp.json", text), &environment());
     let McpTransport::Http { url, headers } = &configs[1].transport else { panic!("{configs:?}") };
@@ -63,18 +63,17 @@ fn every_problem_has_a_place_and_no_server_disappears() {
   }
 }"#,
         expect![[r#"
-            McpConfig { name: "unset", transport: Unusable { why: "the environment variable `NO_SUCH` is not set" }, timeout: None }
-            McpConfig { name: "broken variable", transport: Unusable { why: "a `${` has no `}`" }, timeout: None }
-            McpConfig { name: "both", transport: Unusable { why: "a server has `command` or `url`, not both" }, timeout: None }
-            McpConfig { name: "neither", transport: Unusable { why: "the server `neither` does not say how to reach it" }, timeout: None }
-            McpConfig { name: "old", transport: Unusable { why: "the transport `sse` of old is not spoken any more" }, timeout: None }
-            McpConfig { name: "strange", transport: Unusable { why: "there is no transport `carrier-pigeon`" }, timeout: None }
-            McpConfig { name: "no address", transport: Unusable { why: "`url` is not an http address" }, timeout: None }
-            McpConfig { name: "our header", transport: Unusable { why: "`Mcp-Session-Id` is set by the protocol" }, timeout: None }
-            McpConfig { name: "args", transport: Unusable { why: "`args` must be a list" }, timeout: None }
-            McpConfig { name: "out", transport: Unusable { why: "`cwd` leads out of the project" }, timeout: None }
-            McpConfig { name: "spare key", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None }
-            McpConfig { name: "a b", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None }
+            McpConfig { name: "unset", transport: Unusable { why: "the environment variable `NO_SUCH` is not set" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "broken variable", transport: Unusable { why: "a `${` has no `}`" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "both", transport: Unusable { why: "a server has `command` or `url`, not both" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "neither", transport: Unusable { why: "the server `neither` does not say how to reach it" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "old", transport: Unusable { why: "the transport `sse` of old is not spoken any more" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "strange", transport: Unusable { why: "there is no transport `carrier-pigeon`" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "no address", transport: Unusable { why: "`url` is not an http address" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "our header", transport: Unusable { why: "`Mcp-Session-Id` is set by the protocol" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "args", transport: Unusable { why: "`args` must be a list" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "spare key", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "a b", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: 0 hidden }
             warning[rawko::settings::unset_variable]: the environment variable `NO_SUCH` is not set
              --> .mcp.json:3:51
               |
@@ -145,25 +144,18 @@ fn every_problem_has_a_place_and_no_server_disappears() {
             11 |     "args": {"command": "server", "args": "--all"},
                |                                           ^^^^^^^ found text
 
-            error[rawko::settings::invalid_value]: `cwd` leads out of the project
-              --> .mcp.json:12:41
-               |
-            12 |                |                                         ^^^^^^^^^^^^^^
-               |
-               = help: write a path without `..`
-
             error[rawko::settings::unknown_key]: the server `spare key` has no key `comand`
-              --> .mcp.json:13:40
+              --> .mcp.json:12:40
                |
-            13 |     "spare key": {"command": "server", "comand": "x"},
+            12 |     "spare key": {"command": "server", "comand": "x"},
                |                                        ^^^^^^^^
                |
                = help: did you mean `command`?
 
             error[rawko::settings::conflicting_keys]: the tools of `a_b` would have the same names as those of another server
-              --> .mcp.json:15:5
+              --> .mcp.json:14:5
                |
-            15 |     "a_b": {"command": "server"}
+            14 |     "a_b": {"command": "server"}
                |     ^^^^^
                |
                = help: give it another name
