@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::secrets::McpSecrets;
+
 /// A server and how to reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpConfig {
@@ -12,6 +14,14 @@ pub struct McpConfig {
     pub transport: McpTransport,
     /// For one call; `None`: as settings have it for all servers.
     pub timeout: Option<Duration>,
+    /// Taken out of what the server says.
+    pub secrets: McpSecrets,
+}
+
+impl McpConfig {
+    pub fn new(name: impl Into<String>, transport: McpTransport) -> Self {
+        Self { name: name.into(), transport, timeout: None, secrets: McpSecrets::default() }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -21,7 +31,7 @@ pub enum McpTransport {
         command: String,
         args: Vec<String>,
         env: Vec<(String, String)>,
-        /// Within the project; `None`: the project itself.
+        /// From the project; `None`: the project itself.
         cwd: Option<PathBuf>,
     },
     /// A server that somebody else runs (streamable HTTP).

@@ -17,9 +17,10 @@ use rmcp::{ClientHandler, RoleClient, ServiceExt};
 use tokio::time::timeout;
 
 use super::config::{McpConfig, McpTransport};
-use super::fault::{Fault, in_words};
+use super::fault::{Fault, handshake_in_words};
+use super::http::HttpClient;
 use super::settings::McpSettings;
-use crate::process::{Child, Launch};
+use crate::process::{Child, Launch, in_time};
 
 pub(super) struct Connection {
     service: RunningService<RoleClient, Listener>,
@@ -75,7 +76,9 @@ impl Connection {
                 let _ = timeout(settings.start_timeout, child.ended()).await;
                 Err(child.ending_in_words().await)
             }
-            Ok(Err(error)) => Err(format!("{}; {}", in_words(&error), child.ending_in_words().await)),
+            Ok(Err(error)) => {
+                Err(format!("{}; {}", handshake_in_words(&error), child.ending_in_words().await))
+            }
             Err(_) => {
                 let within = in_time(settings.start_timeout);
                 Err(format!("it did not answer within {within}; {}", child.ending_in_words().await))
@@ -89,18 +92,13 @@ impl Connection {
         headers: &[(String, String)],
         settings: &McpSettings,
     ) -> Result<Self, String> {
-        // Another part of the program may have done so already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut config =
             StreamableHttpClientTransportConfig::with_uri(url).custom_headers(header_map(headers)?);
         config.retry_config = Arc::new(FewRetries);
-        let transport = StreamableHttpClientTransport::from_config(config);
+        let transport = StreamableHttpClientTransport::with_client(HttpClient::new()?, config);
         match timeout(settings.start_timeout, listener.serve(transport)).await {
             Ok(Ok(service)) => Ok(Self { service, child: None, is_lost: AtomicBool::new(false) }),
-            Ok(Err(error)) if error.is_authorization_required() => {
-                Err("it wants authorization: set a header for it in the file".to_owned())
-            }
-            Ok(Err(error)) => Err(in_words(&error)),
+            Ok(Err(error)) => Err(handshake_in_words(&error)),
             Err(_) => Err(format!("it did not answer within {}", in_time(settings.start_timeout))),
         }
     }
@@ -145,7 +143,7 @@ impl Connection {
     }
 
     fn fault(&self, error: &rmcp::ServiceError) -> Fault {
-        let fault = Fault::of(error, self.child.is_none());
+        let fault = Fault::of(error);
         if let Fault::Lost { .. } = fault {
             self.is_lost.store(true, Ordering::Release);
         }
@@ -195,8 +193,4 @@ impl SseRetryPolicy for FewRetries {
         let pauses_ms = [100, 400, 1600];
         pauses_ms.get(times).map(|ms| Duration::from_millis(*ms))
     }
-}
-
-pub(super) fn in_time(duration: Duration) -> String {
-    rawko_core::duration::format_ms(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }

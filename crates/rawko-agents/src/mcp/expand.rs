@@ -25,6 +25,12 @@ pub(super) fn expand(text: &str, environment: &Environment) -> Result<String, Ex
     Ok(out)
 }
 
+/// The names of the variables in a text.
+pub(super) fn variables(text: &str) -> impl Iterator<Item = &str> {
+    let inside = text.split("${").skip(1).filter_map(|from| from.split_once('}'));
+    inside.map(|(inside, _)| inside.split_once(":-").map_or(inside, |(name, _)| name))
+}
+
 fn value(inside: &str, environment: &Environment) -> Result<String, ExpandError> {
     let (name, default) = match inside.split_once(":-") {
         Some((name, default)) => (name, Some(default)),

@@ -3,8 +3,8 @@
 use std::error::Error;
 
 use rmcp::ServiceError;
-use rmcp::model::ErrorData;
-use rmcp::transport::streamable_http_client::{AuthRequiredError, HttpStatusError, InsufficientScopeError};
+use rmcp::service::ClientInitializeError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -25,14 +25,13 @@ pub(super) enum WasSent {
     Perhaps,
 }
 
+const UNAUTHORIZED: &str = "the server wants authorization: set a header for it in the file";
+
 impl Fault {
-    pub(super) fn of(error: &ServiceError, over_http: bool) -> Fault {
+    pub(super) fn of(error: &ServiceError) -> Fault {
         match error {
-            ServiceError::McpError(data) if over_http && is_about_the_session(data) => {
-                Fault::Lost { was_sent: WasSent::No, why: data.message.to_string() }
-            }
             ServiceError::McpError(data) => Fault::Refused(data.message.to_string()),
-            ServiceError::TransportSend(error) => of_transport(error.error.as_ref(), over_http),
+            ServiceError::TransportSend(error) => of_transport(error.error.as_ref()),
             ServiceError::TransportClosed => {
                 Fault::Lost { was_sent: WasSent::Perhaps, why: "the connection closed".to_owned() }
             }
@@ -42,52 +41,47 @@ impl Fault {
     }
 }
 
-/// A server that has been restarted does not know the session. The specification wants 404, which the transport takes
-/// care of; servers that people run answer 400 and these words.
-fn is_about_the_session(data: &ErrorData) -> bool {
-    data.message.to_ascii_lowercase().contains("session") && (-32099..=-32000).contains(&data.code.0)
-}
-
-fn of_transport(error: &(dyn Error + 'static), over_http: bool) -> Fault {
-    if !over_http {
-        // The line's end was never written, so the server cannot have read the call.
+fn of_transport(error: &(dyn Error + Send + Sync + 'static)) -> Fault {
+    let Some(error) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() else {
+        // Over stdio. The line's end was never written, so the server cannot have read the call.
         return Fault::Lost { was_sent: WasSent::No, why: error.to_string() };
+    };
+    match error {
+        StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) => {
+            Fault::Refused(UNAUTHORIZED.to_owned())
+        }
+        StreamableHttpError::HttpStatus(status) => Fault::Refused(status.to_string()),
+        StreamableHttpError::Client(error) => {
+            let was_sent = if error.is_connect() { WasSent::No } else { WasSent::Perhaps };
+            Fault::Lost { was_sent, why: in_words(error) }
+        }
+        other => Fault::Lost { was_sent: WasSent::Perhaps, why: in_words(other) },
     }
-    let why = in_words(error);
-    let has = |is: fn(&(dyn Error + 'static)) -> bool| chain(error).any(is);
-    if has(|cause| cause.is::<AuthRequiredError>() || cause.is::<InsufficientScopeError>()) {
-        return Fault::Refused(format!(
-            "the server wants authorization: set a header for it in the file ({why})"
-        ));
-    }
-    if has(|cause| cause.is::<HttpStatusError>()) {
-        return Fault::Refused(why);
-    }
-    let is_unconnected = chain(error)
-        .filter_map(|cause| cause.downcast_ref::<reqwest::Error>())
-        .any(reqwest::Error::is_connect);
-    let was_sent = if is_unconnected { WasSent::No } else { WasSent::Perhaps };
-    Fault::Lost { was_sent, why }
 }
 
-fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(
-        Some(error),
-        |error: &&'e (dyn Error + 'static)| -> Option<&'e (dyn Error + 'static)> { (*error).source() },
-    )
+/// Why hands could not be shaken.
+pub(super) fn handshake_in_words(error: &ClientInitializeError) -> String {
+    if error.is_authorization_required() {
+        return UNAUTHORIZED.to_owned();
+    }
+    let ClientInitializeError::TransportError { error, .. } = error else { return in_words(error) };
+    match of_transport(error.error.as_ref()) {
+        Fault::Refused(why) | Fault::Lost { why, .. } => why,
+        Fault::TimedOut => "it was too slow".to_owned(),
+    }
 }
 
 /// The whole chain in one line, each cause once.
-pub(super) fn in_words(error: &(dyn Error + 'static)) -> String {
+fn in_words(error: &(dyn Error + 'static)) -> String {
     let mut words = String::new();
-    for cause in chain(error) {
-        let cause = cause.to_string();
-        if !words.contains(&cause) {
-            if !words.is_empty() {
-                words.push_str(": ");
-            }
-            words.push_str(&cause);
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        let said = cause.to_string();
+        if !words.contains(&said) {
+            words.push_str(if words.is_empty() { "" } else { ": " });
+            words.push_str(&said);
         }
+        next = cause.source();
     }
     words
 }

@@ -11,8 +11,9 @@ use rawko_host::{Environment, SettingsReader};
 use reqwest::header::{HeaderName, HeaderValue};
 
 use super::config::{McpConfig, McpTransport};
-use super::expand::{ExpandError, expand};
+use super::expand::{ExpandError, expand, variables};
 use super::names::{is_header_ours, server_part};
+use super::secrets::McpSecrets;
 
 /// Where a project says which servers it uses.
 pub const MCP_FILE: &str = ".mcp.json";
@@ -46,7 +47,8 @@ pub fn read_mcp(source: &Source, environment: &Environment) -> (Vec<McpConfig>, 
         Ok(document) => document,
         Err(findings) => return (Vec::new(), findings),
     };
-    let mut reader = McpReader { reader: SettingsReader::new(environment), environment };
+    let mut reader =
+        McpReader { reader: SettingsReader::new(environment), environment, secrets: McpSecrets::default() };
     let mut configs: Vec<McpConfig> = Vec::new();
     let top = reader.reader.record(&document, "an MCP file", &["mcpServers"]);
     let entries: Vec<&DocumentEntry> =
@@ -69,6 +71,8 @@ pub fn read_mcp(source: &Source, environment: &Environment) -> (Vec<McpConfig>, 
 struct McpReader<'e> {
     reader: SettingsReader<'e>,
     environment: &'e Environment,
+    /// Of the server that is being read.
+    secrets: McpSecrets,
 }
 
 impl McpReader<'_> {
@@ -90,7 +94,12 @@ impl McpReader<'_> {
             (_, Some(problem)) => McpTransport::Unusable { why: problem.message.clone() },
             (None, None) => McpTransport::Unusable { why: format!("{what} says nothing that can be used") },
         };
-        Some(McpConfig { name: entry.key.clone(), transport, timeout: timeout.map(Duration::from_millis) })
+        Some(McpConfig {
+            name: entry.key.clone(),
+            transport,
+            timeout: timeout.map(Duration::from_millis),
+            secrets: std::mem::take(&mut self.secrets),
+        })
     }
 
     fn transport<'d>(
@@ -148,23 +157,11 @@ impl McpReader<'_> {
             None => Some(Vec::new()),
         };
         let env = get("env").map_or(Some(Vec::new()), |at| self.pairs(at, "`env`"));
-        let cwd = get("cwd").map(|at| self.cwd(at));
-        let cwd = match cwd {
-            Some(None) => return None,
-            Some(Some(cwd)) => Some(cwd),
+        let cwd = match get("cwd") {
+            Some(at) => Some(PathBuf::from(self.text(at, "`cwd`")?)),
             None => None,
         };
         Some(McpTransport::Stdio { command: command?, args: args?, env: env?, cwd })
-    }
-
-    fn cwd(&mut self, at: &Document) -> Option<PathBuf> {
-        let text = self.text(at, "`cwd`")?;
-        let path = PathBuf::from(text);
-        if path.components().any(|part| part == std::path::Component::ParentDir) {
-            self.reader.invalid(at.span, "`cwd` leads out of the project", "write a path without `..`");
-            return None;
-        }
-        Some(path)
     }
 
     fn http(&mut self, url: &Document, headers: Option<&Document>) -> Option<McpTransport> {
@@ -212,7 +209,10 @@ impl McpReader<'_> {
 
     fn filled(&mut self, text: &str, span: Span) -> Option<String> {
         let (code, message, help) = match expand(text, self.environment) {
-            Ok(filled) => return Some(filled),
+            Ok(filled) => {
+                variables(text).for_each(|name| self.secrets.add(name, self.environment));
+                return Some(filled);
+            }
             Err(ExpandError::Unset(name)) => (
                 &UNSET_VARIABLE,
                 format!("the environment variable `{name}` is not set"),

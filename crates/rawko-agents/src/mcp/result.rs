@@ -170,6 +170,17 @@ mod tests {
                 format!("{case}: {}\n", serde_json::to_string(&outcome).unwrap())
             })
             .concat();
-        expect![[r#""#]].assert_eq(&shown);
+        expect![[r#"
+            text: {"content":"one\ntwo","is_error":false,"data":null}
+            an error: {"content":"no such file","is_error":true,"data":null}
+            structured only: {"content":"{\"sum\":3}","is_error":false,"data":{"sum":3}}
+            structured and text: {"content":"3","is_error":false,"data":{"sum":3}}
+            an image: {"content":"[image 1 of type image/png]","is_error":false,"data":null,"images":[{"type":"image","media_type":"image/png","data":"iVBO"}]}
+            too many images: {"content":"[image 1 of type image/png]\n[image of type image/png, which is too large to be shown]","is_error":false,"data":null,"images":[{"type":"image","media_type":"image/png","data":"iVBO"}]}
+            audio: {"content":"[audio of type audio/wav, which is not shown]","is_error":false,"data":null}
+            resources: {"content":"[resource file:///a]\nA\n[resource file:///b of type unknown, about 3 bytes, which are not shown]\n[resource `c`: file:///c]","is_error":false,"data":null}
+            too much text: {"content":"ääääääääääääääääääää\n[20 more bytes were cut]","is_error":false,"data":null}
+            nothing: {"content":"","is_error":false,"data":null}
+        "#]].assert_eq(&shown);
     }
 }

@@ -9,7 +9,7 @@ use rmcp::model::{JsonObject, Tool};
 use tokio::time::{Instant, sleep_until};
 
 use super::config::{McpConfig, McpTransport};
-use super::connection::{Connection, in_time};
+use super::connection::Connection;
 use super::fault::{Fault, WasSent};
 use super::health::{HealthState, ServerHealth};
 use super::names::{full_name, prefix};
@@ -17,6 +17,7 @@ use super::result::{failure, outcome};
 use super::settings::McpSettings;
 use super::supervision::{Next, Supervision};
 use crate::message::ToolSpec;
+use crate::process::in_time;
 use crate::tools::ToolOutcome;
 
 pub(super) struct Server {
@@ -87,6 +88,12 @@ impl Server {
     }
 
     pub(super) async fn call(&self, full: &str, input: Value) -> ToolOutcome {
+        let mut outcome = self.outcome(full, input).await;
+        outcome.content = self.config.secrets.hide(outcome.content);
+        outcome
+    }
+
+    async fn outcome(&self, full: &str, input: Value) -> ToolOutcome {
         let name = &self.config.name;
         let arguments = match input.to_json() {
             serde_json::Value::Object(arguments) => arguments,
@@ -169,7 +176,8 @@ impl Server {
         self.wait_for_its_turn(patience).await?;
         let started = self.start().await;
         if let Err(why) = &started {
-            self.facts().supervision.failed(why.clone(), Instant::now(), &self.settings);
+            let why = self.config.secrets.hide(why.clone());
+            self.facts().supervision.failed(why, Instant::now(), &self.settings);
         }
         started
     }
@@ -239,7 +247,8 @@ impl Server {
         let mut facts = self.facts();
         if facts.connection.as_ref().is_some_and(|current| Arc::ptr_eq(current, connection)) {
             facts.connection = None;
-            facts.supervision.failed(why.clone(), Instant::now(), &self.settings);
+            let why = self.config.secrets.hide(why.clone());
+            facts.supervision.failed(why, Instant::now(), &self.settings);
         }
         why
     }

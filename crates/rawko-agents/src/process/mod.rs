@@ -1,7 +1,18 @@
-//! Agents that are a command: one JSON object a line, both ways. Child processes of other kinds are started and ended
-//! here too, so that none of them outlives us by a way of its own.
+//! Agents that are a command: one JSON object a line, both ways (`docs/formats/process-agent.md`). Child processes of
+//! other kinds are started and ended here too, so that none of them outlives us by a way of its own.
 
+mod agent;
 mod child;
+mod exchange;
+mod lines;
+mod protocol;
 mod stderr;
+mod turn;
+
+pub use agent::ProcessAgent;
+pub use protocol::PROTOCOL_VERSION;
+pub use turn::{Cancelling, TurnError, TurnHost, TurnRequest, TurnResult};
 
 pub(crate) use child::{Child, Launch};
+pub(crate) use lines::{Line, LineReader, LineWriter};
+pub(crate) use turn::in_time;

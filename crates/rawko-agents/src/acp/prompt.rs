@@ -1,0 +1,37 @@
+//! The prompt request with an answer that has a count of tokens. The library's own answer leaves it out, but agents send
+//! it, and budgets count on it.
+
+use agent_client_protocol::v1::schema::{ContentBlock, SessionId, StopReason};
+use agent_client_protocol::{JsonRpcRequest, JsonRpcResponse};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonRpcRequest)]
+#[request(method = "session/prompt", response = Prompted)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Prompt {
+    pub(super) session_id: SessionId,
+    pub(super) prompt: Vec<ContentBlock>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonRpcResponse)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Prompted {
+    pub(super) stop_reason: StopReason,
+    /// `None` also when it has a shape that is not known: it is no part of the protocol yet.
+    #[serde(default, deserialize_with = "if_known")]
+    pub(super) usage: Option<Spent>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Spent {
+    pub(super) input_tokens: u64,
+    pub(super) output_tokens: u64,
+    #[serde(default)]
+    pub(super) cached_read_tokens: Option<u64>,
+}
+
+fn if_known<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Spent>, D::Error> {
+    let usage = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(usage).ok())
+}

@@ -1,0 +1,152 @@
+//! Answers to what a coding agent asks of us: permissions from the gate, files from the project.
+
+use std::pin::Pin;
+
+use agent_client_protocol::v1::Responder;
+use agent_client_protocol::v1::schema::{
+    PermissionOption, PermissionOptionKind, ReadTextFileRequest, ReadTextFileResponse,
+    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
+    SessionNotification, ToolKind, WriteTextFileRequest, WriteTextFileResponse,
+};
+use agent_client_protocol::{Error, ErrorCode};
+use rawko_core::Value;
+
+use super::host::{AcpHost, Asked, AskedKind, Verdict};
+
+/// What the agent says on its own. Carried to where the host is; nothing is decided in the library's callbacks.
+pub(super) enum FromAgent {
+    Update(SessionNotification),
+    Permission(RequestPermissionRequest, Responder<RequestPermissionResponse>),
+    Read(ReadTextFileRequest, Responder<ReadTextFileResponse>),
+    Write(WriteTextFileRequest, Responder<WriteTextFileResponse>),
+}
+
+pub(super) type Serving<'h> = Pin<Box<dyn Future<Output = ()> + Send + 'h>>;
+
+/// The answer to what needs one.
+pub(super) fn answer(host: &dyn AcpHost, said: FromAgent) -> Option<Serving<'_>> {
+    match said {
+        FromAgent::Permission(request, responder) => Some(permission(host, request, responder)),
+        FromAgent::Read(request, responder) => Some(read(host, request, responder)),
+        FromAgent::Write(request, responder) => Some(write(host, request, responder)),
+        FromAgent::Update(_) => None,
+    }
+}
+
+fn permission<'h>(
+    host: &'h dyn AcpHost,
+    request: RequestPermissionRequest,
+    responder: Responder<RequestPermissionResponse>,
+) -> Serving<'h> {
+    Box::pin(async move {
+        let options = request.options.clone();
+        let verdict = host.permit(asked(request)).await;
+        // An agent that is gone needs no answer.
+        let _ = responder.respond(RequestPermissionResponse::new(chosen(&options, &verdict)));
+    })
+}
+
+/// What the agent is told of a permission request that nobody decides any more.
+pub(super) fn permission_cancelled(responder: Responder<RequestPermissionResponse>) {
+    let _ = responder.respond(RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled));
+}
+
+fn read<'h>(
+    host: &'h dyn AcpHost,
+    request: ReadTextFileRequest,
+    responder: Responder<ReadTextFileResponse>,
+) -> Serving<'h> {
+    Box::pin(async move {
+        let text = host.read_file(request.path, request.line, request.limit).await;
+        let _ = responder.respond_with_result(text.map(ReadTextFileResponse::new).map_err(refused));
+    })
+}
+
+fn write<'h>(
+    host: &'h dyn AcpHost,
+    request: WriteTextFileRequest,
+    responder: Responder<WriteTextFileResponse>,
+) -> Serving<'h> {
+    Box::pin(async move {
+        let written = host.write_file(request.path, request.content).await;
+        let _ =
+            responder.respond_with_result(written.map(|()| WriteTextFileResponse::new()).map_err(refused));
+    })
+}
+
+/// Agents show the message to their model.
+fn refused(why: String) -> Error {
+    Error::new(ErrorCode::INVALID_PARAMS, why)
+}
+
+/// The option that says no more than the verdict: "always" is never taken, for the gate is asked each time.
+fn chosen(options: &[PermissionOption], verdict: &Verdict) -> RequestPermissionOutcome {
+    let wanted: &[PermissionOptionKind] = match verdict {
+        Verdict::Allow => &[PermissionOptionKind::AllowOnce],
+        Verdict::Deny => &[PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways],
+    };
+    let option = wanted.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind));
+    option.map_or(RequestPermissionOutcome::Cancelled, |option| {
+        RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone()))
+    })
+}
+
+fn asked(request: RequestPermissionRequest) -> Asked {
+    let fields = request.tool_call.fields;
+    Asked {
+        id: request.tool_call.tool_call_id.to_string(),
+        kind: fields.kind.map_or(AskedKind::Other, kind),
+        tool: fields.name,
+        title: fields.title.unwrap_or_default(),
+        input: fields.raw_input.map(Value::from_json).unwrap_or_default(),
+        paths: fields.locations.unwrap_or_default().into_iter().map(|location| location.path).collect(),
+    }
+}
+
+fn kind(theirs: ToolKind) -> AskedKind {
+    match theirs {
+        ToolKind::Read => AskedKind::Read,
+        ToolKind::Edit => AskedKind::Edit,
+        ToolKind::Delete => AskedKind::Delete,
+        ToolKind::Move => AskedKind::Move,
+        ToolKind::Search => AskedKind::Search,
+        ToolKind::Execute => AskedKind::Execute,
+        ToolKind::Think => AskedKind::Think,
+        ToolKind::Fetch => AskedKind::Fetch,
+        ToolKind::SwitchMode => AskedKind::SwitchMode,
+        _ => AskedKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_option_chosen_says_no_more_than_the_verdict() {
+        use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
+        let cases = [
+            ("allow", Verdict::Allow, vec![AllowAlways, AllowOnce, RejectOnce], Some("1")),
+            ("deny", Verdict::Deny, vec![AllowOnce, RejectAlways, RejectOnce], Some("2")),
+            (
+                "deny for ever, when that is all there is",
+                Verdict::Deny,
+                vec![AllowOnce, RejectAlways],
+                Some("1"),
+            ),
+            ("never allow for ever", Verdict::Allow, vec![AllowAlways, RejectOnce], None),
+            ("no way to say no", Verdict::Deny, vec![AllowOnce], None),
+        ];
+        for (case, verdict, kinds, expected) in cases {
+            let options: Vec<PermissionOption> = kinds
+                .into_iter()
+                .enumerate()
+                .map(|(number, kind)| PermissionOption::new(number.to_string(), "an option", kind))
+                .collect();
+            let expected = expected.map_or(RequestPermissionOutcome::Cancelled, |id| {
+                RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(id.to_owned()))
+            });
+            assert_eq!(chosen(&options, &verdict), expected, "{case}");
+        }
+    }
+}

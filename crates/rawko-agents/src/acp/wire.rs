@@ -1,0 +1,69 @@
+//! Lines of a child's stdin and stdout as frames of the protocol library, which knows nothing of our processes.
+
+use agent_client_protocol::{Channel, RawJsonRpcMessage, TransportFrame};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use crate::process::{Line, LineReader, LineWriter};
+
+/// One message may carry a file.
+pub(super) const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Why nothing more comes from the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closed {
+    Ended,
+    LineTooLong,
+    /// It leaves too much unread.
+    DoesNotRead,
+}
+
+/// Carries frames both ways until the agent's output ends. Dropped, it stops, and the agent's input is closed.
+pub(super) struct Wire(AbortHandle);
+
+impl Wire {
+    pub(super) fn new(stdin: ChildStdin, stdout: ChildStdout) -> (Self, Channel, oneshot::Receiver<Closed>) {
+        let (mut ours, theirs) = Channel::duplex();
+        let (tell, closed) = oneshot::channel();
+        let carrying = tokio::spawn(async move {
+            let closed = carry(stdin, stdout, &mut ours).await;
+            // Told before the library notices, so that who is told of an error knows where it comes from.
+            let _ = tell.send(closed);
+            drop(ours);
+        });
+        (Self(carrying.abort_handle()), theirs, closed)
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn carry(stdin: ChildStdin, stdout: ChildStdout, channel: &mut Channel) -> Closed {
+    let mut lines = LineReader::new(stdout, LINE_BYTES_MAX);
+    let writer = LineWriter::new(stdin);
+    loop {
+        tokio::select! {
+            line = lines.next() => match line {
+                // Programs print to stdout what does not belong there: only what is a message is one.
+                Line::Text(text) => if let Ok(message) = serde_json::from_str::<RawJsonRpcMessage>(&text) {
+                    let _ = channel.tx.unbounded_send(TransportFrame::Single(message));
+                },
+                Line::NotUtf8 => {}
+                Line::TooLong => return Closed::LineTooLong,
+                Line::End => return Closed::Ended,
+            },
+            Ok(frame) = channel.rx.recv() => {
+                if let TransportFrame::Single(message) = frame
+                    && let Ok(line) = serde_json::to_string(&message)
+                    && !writer.send(line)
+                {
+                    return Closed::DoesNotRead;
+                }
+            }
+        }
+    }
+}

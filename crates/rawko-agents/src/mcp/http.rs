@@ -1,0 +1,164 @@
+//! The HTTP client below the protocol's own transport. It makes two answers that servers give, and the library does not
+//! expect, into what the specification has for them; otherwise the call they answer would wait until its time is up.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use reqwest::StatusCode;
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::redirect::{Attempt, Policy};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcError, ServerJsonRpcMessage};
+use rmcp::transport::common::client_side_sse::BoxedSseResponse;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+
+type HttpError = StreamableHttpError<reqwest::Error>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+
+/// Of one event, or one JSON answer.
+const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+const REDIRECTS_MAX: usize = 5;
+
+#[derive(Clone)]
+pub(super) struct HttpClient(reqwest::Client);
+
+impl HttpClient {
+    pub(super) fn new() -> Result<Self, String> {
+        // Another part of the program may have done so already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        // A connection that was kept open may be dead, and then nobody knows whether a call on it was heard.
+        let client =
+            reqwest::Client::builder().pool_max_idle_per_host(0).redirect(Policy::custom(redirect)).build();
+        client.map(Self).map_err(|error| format!("there is no HTTP client: {error}"))
+    }
+}
+
+/// Only within the server, and only where the message is sent again: headers may hold secrets.
+fn redirect(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let is_kept =
+        [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT].contains(&attempt.status());
+    let is_near = attempt.previous().first().is_some_and(|from| from.origin() == attempt.url().origin());
+    if is_kept && is_near && attempt.previous().len() <= REDIRECTS_MAX {
+        attempt.follow()
+    } else {
+        attempt.stop()
+    }
+}
+
+impl StreamableHttpClient for HttpClient {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
+        self.post_message_with_max_sse_event_size(
+            uri,
+            message,
+            session_id,
+            auth_header,
+            headers,
+            EVENT_BYTES_MAX,
+        )
+        .await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        headers: Headers,
+        event_bytes_max: usize,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
+        let has_session = session_id.is_some();
+        let request = match &message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let answer = self.0.post_message_with_max_sse_event_size(
+            uri,
+            message,
+            session_id,
+            auth_header,
+            headers,
+            event_bytes_max,
+        );
+        match answer.await? {
+            // A server that was restarted does not know the session. The specification wants 404 for that.
+            StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), _)
+                if has_session && is_about_the_session(&error.error) =>
+            {
+                Err(StreamableHttpError::SessionExpired)
+            }
+            // An error that does not say what it is about is about what was sent.
+            StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), session)
+                if error.id.is_none() =>
+            {
+                let error = ServerJsonRpcMessage::Error(JsonRpcError::new(request, error.error));
+                Ok(StreamableHttpPostResponse::Json(error, session))
+            }
+            answer => Ok(answer),
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        headers: Headers,
+    ) -> Result<(), HttpError> {
+        self.0.delete_session(uri, session_id, auth_header, headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        headers: Headers,
+    ) -> Result<BoxedSseResponse, HttpError> {
+        self.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            auth_header,
+            headers,
+            EVENT_BYTES_MAX,
+        )
+        .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        headers: Headers,
+        event_bytes_max: usize,
+    ) -> Result<BoxedSseResponse, HttpError> {
+        let stream = self.0.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            auth_header,
+            headers,
+            event_bytes_max,
+        );
+        stream.await
+    }
+}
+
+/// As servers that people run say it, with 400.
+fn is_about_the_session(error: &ErrorData) -> bool {
+    error.message.to_ascii_lowercase().contains("session") && (-32099..=-32000).contains(&error.code.0)
+}

@@ -1,0 +1,105 @@
+//! Lines to and from a child: bounded on the way in, and never waiting on the way out.
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
+use tokio::process::ChildStdin;
+use tokio::sync::mpsc;
+
+/// How many lines a child may leave unread.
+const UNREAD_MAX: usize = 256;
+
+/// Reads lines up to a length. What was read of a line is kept when the future is dropped.
+pub(crate) struct LineReader<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    bytes_max: usize,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    Text(String),
+    NotUtf8,
+    TooLong,
+    End,
+}
+
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    pub(crate) fn new(reader: R, bytes_max: usize) -> Self {
+        Self { reader: BufReader::new(reader), line: Vec::new(), bytes_max }
+    }
+
+    /// The next line, without its end. A last line need not be ended.
+    pub(crate) async fn next(&mut self) -> Line {
+        loop {
+            // A pipe that cannot be read any more has ended.
+            let available = self.reader.fill_buf().await.unwrap_or_default();
+            let (taken, is_end) = match available.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (at + 1, true),
+                None => (available.len(), available.is_empty()),
+            };
+            if taken == 0 && self.line.is_empty() {
+                return Line::End;
+            }
+            self.line.extend_from_slice(&available[..taken]);
+            self.reader.consume(taken);
+            if self.line.len() > self.bytes_max {
+                return Line::TooLong;
+            }
+            if is_end {
+                let text = String::from_utf8(std::mem::take(&mut self.line));
+                return text.map_or(Line::NotUtf8, |text| {
+                    Line::Text(text.trim_end_matches(['\r', '\n']).to_owned())
+                });
+            }
+        }
+    }
+}
+
+/// Writes lines. Dropped, it closes the child's input once everything is written.
+pub(crate) struct LineWriter {
+    queue: mpsc::Sender<String>,
+}
+
+impl LineWriter {
+    /// A task of its own writes, so that a child that does not read cannot hold us up.
+    pub(crate) fn new(mut pipe: ChildStdin) -> Self {
+        let (queue, mut lines) = mpsc::channel::<String>(UNREAD_MAX);
+        tokio::spawn(async move {
+            while let Some(mut line) = lines.recv().await {
+                line.push('\n');
+                // That a child closes its input is no failure of ours: what it says and how it ends tells the rest.
+                if pipe.write_all(line.as_bytes()).await.is_err() || pipe.flush().await.is_err() {
+                    break;
+                }
+            }
+        });
+        Self { queue }
+    }
+
+    /// False when the child leaves too much unread.
+    pub(crate) fn send(&self, line: String) -> bool {
+        !matches!(self.queue.try_send(line), Err(mpsc::error::TrySendError::Full(_)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_cut_at_their_ends_and_bounded() {
+        let text = |text: &str| Line::Text(text.to_owned());
+        let cases: [(&str, &[u8], Vec<Line>); 5] = [
+            ("nothing", b"", vec![Line::End]),
+            ("three, the last not ended", b"a\r\n\nb", vec![text("a"), text(""), text("b"), Line::End]),
+            ("as long as may be", b"1234567\n", vec![text("1234567"), Line::End]),
+            ("too long", b"12345678\n", vec![Line::TooLong]),
+            ("not text", b"\xff\n", vec![Line::NotUtf8, Line::End]),
+        ];
+        for (case, bytes, expected) in cases {
+            let mut reader = LineReader::new(bytes, 8);
+            for line in expected {
+                assert_eq!(reader.next().await, line, "{case}");
+            }
+        }
+    }
+}

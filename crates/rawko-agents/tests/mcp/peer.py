@@ -1,0 +1,78 @@
+"""An MCP server that misbehaves on demand. Tools: add, crash, exit_quietly, grow, flood, wait, refuse."""
+
+import json
+import os
+import subprocess
+import sys
+
+tools = [
+    {"name": "add", "description": "adds", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+    {"name": "set", "inputSchema": {"type": "object"}, "annotations": {"idempotentHint": True}},
+    {"name": "crash", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": True}},
+    {"name": "grow", "inputSchema": {"type": "object"}},
+    {"name": "flood", "inputSchema": {"type": "object"}},
+    {"name": "wait", "inputSchema": {"type": "object"}},
+    {"name": "refuse", "inputSchema": {"type": "object"}},
+    {"name": "env", "inputSchema": {"type": "object"}},
+    {"name": "log.all", "inputSchema": {"type": "object"}},
+    {"name": "log all", "inputSchema": {"type": "object"}},
+]
+
+
+def send(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def text(words, **more):
+    return {"content": [{"type": "text", "text": words}], **more}
+
+
+def call(name, arguments):
+    if name == "add":
+        total = arguments["a"] + arguments["b"]
+        return text(str(total), structuredContent={"sum": total})
+    if name == "crash":
+        print("crashing: the database is on fire", file=sys.stderr, flush=True)
+        os._exit(7)
+    if name == "grow":
+        tools.append({"name": "grown", "inputSchema": {"type": "object"}})
+        send({"method": "notifications/tools/list_changed"})
+        return text("grew")
+    if name == "flood":
+        return text("x" * arguments["bytes"])
+    if name == "env":
+        return text(",".join(sorted(os.environ)))
+    return text(f"called {name}")
+
+
+def main():
+    if "--child" in sys.argv:
+        # A child that outlives its parent unless somebody ends the whole group.
+        child = subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL)
+        with open(sys.argv[sys.argv.index("--child") + 1], "w") as file:
+            file.write(str(child.pid))
+    for line in sys.stdin:
+        message = json.loads(line)
+        number, method = message.get("id"), message["method"]
+        if method == "initialize":
+            version = message["params"]["protocolVersion"]
+            info = {"name": "peer", "version": "1"}
+            capabilities = {"tools": {"listChanged": True}}
+            result = {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}
+            send({"id": number, "result": result})
+        elif method == "tools/list":
+            send({"id": number, "result": {"tools": tools}})
+        elif method == "tools/call":
+            name = message["params"]["name"]
+            if name == "refuse":
+                send({"id": number, "error": {"code": -32602, "message": "the arguments are wrong"}})
+            elif name != "wait":
+                send({"id": number, "result": call(name, message["params"].get("arguments", {}))})
+    if "--child" in sys.argv:
+        # As some servers do, it does not end when its input does.
+        while True:
+            os.read(os.pipe()[0], 1)
+
+
+main()
