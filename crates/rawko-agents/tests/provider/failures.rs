@@ -353,7 +353,9 @@ async fn nobody_there_and_nobody_speaking() {
     ] {
         let server = ProviderServer::replying([reply]).await.unwrap();
         let mut provider = provider(Format::OpenAi, &server.url());
-        provider.idle_timeout = Duration::from_millis(300);
+        if name.starts_with("silence") {
+            provider.idle_timeout = Duration::from_secs(1);
+        }
         let (_, result) = ask(&provider, request()).await;
         rows.push((name.to_owned(), shown(&result).replace(&server.url().replace("http://", ""), "SERVER")));
     }
@@ -361,9 +363,9 @@ async fn nobody_there_and_nobody_speaking() {
         nothing listens
             network_error: test: nothing listens at `SERVER`: the connection was refused
         silence after the head
-            network_error: test: nothing came from `SERVER` for 0.3s
+            network_error: test: nothing came from `SERVER` for 1s
         silence in the middle
-            network_error: test: nothing came from `SERVER` for 0.3s
+            network_error: test: nothing came from `SERVER` for 1s
         silence after the reason
             Stop | "Hi" | 9 in, 1 out (estimate)
         hung up after the head

@@ -154,6 +154,57 @@ async fn keys_and_addresses() {
     assert_eq!(server.asked()[3].body["options"]["num_ctx"], 9000);
 }
 
+/// The project's file goes over the user's, key by key.
+#[tokio::test]
+async fn the_project_goes_over_the_user() {
+    let server = ProviderServer::new(|_| Format::OpenAi.reply(&Answer::text(&["x"]))).await.unwrap();
+    let (root, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let write = |folder: &Path, text: &str| {
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::write(folder.join("config.yaml"), text).unwrap();
+    };
+    write(
+        &home.path().join("rawko"),
+        "providers: {default: mine/of-the-user, mine: {kind: openai, base_url: \"http://127.0.0.1:9\", api_key: \"${K}\"}, wrong: {}}",
+    );
+    write(
+        &root.path().join(".rawko"),
+        &format!(
+            "providers: {{default: mine/of-the-project, mine: {{kind: openai, base_url: \"{}\"}}}}",
+            server.url()
+        ),
+    );
+    let home = home.path().display().to_string();
+    let environment: Environment =
+        [("XDG_CONFIG_HOME", home.as_str()), ("K", "of-the-user")].into_iter().collect();
+    let (settings, _) = Settings::read_in(root.path(), &environment);
+    let (providers, problems) = Providers::of_settings(&settings, root.path());
+    let files: Vec<String> = problems.iter().map(|(file, _)| file.replace(&home, "HOME")).collect();
+    assert_eq!(files, ["HOME/rawko/config.yaml"], "each complaint has its file");
+    let (provider, model) = providers.find("").unwrap();
+    ask(&*provider, CompletionRequest { model, ..request() }).await.1.unwrap();
+    let asked = server.asked().remove(0);
+    assert_eq!(asked.body["model"], "of-the-project");
+    assert_eq!(asked.headers["authorization"], "Bearer of-the-user");
+}
+
+/// A header that settings fill in is as secret as a key.
+#[tokio::test]
+async fn filled_headers_are_not_shown() {
+    let server = ProviderServer::new(|asked| {
+        Format::OpenAi.failure(401, "", &format!("what is {}?", asked.headers["x-token"]))
+    })
+    .await
+    .unwrap();
+    let text = format!(
+        "providers: {{mine: {{kind: openai, base_url: \"{}\", headers: {{x-token: \"${{TOKEN}}\"}}}}}}",
+        server.url()
+    );
+    let (provider, model) = providers(&text, &[("TOKEN", "t-0123456789")]).find("mine/m").unwrap();
+    let (_, result) = ask(&*provider, CompletionRequest { model, ..request() }).await;
+    assert_eq!(shown(&result), "authentication_failed: mine: the provider answered 401: what is [hidden]?");
+}
+
 #[test]
 fn everything_wrong_with_settings_is_said() {
     let text = "providers:

@@ -172,3 +172,30 @@ async fn a_wrong_schema_is_nobody_elses_fault() {
     let result = complete_structured(&scripted, request, Repair::default(), &mut |_| {}).await;
     assert!(result.unwrap_err().to_string().starts_with("the schema itself is wrong: "));
 }
+
+/// Services that answer with objects only are asked for one, and what was wanted is taken out of it.
+#[tokio::test]
+async fn an_answer_that_is_no_object() {
+    let schema = OutputSchema { name: "list".to_owned(), schema: Value::from_json(json!({"type": "array"})) };
+    let table = [
+        (
+            Format::OpenAi,
+            Answer::text(&["{\"answer\": [1, 2]}"]),
+            "/response_format/json_schema/schema/properties/answer",
+        ),
+        (
+            Format::Anthropic,
+            Answer::text(&[]).call("t1", "rawko_answer", json!({"answer": [1, 2]})),
+            "/tools/0/input_schema/properties/answer",
+        ),
+        (Format::Gemini, Answer::text(&["[1, 2]"]), "/generationConfig/responseSchema"),
+        (Format::Ollama, Answer::text(&["[1, 2]"]), "/format"),
+    ];
+    for (format, answer, place) in table {
+        let server = ProviderServer::replying([format.reply(&answer)]).await.unwrap();
+        let asked = CompletionRequest { schema: Some(schema.clone()), ..request() };
+        let (_, result) = ask(&provider(format, &server.url()), asked).await;
+        assert_eq!(result.unwrap().data, Some(Value::from_json(json!([1, 2]))), "{format:?}");
+        assert_eq!(server.asked()[0].body.pointer(place), Some(&json!({"type": "array"})), "{format:?}");
+    }
+}

@@ -35,6 +35,7 @@ pub struct HttpProvider {
     /// With the path that everything is under, such as `https://api.openai.com/v1`.
     pub base_url: String,
     pub key: Option<Secret>,
+    /// Those that are marked as sensitive are never shown.
     pub headers: HeaderMap,
     /// How much a server is told to remember, where it must be told.
     pub context_tokens: Option<u32>,
@@ -166,7 +167,14 @@ impl HttpProvider {
     }
 
     fn shown(&self, text: &str) -> String {
-        self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.hide(text))
+        self.secrets().iter().fold(text.to_owned(), |text, secret| secret.hide(&text))
+    }
+
+    /// All that must not be shown: the key, and headers that settings fill in.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let sensitive = self.headers.values().filter(|value| value.is_sensitive());
+        let headers = sensitive.filter_map(|value| value.to_str().ok()).map(Secret::new);
+        self.key.iter().cloned().chain(headers).collect()
     }
 
     fn url(&self, model: &str) -> Result<Url, ProviderError> {

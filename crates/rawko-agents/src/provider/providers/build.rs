@@ -112,7 +112,6 @@ impl Building<'_> {
         if key.is_none() && is_default && known.is_some_and(|known| !known.is_open) {
             return Err(missing_key(name, known));
         }
-        self.secrets.extend(key.clone());
         let dialect = adapted(dialect, &base_url, definition.schema);
         let mut provider =
             HttpProvider::new(name, dialect, base_url, key).with_client(Arc::clone(&self.client));
@@ -120,6 +119,7 @@ impl Building<'_> {
         provider.context_tokens = definition.context_tokens;
         provider.idle_timeout = definition.idle_timeout.unwrap_or(http::IDLE_TIMEOUT);
         provider.prices = Arc::clone(&self.prices);
+        self.secrets.extend(provider.secrets());
         Ok(Arc::new(provider))
     }
 

@@ -62,6 +62,17 @@ fn system_with_schema(system: &str, schema: Option<&OutputSchema>) -> String {
     if system.is_empty() { words } else { format!("{system}\n\n{words}") }
 }
 
+/// Where only objects can be asked for, anything else is asked for as `{answer: …}`.
+fn object_schema(schema: &OutputSchema) -> serde_json::Value {
+    let shape = schema.schema.to_json();
+    let is_object = shape.get("type").and_then(serde_json::Value::as_str) == Some("object");
+    if is_object {
+        return shape;
+    }
+    let properties = serde_json::json!({ "answer": shape });
+    serde_json::json!({"type": "object", "properties": properties, "required": ["answer"], "additionalProperties": false})
+}
+
 /// Input that is an object goes as it is. Anything else was malformed when it came; services refuse it bare.
 fn tool_input(input: &rawko_core::Value) -> serde_json::Value {
     let json = input.to_json();

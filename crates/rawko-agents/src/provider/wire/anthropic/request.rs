@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::ANSWER_TOOL;
 use crate::message::{Message, Part, Role, ToolSpec};
-use crate::provider::wire::{ordered, tool_input};
+use crate::provider::wire::{object_schema, ordered, tool_input};
 use crate::provider::{CompletionRequest, OutputSchema};
 
 pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
@@ -99,13 +99,6 @@ fn tool(spec: &ToolSpec) -> Value {
 
 fn answer_tool(schema: &OutputSchema) -> Value {
     let description = format!("Give the answer ({}). Call this once, when you are done.", schema.name);
-    let shape = schema.schema.to_json();
-    let is_object = shape.get("type").and_then(Value::as_str) == Some("object");
-    // The input of a tool is always an object.
-    let shape = if is_object {
-        shape
-    } else {
-        json!({"type": "object", "properties": {"answer": shape}, "required": ["answer"]})
-    };
+    let shape = object_schema(schema);
     json!({"name": ANSWER_TOOL, "description": description, "input_schema": shape})
 }

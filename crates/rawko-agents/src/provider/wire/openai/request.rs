@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::message::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
-use crate::provider::wire::{joined_text, system_with_schema, tool_input};
+use crate::provider::wire::{joined_text, object_schema, system_with_schema, tool_input};
 use crate::provider::{CompletionRequest, OutputSchema};
 
 /// In what compatible services differ.
@@ -125,7 +125,7 @@ fn tool(spec: &ToolSpec) -> Value {
 fn response_format(schema: &OutputSchema, support: SchemaSupport) -> Option<Value> {
     match support {
         SchemaSupport::JsonSchema => {
-            let shape = schema.schema.to_json();
+            let shape = object_schema(schema);
             let is_strict = is_strict(&shape);
             let named = json!({"name": schema.name, "schema": shape, "strict": is_strict});
             Some(json!({"type": "json_schema", "json_schema": named}))
