@@ -114,7 +114,8 @@ impl Toolbox {
         self.resolve(name).map(|(name, _)| name)
     }
 
-    /// Runs a tool, or says why not. Dropping the future ends what it runs.
+    /// Runs a tool, or says why not. Dropping the future ends a command and abandons a fetch; work on files, which is
+    /// short, is finished.
     pub async fn run(&self, call: ToolCall<'_>, grant: &Grant) -> ToolOutcome {
         let Some((name, resolved)) = self.resolve(call.name) else {
             let allowed = self.allowed_names(grant).await;

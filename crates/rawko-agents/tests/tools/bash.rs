@@ -65,7 +65,7 @@ async fn time_up_ends_the_whole_group() {
     let bench = Bench::new();
     let command = "echo begun; sleep 7777.125 & (sleep 7777.125; true) & sleep 7777.125";
     let outcome = bench.run("Bash", json!({ "command": command, "timeout_ms": 300 })).await;
-    assert_eq!(outcome.content, "begun\n[ended: it ran longer than 300ms]");
+    assert_eq!(outcome.content, "begun\n[ended: it ran longer than 0.3s]");
     assert_eq!(outcome.data.get("timed_out"), &Value::Bool(true));
     assert!(ends("7777.125").await);
 }

@@ -104,7 +104,7 @@ async fn edit_replaces_what_stands_there_once() {
     assert_eq!(edited.content, "Edited `a.rs` at line 2.");
     assert_eq!(
         edited.data.to_json(),
-        json!({ "path": "a.rs", "bytes": 43, "created": false, "replacements": 1 })
+        json!({ "path": "a.rs", "bytes": 44, "created": false, "replacements": 1 })
     );
     let all = json!({ "path": "a.rs", "old_string": "let ", "new_string": "let mut ", "replace_all": true });
     assert_eq!(bench.run("Edit", all).await.content, "Edited `a.rs`: 2 occurrences replaced.");

@@ -90,14 +90,23 @@ async fn a_line_that_only_looks_may_not_write_in_the_project() {
 
 #[tokio::test]
 async fn keys_are_out_of_reach() {
-    let home = std::env::home_dir().unwrap();
-    let ssh = home.join(".ssh");
-    let bench = Bench::new();
-    let outcome = bench.bash("cat ~/.ssh/* ~/.aws/* > /dev/null 2>&1; cat ~/.ssh/config; true").await;
-    let has_keys = ssh.join("config").exists();
-    if in_force(&outcome).starts_with("landlock") && has_keys {
-        assert!(outcome.content.contains("Permission denied"), "{}", outcome.content);
+    let home = tempfile::tempdir().unwrap();
+    for (path, content) in
+        [(".ssh/id", "key"), (".config/gh/hosts", "key"), (".config/other/x", "fine"), ("notes", "fine")]
+    {
+        std::fs::create_dir_all(home.path().join(path).parent().unwrap()).unwrap();
+        std::fs::write(home.path().join(path), content).unwrap();
     }
+    super::support::link(home.path().join(".ssh/id"), home.path().join("by_link"));
+    let path = std::env::var("PATH").unwrap();
+    let variables = [("HOME", home.path().to_str().unwrap()), ("PATH", path.as_str())];
+    let bash = BashSettings { inherited: variables.into_iter().collect(), ..BashSettings::default() };
+    let bench = Bench::with(ToolSettings { bash, ..ToolSettings::default() });
+    let outcome =
+        bench.bash("cd ~; cat notes .config/other/x; cat .ssh/id .config/gh/hosts by_link 2>/dev/null").await;
+    let is_fenced = in_force(&outcome).starts_with("landlock");
+    let expected = if is_fenced { "finefine\n[exit code 1]" } else { "finefinekeykeykey" };
+    assert_eq!(outcome.content, expected);
 }
 
 #[tokio::test]

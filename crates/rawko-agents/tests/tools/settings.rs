@@ -83,7 +83,7 @@ fn mistakes_are_told_and_never_widen() {
     expect![[r#"
         [
             "`tools.bash` has no key `tiemout`",
-            "`soon` is not a duration: it needs a number and a unit, as in `30s`",
+            "`soon` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H`",
             "`perhaps` is no kind of sandbox",
             "`(` is no regular expression: unclosed group",
             "`allowed_commands` of `tools.bash` must be a list",

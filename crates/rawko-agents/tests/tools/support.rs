@@ -6,72 +6,72 @@ use rawko_agents::tools::{Grant, Layer, ToolCall, ToolOutcome, ToolSettings, Too
 use rawko_core::Value;
 use serde_json::json;
 
-pub struct Bench {
+pub(crate) struct Bench {
     directory: tempfile::TempDir,
-    pub toolbox: Toolbox,
+    pub(crate) toolbox: Toolbox,
 }
 
 impl Bench {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(ToolSettings::default())
     }
 
-    pub fn with(settings: ToolSettings) -> Self {
+    pub(crate) fn with(settings: ToolSettings) -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("project")).unwrap();
         let toolbox = Toolbox::new(&directory.path().join("project"), settings);
         Self { directory, toolbox }
     }
 
-    pub fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.directory.path().join("project").canonicalize().unwrap()
     }
 
     /// Beside the project, where no tool may go.
-    pub fn outside(&self) -> PathBuf {
+    pub(crate) fn outside(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap()
     }
 
-    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.root().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
 
-    pub fn text(&self, path: &str) -> String {
+    pub(crate) fn text(&self, path: &str) -> String {
         std::fs::read_to_string(self.root().join(path)).unwrap()
     }
 
-    pub async fn run(&self, name: &str, input: serde_json::Value) -> ToolOutcome {
+    pub(crate) async fn run(&self, name: &str, input: serde_json::Value) -> ToolOutcome {
         self.run_in(&Grant::default(), name, input).await
     }
 
-    pub async fn run_in(&self, grant: &Grant, name: &str, input: serde_json::Value) -> ToolOutcome {
+    pub(crate) async fn run_in(&self, grant: &Grant, name: &str, input: serde_json::Value) -> ToolOutcome {
         let input = Value::from_json(input);
         self.toolbox.run(call(name, &input, &Value::NULL), grant).await
     }
 
-    pub async fn bash(&self, command: &str) -> ToolOutcome {
+    pub(crate) async fn bash(&self, command: &str) -> ToolOutcome {
         self.run("Bash", json!({ "command": command })).await
     }
 }
 
-pub fn call<'c>(name: &'c str, input: &'c Value, plan: &'c Value) -> ToolCall<'c> {
+pub(crate) fn call<'c>(name: &'c str, input: &'c Value, plan: &'c Value) -> ToolCall<'c> {
     ToolCall { name, input, instance: "order-1", plan, idempotency: "order-1/3/0" }
 }
 
-pub fn allowing(names: &[&str]) -> Layer {
+pub(crate) fn allowing(names: &[&str]) -> Layer {
     let allowed = Some(names.iter().map(|name| (*name).to_owned()).collect());
     Layer { source: "the phase `research` (`phases.research.tools`)".into(), allowed, ..Layer::default() }
 }
 
-pub fn blocking(names: &[&str]) -> Layer {
+pub(crate) fn blocking(names: &[&str]) -> Layer {
     let blocked = names.iter().map(|name| (*name).to_owned()).collect();
     Layer { source: "the agent `reviewer`".into(), blocked, ..Layer::default() }
 }
 
 /// The rule by which it was refused, or `ok`, or `failed`.
-pub fn verdict(outcome: &ToolOutcome) -> &str {
+pub(crate) fn verdict(outcome: &ToolOutcome) -> &str {
     match (&outcome.refusal, outcome.is_error) {
         (Some(refusal), _) => &refusal.rule,
         (None, true) => "failed",
@@ -79,6 +79,6 @@ pub fn verdict(outcome: &ToolOutcome) -> &str {
     }
 }
 
-pub fn link(to: impl AsRef<Path>, at: impl AsRef<Path>) {
+pub(crate) fn link(to: impl AsRef<Path>, at: impl AsRef<Path>) {
     std::os::unix::fs::symlink(to, at).unwrap();
 }

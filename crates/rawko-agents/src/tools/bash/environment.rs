@@ -12,6 +12,10 @@ use crate::tools::settings::BashSettings;
 pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
     /// What this process was started with. A value that is not UTF-8 is left out.
     pub fn of_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {

@@ -60,7 +60,8 @@ impl Fence {
         let project = if permit.is_read_only { &[][..] } else { &[root.to_owned()][..] };
         let writable =
             project.iter().chain(&settings.extra_write_paths).cloned().chain([temporary.to_owned()]);
-        let home = std::env::home_dir().map(|home| home.canonicalize().unwrap_or(home));
+        let home = settings.bash.inherited.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);
+        let home = home.map(|home| home.canonicalize().unwrap_or(home));
         let hidden = home.iter().flat_map(|home| KEYS.map(|key| home.join(key)));
         Self { mode: settings.bash.sandbox, writable: writable.collect(), hidden: hidden.collect() }
     }

@@ -81,14 +81,14 @@ impl Project {
 
     /// A file that is there. Through a link within the project its target is written, and the link stays.
     fn existing(&self, path: &str, handle: &OwnedFd, relative: &Path) -> Result<Target, Failure> {
+        let place = self.place_of(handle, relative);
+        check_unprotected(&place)?;
         let stat = fstat(handle).map_err(|error| self.said(path, &error.into()))?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
             FileType::Directory => return Err(format!("`{path}` is a directory").into()),
             _ => return Err(format!("`{path}` is no regular file").into()),
         }
-        let place = self.place_of(handle, relative);
-        check_unprotected(&place)?;
         let parent = place.parent().unwrap_or(Path::new(""));
         let directory = self.open_below(parent, OFlags::PATH | OFlags::DIRECTORY);
         let directory = directory.map_err(|error| self.failure(path, error))?;
@@ -96,6 +96,8 @@ impl Project {
     }
 
     fn fresh(&self, path: &str, relative: &Path) -> Result<Target, Failure> {
+        // By its name first, before a directory is made on the way; where it really is comes after.
+        check_unprotected(relative)?;
         let Some(name) = relative.file_name() else { return Err(format!("`{path}` is a directory").into()) };
         if self.root.join(relative).is_symlink() {
             return Err(leads_out(path).into());

@@ -113,9 +113,9 @@ impl Found {
             if self.context > 0 && next > 0 && from > next {
                 self.lines.push("--".to_owned());
             }
-            for at in from..to {
+            for (at, line) in lines.iter().enumerate().take(to).skip(from) {
                 let mark = if hits.binary_search(&at).is_ok() { ':' } else { '-' };
-                self.lines.push(format!("{path}{mark}{}{mark}{}", at + 1, cut(lines[at])));
+                self.lines.push(format!("{path}{mark}{}{mark}{}", at + 1, cut(line)));
             }
             next = next.max(to);
         }

@@ -48,7 +48,7 @@ pub(super) fn objection(args: &[Word]) -> Option<String> {
     if let Some((name, _)) = options.named.iter().find(|(name, _)| !harmless.contains(&name.as_str())) {
         return Some(format!("`git {name}` can change what git does"));
     }
-    let Some((command, rest)) = options.rest.split_first() else { return None };
+    let (command, rest) = options.rest.split_first()?;
     let Some(command) = command.known() else {
         return Some(format!("`git {}` may be anything", command.shown));
     };

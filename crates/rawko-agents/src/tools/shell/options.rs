@@ -9,8 +9,9 @@ pub(super) struct Options<'w> {
     pub(super) rest: &'w [Word],
 }
 
-/// Reads options up to the first word that is none. `with_value` lists those that take the next word (`-n`, `--max`);
-/// short ones may have it attached (`-n3`), long ones after `=`.
+/// Reads options up to the first word that is none. `with_value` lists those that take the next word (`-n`, `--max`),
+/// all of them: one that is missing there would pass its value off as the command. Short ones may be bundled (`-rn 3`)
+/// or have the value attached (`-n3`), long ones may be shortened or have it after `=`.
 pub(super) fn leading<'w>(words: &'w [Word], with_value: &[&str]) -> Result<Options<'w>, &'w Word> {
     let mut named = Vec::new();
     let mut at = 0;
@@ -26,12 +27,20 @@ pub(super) fn leading<'w>(words: &'w [Word], with_value: &[&str]) -> Result<Opti
             break;
         }
         at += 1;
-        let takes_next = with_value.contains(&text);
-        let value = if takes_next { words.get(at) } else { None };
-        at += usize::from(takes_next);
+        let value = if takes_next(text, with_value) { words.get(at) } else { None };
+        at += usize::from(value.is_some());
         named.push((text.to_owned(), value));
     }
     Ok(Options { named, rest: words.get(at..).unwrap_or_default() })
+}
+
+fn takes_next(text: &str, with_value: &[&str]) -> bool {
+    if text.starts_with("--") {
+        return !text.contains('=') && with_value.iter().any(|long| may_mean(text, long));
+    }
+    let letters: Vec<char> = text.chars().skip(1).collect();
+    let takes = |letter: &char| with_value.iter().any(|short| short.len() == 2 && short.ends_with(*letter));
+    letters.iter().position(takes).is_some_and(|at| at + 1 == letters.len())
 }
 
 /// Whether a long option, perhaps shortened as many programs allow, perhaps with `=value`, can mean the one named.

@@ -17,7 +17,9 @@ pub(super) fn sed(args: &[Word]) -> Option<String> {
         };
         let long = text.split('=').next().unwrap_or(text);
         match text {
-            "-e" | "--expression" => scripts.push(rest.next()?.known().unwrap_or("w").to_owned()),
+            "-e" | "--expression" => {
+                scripts.push(rest.next().and_then(Word::known).unwrap_or("w").to_owned());
+            }
             _ if text.starts_with("--expression=") => scripts.push(text["--expression=".len()..].to_owned()),
             _ if ["--quiet", "--silent", "--regexp-extended", "--posix", "--sandbox", "--debug"]
                 .contains(&long) => {}

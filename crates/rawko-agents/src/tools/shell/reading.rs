@@ -9,6 +9,8 @@ pub(super) const DEPTH_MAX: usize = 10;
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) commands: Vec<Simple>,
+    /// Commands that only run others: they need not be allowed, but may be blocked.
+    pub(crate) wrappers: Vec<Simple>,
     /// Which of the commands stand in one pipeline, from and to.
     pub(crate) pipelines: Vec<(usize, usize)>,
     pub(crate) writes: Vec<Word>,
@@ -51,6 +53,17 @@ impl Simple {
     /// The bare name for a program of the system, else as it was called: `./git` is not `git`.
     pub(crate) fn name(&self) -> &str {
         self.words.first().and_then(Word::known).map_or("", bare_name)
+    }
+
+    /// The same command called by the last part of its path, wherever that is: what is blocked is blocked there too.
+    pub(crate) fn by_last_name(&self) -> Simple {
+        let mut words = self.words.clone();
+        if let Some(first) = words.first_mut()
+            && let Some(name) = first.known().and_then(|path| path.rsplit('/').find(|part| !part.is_empty()))
+        {
+            *first = Word::of_text(name);
+        }
+        Simple { words }
     }
 
     pub(crate) fn args(&self) -> &[Word] {

@@ -107,6 +107,10 @@ impl<'l> LayerRules<'l> {
 
     /// What blocks a command: an entry, or a pattern that matches it, or could once its variables are known.
     pub(super) fn blocking(&self, simple: &Simple) -> Option<&str> {
+        self.blocking_as(simple).or_else(|| self.blocking_as(&simple.by_last_name()))
+    }
+
+    fn blocking_as(&self, simple: &Simple) -> Option<&str> {
         let entry = self.blocked.iter().find(|rule| rule.matches(simple)).map(|rule| rule.text.as_str());
         entry.or_else(|| self.matching(&simple.text())).or_else(|| self.possible(simple))
     }

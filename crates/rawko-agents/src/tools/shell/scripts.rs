@@ -20,7 +20,7 @@ pub(super) fn shell(name: &str, args: &[Word]) -> Vec<Inner> {
         match option.strip_prefix(['-', '+']) {
             Some("") | None => return from(name, has_text, Some(word)),
             Some(_) if is_long => {}
-            Some(letters) if letters.contains(['s', 'i', 'o', 'O']) && !has_text => {
+            Some(letters) if letters.contains(['s', 'i', 'o', 'O']) => {
                 return vec![Inner::Unknowable(format!("`{name} {option}` cannot be followed"))];
             }
             Some(letters) => has_text |= letters.contains('c'),
@@ -100,7 +100,12 @@ fn set_by(name: &str, args: &[Word]) -> Vec<Inner> {
     if ["mapfile", "readarray"].contains(&name) && has(['C', 'c']) {
         inner.push(Inner::Unknowable(format!("`{name} -C` calls a command")));
     }
-    if ["declare", "typeset", "local", "export", "readonly"].contains(&name) && has(['i', 'n']) {
+    // A quoted list that is assigned to an array is read, and expanded, once more.
+    let declares = ["declare", "typeset", "local", "export", "readonly"].contains(&name);
+    if declares && args.iter().any(|word| word.known().is_some_and(|text| text.contains(['$', '`', '(']))) {
+        inner.push(Inner::Unknowable(format!("`{name}` may expand what is assigned once more")));
+    }
+    if declares && has(['i', 'n']) {
         inner.push(Inner::Unknowable(format!("`{name}` with `-i` or `-n` evaluates what is assigned")));
     }
     inner

@@ -12,7 +12,12 @@ use crate::tools::outcome::Refused;
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full", "/dev/zero"];
 
 pub(super) fn is_device(word: &Word) -> bool {
-    word.known().is_some_and(|text| DEVICES.contains(&text) || text.starts_with("/dev/fd/"))
+    word.known().is_some_and(|text| DEVICES.contains(&text) || is_descriptor(text))
+}
+
+fn is_descriptor(text: &str) -> bool {
+    let number = text.strip_prefix("/dev/fd/");
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 pub(super) fn check(

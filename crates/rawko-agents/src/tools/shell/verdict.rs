@@ -44,6 +44,7 @@ pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Perm
     judge.pipelines()?;
     judge.unknowable()?;
     judge.assignments()?;
+    judge.reading.wrappers.iter().try_for_each(|simple| judge.unblocked(simple))?;
     judge.reading.commands.iter().try_for_each(|simple| judge.command(simple))?;
     targets::check(&judge.reading, grant, project, is_filtered)?;
     let is_read_only = judge.reading.writes.iter().all(targets::is_device)
@@ -158,11 +159,14 @@ impl Judge<'_> {
         }
     }
 
+    fn unblocked(&self, simple: &Simple) -> Result<(), Refused> {
+        let blocking = self.rules.iter().find_map(|rules| Some((rules, rules.blocking(simple)?)));
+        blocking.map_or(Ok(()), |(rules, pattern)| Err(blocked(rules, pattern, &simple.text())))
+    }
+
     fn command(&self, simple: &Simple) -> Result<(), Refused> {
+        self.unblocked(simple)?;
         for rules in &self.rules {
-            if let Some(pattern) = rules.blocking(simple) {
-                return Err(blocked(rules, pattern, &simple.text()));
-            }
             if !FREE.contains(&simple.name()) && !rules.allows(simple) {
                 return Err(not_allowed(rules, simple));
             }

@@ -235,9 +235,9 @@ impl Walk {
             self.inner(inner)?;
         }
         self.depth -= 1;
-        if !wrappers::is_transparent(&words) {
-            self.reading.commands.push(Simple { words });
-        }
+        let is_transparent = wrappers::is_transparent(&words);
+        let list = if is_transparent { &mut self.reading.wrappers } else { &mut self.reading.commands };
+        list.push(Simple { words });
         Ok(())
     }
 

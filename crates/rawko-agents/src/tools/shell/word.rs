@@ -30,7 +30,7 @@ impl Word {
     pub(crate) fn of_pieces(shown: &str, pieces: &[WordPieceWithSource]) -> Self {
         let mut builder = Builder::default();
         builder.pieces(pieces, Quoting::Bare);
-        if has_braces(shown) {
+        if has_braces(&builder.bare) {
             builder.is_known = false;
             builder.splits = true;
             builder.text.truncate(builder.text.find('{').unwrap_or(0));
@@ -73,13 +73,15 @@ enum Quoting {
 
 struct Builder {
     text: String,
+    /// What stands without quotes, and a space for everything else.
+    bare: String,
     is_known: bool,
     splits: bool,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { text: String::new(), is_known: true, splits: false }
+        Self { text: String::new(), bare: String::new(), is_known: true, splits: false }
     }
 }
 
@@ -91,6 +93,10 @@ impl Builder {
     }
 
     fn piece(&mut self, piece: &WordPiece, quoting: Quoting) {
+        self.bare.push_str(match piece {
+            WordPiece::Text(text) if quoting == Quoting::Bare => text,
+            _ => " ",
+        });
         match piece {
             WordPiece::Text(text) if quoting == Quoting::Bare => self.bare(text),
             WordPiece::Text(text) => self.literal(text),
@@ -144,11 +150,8 @@ impl Builder {
     }
 }
 
-/// Whether braces may make several words of it. Quoted ones are taken for bare ones: that errs on the safe side.
-fn has_braces(shown: &str) -> bool {
-    let Some(open) = shown.find('{').filter(|open| *open == 0 || !shown[..*open].ends_with('$')) else {
-        return shown.matches('{').count() > shown.matches("${").count() && shown.contains([',', '.']);
-    };
-    let inside = &shown[open..];
-    inside.contains('}') && (inside.contains(',') || inside.contains(".."))
+/// Whether braces may make several words of it: `{a,b}`, `{1..3}`, also with something quoted in between.
+fn has_braces(bare: &str) -> bool {
+    let inside = bare.find('{').zip(bare.rfind('}')).and_then(|(open, close)| bare.get(open..close));
+    inside.is_some_and(|inside| inside.contains(',') || inside.contains(".."))
 }

@@ -1,7 +1,7 @@
 //! Commands that run other commands: `env`, `xargs`, `sh -c`, `find -exec`. What they run is checked as if it stood
 //! there alone; a wrapper that adds nothing of its own need not be allowed itself.
 
-use super::options::leading;
+use super::options::{has_letter, leading, may_mean};
 use super::reading::Simple;
 use super::scripts;
 use super::word::Word;
@@ -41,7 +41,11 @@ pub(super) fn inner(simple: &Simple) -> Vec<Inner> {
         "env" => env(args),
         "timeout" => after(args, &["-k", "--kill-after", "-s", "--signal"], 1),
         "nice" => after(args, &["-n", "--adjustment"], 0),
-        "ionice" => after(args, &["-c", "-n", "-p", "--class", "--classdata"], 0),
+        "ionice" => after(
+            args,
+            &["-c", "-n", "-p", "-P", "-u", "--class", "--classdata", "--pid", "--pgid", "--uid"],
+            0,
+        ),
         "stdbuf" => after(args, &["-i", "-o", "-e", "--input", "--output", "--error"], 0),
         "nohup" | "setsid" | "builtin" | "busybox" | "toybox" => after(args, &[], 0),
         "exec" => after(args, &["-a"], 0),
@@ -49,8 +53,8 @@ pub(super) fn inner(simple: &Simple) -> Vec<Inner> {
         "command" => command(args),
         "sudo" | "doas" => sudo(args),
         "xargs" => xargs(args),
-        "find" => executed(args, &["-exec", "-execdir", "-ok", "-okdir"]),
-        "fd" | "fdfind" => executed(args, &["-x", "-X", "--exec", "--exec-batch"]),
+        "find" => executed("find", args, &["-exec", "-execdir", "-ok", "-okdir"]),
+        name @ ("fd" | "fdfind") => executed(name, args, &["-x", "-X", "--exec", "--exec-batch"]),
         "tee" => args
             .iter()
             .filter(|arg| !arg.known().is_some_and(|text| text.starts_with('-')))
@@ -78,14 +82,21 @@ fn unknown_option(word: &Word) -> Inner {
 }
 
 fn env(args: &[Word]) -> Vec<Inner> {
-    let options = match leading(args, &["-u", "--unset", "-C", "--chdir"]) {
+    let options = match leading(args, &["-u", "--unset", "-C", "--chdir", "-a", "--argv0"]) {
         Ok(options) => options,
         Err(word) => return vec![unknown_option(word)],
     };
-    if options.named.iter().any(|(name, _)| name.starts_with("-S") || name.starts_with("--split")) {
+    let has = |letter: char, long: &str| {
+        options.named.iter().any(|(name, _)| has_letter(name, letter) || may_mean(name, long))
+    };
+    if has('S', "--split-string") {
         return vec![Inner::Unknowable("`env -S` takes a command apart in its own way".into())];
     }
-    assigned_then_command(options.rest)
+    let mut inner = assigned_then_command(options.rest);
+    if has('C', "--chdir") {
+        inner.push(Inner::Unknowable("`env -C` runs a command elsewhere".into()));
+    }
+    inner
 }
 
 /// `NAME=value …` and then a command, which may be missing.
@@ -131,8 +142,31 @@ fn command(args: &[Word]) -> Vec<Inner> {
 }
 
 fn sudo(args: &[Word]) -> Vec<Inner> {
-    const WITH_VALUE: [&str; 12] =
-        ["-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "-D", "-R", "-T"];
+    const WITH_VALUE: [&str; 23] = [
+        "-u",
+        "-g",
+        "-h",
+        "-p",
+        "-C",
+        "-D",
+        "-R",
+        "-T",
+        "-r",
+        "-t",
+        "-U",
+        "-a",
+        "--user",
+        "--group",
+        "--host",
+        "--prompt",
+        "--close-from",
+        "--chdir",
+        "--chroot",
+        "--command-timeout",
+        "--role",
+        "--type",
+        "--other-user",
+    ];
     match leading(args, &WITH_VALUE) {
         Ok(options) if !options.rest.is_empty() => assigned_then_command(options.rest),
         Ok(_) => vec![Inner::Unknowable("a shell is started".into())],
@@ -151,28 +185,39 @@ fn xargs(args: &[Word]) -> Vec<Inner> {
         "-s",
         "-a",
         "-E",
+        "-J",
+        "-R",
         "--max-args",
-        "--max-lines",
         "--max-procs",
-        "--replace",
         "--delimiter",
         "--max-chars",
         "--arg-file",
-        "--eof",
+        "--process-slot-var",
     ];
     let options = match leading(args, &WITH_VALUE) {
         Ok(options) => options,
         Err(word) => return vec![unknown_option(word)],
     };
-    let replaced = options.named.iter().find(|(name, _)| name.starts_with("-I") || name == "--replace");
-    let replaced = replaced
-        .map(|(name, value)| value.map_or_else(|| name.trim_start_matches("-I"), Word::text).to_owned());
+    let replaced = options.named.iter().find_map(|(name, value)| placeholder(name, *value));
     let mut words: Vec<Word> = options.rest.iter().map(|word| placed(word, replaced.as_deref())).collect();
     if words.is_empty() {
         words.push(Word::of_text("echo"));
     }
     words.push(Word::unknown("<arguments from xargs>"));
     vec![Inner::Command(words)]
+}
+
+/// The text that an option of `xargs` says will be replaced: `-I X`, `-IX`, `-rI X`, `-i`, `--replace=X`.
+fn placeholder(name: &str, value: Option<&Word>) -> Option<String> {
+    let attached = if may_mean(name, "--replace") {
+        name.split_once('=').map(|(_, text)| text)
+    } else if has_letter(name, 'I') || has_letter(name, 'i') || has_letter(name, 'J') {
+        name.split_once(['I', 'i', 'J']).map(|(_, text)| text)
+    } else {
+        return None;
+    };
+    let text = value.map(Word::text).or(attached).filter(|text| !text.is_empty());
+    Some(text.unwrap_or("{}").to_owned())
 }
 
 /// A word in which a placeholder will be replaced.
@@ -186,15 +231,34 @@ fn placed(word: &Word, placeholder: Option<&str>) -> Word {
 }
 
 /// Commands between an option such as `-exec` and the `;` or `+` that ends them.
-fn executed(args: &[Word], options: &[&str]) -> Vec<Inner> {
+fn executed(name: &str, args: &[Word], options: &[&str]) -> Vec<Inner> {
     let mut inner = Vec::new();
+    let mut own: Vec<&Word> = Vec::new();
     let mut rest = args;
     while let Some(at) = rest.iter().position(|word| word.known().is_some_and(|text| options.contains(&text)))
     {
+        own.extend(&rest[..at]);
         rest = &rest[at + 1..];
         let end = rest.iter().position(|word| word.is(";") || word.is("+")).unwrap_or(rest.len());
         inner.push(Inner::Command(rest[..end].iter().map(|word| placed(word, Some("{"))).collect()));
-        rest = &rest[end..];
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    own.extend(rest);
+    if let Some(word) = own.iter().find(|word| may_execute(name, word, &own)) {
+        inner.push(Inner::Unknowable(format!("`{}` may make `{name}` run a command", word.shown)));
     }
     inner
+}
+
+/// Whether a word outside the commands may turn out to begin one.
+fn may_execute(name: &str, word: &Word, own: &[&Word]) -> bool {
+    match (name, word.known()) {
+        ("find", Some(_)) => false,
+        ("find", None) => {
+            let has_end = own.iter().any(|word| word.is(";") || word.is("+"));
+            word.splits || (has_end && word.may_be_option())
+        }
+        (_, Some(text)) => has_letter(text, 'x') || has_letter(text, 'X') || text.starts_with("--exec"),
+        (_, None) => word.may_be_option(),
+    }
 }
