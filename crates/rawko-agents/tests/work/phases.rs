@@ -42,7 +42,9 @@ fn serde_yaml(value: &serde_json::Value) -> String {
 }
 
 fn project(tool: &str, input: &serde_json::Value) -> Yard {
-    let yard = with_files_server(yard(&script(tool, input)).file("a.txt", "a\n"));
+    let yard = yard(&script(tool, input)).file("a.txt", "a\n");
+    // Starting a server takes longer than everything else here.
+    let yard = if tool.starts_with("mcp__") { with_files_server(yard) } else { yard };
     std::os::unix::fs::symlink(std::env::temp_dir(), yard.root().join("link")).unwrap();
     yard
 }
@@ -112,9 +114,9 @@ async fn a_sub_agent_has_no_more_rights_than_its_caller() {
             {"agent": "worker", "steps": [{"tool_calls": send}, {"text": "It would not."}]},
             {"agent": "helper", "steps": [{"tool_calls": call}, {"expect": "refused", "text": "I may not."}]},
         ]);
-        let yard = with_files_server(yard(&scripts.to_string()))
-            .file("a.txt", "a\n")
-            .file(".rawko/agents/helper.md", "---\nname: helper\nwhenToUse: For help.\n---\nYou help.\n");
+        let yard = yard(&scripts.to_string());
+        let yard = if tool.starts_with("mcp__") { with_files_server(yard) } else { yard };
+        let yard = yard.file("a.txt", "a\n").file(".rawko/agents/helper.md", "---\nname: helper\nwhenToUse: For help.\n---\nYou help.\n");
         std::os::unix::fs::symlink(std::env::temp_dir(), yard.root().join("link")).unwrap();
         let output = yard.run("one", json!({"phase": "analyze_code", "goal": {"needs": []}})).await;
         assert_eq!(output.get("text").as_str(), Some("It would not."), "{way}: {output}");
