@@ -17,6 +17,7 @@ mod server;
 mod servers;
 mod settings;
 mod supervision;
+mod tools;
 
 pub use config::{McpConfig, McpTransport};
 pub use health::{HealthState, ServerHealth};

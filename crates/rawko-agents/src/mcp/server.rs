@@ -1,21 +1,21 @@
 //! One supervised server: started when needed, listed, called, and started again when it was lost.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rawko_core::Value;
-use rmcp::model::{JsonObject, Tool};
+use rmcp::model::JsonObject;
 use tokio::time::{Instant, sleep_until};
 
 use super::config::{McpConfig, McpTransport};
 use super::connection::Connection;
 use super::fault::{Fault, WasSent};
 use super::health::{HealthState, ServerHealth};
-use super::names::{full_name, prefix};
+use super::names::prefix;
 use super::result::{failure, outcome};
 use super::settings::McpSettings;
 use super::supervision::{Next, Supervision};
+use super::tools::{Tools, known};
 use crate::message::ToolSpec;
 use crate::process::in_time;
 use crate::tools::ToolOutcome;
@@ -37,16 +37,6 @@ struct Facts {
     /// Kept while the server is down.
     tools: Option<Arc<Tools>>,
     implementation: Option<String>,
-}
-
-/// By full name.
-type Tools = BTreeMap<String, Known>;
-
-struct Known {
-    /// As the server knows it.
-    name: String,
-    spec: ToolSpec,
-    is_safe_to_repeat: bool,
 }
 
 /// What to do when a server is to be started only after a pause.
@@ -100,44 +90,48 @@ impl Server {
             serde_json::Value::Null => JsonObject::new(),
             _ => return failure(format!("the input of `{full}` must be a map")),
         };
-        // A second time only when the first cannot have reached the server.
-        let mut is_second = false;
-        loop {
-            let connection = match self.connection(Patience::Wait).await {
-                Ok(connection) => connection,
-                Err(why) => return failure(format!("the MCP server `{name}` is not there: {why}")),
+        let lost = match self.attempt(full, arguments.clone()).await {
+            // A second time only when the first cannot have reached the server.
+            Err((WasSent::No, _)) => self.attempt(full, arguments).await,
+            settled => settled,
+        };
+        lost.unwrap_or_else(|(was_sent, why)| {
+            let took_effect = match was_sent {
+                WasSent::No => "it has not taken effect",
+                WasSent::Perhaps => "whether it took effect is not known",
             };
-            let tool = match self.original(&connection, full).await {
-                Ok(tool) => tool,
-                Err(outcome) => return outcome,
-            };
-            let within = self.config.timeout.unwrap_or(self.settings.call_timeout);
-            match connection.call(&tool, arguments.clone(), within).await {
-                Ok(result) => {
-                    self.facts().supervision.answered();
-                    return outcome(result, &self.settings);
-                }
-                Err(Fault::Refused(why)) => {
-                    self.facts().supervision.answered();
-                    return failure(format!("the MCP server `{name}` answered with an error: {why}"));
-                }
-                Err(Fault::TimedOut) => {
-                    return failure(format!(
-                        "the MCP server `{name}` did not answer within {}; it was told to stop, but whether the call took effect is not known",
-                        in_time(within)
-                    ));
-                }
-                Err(Fault::Lost { was_sent, why }) => {
-                    let why = self.lost(&connection, &why).await;
-                    if was_sent == WasSent::No && !is_second {
-                        is_second = true;
-                        continue;
-                    }
-                    return failure(format!(
-                        "the MCP server `{name}` was lost during this call: whether it took effect is not known. The server is started again for the next call ({why})"
-                    ));
-                }
+            failure(format!(
+                "the MCP server `{name}` was lost during this call: {took_effect}. The server is started again for the next call ({why})"
+            ))
+        })
+    }
+
+    /// One try. An error: the server was lost.
+    async fn attempt(&self, full: &str, arguments: JsonObject) -> Result<ToolOutcome, (WasSent, String)> {
+        let name = &self.config.name;
+        let connection = match self.connection(Patience::Wait).await {
+            Ok(connection) => connection,
+            Err(why) => return Ok(failure(format!("the MCP server `{name}` is not there: {why}"))),
+        };
+        let tool = match self.original(&connection, full).await {
+            Ok(tool) => tool,
+            Err(outcome) => return Ok(outcome),
+        };
+        let within = self.config.timeout.unwrap_or(self.settings.call_timeout);
+        match connection.call(&tool, arguments, within).await {
+            Ok(result) => {
+                self.facts().supervision.answered();
+                Ok(outcome(result, &self.settings))
             }
+            Err(Fault::Refused(why)) => {
+                self.facts().supervision.answered();
+                Ok(failure(format!("the MCP server `{name}` answered with an error: {why}")))
+            }
+            Err(Fault::TimedOut) => Ok(failure(format!(
+                "the MCP server `{name}` did not answer within {}; it was told to stop, but whether the call took effect is not known",
+                in_time(within)
+            ))),
+            Err(Fault::Lost { was_sent, why }) => Err((was_sent, self.lost(&connection, &why).await)),
         }
     }
 
@@ -296,29 +290,4 @@ impl Server {
     fn facts(&self) -> MutexGuard<'_, Facts> {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn known(prefix: &str, tools: Vec<Tool>) -> Tools {
-    let mut known = Tools::new();
-    for tool in tools {
-        let full = free_name(&known, full_name(prefix, &tool.name));
-        let hint = |hint: fn(&rmcp::model::ToolAnnotations) -> Option<bool>| {
-            tool.annotations.as_ref().and_then(hint).unwrap_or(false)
-        };
-        let is_safe_to_repeat = hint(|hints| hints.read_only_hint) || hint(|hints| hints.idempotent_hint);
-        let spec = ToolSpec {
-            name: full.clone(),
-            description: tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default().to_owned(),
-            input_schema: Value::from_json(serde_json::Value::Object((*tool.input_schema).clone())),
-        };
-        known.insert(full, Known { name: tool.name.to_string(), spec, is_safe_to_repeat });
-    }
-    known
-}
-
-/// Two tools whose names differ only in letters that models do not take are told apart by a number.
-fn free_name(known: &Tools, full: String) -> String {
-    let numbered = (2..).map(|number| format!("{full}_{number}"));
-    let mut names = std::iter::once(full.clone()).chain(numbered);
-    names.find(|name| !known.contains_key(name)).unwrap_or(full)
 }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rawko_agents::StopReason;
-use rawko_agents::acp::AcpAgent;
+use rawko_agents::acp::{AcpAgent, Verdict};
 use rawko_agents::process::TurnRequest;
 use rawko_host::Environment;
 use serde_json::json;
@@ -29,7 +29,7 @@ fn opencode() -> PathBuf {
     }
 }
 
-/// A provider that says the same to everybody. Killed when dropped.
+/// A provider that says the same to everybody, but runs a command when asked to make it. Killed when dropped.
 struct Provider {
     child: Child,
     address: String,
@@ -38,7 +38,15 @@ struct Provider {
 impl Provider {
     fn start(folder: &Path) -> Self {
         let fixtures = folder.join("fixtures.json");
-        let answer = json!({"fixtures": [{"match": {}, "response": {"content": "Hello from the mock."}}]});
+        let touch =
+            json!({"name": "bash", "arguments": {"command": "touch made", "description": "makes it"}});
+        let answer = json!({"fixtures": [
+            {
+                "match": {"userMessage": "make it", "toolName": "bash", "hasToolResult": false},
+                "response": {"toolCalls": [touch]}
+            },
+            {"match": {}, "response": {"content": "Hello from the mock."}}
+        ]});
         std::fs::write(&fixtures, answer.to_string()).unwrap();
         let mut child = Command::new("node")
             .arg(installed("@copilotkit/aimock/package.json").parent().unwrap().join("dist/cli.js"))
@@ -76,6 +84,7 @@ fn agent(folder: &Path, provider: &Provider) -> AcpAgent {
         "model": "mock/m",
         "autoupdate": false,
         "share": "disabled",
+        "permission": {"bash": "ask"},
         "provider": {"mock": {
             "npm": "@ai-sdk/openai-compatible",
             "name": "mock",
@@ -122,5 +131,22 @@ async fn opencode_completes_a_turn_and_its_session_can_be_loaded() {
         assert!(host.seen().contains("Hello from the mock."), "{round}: heard while it came");
         assert!(session.is_none() || session == result.session, "{round}: the same session");
         session = result.session;
+    }
+}
+
+#[tokio::test]
+async fn opencode_runs_a_command_only_when_the_gate_lets_it() {
+    for (verdict, is_made) in [(Verdict::Deny, false), (Verdict::Allow, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let provider = Provider::start(folder.path());
+        let agent = agent(folder.path(), &provider);
+        let request = TurnRequest { prompt: "make it".into(), ..TurnRequest::default() };
+        let host = Host { verdict: verdict.clone(), ..Host::default() };
+        let turn = tokio::time::timeout(Duration::from_secs(240), agent.turn(request, &host)).await;
+        let result = turn.expect("an end in time");
+        assert!(result.is_ok(), "{verdict:?}: {result:?}");
+        assert!(host.seen().contains("asked Execute"), "{verdict:?}: {}", host.seen());
+        assert!(host.seen().contains("touch made"), "{verdict:?}: {}", host.seen());
+        assert_eq!(agent.cwd.join("made").exists(), is_made, "{verdict:?}: {}", host.seen());
     }
 }

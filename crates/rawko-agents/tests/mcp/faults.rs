@@ -9,7 +9,7 @@ use rawko_host::Environment;
 use serde_json::json;
 
 use crate::support::{
-    call, everything, is_alive, kill_server, names, peer, said, settings, start, stdio, until,
+    TIME_LIMIT, call, everything, is_alive, kill_server, names, peer, said, settings, start, stdio, until,
 };
 
 #[tokio::test]
@@ -148,7 +148,13 @@ async fn tools_come_and_go_and_have_names_that_models_take() {
     let before = names(&servers).await;
     assert!(!before.contains(&"mcp__peer__grown".to_owned()));
     said(&servers, "mcp__peer__grow", json!({})).await;
-    assert!(names(&servers).await.contains(&"mcp__peer__grown".to_owned()));
+    // That the list has changed may be heard a little after the answer.
+    let listed = async {
+        while !names(&servers).await.contains(&"mcp__peer__grown".to_owned()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(TIME_LIMIT, listed).await.expect("the new tool is listed");
 
     assert!(
         before.contains(&"mcp__peer__log_all".to_owned())
@@ -156,6 +162,15 @@ async fn tools_come_and_go_and_have_names_that_models_take() {
     );
     assert_eq!(said(&servers, "mcp__peer__log_all", json!({})).await, "called log.all");
     assert_eq!(said(&servers, "mcp__peer__log_all_2", json!({})).await, "called log all");
+}
+
+#[tokio::test]
+async fn however_many_need_it_a_server_is_started_once() {
+    let servers = start(peer(&[]));
+    let add = |a: i64| said(&servers, "mcp__peer__add", json!({"a": a, "b": 1}));
+    let sums = tokio::join!(add(1), add(2), add(3), names(&servers));
+    assert_eq!((sums.0.as_str(), sums.1.as_str(), sums.2.as_str()), ("2", "3", "4"));
+    assert_eq!(servers.health()[0].starts, 1);
 }
 
 #[tokio::test]

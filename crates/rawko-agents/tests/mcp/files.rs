@@ -7,7 +7,7 @@ use rawko_chart::render::{Style, report};
 use rawko_host::Environment;
 
 fn environment() -> Environment {
-    Environment::from_iter([("TOKEN", "s3cret"), ("HOME", "/home/ada")])
+    Environment::from_iter([("TOKEN", "s3cret"), ("HOME", "/ada")])
 }
 
 /// Each server on a line, then the findings.

@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rawko_agents::mcp::{HealthState, McpConfig, McpServers, McpTransport};
@@ -11,14 +13,18 @@ use serde_json::json;
 use crate::support::{call, everything, names, said, settings, start};
 
 /// The server at a port, killed when dropped.
-struct Running(Child);
+struct Running {
+    child: Child,
+    /// How many messages it has got.
+    posts: Arc<AtomicUsize>,
+}
 
 impl Running {
     fn at(port: u16) -> Self {
         let mut child = Command::new("node")
             .args([&everything(), "streamableHttp"])
             .env("PORT", port.to_string())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -30,19 +36,30 @@ impl Running {
         }
         // Nobody reads on, and it must not block on that.
         std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
-        Self(child)
+        let posts = Arc::new(AtomicUsize::new(0));
+        let (log, count) = (BufReader::new(child.stdout.take().unwrap()), Arc::clone(&posts));
+        std::thread::spawn(move || {
+            for _ in log.lines().map_while(Result::ok).filter(|line| line.contains("Received MCP POST")) {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        Self { child, posts }
+    }
+
+    fn posts(&self) -> usize {
+        self.posts.load(Ordering::Relaxed)
     }
 
     fn kill(mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -81,8 +98,10 @@ async fn a_call_during_which_the_server_is_killed_says_that_nobody_knows() {
     let long =
         call(&servers, "mcp__remote__trigger-long-running-operation", json!({"duration": 600, "steps": 2}));
     let kill = async {
-        // Requests go out in order, so that the long one is there when this is answered.
-        said(&servers, "mcp__remote__echo", json!({"message": "ready"})).await;
+        // Two to shake hands, one for the list, and the call.
+        while server.posts() < 4 {
+            tokio::task::yield_now().await;
+        }
         server.kill();
     };
     let (outcome, ()) = tokio::join!(long, kill);
