@@ -2,6 +2,7 @@
 
 pub mod acp;
 pub mod agent;
+pub mod arbiter;
 pub mod checks;
 pub mod loop_control;
 pub mod mcp;
