@@ -6,6 +6,7 @@ pub mod arbiter;
 pub mod checks;
 pub mod loop_control;
 pub mod mcp;
+pub mod memories;
 mod message;
 pub mod process;
 pub mod provider;

@@ -92,13 +92,13 @@ fn rules_come_first_when_progress_is_judged() {
             "a word that leads nowhere is left to the model",
             success("tester", json!({"verdict": "elsewhere"})),
             plan("done"),
-            "fallback SELECT_MODE planner",
+            "fallback SELECT_MODE developer",
         ),
         (
             "a word nobody explained is left to the model",
             success("reviewer", json!({"verdict": "hm"})),
             plan("done"),
-            "fallback SELECT_MODE planner",
+            "fallback SELECT_MODE developer",
         ),
         ("declared complete", success("reviewer", json!(null)), plan("pending"), "rule COMPLETE -"),
         (
@@ -123,7 +123,7 @@ fn rules_come_first_when_progress_is_judged() {
             "prose decides nothing",
             success("developer", json!("passed, complete, done")),
             plan("pending"),
-            "fallback SELECT_MODE planner",
+            "fallback CONTINUE developer",
         ),
     ];
     for (name, last, plan, expected) in table {
@@ -160,7 +160,7 @@ fn rules_come_first_when_an_agent_is_selected() {
             "the arbiter wants it once more",
             vec![ok("developer")],
             json!({"plan": plan("done"), "lastArbiterDecision": {"type": "RETRY"}}),
-            "fallback SELECT_MODE planner",
+            "fallback SELECT_MODE developer",
         ),
         (
             "a planner that left no plan is not asked again",
@@ -185,7 +185,7 @@ fn the_model_is_believed_within_what_is_enabled() {
         (Decision::Continue { reason: "r".into() }, "model CONTINUE developer"),
         (Decision::Complete { summary: "s".into() }, "model COMPLETE -"),
         (Decision::Retry { reason: "r".into() }, "model RETRY -"),
-        (select("nobody"), "fallback SELECT_MODE planner"),
+        (select("nobody"), "fallback CONTINUE developer"),
     ];
     for (answer, expected) in table {
         assert_eq!(decided(Moment::Evaluate, &context, Some(&answer)), expected, "{answer:?}");
@@ -326,9 +326,22 @@ fn an_answer_that_cannot_be_used_is_asked_for_again_with_the_problem_and_then_th
     let mut inquiry = Inquiry::new(&case, &Prompts::default(), 0).unwrap();
     assert!(matches!(inquiry.next(&case), Next::Ask { messages, .. } if messages.len() == 1));
     let Next::Ask { messages, .. } = inquiry.answered(&case, "Looks incomplete, 0 failed.") else { panic!() };
-    expect![[]].assert_debug_eq(&messages[1..].iter().map(|message| &message.parts).collect::<Vec<_>>());
+    expect![[r#"
+        [
+            [
+                Text {
+                    text: "Looks incomplete, 0 failed.",
+                },
+            ],
+            [
+                Text {
+                    text: "That answer cannot be used: it is not one JSON object: expected value at line 1 column 1. Answer again with one JSON object and nothing else.",
+                },
+            ],
+        ]
+    "#]].assert_debug_eq(&messages[1..].iter().map(|message| &message.parts).collect::<Vec<_>>());
     let Next::Decided(decided) = inquiry.answered(&case, "COMPLETE") else { panic!() };
-    expect![[]].assert_eq(&decided.to_value().to_string());
+    expect![[r#"{"type":"CONTINUE","reason":"it is the default agent","by":"fallback","why":"no rule applies, and no answer could be used"}"#]].assert_eq(&decided.to_value().to_string());
     let record = inquiry.record();
     assert_eq!(record.get("attempts").as_list().unwrap().len(), 2);
     assert_eq!(record.get("input").get("task").as_str(), Some("t"));
@@ -342,7 +355,7 @@ fn an_answer_that_can_be_used_decides() {
     let mut inquiry = Inquiry::new(&case, &Prompts::default(), 0).unwrap();
     let answer = r#"{"type":"SELECT_MODE","mode":"tester","reason":"see whether it works"}"#;
     let Next::Decided(decided) = inquiry.answered(&case, answer) else { panic!() };
-    expect![[]].assert_eq(&decided.to_selection().to_string());
+    expect![[r#"{"agent":{"name":"tester"},"decision":{"type":"SELECT_MODE","mode":"tester","reason":"see whether it works","by":"model","why":"the arbiter's model says so"}}"#]].assert_eq(&decided.to_selection().to_string());
 }
 
 #[test]

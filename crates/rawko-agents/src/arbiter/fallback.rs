@@ -40,13 +40,14 @@ fn error(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
     Some(decided(decision, agent))
 }
 
-/// The default agent of the settings, else the first one.
+/// The default agent of the settings, else the first one that does more than plan.
 fn usual<'c>(case: &Case<'c>, enabled: &'c Enabled) -> Option<&'c str> {
     let wanted = case.settings.fallback_agent.as_deref();
     let known = |name: &&str| {
         enabled.modes.iter().any(|mode| mode == name) || enabled.current.as_deref() == Some(*name)
     };
-    let first = || case.agents.iter().map(|profile| profile.name.as_str()).find(known);
+    let names = || case.agents.iter().map(|profile| profile.name.as_str()).filter(known);
+    let first = || names().find(|name| *name != case.settings.planner).or_else(|| names().next());
     wanted.filter(known).or_else(first)
 }
 

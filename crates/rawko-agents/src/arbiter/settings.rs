@@ -16,7 +16,7 @@ const FOLDER: &str = ".rawko/prompts";
 pub struct ArbiterSettings {
     /// `provider/model`; `None`: the project's usual one.
     pub model: Option<String>,
-    /// Who works when nothing else decides; `None`: the first agent.
+    /// Who works when nothing else decides; `None`: the first that is not the planner.
     pub fallback_agent: Option<String>,
     /// Who makes the plan when there is none.
     pub planner: String,
