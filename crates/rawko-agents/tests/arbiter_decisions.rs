@@ -1,5 +1,7 @@
 //! How a decision comes about: rules, then the model's answer, then the fallback; and what can be decided when.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use expect_test::expect;
 use rawko_agents::arbiter::{
     AgentProfile, ArbiterSettings, Case, Decision, Inquiry, Moment, Next, Orchestration, Prompts, decide,
@@ -245,6 +247,39 @@ fn what_can_be_decided_when() {
         });
         assert_eq!(kinds.collect::<Vec<_>>().join(" "), expected, "{name}");
     }
+}
+
+/// Whatever the situation: a decision is one that the chart's guards take. At the cap, where nothing that goes on is
+/// enabled, the chart stops whatever is decided, unless that is COMPLETE.
+#[test]
+fn no_decision_breaks_a_guard() {
+    let results = ["success", "failure", "timeout", "cancelled", "max_iterations"];
+    let verdicts =
+        [json!(null), json!({"verdict": "passed"}), json!({"verdict": "failed"}), json!({"verdict": "hm"})];
+    let plans = [json!(null), plan("pending"), plan("done")];
+    let teams = [json!(null), json!(["tester"]), json!(["planner", "developer"])];
+    let agents = agents();
+    let mut seen = 0;
+    for (result, verdict) in
+        results.iter().flat_map(|result| verdicts.iter().map(move |verdict| (result, verdict)))
+    {
+        for (plan, team) in plans.iter().flat_map(|plan| teams.iter().map(move |team| (plan, team))) {
+            for (worker, cap) in agents.iter().flat_map(|agent| [1, 9].map(|cap| (agent.name.as_str(), cap)))
+            {
+                let last = entry(worker, result, verdict.clone());
+                let context = after(&[last], json!({"plan": plan, "agents": team, "maxIterations": cap}));
+                for moment in [Moment::Select, Moment::Evaluate] {
+                    let settings = ArbiterSettings::default();
+                    let case = Case { moment, context: &context, agents: &agents, settings: &settings };
+                    let decided = decide(&case, None).unwrap();
+                    let stops = context.is_at_cap() && !matches!(decided.decision, Decision::Complete { .. });
+                    assert!(case.enabled().allows(&decided.decision) || stops, "{context:?}: {decided:?}");
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(seen, 5 * 4 * 3 * 3 * 4 * 2 * 2);
 }
 
 /// For every set of enabled decisions, the schema and the reader agree on every decision.

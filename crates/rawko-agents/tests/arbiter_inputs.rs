@@ -1,6 +1,8 @@
 //! What the arbiter sees, to the letter: the three worked examples of SPEC-0006, and the prompts made of them.
 
-use expect_test::{Expect, expect, expect_file};
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use expect_test::{ExpectFile, expect, expect_file};
 use rawko_agents::arbiter::{
     AgentProfile, ArbiterSettings, Case, Inquiry, Moment, Orchestration, Prompts, evaluate_progress_input,
     select_agent_input,
@@ -116,8 +118,8 @@ fn assert_shows(actual: &Json, example: &Json, at: &str) {
     }
 }
 
-fn golden(actual: &Json, expected: &Expect) {
-    expected.assert_eq(&serde_json::to_string_pretty(actual).unwrap());
+fn golden(actual: &Json, expected: &ExpectFile) {
+    expected.assert_eq(&(serde_json::to_string_pretty(actual).unwrap() + "\n"));
 }
 
 #[test]
@@ -139,49 +141,7 @@ fn example_1_the_planning_phase() {
                         "consecutiveFailures": 0, "maxConsecutiveFailures": 3},
     });
     assert_shows(&actual, &example, "input");
-    golden(
-        &actual,
-        &expect![[r#"
-        {
-          "task": "Implement user authentication",
-          "plan": null,
-          "history": [],
-          "lastError": null,
-          "availableAgents": [
-            {
-              "name": "planner",
-              "displayName": "Planning Agent",
-              "whenToUse": "Use this agent when starting a new task that needs analysis...",
-              "tools": {}
-            },
-            {
-              "name": "developer",
-              "displayName": "Development Agent",
-              "whenToUse": "Use when code modifications are required...",
-              "tools": {
-                "allowed": [
-                  "Read",
-                  "Edit",
-                  "Bash"
-                ],
-                "blocked": [
-                  "WebFetch"
-                ]
-              }
-            }
-          ],
-          "constraints": {
-            "maxIterations": 50,
-            "currentIteration": 1,
-            "iterationsRemaining": 49,
-            "consecutiveFailures": 0,
-            "maxConsecutiveFailures": 3,
-            "estimatedTokensUsed": 0,
-            "timeElapsedMs": 0,
-            "estimatedTimeRemaining": null
-          }
-        }"#]],
-    );
+    golden(&actual, &expect_file!["golden/arbiter_example_1.json"]);
 }
 
 #[test]
@@ -220,150 +180,7 @@ fn example_2_in_the_middle_with_an_error() {
                         "consecutiveFailures": 1, "maxConsecutiveFailures": 3},
     });
     assert_shows(&actual, &example, "input");
-    golden(
-        &actual,
-        &expect![[r#"
-        {
-          "task": "Implement user authentication",
-          "plan": {
-            "steps": [
-              {
-                "index": 1,
-                "description": "Create middleware",
-                "status": "complete"
-              },
-              {
-                "index": 2,
-                "description": "Login endpoint",
-                "status": "failed"
-              },
-              {
-                "index": 3,
-                "description": "Logout endpoint",
-                "status": "pending"
-              },
-              {
-                "index": 4,
-                "description": "Tests",
-                "status": "pending"
-              },
-              {
-                "index": 5,
-                "description": "Documentation",
-                "status": "pending"
-              }
-            ],
-            "currentStepIndex": 1,
-            "isComplete": false
-          },
-          "history": [
-            {
-              "agent": "planner",
-              "iteration": 1,
-              "status": "success",
-              "duration_ms": 45000,
-              "output": {
-                "summary": "Analysis complete. Created 5-step plan..."
-              },
-              "startedAt": "2026-03-01T10:00:00Z",
-              "completedAt": "2026-03-01T10:00:45Z"
-            },
-            {
-              "agent": "developer",
-              "iteration": 2,
-              "status": "success",
-              "duration_ms": 90000,
-              "output": {
-                "summary": "Middleware created successfully..."
-              },
-              "startedAt": "2026-03-01T10:01:00Z",
-              "completedAt": "2026-03-01T10:02:30Z"
-            },
-            {
-              "agent": "developer",
-              "iteration": 3,
-              "status": "failure",
-              "duration_ms": 20000,
-              "output": {
-                "summary": "Failed at import statement..."
-              },
-              "error": {
-                "message": "Cannot find module 'jsonwebtoken'",
-                "category": "tool_failure",
-                "tool": "Bash"
-              },
-              "startedAt": "2026-03-01T10:02:40Z",
-              "completedAt": "2026-03-01T10:03:00Z"
-            }
-          ],
-          "lastError": {
-            "agent": "developer",
-            "tool": "Bash",
-            "planStep": 2,
-            "attempted": "npm install jsonwebtoken",
-            "message": "Command failed with exit code 1",
-            "category": "tool_failure",
-            "recoveryOptions": [
-              {
-                "action": "retry",
-                "description": "Retry npm install",
-                "reason": "Transient network error"
-              },
-              {
-                "action": "skip",
-                "description": "Skip install, use existing deps",
-                "reason": "Package may already be available"
-              }
-            ],
-            "timestamp": "2026-03-01T10:03:00Z",
-            "context": {}
-          },
-          "availableAgents": [
-            {
-              "name": "planner",
-              "displayName": "Planning Agent",
-              "whenToUse": "Use this agent when starting a new task that needs analysis...",
-              "tools": {},
-              "recentPerformance": {
-                "lastSuccess": "2026-03-01T10:00:45Z",
-                "successRate": 100,
-                "iterationAverage": 1.0
-              }
-            },
-            {
-              "name": "developer",
-              "displayName": "Development Agent",
-              "whenToUse": "Use when code modifications are required...",
-              "tools": {
-                "allowed": [
-                  "Read",
-                  "Edit",
-                  "Bash"
-                ],
-                "blocked": [
-                  "WebFetch"
-                ]
-              },
-              "recentPerformance": {
-                "lastSuccess": "2026-03-01T10:02:30Z",
-                "lastFailure": "2026-03-01T10:03:00Z",
-                "successRate": 50,
-                "iterationAverage": 1.0
-              }
-            }
-          ],
-          "constraints": {
-            "maxIterations": 50,
-            "currentIteration": 4,
-            "iterationsRemaining": 46,
-            "consecutiveFailures": 1,
-            "maxConsecutiveFailures": 3,
-            "estimatedTokensUsed": 0,
-            "timeElapsedMs": 190000,
-            "estimatedTimeRemaining": 620000
-          }
-        }"#]],
-    );
+    golden(&actual, &expect_file!["golden/arbiter_example_2.json"]);
 }
 
 #[test]
@@ -389,101 +206,7 @@ fn example_3_the_evaluation() {
         "constraints": {"maxIterations": 50, "currentIteration": 5, "iterationsRemaining": 45},
     });
     assert_shows(&actual, &example, "input");
-    golden(
-        &actual,
-        &expect![[r#"
-        {
-          "task": "Implement user authentication",
-          "plan": {
-            "steps": [
-              {
-                "index": 1,
-                "description": "Create middleware",
-                "status": "complete"
-              },
-              {
-                "index": 2,
-                "description": "Login endpoint",
-                "status": "complete"
-              },
-              {
-                "index": 3,
-                "description": "Logout endpoint",
-                "status": "pending"
-              }
-            ],
-            "currentStepIndex": 2,
-            "isComplete": false
-          },
-          "lastExecution": {
-            "agent": "developer",
-            "iteration": 4,
-            "status": "success",
-            "duration_ms": 60000,
-            "output": {
-              "summary": "Login endpoint implemented. Created src/auth/login.ts with POST /login...",
-              "full": "Login endpoint implemented. Created src/auth/login.ts with POST /login...",
-              "filesModified": [
-                "src/auth/login.ts"
-              ]
-            },
-            "tokens": {
-              "input": 2100,
-              "output": 1230,
-              "total": 3330
-            },
-            "startedAt": "2026-03-01T10:00:00Z",
-            "completedAt": "2026-03-01T10:01:00Z"
-          },
-          "history": [
-            {
-              "agent": "developer",
-              "iteration": 2,
-              "status": "success",
-              "duration_ms": 60000,
-              "startedAt": "2026-03-01T10:00:00Z",
-              "completedAt": "2026-03-01T10:01:00Z"
-            },
-            {
-              "agent": "developer",
-              "iteration": 3,
-              "status": "failure",
-              "duration_ms": 60000,
-              "startedAt": "2026-03-01T10:00:00Z",
-              "completedAt": "2026-03-01T10:01:00Z"
-            },
-            {
-              "agent": "developer",
-              "iteration": 4,
-              "status": "success",
-              "duration_ms": 60000,
-              "output": {
-                "summary": "Login endpoint implemented. Created src/auth/login.ts with POST /login...",
-                "filesModified": [
-                  "src/auth/login.ts"
-                ]
-              },
-              "tokens": {
-                "input": 2100,
-                "output": 1230,
-                "total": 3330
-              },
-              "startedAt": "2026-03-01T10:00:00Z",
-              "completedAt": "2026-03-01T10:01:00Z"
-            }
-          ],
-          "constraints": {
-            "maxIterations": 50,
-            "currentIteration": 5,
-            "iterationsRemaining": 45,
-            "consecutiveFailures": 0,
-            "maxConsecutiveFailures": 3,
-            "estimatedTokensUsed": 3330,
-            "timeElapsedMs": 300000,
-            "estimatedTimeRemaining": 90000
-          }
-        }"#]],
-    );
+    golden(&actual, &expect_file!["golden/arbiter_example_3.json"]);
 }
 
 fn prompt(moment: Moment, context_json: &Json, now: &str) -> String {

@@ -1,5 +1,7 @@
 //! The orchestrator's chart: for every state and every event, what happens. A row that changes shows in the table.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
