@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
 use expect_test::expect;
 use rawko_chart::{Registry, Source, load};
 use rawko_core::sim::{Line, Simulation, Stimulus, Stubs};
 use rawko_core::{AgentEntry, Chart, Value, World};
-use rawko_host::{Call, Edition, Fork, Gate, Host, ServiceError, Services, closure};
 use serde_json::{Value as Json, json};
 
 const CHART: &str = include_str!("../../../charts/orchestrator.yaml");
@@ -134,47 +132,4 @@ fn every_state_is_in_the_table_or_never_rests() {
         paths.filter(|path| !path.is_empty() && !known.contains(&path.as_str())).collect();
     expect!["error_handling at_limit complete failed loop_detected limit_reached cancelled"]
         .assert_eq(&missing.join(" "));
-}
-
-/// What `rawko resume ID --max-iterations N` does: a fork from the step before the last, with the cap raised.
-#[tokio::test]
-async fn a_task_at_its_limit_goes_on_with_a_higher_one_and_repeats_nothing() {
-    let calls = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&calls);
-    let execute = move |call: Call| {
-        let judged = log.lock().unwrap().iter().filter(|name| *name == "work:evaluate").count();
-        log.lock().unwrap().push(call.name.to_string());
-        let answer = match &*call.name {
-            "work:select" => json!({"agent": {"name": "planner"}, "decision": {"type": "SELECT_MODE"}}),
-            "work:evaluate" if judged == 0 => json!({"type": "SELECT_MODE", "mode": "developer"}),
-            "work:evaluate" => json!({"type": "COMPLETE", "summary": "Done."}),
-            _ => json!({"text": "Done.", "messages": []}),
-        };
-        async move { Ok::<_, ServiceError>(Value::from_json(answer)) }
-    };
-    let host = Host::builder()
-        .chart(Edition::read("orchestrator.yaml", CHART).unwrap())
-        .services(Services::new().executor(closure(execute)))
-        .gate(Gate::open())
-        .start()
-        .await
-        .unwrap();
-    let input = json!({"task": "t", "maxIterations": 1, "remember": false});
-    let limited = host.execute("rawko", "latest", Value::from_json(input)).await.unwrap();
-    assert_eq!(limited.configuration, ["limit_reached"]);
-    assert_eq!(limited.output.get("problem").get("code").as_str(), Some("max_iterations"));
-    calls.lock().unwrap().clear();
-
-    let set =
-        [("maxIterations", "2"), ("raised", "true")].map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let fork = Fork { at: Some(limited.steps - 1), set: set.to_vec(), id: None };
-    // The first of these was asked before the fork; what it said is kept, so that it counts here.
-    calls.lock().unwrap().push("work:evaluate".to_owned());
-    let forked = host.fork(&limited.instance, fork).await.unwrap();
-    host.settled(&forked.instance, Duration::MAX).await.unwrap();
-    let results = host.results(&forked.instance).unwrap();
-    assert_eq!(results.configuration, ["complete"]);
-    assert_eq!(results.output.get("iterations"), &Value::Int(2));
-    assert_eq!(*calls.lock().unwrap(), ["work:evaluate", "agent:developer", "work:evaluate"]);
-    host.close().await;
 }
