@@ -91,6 +91,7 @@ impl Asking<'_> {
         let mut told = told.as_map().cloned().unwrap_or_default();
         let mut record = inquiry.record().as_map().cloned().unwrap_or_default();
         record.insert("model".into(), Value::str(self.model()));
+        record.insert("occasion".into(), self.call.input.get("occasion").clone());
         if !memories.used.is_empty() {
             told.insert("memories".into(), Value::from(memories.text));
             told.insert("memoriesUsed".into(), value(&memories.used));
@@ -160,7 +161,6 @@ pub async fn ask_again(
     workshop: &Workshop,
     model: &str,
     record: &Value,
-    occasion: &str,
 ) -> Result<Again, AskAgainError> {
     let prompt = record.get("prompt").as_str().ok_or(AskAgainError::NoPrompt)?;
     let (provider, name) = workshop.providers.find(model)?;
@@ -170,7 +170,7 @@ pub async fn ask_again(
         messages: vec![Message::text(Role::User, prompt)],
         schema: Some(schema.clone()),
         agent: ARBITER.to_owned(),
-        occasion: occasion.to_owned(),
+        occasion: format!("{}/replay", record.get("occasion").as_str().unwrap_or_default()),
         ..CompletionRequest::default()
     };
     let completion = provider.complete(request, &mut |_| {}).await?;

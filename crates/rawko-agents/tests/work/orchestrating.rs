@@ -134,7 +134,7 @@ async fn an_agent_that_is_cut_off_goes_where_its_file_says_and_its_conversation_
   text: Not yet.
 - agent: arbiter
   when: "arbiter#4"
-  data: {type: SELECT_MODE, mode: tester, reason: see}
+  data: {type: CONTINUE, reason: there is more}
 "#;
     let tester = TESTER.replace("onSuccess: complete", "onSuccess: worker");
     let yard = project(script)

@@ -4,11 +4,12 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "check",
     "simulate",
     "graph",
     "test",
+    "task",
     "run",
     "resume",
     "ps",
@@ -20,6 +21,7 @@ const COMMANDS: [&str; 20] = [
     "deny",
     "cancel",
     "fork",
+    "replay",
     "charts",
     "doctor",
     "import",

@@ -21,3 +21,4 @@ mod running;
 mod scenarios;
 mod simulate;
 mod support;
+mod tasks;
