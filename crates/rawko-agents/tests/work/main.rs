@@ -7,4 +7,5 @@ mod looking;
 mod loops;
 mod phases;
 mod prompts;
+mod real_model;
 mod yard;

@@ -77,6 +77,13 @@ impl Yard {
         self
     }
 
+    /// A real model behind an OpenAI-compatible server, instead of a script.
+    pub(crate) fn model(mut self, base_url: &str) -> Self {
+        let with = format!("providers: {{default: local/smol, local: {{kind: openai, base_url: \"{base_url}\"}}}}");
+        self.settings = self.settings.replace("providers: {default: demo/scripted}", &with);
+        self
+    }
+
     /// How long a first wait is.
     pub(crate) fn back_off_first(mut self, first: &str) -> Self {
         let with = format!("providers: {{default: demo/scripted, back_off: {{first: {first}}}}}");
