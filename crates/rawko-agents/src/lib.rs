@@ -2,9 +2,11 @@
 
 pub mod acp;
 pub mod agent;
+pub mod arbiter;
 pub mod checks;
 pub mod loop_control;
 pub mod mcp;
+pub mod memories;
 mod message;
 pub mod phases;
 pub mod process;

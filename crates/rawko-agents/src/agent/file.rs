@@ -92,13 +92,15 @@ pub enum Level {
     User,
     /// `~/.claude/agents`.
     UserClaude,
+    /// Those that rawko comes with.
+    BuiltIn,
 }
 
 impl Level {
     pub fn is_claude(self) -> bool {
         match self {
             Level::ProjectClaude | Level::UserClaude => true,
-            Level::Project | Level::User => false,
+            Level::Project | Level::User | Level::BuiltIn => false,
         }
     }
 }

@@ -22,6 +22,13 @@ pub use file::{AgentCommand, AgentFile, Kind, Level, Limits, Transitions};
 pub use model::ModelChoice;
 pub use tools::ToolRules;
 
+/// The agents that rawko comes with, each under the name that messages show.
+const BUILT_IN: [(&str, &str); 3] = [
+    ("rawko's own builder.md", include_str!("../built_in/builder.md")),
+    ("rawko's own explorer.md", include_str!("../built_in/explorer.md")),
+    ("rawko's own planner.md", include_str!("../built_in/planner.md")),
+];
+
 /// The target of a transition after which nothing is left to do.
 pub const COMPLETE: &str = "complete";
 
@@ -54,6 +61,22 @@ impl Agents {
         let found = folders::Found::of_source(source.clone(), Level::Project);
         let (agents, problems) = across::join(vec![found], environment);
         (agents, problems.into_iter().flat_map(|(_, findings)| findings).collect())
+    }
+
+    /// Adds the agents that rawko comes with, where nobody has one of that name.
+    #[must_use]
+    pub fn with_built_in(mut self) -> Self {
+        for (name, text) in BUILT_IN {
+            let found = folders::Found::of_source(Source::new(name, text), Level::BuiltIn);
+            let (own, _) = across::join(vec![found], Environment::none());
+            let is_taken = |agent: &AgentFile| {
+                self.get(&agent.name).is_some() || self.unusable.iter().any(|other| other.name == agent.name)
+            };
+            let new: Vec<AgentFile> = own.all.into_iter().filter(|agent| !is_taken(agent)).collect();
+            self.all.extend(new);
+        }
+        self.all.sort_by(|one, other| one.name.cmp(&other.name));
+        self
     }
 
     /// By name.

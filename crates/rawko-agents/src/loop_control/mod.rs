@@ -1,10 +1,8 @@
 //! Doom detection and the limits around a loop, as pure functions over a memory that lives in the snapshot. Nothing
 //! here knows the time or runs anything: who asks says what happened, and does what the verdict says.
 
-mod budget;
 mod canonical;
 mod memory;
-mod next;
 mod noise;
 mod passes;
 mod polling;
@@ -13,10 +11,8 @@ mod settings;
 
 use serde::{Deserialize, Serialize};
 
-pub use budget::{Budget, Spent};
 pub use canonical::{canonical_call, canonical_result};
 pub use memory::LoopMemory;
-pub use next::{ExitGuard, Limit, Next, Situation, decide_next};
 pub use passes::{Pass, PassHistory, PassKind, judge_passes};
 pub use repeats::{Observation, check_before, observe};
 pub use settings::{LoopSettings, NarrowingError};

@@ -6,8 +6,6 @@ use rawko_core::duration::parse_ms;
 use rawko_host::{Section, Settings, SettingsReader};
 use serde::{Deserialize, Serialize};
 
-use super::budget::Budget;
-
 /// All thresholds. Keys in a file are the names here, without `_ms`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -33,10 +31,16 @@ pub struct LoopSettings {
     pub stalled_passes: u32,
     pub challenges_max: u32,
     pub continuations_max: u32,
-    pub filtered_max: u32,
-    /// Completions in one turn.
+    /// Completions in one piece of work; an agent's own limit may be lower.
     pub completions_max: u32,
-    pub budget: Budget,
+    /// Attempts at a completion after the first.
+    pub retries_max: u32,
+    /// How often a conversation may be compacted.
+    pub compactions_max: u32,
+    /// How deep agents may put others to work.
+    pub depth_max: u32,
+    /// Tokens of a prompt from which on it is compacted.
+    pub prompt_tokens_max: u32,
 }
 
 impl Default for LoopSettings {
@@ -54,14 +58,16 @@ impl Default for LoopSettings {
             stalled_passes: 4,
             challenges_max: 3,
             continuations_max: 3,
-            filtered_max: 2,
-            completions_max: 200,
-            budget: Budget::default(),
+            completions_max: 100,
+            retries_max: 6,
+            compactions_max: 8,
+            depth_max: 2,
+            prompt_tokens_max: 150_000,
         }
     }
 }
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 17] = [
     "notice_after",
     "block_after",
     "doom_after",
@@ -74,12 +80,11 @@ const KEYS: [&str; 18] = [
     "stalled_passes",
     "challenges_max",
     "continuations_max",
-    "filtered_max",
     "completions_max",
-    "tokens_max",
-    "cost_max_usd",
-    "time_max",
-    "tool_calls_max",
+    "retries_max",
+    "compactions_max",
+    "depth_max",
+    "prompt_tokens_max",
 ];
 /// A circle of five, fifty times, is as much as is remembered.
 const ROUNDS_MAX: u64 = 50;
@@ -140,13 +145,6 @@ impl LoopSettings {
                     self.build_time_max_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 }
             }
-            "time_max" => {
-                let time = reader.duration(at, &what);
-                self.budget.time_ms = time.and_then(|time| u64::try_from(time.as_millis()).ok());
-            }
-            "tokens_max" => self.budget.tokens = reader.whole(at, &what, 1),
-            "tool_calls_max" => self.budget.tool_calls = reader.whole(at, &what, 0),
-            "cost_max_usd" => self.budget.cost_usd = cost(reader, at, &what),
             key => {
                 let (least, most) = bounds(key);
                 let number = reader.whole(at, &what, least);
@@ -171,8 +169,11 @@ impl LoopSettings {
             "stalled_passes" => &mut self.stalled_passes,
             "challenges_max" => &mut self.challenges_max,
             "continuations_max" => &mut self.continuations_max,
-            "filtered_max" => &mut self.filtered_max,
             "completions_max" => &mut self.completions_max,
+            "retries_max" => &mut self.retries_max,
+            "compactions_max" => &mut self.compactions_max,
+            "depth_max" => &mut self.depth_max,
+            "prompt_tokens_max" => &mut self.prompt_tokens_max,
             _ => return None,
         })
     }
@@ -199,23 +200,15 @@ impl LoopSettings {
         let time = || {
             parse_ms(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)).map_err(|_| wrong())
         };
-        let mut limit = Budget::default();
         match key {
             "polling_tools" => keep_common(&mut self.polling_tools, value),
             "polling_commands" => keep_common(&mut self.polling_commands, value),
             "build_time_max" => self.build_time_max_ms = self.build_time_max_ms.min(time()?),
-            "time_max" => limit.time_ms = Some(time()?),
-            "tokens_max" => limit.tokens = Some(whole()?),
-            "tool_calls_max" => limit.tool_calls = Some(whole()?),
-            "cost_max_usd" => {
-                limit.cost_usd = Some(value.as_f64().filter(|cost| *cost >= 0.0).ok_or_else(wrong)?)
-            }
             key => {
                 let own = self.count_mut(key).ok_or_else(|| NarrowingError::UnknownKey(key.to_owned()))?;
                 *own = (*own).min(u32::try_from(whole()?.max(bounds(key).0)).unwrap_or(u32::MAX));
             }
         }
-        self.budget = self.budget.narrowed(limit);
         Ok(())
     }
 }
@@ -225,23 +218,8 @@ fn bounds(key: &str) -> (u64, u64) {
     match key {
         "notice_after" | "block_after" | "doom_after" => (2, ROUNDS_MAX),
         "cycle_max" => (1, CYCLE_MAX),
-        "challenges_max" | "continuations_max" | "filtered_max" => (0, u64::from(u32::MAX)),
+        "challenges_max" | "continuations_max" | "retries_max" | "compactions_max" | "depth_max" => (0, u64::from(u32::MAX)),
         _ => (1, u64::from(u32::MAX)),
-    }
-}
-
-fn cost(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<f64> {
-    let number = Value::from_json(at.to_json()).as_f64();
-    match number {
-        Some(cost) if cost >= 0.0 => Some(cost),
-        Some(_) => {
-            reader.invalid(at.span, format!("{what} is at least 0"), "write an amount of US dollars");
-            None
-        }
-        None => {
-            reader.wrong_type(at, what, "a number");
-            None
-        }
     }
 }
 

@@ -10,9 +10,7 @@ use rawko_host::{Environment, Section, SettingsReader};
 use crate::tools::{BashFilter, Layer};
 
 const TABLE: &str = include_str!("table.yaml");
-const KEYS: [&str; 7] = ["tools", "blocked", "bash", "goal", "prompt", "model", "limits"];
-/// A key of `phases` that is no phase.
-const CHECKS: &str = "checks";
+const KEYS: [&str; 8] = ["tools", "blocked", "bash", "goal", "prompt", "model", "limits", "checks"];
 
 /// What holds in one phase. `None`: the agent's own holds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,9 +60,6 @@ impl Phases {
 
     fn take(&mut self, reader: &mut SettingsReader<'_>, document: &Document, file: &str) {
         for entry in reader.entries(document, "`phases`") {
-            if entry.key == CHECKS {
-                continue;
-            }
             let phase = self.0.entry(entry.key.clone()).or_default();
             file.clone_into(&mut phase.file);
             phase.take(reader, &entry.value, &entry.key);
@@ -92,7 +87,9 @@ impl Phase {
                 "model" => {
                     self.model = reader.text(at, &format!("`model` of the phase `{name}`")).map(str::to_owned)
                 }
-                _ => self.take_limits(reader, at, name),
+                "limits" => self.take_limits(reader, at, name),
+                // The project's checks are read by whoever runs them.
+                _ => {}
             }
         }
     }

@@ -58,9 +58,10 @@ impl Builtin {
     /// the same file; an edit would not find its text again, and a command may do anything.
     pub(super) fn is_safe_to_repeat(self) -> bool {
         match self {
-            Builtin::Read | Builtin::Write | Builtin::Glob | Builtin::Grep | Builtin::WebFetch => true,
+            // An edit that was made is known to be made.
+            Builtin::Read | Builtin::Write | Builtin::Edit | Builtin::Glob | Builtin::Grep | Builtin::WebFetch => true,
             Builtin::PlanWrite | Builtin::PlanRead | Builtin::PlanUpdate => true,
-            Builtin::Edit | Builtin::Bash => false,
+            Builtin::Bash => false,
         }
     }
 

@@ -1,5 +1,7 @@
 //! `checks:project`: the project's own checks, and whether building gets anywhere with them.
 
+use std::path::Path;
+
 use rawko_core::Value;
 use rawko_host::{Call, ServiceError};
 
@@ -15,7 +17,8 @@ pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, Serv
     };
     let now_ms = call.input.get("now_ms").as_i64().unwrap_or(history.started_ms);
     let checks = workshop.checks.clone().unwrap_or_else(|| detect(&workshop.root));
-    let report = run_all(&checks, &workshop.root, &workshop.environment).await;
+    let mut report = run_all(&checks, &workshop.root, &workshop.environment).await;
+    shorten_paths(&mut report, &workshop.root);
     let history = history
         .with(Pass { kind: PassKind::Implement, errors: None })
         .with(Pass { kind: PassKind::Validate, errors: Some(report.errors_total) });
@@ -31,6 +34,16 @@ pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, Serv
         ("notice", notice.map_or(Value::Null, Value::str)),
         ("detector", detector.map_or(Value::Null, |detector| Value::str(detector.as_str()))),
     ]))
+}
+
+/// Files as the project knows them: an agent may only speak of those.
+fn shorten_paths(report: &mut CheckReport, root: &Path) {
+    let findings = report.checks.iter_mut().flat_map(|check| &mut check.findings);
+    for file in findings.filter_map(|finding| finding.file.as_mut()) {
+        if let Ok(short) = Path::new(file.as_str()).strip_prefix(root) {
+            *file = short.display().to_string();
+        }
+    }
 }
 
 /// What the checks found, for a prompt.

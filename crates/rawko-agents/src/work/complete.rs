@@ -87,9 +87,10 @@ pub(super) async fn ask(
 
 /// What the chart takes over.
 fn told(completion: &Completion) -> Value {
-    let tool_calls: Vec<ToolUse> =
-        completion.message.tool_uses().cloned().map(delegate::normalised).collect();
-    // Whatever the provider says, pending tool calls win.
+    let filtered = completion.stop_reason == StopReason::ContentFilter;
+    let asked = completion.message.tool_uses().filter(|_| !filtered);
+    let tool_calls: Vec<ToolUse> = asked.cloned().map(delegate::normalised).collect();
+    // Whatever else the provider says, pending tool calls win.
     let stop_reason = if tool_calls.is_empty() { completion.stop_reason } else { StopReason::ToolCalls };
     let usage = &completion.usage;
     let size = usage.input_tokens + usage.output_tokens;

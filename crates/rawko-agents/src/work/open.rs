@@ -3,7 +3,7 @@
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
-use super::session::{COMPACTIONS_MAX, COMPLETIONS_MAX, DEPTH_MAX, PROMPT_TOKENS_MAX, RETRIES_MAX, Session};
+use super::session::Session;
 use super::{Workshop, delegate, part, value};
 use crate::agent::AgentFile;
 use crate::message::{Message, Part, Role};
@@ -94,12 +94,12 @@ async fn session(
     let phase_model = phase.and_then(|(_, phase)| phase.model.clone());
     let own_model = agent.model.as_ref().map(ToString::to_string);
     let mut tools = workshop.toolbox.specs(&grant).await;
-    let depth_max = DEPTH_MAX;
+    let depth_max = u64::from(loops.depth_max);
     let delegates = depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
     tools.extend(delegate::spec(workshop, &grant, &agent.name).filter(|_| delegates));
     let completions = phase.and_then(|(_, phase)| phase.completions_max);
     let completions_max =
-        [completions, agent.limits.max_iterations].into_iter().flatten().min().unwrap_or(COMPLETIONS_MAX);
+        [completions, agent.limits.max_iterations].into_iter().flatten().fold(u64::from(loops.completions_max), u64::min);
     Ok(Session {
         agent: agent.name.clone(),
         model: phase_model.or(own_model).unwrap_or_default(),
@@ -110,12 +110,12 @@ async fn session(
         loops: value(&loops),
         schema: schema(input)?,
         output_tokens_max: agent.limits.max_tokens.and_then(|most| u32::try_from(most).ok()),
-        size_max: PROMPT_TOKENS_MAX,
+        size_max: u64::from(loops.prompt_tokens_max),
         completions_max,
-        retries_max: RETRIES_MAX,
+        retries_max: u64::from(loops.retries_max),
         challenges_max: u64::from(loops.challenges_max),
         continuations_max: u64::from(loops.continuations_max),
-        compactions_max: COMPACTIONS_MAX,
+        compactions_max: u64::from(loops.compactions_max),
         depth_max,
         helper_phase: phase.map(|_| HELPER_PHASE.to_owned()),
     })

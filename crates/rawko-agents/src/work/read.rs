@@ -31,6 +31,7 @@ impl Workshop {
     pub fn read(root: &Path, settings: &Settings) -> (Self, Problems) {
         let mut problems = Problems::new();
         let (agents, wrong) = Agents::read(root, settings.environment());
+        let agents = agents.with_built_in();
         problems.extend(wrong);
         let mut said = Said { settings, root, problems: &mut problems };
         let (providers, wrong) = Providers::of_settings(settings, root);
@@ -40,9 +41,9 @@ impl Workshop {
         let phases = said.read("phases", |reader, sections| Phases::built_in().with(reader, sections));
         let (checks, wrong) = checks::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
-        let tools = said.read("agents", |reader, sections| {
-            let tools = sections.iter().find_map(|section| section.document.get("tools"));
-            tools.map(|tools| ToolSettings::read(reader, tools)).unwrap_or_default()
+        let tools = said.read("tools", |reader, sections| {
+            let own = sections.first().map(|section| &section.document);
+            own.map(|own| ToolSettings::read(reader, own)).unwrap_or_default()
         });
         let project = tools.project_layer();
         let (configs, source, wrong) = read_mcp_file(root, settings.environment());

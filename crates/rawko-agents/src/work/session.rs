@@ -8,13 +8,6 @@ use crate::message::ToolSpec;
 use crate::provider::OutputSchema;
 use crate::tools::Grant;
 
-/// Completions in one piece of work when nobody says otherwise: a backstop, not a plan.
-pub(super) const COMPLETIONS_MAX: u64 = 100;
-pub(super) const DEPTH_MAX: u64 = 2;
-pub(super) const PROMPT_TOKENS_MAX: u64 = 150_000;
-pub(super) const RETRIES_MAX: u64 = 6;
-pub(super) const COMPACTIONS_MAX: u64 = 8;
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Session {
     pub(super) agent: String,

@@ -4,6 +4,7 @@
 
 mod budgets;
 mod looking;
+mod loops;
 mod phases;
 mod prompts;
 mod yard;

@@ -77,6 +77,13 @@ impl Yard {
         self
     }
 
+    /// How long a first wait is.
+    pub(crate) fn back_off_first(mut self, first: &str) -> Self {
+        let with = format!("providers: {{default: demo/scripted, back_off: {{first: {first}}}}}");
+        self.settings = self.settings.replace("providers: {default: demo/scripted}", &with);
+        self
+    }
+
     pub(crate) fn chart(mut self, text: &str) -> Self {
         self.charts.insert(0, text.to_owned());
         self

@@ -47,8 +47,19 @@ pub(super) struct Pattern {
 
 const KEYS: [&str; 6] = ["services", "endpoints", "governance", "store", "host", "env"];
 /// Sections that others read.
-const ELSEWHERE: [&str; 10] =
-    ["agents", "providers", "phases", "loop", "turns", "server", "telemetry", "task", "arbiter", "memories"];
+const ELSEWHERE: [&str; 11] = [
+    "agents",
+    "providers",
+    "phases",
+    "loop",
+    "tools",
+    "turns",
+    "server",
+    "telemetry",
+    "task",
+    "arbiter",
+    "memories",
+];
 
 impl Layer {
     /// This layer where it says something, the other where it does not. What any layer denies stays denied.

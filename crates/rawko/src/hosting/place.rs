@@ -83,7 +83,7 @@ impl Place {
 
     /// Who can be put to work.
     pub(crate) fn agents(&self) -> Agents {
-        Agents::read(&self.root, self.settings.environment()).0
+        Agents::read(&self.root, self.settings.environment()).0.with_built_in()
     }
 
     /// Everything agents need, and what is wrong with it.

@@ -30,6 +30,13 @@ pub(crate) fn told(entry: &Entry) -> Vec<(&'static str, String)> {
     lines
 }
 
+/// What an agent's result says, in one line; `None` for the result of anything else.
+pub(crate) fn report(data: &Value) -> Option<String> {
+    let agent = data.get("agent").as_str()?;
+    let text = data.get("text").as_str()?;
+    data.get("outcome").as_str().map(|_| format!("{agent}: {}", first_line(text)))
+}
+
 fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
     match invoke {
         "complete" => {

@@ -62,7 +62,8 @@ fn details(entry: &Entry, detail: Detail) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     match &entry.what {
         What::Answered { data, .. } if !data.is_null() => {
-            lines.push(("answer", words::value(data, detail.whole)));
+            let said = agent::report(data).filter(|_| !detail.whole);
+            lines.push(("answer", said.unwrap_or_else(|| words::value(data, detail.whole))));
         }
         What::CallFailed { error, .. } => lines.push(("error", words::error(error))),
         What::Event { origin, .. } if !origin.is_null() => {

@@ -1,13 +1,14 @@
 //! A project on disk: the charts below a directory, the registries that name them, and the agents and services its
 //! charts may call. Reading is lenient here: what is wrong with a chart is said by its own check.
 
-mod agents;
 mod registry;
 
 use std::path::{Path, PathBuf};
 
+use rawko_agents::agent::Agents;
 use rawko_chart::{Document, Finding, Registry, Source};
 use rawko_core::AgentEntry;
+use rawko_host::Environment;
 
 use registry::Registered;
 
@@ -137,16 +138,10 @@ impl Project {
     }
 
     fn take_surroundings(&mut self, folder: &Path) {
-        let mut entries = Vec::new();
-        for directory in [folder.join("agents"), folder.with_file_name(".claude").join("agents")] {
-            entries.extend(agents::read_all(&directory));
-        }
-        for entry in entries {
-            match entry {
-                Ok(agent) => self.agents.push(agent),
-                Err((source, findings)) => self.complain(source, findings),
-            }
-        }
+        let root = folder.parent().unwrap_or(Path::new("."));
+        let (agents, problems) = Agents::read(root, &Environment::of_process());
+        self.agents = agents.with_built_in().entries();
+        problems.into_iter().for_each(|(source, findings)| self.complain(source, findings));
         self.take_settings(&folder.join("config.yaml"));
     }
 

@@ -86,6 +86,41 @@ fn fulfilment() {
     expect_file![dir.join("run.txt")].assert_eq(&(shown.join("\n") + "\n"));
 }
 
+/// Agents at work: real tools, real test runs, real refusals.
+#[test]
+fn plan_build() {
+    let dir = repository().join("examples/plan-build");
+    let output = std::process::Command::new("sh")
+        .arg("run.sh")
+        .current_dir(&dir)
+        .env("RAWKO", RAWKO)
+        .env("HOME", "/nonexistent")
+        .env_remove("XDG_CONFIG_HOME")
+        .env_remove("RAWKO_STORE")
+        .env_remove("RAWKO_MODEL")
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let shown: Vec<String> = shown.lines().map(|line| without_moments(&timeless(line))).collect();
+    expect_file![dir.join("run.txt")].assert_eq(&(shown.join("\n") + "\n"));
+}
+
+/// Milliseconds since 1970 and how long a test took say nothing here.
+fn without_moments(line: &str) -> String {
+    let mut kept = String::new();
+    let mut digits = String::new();
+    for letter in line.chars().chain(['\n']) {
+        if letter.is_ascii_digit() {
+            digits.push(letter);
+            continue;
+        }
+        kept += if digits.len() == 13 { "1790000000000" } else { &digits };
+        digits.clear();
+        kept.push(letter);
+    }
+    kept.trim_end_matches('\n').to_owned()
+}
+
 /// A line without what depends on when and how fast it was run.
 fn timeless(line: &str) -> String {
     let mut words: Vec<String> = Vec::new();

@@ -26,6 +26,10 @@ pub(crate) fn edit(project: &Project, input: &Value) -> Result<ToolOutcome, Fail
     // A model sees no carriage returns: where the file has them, its text gets them too.
     let is_foreign = before.contains("\r\n") && !old.contains('\r') && !before.contains(old);
     let (old, new) = if is_foreign { (crlf(old), crlf(new)) } else { (old.to_owned(), new.to_owned()) };
+    if is_done(&before, &old, &new) {
+        let said = format!("`new_string` stands in `{path}` already, and `old_string` nowhere else; nothing was changed.");
+        return Ok(ToolOutcome::ok(said).with_data(Value::map([("replacements", Value::Int(0))])));
+    }
     let count = before.matches(&old).count();
     match count {
         0 => return Err(not_found(path, &before, &old).into()),
@@ -41,6 +45,17 @@ pub(crate) fn edit(project: &Project, input: &Value) -> Result<ToolOutcome, Fail
     };
     let facts = [("replacements", Value::Int(count as i64))];
     Ok(ToolOutcome::ok(said).with_data(changed(&written, facts)))
+}
+
+/// Whether the edit was made before: the new text is there, and the old one only as a part of it. This is what makes an
+/// edit safe to repeat when the host died before its result was written down.
+fn is_done(before: &str, old: &str, new: &str) -> bool {
+    if new.is_empty() || !before.contains(new) {
+        return false;
+    }
+    let made: Vec<usize> = before.match_indices(new).map(|(at, _)| at).collect();
+    let within = |at: usize| made.iter().any(|start| *start <= at && at + old.len() <= start + new.len());
+    before.match_indices(old).all(|(at, _)| within(at))
 }
 
 fn content(project: &Project, path: &str) -> Result<String, Failure> {

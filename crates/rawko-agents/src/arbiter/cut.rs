@@ -1,0 +1,37 @@
+//! Cutting texts to what a prompt has room for. Apart, because every length that the arbiter sees is decided here.
+
+/// Output in a history.
+pub(super) const HISTORY_CHARS: usize = 300;
+/// The summary of the last execution.
+pub(super) const SUMMARY_CHARS: usize = 500;
+/// The whole output of the last execution, as far as it is shown.
+pub(super) const FULL_CHARS: usize = 2_000;
+
+/// The first `most` characters, with dots if there were more. Characters are never cut in two.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        let table = [
+            ("", 3, ""),
+            ("abc", 3, "abc"),
+            ("abcd", 3, "abc..."),
+            ("äöüß", 3, "äöü..."),
+            ("日本語", 3, "日本語"),
+            ("🦀🦀", 1, "🦀..."),
+            ("a", 0, "..."),
+        ];
+        for (text, most, expected) in table {
+            assert_eq!(cut(text, most), expected, "{text} at {most}");
+        }
+    }
+}

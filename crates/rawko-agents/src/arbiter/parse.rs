@@ -1,0 +1,69 @@
+//! Reading a model's answer. It is a decision that is enabled, or there is a problem that can be told to the model; words
+//! around it are never searched for one.
+
+use serde_json::Value as Json;
+
+use super::decision::{Decision, Kind};
+use super::enabled::Enabled;
+
+/// Why an answer is no decision. The text goes back to the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    #[error("it is not one JSON object: {0}")]
+    NotJson(String),
+    #[error("`type` must be one of {enabled}, not {given}")]
+    Type { given: String, enabled: String },
+    #[error("SELECT_MODE needs `mode`, one of {enabled}, not {given}")]
+    Mode { given: String, enabled: String },
+    #[error("`reason` must be a text")]
+    Reason,
+}
+
+/// The answer as a decision. One fenced block around the object is taken off; nothing else is.
+pub fn parse_answer(text: &str, enabled: &Enabled) -> Result<Decision, AnswerError> {
+    let json: Json =
+        serde_json::from_str(unfenced(text)).map_err(|error| AnswerError::NotJson(error.to_string()))?;
+    if !json.is_object() {
+        return Err(AnswerError::NotJson("it is another kind of value".to_owned()));
+    }
+    let decision = read(&json, enabled)?;
+    if enabled.allows(&decision) { Ok(decision) } else { Err(wrong_type(&json, enabled)) }
+}
+
+fn read(json: &Json, enabled: &Enabled) -> Result<Decision, AnswerError> {
+    let words = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_owned);
+    let reason = || words("reason").ok_or(AnswerError::Reason);
+    match json.get("type").and_then(Json::as_str) {
+        Some("SELECT_MODE") if !enabled.modes.is_empty() => {
+            let mode = words("mode").filter(|mode| enabled.modes.contains(mode));
+            let mode = mode.ok_or_else(|| AnswerError::Mode {
+                given: shown(json.get("mode")),
+                enabled: enabled.modes.join(", "),
+            })?;
+            Ok(Decision::SelectMode { mode, reason: reason()? })
+        }
+        Some("CONTINUE") => Ok(Decision::Continue { reason: reason()? }),
+        Some("RETRY") => Ok(Decision::Retry { reason: reason()? }),
+        Some("COMPLETE") => Ok(Decision::Complete { summary: words("summary").map_or_else(reason, Ok)? }),
+        Some(_) | None => Err(wrong_type(json, enabled)),
+    }
+}
+
+fn wrong_type(json: &Json, enabled: &Enabled) -> AnswerError {
+    let kinds: Vec<&str> = enabled.kinds().into_iter().map(Kind::as_str).collect();
+    AnswerError::Type { given: shown(json.get("type")), enabled: kinds.join(", ") }
+}
+
+fn shown(json: Option<&Json>) -> String {
+    json.map_or_else(|| "nothing".to_owned(), Json::to_string)
+}
+
+fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let Some(inside) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else {
+        return text;
+    };
+    // The first line names the language.
+    inside.split_once('\n').map_or(text, |(_, body)| body)
+}

@@ -1,0 +1,265 @@
+//! The arbiter's prompts: templates with `{placeholders}`, and the texts that take their places. Filled in one pass, so
+//! that braces inside a value stay what they are.
+
+use super::agents::AgentDescription;
+use super::constraints::ConstraintContext;
+use super::decision::Kind;
+use super::enabled::Enabled;
+use super::error::ErrorContext;
+use super::history::ExecutionSummary;
+use super::input::{EvaluateProgressInput, SelectAgentInput};
+use super::plan::Plan;
+
+/// What a template may ask for.
+pub const PLACEHOLDERS: [&str; 10] = [
+    "task",
+    "plan",
+    "agents",
+    "history",
+    "error",
+    "last",
+    "iteration",
+    "maxIterations",
+    "constraints",
+    "decisions",
+];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template(String);
+
+pub(super) type Values = Vec<(&'static str, String)>;
+
+impl Template {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Every known placeholder replaced, once. Other braces stay.
+    pub(super) fn fill(&self, values: &Values) -> String {
+        let mut filled = String::with_capacity(self.0.len());
+        for piece in pieces(&self.0) {
+            match piece {
+                Piece::Text(text) => filled.push_str(text),
+                Piece::Name { name, whole } => {
+                    let value = values.iter().find(|(known, _)| *known == name);
+                    filled.push_str(value.map_or(whole, |(_, value)| value));
+                }
+            }
+        }
+        filled
+    }
+}
+
+/// Names in braces that nothing will take the place of: probably slips.
+pub fn unknown_placeholders(template: &Template) -> Vec<String> {
+    let names = pieces(&template.0).into_iter().filter_map(|piece| match piece {
+        Piece::Name { name, .. } if !PLACEHOLDERS.contains(&name) => Some(name.to_owned()),
+        Piece::Name { .. } | Piece::Text(_) => None,
+    });
+    names.collect()
+}
+
+enum Piece<'t> {
+    Text(&'t str),
+    Name { name: &'t str, whole: &'t str },
+}
+
+/// `{name}` is a name if there are only letters in it.
+fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        pieces.push(Piece::Text(before));
+        let name = from[1..].split_once('}').map(|(name, _)| name);
+        match name.filter(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic())) {
+            Some(name) => {
+                let (whole, after) = from.split_at(name.len() + 2);
+                pieces.push(Piece::Name { name, whole });
+                rest = after;
+            }
+            None => {
+                pieces.push(Piece::Text(&from[..1]));
+                rest = &from[1..];
+            }
+        }
+    }
+    pieces.push(Piece::Text(rest));
+    pieces
+}
+
+pub(super) fn select_values(input: &SelectAgentInput, enabled: &Enabled) -> Values {
+    let mut values =
+        common(&input.task, input.plan.as_ref(), &input.history, &input.available_agents, &input.constraints);
+    values.push(("error", input.last_error.as_ref().map_or_else(|| "No recent errors".to_owned(), error)));
+    values.push(("last", input.history.last().map_or_else(|| "Nothing".to_owned(), execution)));
+    values.push(("decisions", decisions(enabled)));
+    values
+}
+
+pub(super) fn evaluate_values(
+    input: &EvaluateProgressInput,
+    agents: &[AgentDescription],
+    enabled: &Enabled,
+) -> Values {
+    let mut values = common(&input.task, input.plan.as_ref(), &input.history, agents, &input.constraints);
+    let failed = input.last_execution.error.as_ref();
+    let none = || "No recent errors".to_owned();
+    values.push(("error", failed.map_or_else(none, |error| format!("**Error**: {}", error.message))));
+    values.push(("last", last(&input.last_execution)));
+    values.push(("decisions", decisions(enabled)));
+    values
+}
+
+fn common(
+    task: &str,
+    plan: Option<&Plan>,
+    history: &[ExecutionSummary],
+    agents: &[AgentDescription],
+    constraints: &ConstraintContext,
+) -> Values {
+    let listed =
+        |texts: Vec<String>, none: &str| if texts.is_empty() { none.to_owned() } else { texts.join("\n\n") };
+    vec![
+        ("task", task.to_owned()),
+        ("plan", plan.map_or_else(|| "No plan yet".to_owned(), progress)),
+        ("history", listed(history.iter().map(execution).collect(), "Nothing yet")),
+        ("agents", listed(agents.iter().map(agent).collect(), "None")),
+        ("iteration", constraints.current_iteration.to_string()),
+        ("maxIterations", constraints.max_iterations.to_string()),
+        ("constraints", limits(constraints)),
+    ]
+}
+
+fn agent(agent: &AgentDescription) -> String {
+    let mut text =
+        format!("- **{}** ({})\n    When to use: {}", agent.display_name, agent.name, agent.when_to_use);
+    if let Some(seen) = &agent.recent_performance {
+        text += &format!("\n    So far: {} % successful", seen.success_rate);
+    }
+    text
+}
+
+fn execution(entry: &ExecutionSummary) -> String {
+    let output = entry.output.as_ref().map_or("N/A", |output| output.summary.as_str());
+    let mut text = format!(
+        "- **{}** (iteration {}): {}\n    Output: {output}\n    Duration: {}ms",
+        entry.agent,
+        entry.iteration,
+        entry.status.as_str(),
+        entry.duration_ms
+    );
+    if let Some(error) = &entry.error {
+        text += &format!("\n    Error ({}): {}", error.category.as_str(), error.message);
+    }
+    text
+}
+
+/// The one that is judged, with all of its output that there is room for.
+fn last(entry: &ExecutionSummary) -> String {
+    let full = entry.output.as_ref().and_then(|output| output.full.as_deref()).unwrap_or("N/A");
+    let files = entry.output.as_ref().and_then(|output| output.files_modified.as_ref());
+    let mut text = format!(
+        "**{}** (iteration {}): {}, {}ms",
+        entry.agent,
+        entry.iteration,
+        entry.status.as_str(),
+        entry.duration_ms
+    );
+    if let Some(files) = files {
+        text += &format!("\nFiles modified: {}", files.join(", "));
+    }
+    if let Some(error) = &entry.error {
+        text += &format!("\nError ({}): {}", error.category.as_str(), error.message);
+    }
+    text + "\nOutput:\n" + full
+}
+
+fn error(error: &ErrorContext) -> String {
+    let options = error.recovery_options.iter();
+    let options: Vec<String> =
+        options.map(|option| format!("- {}: {}", option.action.as_str(), option.description)).collect();
+    format!(
+        "**Error**: {}\n   Category: {}\n   Agent: {}\n   Recovery options:\n   {}",
+        error.message,
+        error.category.as_str(),
+        error.agent,
+        options.join("\n   ")
+    )
+}
+
+fn progress(plan: &Plan) -> String {
+    let current = plan.current().map_or("N/A", |step| step.description.as_str());
+    let place = (plan.current_step_index + 1).min(plan.steps.len());
+    let mut text = format!("**Plan Progress**: Step {place} of {}\n   Current: {current}", plan.steps.len());
+    for step in &plan.steps {
+        text += &format!("\n   {}. [{}] {}", step.index, step.status.as_str(), step.description);
+    }
+    text
+}
+
+fn limits(constraints: &ConstraintContext) -> String {
+    let remaining = constraints.estimated_time_remaining;
+    let remaining = remaining.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms}ms"));
+    format!(
+        "Failures in a row: {} of {}. Time so far: {}ms, estimated to remain: {remaining}. Tokens so far: about {}.",
+        constraints.consecutive_failures,
+        constraints.max_consecutive_failures,
+        constraints.time_elapsed_ms,
+        constraints.estimated_tokens_used
+    )
+}
+
+/// Only what is enabled is offered.
+fn decisions(enabled: &Enabled) -> String {
+    let lines = enabled.kinds().into_iter().map(|kind| match kind {
+        Kind::SelectMode => format!(
+            "- `{{\"type\": \"SELECT_MODE\", \"mode\": …, \"reason\": …}}`: this agent works next; one of {}",
+            enabled.modes.join(", ")
+        ),
+        Kind::Continue => {
+            let current = enabled.current.as_deref().unwrap_or_default();
+            format!("- `{{\"type\": \"CONTINUE\", \"reason\": …}}`: {current} goes on")
+        }
+        Kind::Complete => {
+            "- `{\"type\": \"COMPLETE\", \"reason\": …}`: the task is done; say what was achieved".to_owned()
+        }
+        Kind::Retry => {
+            "- `{\"type\": \"RETRY\", \"reason\": …}`: what was done does not do; once more".to_owned()
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_never_searched_for_placeholders() {
+        let values: Values =
+            vec![("task", "use {plan} and {task} and $1".into()), ("plan", "{agents}".into())];
+        let table = [
+            ("{task}", "use {plan} and {task} and $1"),
+            ("{plan}{plan}", "{agents}{agents}"),
+            ("a {task", "a {task"),
+            ("{ task }", "{ task }"),
+            ("{{plan}}", "{{agents}}"),
+            ("{\"json\": {plan}}", "{\"json\": {agents}}"),
+            ("{nobody} {}", "{nobody} {}"),
+            ("ä{plan}ö", "ä{agents}ö"),
+        ];
+        for (template, expected) in table {
+            assert_eq!(Template::new(template).fill(&values), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn slips_in_templates_are_found() {
+        let unknown = unknown_placeholders(&Template::new("{task} {taks} {\"x\": {plan}} {error}"));
+        assert_eq!(unknown, ["taks"]);
+        for text in [include_str!("select.md"), include_str!("evaluate.md")] {
+            assert!(unknown_placeholders(&Template::new(text)).is_empty());
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Asking a model what was learnt: the prompt, the schema of the answer, and reading it. No model is spoken to here.
+
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::file::Memory;
+
+/// Memories from one piece of work. More would be a protocol.
+const MEMORIES_MAX: usize = 3;
+const TITLE_CHARS_MAX: usize = 120;
+const BODY_CHARS_MAX: usize = 1_000;
+/// What of an agent's report is shown.
+const REPORT_CHARS_MAX: usize = 4_000;
+
+/// What there is to learn from.
+#[derive(Clone, Copy, Debug)]
+pub struct Extraction<'a> {
+    pub task: &'a str,
+    pub agent: &'a str,
+    /// What the agent reported.
+    pub text: &'a str,
+    /// Titles of what is remembered already.
+    pub known: &'a [String],
+}
+
+/// A memory as a model puts it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct NewMemory {
+    pub title: String,
+    #[serde(default)]
+    pub tags: Vec<String>,
+    #[serde(default)]
+    pub agents: Vec<String>,
+    pub body: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExtractionError {
+    #[error("the answer is no list of memories: {0}")]
+    Unreadable(String),
+    #[error("`{title}` is not what a memory should be: {why}")]
+    Unusable { title: String, why: &'static str },
+}
+
+pub fn extraction_prompt(extraction: &Extraction<'_>) -> String {
+    let Extraction { task, agent, text, known } = extraction;
+    let report: String = text.chars().take(REPORT_CHARS_MAX).collect();
+    let known: String = known.iter().map(|title| format!("\n- {title}")).collect();
+    let known = if known.is_empty() { "\nnothing".to_owned() } else { known };
+    format!(
+        "An agent has finished a piece of work. Say what is worth knowing in later work on this project, if anything: \
+         conventions, commands, traps, decisions and their reasons. Leave out what the code or its history says \
+         anyway, what holds only for this task, and secrets. An empty list is a good answer.\n\n\
+         At most {MEMORIES_MAX}. Each has a title of one line, tags, the agents it is for (none: all), and a body of a \
+         few sentences.\n\n## Task\n\n{task}\n\n## What {agent} reported\n\n{report}\n\n\
+         ## What is remembered already\n{known}"
+    )
+}
+
+pub fn extraction_schema() -> Json {
+    let words = json!({"type": "array", "items": {"type": "string"}});
+    let memory = json!({
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "tags": words, "agents": words, "body": {"type": "string"}},
+        "required": ["title", "tags", "agents", "body"],
+        "additionalProperties": false,
+    });
+    json!({
+        "type": "object",
+        "properties": {"memories": {"type": "array", "items": memory}},
+        "required": ["memories"],
+        "additionalProperties": false,
+    })
+}
+
+/// The memories of an answer, without those that are known by their title. One that is too long makes the answer unusable: a
+/// cut memory would say something else.
+pub fn parse_extraction(
+    answer: &Json,
+    known: &[String],
+    created: &str,
+) -> Result<Vec<Memory>, ExtractionError> {
+    #[derive(Deserialize)]
+    struct Answer {
+        memories: Vec<NewMemory>,
+    }
+    let answer: Answer = serde_json::from_value(answer.clone())
+        .map_err(|error| ExtractionError::Unreadable(error.to_string()))?;
+    let mut memories: Vec<Memory> = Vec::new();
+    for new in answer.memories.into_iter().take(MEMORIES_MAX) {
+        check(&new)?;
+        let is_known = |title: &String| title.trim().eq_ignore_ascii_case(new.title.trim());
+        if known.iter().any(is_known) || memories.iter().any(|memory| is_known(&memory.title)) {
+            continue;
+        }
+        memories.push(Memory {
+            name: slug(&new.title),
+            title: new.title.trim().to_owned(),
+            tags: new.tags,
+            agents: new.agents,
+            created: Some(created.to_owned()),
+            uses: 0,
+            body: new.body.trim().to_owned(),
+        });
+    }
+    Ok(memories)
+}
+
+fn check(new: &NewMemory) -> Result<(), ExtractionError> {
+    let chars = |text: &str| text.chars().count();
+    let why = match new {
+        new if new.title.trim().is_empty() => "it has no title",
+        new if new.title.trim().contains('\n') => "its title has more than one line",
+        new if chars(&new.title) > TITLE_CHARS_MAX => "its title is longer than 120 characters",
+        new if chars(&new.body) > BODY_CHARS_MAX => "its body is longer than 1000 characters",
+        _ => return Ok(()),
+    };
+    Err(ExtractionError::Unusable { title: new.title.chars().take(TITLE_CHARS_MAX).collect(), why })
+}
+
+/// A name that every file system takes.
+fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for c in title.chars().flat_map(char::to_lowercase) {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else if !slug.ends_with('-') && !slug.is_empty() {
+            slug.push('-');
+        }
+        if slug.len() >= 48 {
+            break;
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "memory".to_owned() } else { slug.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn the_prompt_is_this() {
+        let known = ["Tests run with pytest".to_owned()];
+        let extraction =
+            Extraction { task: "Mend the parser", agent: "developer", text: "Mended.", known: &known };
+        expect![[r#"
+            An agent has finished a piece of work. Say what is worth knowing in later work on this project, if anything: conventions, commands, traps, decisions and their reasons. Leave out what the code or its history says anyway, what holds only for this task, and secrets. An empty list is a good answer.
+
+            At most 3. Each has a title of one line, tags, the agents it is for (none: all), and a body of a few sentences.
+
+            ## Task
+
+            Mend the parser
+
+            ## What developer reported
+
+            Mended.
+
+            ## What is remembered already
+
+            - Tests run with pytest"#]].assert_eq(&extraction_prompt(&extraction));
+    }
+
+    #[test]
+    fn answers_become_memories_or_a_problem() {
+        let new =
+            |title: &str, body: &str| json!({"title": title, "tags": ["x"], "agents": [], "body": body});
+        let table = [
+            ("none", json!({"memories": []}), "[]"),
+            ("one", json!({"memories": [new("Use tabs!", "Always.")]}), r#"["use-tabs"]"#),
+            (
+                "known already",
+                json!({"memories": [new("KNOWN ", "x"), new("b", "x"), new("B", "y")]}),
+                r#"["b"]"#,
+            ),
+            (
+                "three at most",
+                json!({"memories": [new("a", "x"), new("b", "x"), new("c", "x"), new("d", "x")]}),
+                r#"["a", "b", "c"]"#,
+            ),
+            ("letters of elsewhere", json!({"memories": [new("日本語", "x")]}), r#"["memory"]"#),
+            (
+                "prose",
+                json!("Nothing to remember."),
+                "the answer is no list of memories: invalid type: string \"Nothing to remember.\", expected struct Answer",
+            ),
+            (
+                "no title",
+                json!({"memories": [new(" ", "x")]}),
+                "` ` is not what a memory should be: it has no title",
+            ),
+            (
+                "too long",
+                json!({"memories": [new("a", &"x".repeat(1_001))]}),
+                "`a` is not what a memory should be: its body is longer than 1000 characters",
+            ),
+        ];
+        for (name, answer, expected) in table {
+            let seen = match parse_extraction(&answer, &["Known".to_owned()], "2026-03-01") {
+                Ok(memories) => {
+                    format!("{:?}", memories.iter().map(|memory| &memory.name).collect::<Vec<_>>())
+                }
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(seen, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_schema_describes_what_is_read() {
+        let answer = json!({"memories": [{"title": "a", "tags": [], "agents": [], "body": "b"}]});
+        let validator = jsonschema::validator_for(&extraction_schema()).unwrap();
+        assert!(validator.is_valid(&answer) && !validator.is_valid(&json!([])));
+        assert!(parse_extraction(&answer, &[], "2026-03-01").is_ok());
+    }
+}

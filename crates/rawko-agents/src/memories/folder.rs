@@ -1,0 +1,145 @@
+//! The folder of a project's memories: the only part that touches the disk.
+
+use std::fs;
+use std::io::{Error, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use super::file::{Memory, Problem, parse_memory, render_memory};
+
+/// Below the project.
+pub const MEMORIES_FOLDER: &str = ".rawko/memories";
+/// Names tried before giving up on a free one.
+const NAMES_MAX: u32 = 1_000;
+
+/// Everything in the folder, and everything that is wrong with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memories {
+    /// By name.
+    pub all: Vec<Memory>,
+    pub problems: Vec<Problem>,
+}
+
+/// Reads `*.md`. A folder that is not there is an empty one; a file that cannot be read is a problem, not the end.
+pub fn read_memories(folder: &Path) -> Result<Memories, Error> {
+    let mut paths = match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>, Error>>()?,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Memories::default()),
+        Err(error) => return Err(error),
+    };
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "md") && !is_hidden(path));
+    // By name: among whole paths `a-2.md` would stand before `a.md`.
+    paths.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
+    let mut memories = Memories::default();
+    for path in paths {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                let (memory, problems) = parse_memory(&name, &text);
+                memories.all.extend(memory);
+                memories.problems.extend(problems);
+            }
+            Err(error) => {
+                let message = format!("it cannot be read: {error}");
+                memories.problems.push(Problem { file: format!("{name}.md"), line: 1, message });
+            }
+        }
+    }
+    Ok(memories)
+}
+
+/// Writes a new memory beside those that are there: never over one. Gives the name it got.
+pub fn write_memory(folder: &Path, memory: &Memory) -> Result<String, Error> {
+    fs::create_dir_all(folder)?;
+    let text = render_memory(memory);
+    for number in 1..=NAMES_MAX {
+        let name = if number == 1 { memory.name.clone() } else { format!("{}-{number}", memory.name) };
+        let whole = temporary(folder, &name, &text)?;
+        // A link, unlike a rename, fails where there is a file already.
+        let linked = fs::hard_link(&whole, folder.join(format!("{name}.md")));
+        fs::remove_file(&whole)?;
+        match linked {
+            Ok(()) => return Ok(name),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Error::new(ErrorKind::AlreadyExists, format!("there are too many memories called {}", memory.name)))
+}
+
+/// Counts that a memory was given to an agent. The file is read again first, so that a person's edits are kept.
+pub fn note_use(folder: &Path, name: &str) -> Result<(), Error> {
+    let path = folder.join(format!("{name}.md"));
+    let text = fs::read_to_string(&path)?;
+    let (memory, problems) = parse_memory(name, &text);
+    // A file that is not understood in full is not rewritten: something of it would be lost.
+    let Some(memory) =
+        memory.filter(|_| problems.is_empty() && text.trim_start_matches('\u{feff}').starts_with("---"))
+    else {
+        return Ok(());
+    };
+    let counted = Memory { uses: memory.uses.saturating_add(1), ..memory };
+    let whole = temporary(folder, name, &render_memory(&counted))?;
+    fs::rename(whole, path)
+}
+
+/// A file that is whole before it gets its name. Hidden, so that nobody reads it meanwhile.
+fn temporary(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
+    let path = folder.join(format!(".{name}.{}.md", std::process::id()));
+    let mut file = fs::File::create(&path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    Ok(path)
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(name: &str) -> Memory {
+        Memory { name: name.into(), title: "Use tabs".into(), body: "Always.".into(), ..Memory::default() }
+    }
+
+    #[test]
+    fn memories_are_written_beside_each_other_and_read_in_order() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(MEMORIES_FOLDER);
+        assert_eq!(read_memories(&folder).unwrap(), Memories::default());
+        let names: Vec<String> =
+            ["tabs", "tabs", "a"].iter().map(|name| write_memory(&folder, &memory(name)).unwrap()).collect();
+        assert_eq!(names, ["tabs", "tabs-2", "a"]);
+        fs::write(folder.join("notes.txt"), "not a memory").unwrap();
+        fs::write(folder.join("broken.md"), "---\ntitle: [\n---\n").unwrap();
+        fs::write(folder.join("latin.md"), b"\xe4").unwrap();
+        let read = read_memories(&folder).unwrap();
+        assert_eq!(
+            read.all.iter().map(|memory| memory.name.as_str()).collect::<Vec<_>>(),
+            ["a", "tabs", "tabs-2"]
+        );
+        let mut files: Vec<&str> = read.problems.iter().map(|problem| problem.file.as_str()).collect();
+        files.dedup();
+        assert_eq!(files, ["broken.md", "latin.md"]);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 6, "nothing temporary is left");
+    }
+
+    #[test]
+    fn uses_are_counted_and_edits_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let name = write_memory(root.path(), &memory("tabs")).unwrap();
+        note_use(root.path(), &name).unwrap();
+        let path = root.path().join("tabs.md");
+        let edited = fs::read_to_string(&path).unwrap().replace("Always.", "Nearly always.");
+        fs::write(&path, edited).unwrap();
+        note_use(root.path(), &name).unwrap();
+        let read = read_memories(root.path()).unwrap();
+        assert_eq!((read.all[0].uses, read.all[0].body.as_str()), (2, "Nearly always."));
+        for by_hand in ["Just words.", "---\ntitle: x\nmine: y\n---\nBody"] {
+            fs::write(&path, by_hand).unwrap();
+            note_use(root.path(), &name).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), by_hand, "what is not understood is left alone");
+        }
+    }
+}
