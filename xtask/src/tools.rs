@@ -81,11 +81,7 @@ fn install_python() -> Result<()> {
     run("python3", &["-m", "venv", "--clear", PYTHON_FOLDER], &[])?;
     let pip = format!("{PYTHON_FOLDER}/bin/pip");
     run(&pip, &["install", "--quiet", "--disable-pip-version-check", "-r", PYTHON_WANTED], &[])?;
-    run(
-        &pip,
-        &["install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", MODELS_WANTED],
-        &[],
-    )?;
+    run(&pip, &["install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", MODELS_WANTED], &[])?;
     fs::write(stamp, wanted).context("cannot note what was installed")
 }
 

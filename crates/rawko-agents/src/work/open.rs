@@ -3,6 +3,7 @@
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
+use super::read::model_of;
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
 use crate::agent::AgentFile;
@@ -92,14 +93,16 @@ async fn session(
 ) -> Result<Session, ServiceError> {
     let loops = workshop.loops.clone();
     let phase_model = phase.and_then(|(_, phase)| phase.model.clone());
-    let own_model = agent.model.as_ref().map(ToString::to_string);
+    let own_model = model_of(agent);
     let mut tools = workshop.toolbox.specs(&grant).await;
     let depth_max = u64::from(loops.depth_max);
     let delegates = depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
     tools.extend(delegate::spec(workshop, &grant, &agent.name).filter(|_| delegates));
     let completions = phase.and_then(|(_, phase)| phase.completions_max);
-    let completions_max =
-        [completions, agent.limits.max_iterations].into_iter().flatten().fold(u64::from(loops.completions_max), u64::min);
+    let completions_max = [completions, agent.limits.max_iterations]
+        .into_iter()
+        .flatten()
+        .fold(u64::from(loops.completions_max), u64::min);
     Ok(Session {
         agent: agent.name.clone(),
         model: phase_model.or(own_model).unwrap_or_default(),

@@ -97,7 +97,9 @@ fn refused(outcome: &ToolOutcome, rule: &str, source: &str, memory: &LoopMemory)
         ("source", Value::str(source)),
         ("memory", value(memory)),
     ]);
-    ServiceError::new(Category::Refused, outcome.content.clone()).with_details(details)
+    // The category says that it was refused.
+    let why = outcome.content.strip_prefix("refused: ").unwrap_or(&outcome.content);
+    ServiceError::new(Category::Refused, why).with_details(details)
 }
 
 fn word(verdict: &Verdict) -> &'static str {

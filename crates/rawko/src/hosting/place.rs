@@ -66,7 +66,8 @@ impl Place {
     pub(crate) fn offered(&self) -> Vec<Edition> {
         let mut offered = self.project.as_ref().map(loading::offered).unwrap_or_default();
         let own = work::editions().unwrap_or_default();
-        let is_replaced = |own: &Edition, all: &[Edition]| all.iter().any(|known| known.chart.id() == own.chart.id());
+        let is_replaced =
+            |own: &Edition, all: &[Edition]| all.iter().any(|known| known.chart.id() == own.chart.id());
         let own: Vec<Edition> = own.into_iter().filter(|own| !is_replaced(own, &offered)).collect();
         offered.extend(own);
         offered
@@ -77,7 +78,9 @@ impl Place {
         let library = Library::default();
         self.offered().into_iter().for_each(|edition| library.offer(edition));
         library.resolve(reference).map_err(|error| {
-            Failure::Usage(format!("`{reference}` is no file, and {error}; `rawko charts` lists what there is"))
+            Failure::Usage(format!(
+                "`{reference}` is no file, and {error}; `rawko charts` lists what there is"
+            ))
         })
     }
 
