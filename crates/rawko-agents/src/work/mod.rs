@@ -34,8 +34,8 @@ use crate::tools::{Layer, Toolbox};
 
 /// The charts that agents run on, as they come with rawko. A project may offer its own under the same id.
 pub const CHARTS: [(&str, &str); 2] = [
-    ("charts/agent.yaml", include_str!("../../../../charts/agent.yaml")),
-    ("charts/plan_build.yaml", include_str!("../../../../charts/plan_build.yaml")),
+    ("rawko's own agent.yaml", include_str!("../../../../charts/agent.yaml")),
+    ("rawko's own plan_build.yaml", include_str!("../../../../charts/plan_build.yaml")),
 ];
 
 /// Everything agents need, read once.
