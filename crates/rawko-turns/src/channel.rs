@@ -31,13 +31,9 @@ pub struct Channel {
     pub turns: u64,
     /// The number of the last message.
     pub posted: u64,
-    /// The number of the last one that an agent or a person said.
-    pub said: u64,
     /// Messages of people that wait for the turn to end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HeldMessage>,
-    /// Turns since anybody said anything.
-    pub quiet_turns: u32,
     /// Turns since a person said anything.
     pub unattended_turns: u32,
     /// Since when it is paused.
@@ -59,8 +55,9 @@ pub struct Member {
     pub priority: i32,
     /// The last message it has seen in a turn of its own.
     pub seen: u64,
-    /// The last message it had a chance to see, whether it answered or not.
-    pub offered: u64,
+    /// It had a turn since the last word of anybody.
+    #[serde(default)]
+    pub asked: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// Its connection is lost; until then it may come back.
@@ -147,9 +144,7 @@ impl Channel {
             ended: None,
             turns: 0,
             posted: 0,
-            said: 0,
             held: Vec::new(),
-            quiet_turns: 0,
             unattended_turns: 0,
             paused_ms: None,
             options: OptionLayers::default(),

@@ -31,11 +31,10 @@ impl Channel {
         config.rest_when_quiet && self.is_quiet() || limit > 0 && self.unattended_turns >= limit
     }
 
+    /// Everybody in the queue was asked since the last word, and the last word it was.
     fn is_quiet(&self) -> bool {
-        let mut queued = self.in_state(State::Queued).peekable();
-        queued.peek().is_some()
-            && self.quiet_turns as usize >= self.in_state(State::Queued).count()
-            && queued.all(|agent| self.members.get(agent).is_none_or(|member| member.offered >= self.said))
+        let mut queued = self.in_state(State::Queued).filter_map(|agent| self.members.get(agent));
+        queued.all(|member| member.asked)
     }
 
     /// The list, from behind whoever had the last turn.

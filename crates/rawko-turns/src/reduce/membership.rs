@@ -41,8 +41,10 @@ impl Work<'_> {
         let reason = by.map(|by| format!("by {by}"));
         self.step(agent, Move::Assigned, Trigger::AssignedToChannel, reason);
         self.channel.join_order(agent);
-        // Somebody new may have something to say.
-        self.channel.quiet_turns = 0;
+        // It may have something to say, even if nobody said anything since it was here.
+        if let Some(member) = self.channel.members.get_mut(agent) {
+            member.asked = false;
+        }
         self.effects.push(Effect::Assigned { agent: agent.clone() });
     }
 

@@ -35,13 +35,12 @@ impl Work<'_> {
             Author::Person(_) | Author::Notice => None,
         };
         let from_person = matches!(author, Author::Person(_));
-        self.channel.quiet_turns = 0;
+        self.channel.members.values_mut().for_each(|member| member.asked = false);
         if from_person {
             self.channel.unattended_turns = 0;
         }
         self.remember(agent.as_ref(), id.as_deref());
         let number = self.post(author, text, id, turn);
-        self.channel.said = number;
         self.wake(agent.as_ref());
         self.deliver(number, agent.as_ref(), reach);
         self.resolve_wait(agent.as_ref(), from_person);

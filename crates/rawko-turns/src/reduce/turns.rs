@@ -57,11 +57,8 @@ impl Work<'_> {
         };
         let posted = self.channel.posted;
         if let Some(member) = self.channel.members.get_mut(&turn.agent) {
-            member.offered = posted;
+            member.asked = true;
             member.seen = if answered { posted } else { member.seen };
-        }
-        if turn.posted == 0 {
-            self.channel.quiet_turns = self.channel.quiet_turns.saturating_add(1);
         }
         self.count_unattended();
         self.channel.ended = Some(EndedTurn { agent: turn.agent.clone(), id: turn.id });
