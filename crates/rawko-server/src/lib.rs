@@ -1,6 +1,7 @@
 //! What listens: channels at work, the socket that agents connect to, and the protocol they speak. Owns every wire type.
 
 mod agents;
+mod asking;
 mod channels;
 mod error;
 mod protocol;
@@ -8,6 +9,7 @@ mod serving;
 mod settings;
 
 pub use agents::{Taken, TakenTurn, TurnTaker};
+pub use asking::{ChannelAnswer, ChannelRequest};
 pub use channels::{Channels, Entry, Glance, LogSink, Warning, channel_instance, member_instance};
 pub use error::ChannelError;
 pub use protocol::{

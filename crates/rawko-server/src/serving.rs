@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rawko_host::{Clock, Host};
-use rawko_turns::{AgentId, Event, Scope, TurnOptions};
+use rawko_turns::{AgentId, Event, OptionLayers, Scope, TurnOptions};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use crate::agents::{AgentCommand, Desk, Gatekeeper, TurnTaker, route, spawn_process, spawn_taker};
 use crate::channels::{Channels, LogSink};
 use crate::error::ChannelError;
-use crate::settings::TurnSettings;
+use crate::settings::{AgentSettings, TurnSettings};
 
 /// What to serve with.
 pub struct ServeOptions {
@@ -26,15 +26,18 @@ pub struct ServeOptions {
     pub clock: Arc<dyn Clock>,
     /// Hears every line of every channel's log.
     pub log: LogSink,
+    /// Whether to start the agents that are the server's own; a command that only looks or posts does not.
+    pub own_agents: bool,
 }
 
 /// Channels that are served, until [`Serving::close`].
 pub struct Serving {
     channels: Channels,
     desk: Desk,
+    settings: TurnSettings,
     commands: BTreeMap<AgentId, AgentCommand>,
     agents: Mutex<BTreeMap<AgentId, JoinHandle<()>>>,
-    listening: Option<Listening>,
+    listening: Mutex<Option<Listening>>,
 }
 
 struct Listening {
@@ -46,37 +49,50 @@ struct Listening {
 impl Serving {
     /// Goes on with whatever the host's channels were at.
     pub async fn start(host: Host, options: ServeOptions) -> Result<Serving, ChannelError> {
-        let ServeOptions { settings, token, takers, clock, log } = options;
+        let ServeOptions { settings, token, takers, clock, log, own_agents } = options;
         let channels = Channels::new(host, clock, log)?;
-        channels.open_all().await?;
+        if own_agents {
+            channels.open_all().await?;
+        }
         let desk = Desk {
             channels: channels.clone(),
             token: token.map(Into::into),
             heartbeat: settings.heartbeat(),
         };
-        let commands = settings.agents.iter();
-        let commands =
-            commands.filter_map(|(agent, said)| Some((agent.clone(), said.command.clone()?))).collect();
-        let serving = Serving { channels, desk, commands, agents: Mutex::default(), listening: None };
-        serving.bring_about(&settings).await?;
-        for taker in takers {
-            for agent in taker.agents() {
-                serving
-                    .keep(agent.clone(), spawn_taker(serving.desk.clone(), agent, Arc::clone(&taker), true));
-            }
-        }
-        for agent in serving.commands.keys() {
-            serving.start_agent(agent, true);
+        let command =
+            |(agent, said): (&AgentId, &AgentSettings)| Some((agent.clone(), said.command.clone()?));
+        let commands = settings.agents.iter().filter(|_| own_agents).filter_map(command).collect();
+        let (agents, listening) = (Mutex::default(), Mutex::default());
+        let serving = Serving { channels, desk, settings, commands, agents, listening };
+        if own_agents {
+            serving.bring_about().await?;
+            serving.start_agents(takers);
         }
         Ok(serving)
+    }
+
+    fn start_agents(&self, takers: Vec<Arc<dyn TurnTaker>>) {
+        for taker in takers {
+            for agent in taker.agents() {
+                self.keep(agent.clone(), spawn_taker(self.desk.clone(), agent, Arc::clone(&taker), true));
+            }
+        }
+        for agent in self.commands.keys() {
+            self.start_agent(agent, true);
+        }
     }
 
     pub fn channels(&self) -> &Channels {
         &self.channels
     }
 
+    /// What the settings say about a channel.
+    pub(crate) fn layers(&self, channel: &str) -> OptionLayers {
+        self.settings.layers(channel)
+    }
+
     /// Listens for agents. Returns where.
-    pub async fn listen(&mut self, listener: TcpListener) -> std::io::Result<SocketAddr> {
+    pub fn listen(&self, listener: TcpListener) -> std::io::Result<SocketAddr> {
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let app = route(Gatekeeper::new(self.desk.clone()));
@@ -87,13 +103,17 @@ impl Serving {
             // It ends when it is told to; what else could go wrong is a connection's own trouble.
             let _ = axum::serve(listener, app).with_graceful_shutdown(until).await;
         });
-        self.listening = Some(Listening { address, stop, task });
+        *self.listening() = Some(Listening { address, stop, task });
         Ok(address)
     }
 
     /// Where agents connect.
     pub fn address(&self) -> Option<SocketAddr> {
-        self.listening.as_ref().map(|listening| listening.address)
+        self.listening().as_ref().map(|listening| listening.address)
+    }
+
+    fn listening(&self) -> MutexGuard<'_, Option<Listening>> {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts an agent into a channel, and starts it if it is the server's own and does not run.
@@ -104,13 +124,14 @@ impl Serving {
     }
 
     /// Lets go of all connections. The channels stay as they are, for whoever serves them next.
-    pub async fn close(self) {
+    pub async fn close(&self) {
         self.channels.hub().close();
         let agents = std::mem::take(&mut *self.agents.lock().unwrap_or_else(PoisonError::into_inner));
         for (_, agent) in agents {
             let _ = agent.await;
         }
-        if let Some(Listening { stop, task, .. }) = self.listening {
+        let listening = self.listening().take();
+        if let Some(Listening { stop, task, .. }) = listening {
             let _ = stop.send(());
             let _ = tokio::time::timeout(std::time::Duration::from_secs(2), task).await;
         }
@@ -135,7 +156,8 @@ impl Serving {
     }
 
     /// Channels that the settings name are there, with what the settings say.
-    async fn bring_about(&self, settings: &TurnSettings) -> Result<(), ChannelError> {
+    async fn bring_about(&self) -> Result<(), ChannelError> {
+        let settings = &self.settings;
         let there = self.channels.names()?;
         for (name, channel) in &settings.channels {
             if there.contains(name) {

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    answer, cancel, charts, check, completions, doctor, fork, graph, history, import, logs, ps, resume, run,
-    schema, send, show, simulate, test,
+    answer, cancel, channels, charts, chat, check, completions, doctor, fork, graph, history, import, logs,
+    ps, resume, run, schema, send, serve, show, simulate, test,
 };
 
 const EXIT_CODES: &str = "\
@@ -61,6 +61,9 @@ pub(crate) enum Command {
     Deny(answer::Deny),
     Cancel(cancel::Args),
     Fork(fork::Args),
+    Serve(serve::Args),
+    Channels(channels::Args),
+    Chat(chat::Args),
     Charts(charts::Args),
     Doctor(doctor::Args),
     Import(import::Args),

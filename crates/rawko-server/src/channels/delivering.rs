@@ -12,7 +12,27 @@ const WITH_TURN_MAX: usize = 200;
 /// Their texts together; the last message comes in any case.
 const WITH_TURN_BYTES_MAX: usize = 1024 * 1024;
 
-pub(crate) fn deliver(hub: &Hub, channel: &Channel, messages: &Messages, keeping: &Keeping, effect: &Effect) {
+/// Tells agents what follows from one change.
+pub(crate) fn deliver(
+    hub: &Hub,
+    channel: &Channel,
+    messages: &Messages,
+    keeping: &Keeping,
+    effects: &[Effect],
+) {
+    for (at, effect) in effects.iter().enumerate() {
+        deliver_one(hub, channel, messages, keeping, effect, &effects[at..]);
+    }
+}
+
+fn deliver_one(
+    hub: &Hub,
+    channel: &Channel,
+    messages: &Messages,
+    keeping: &Keeping,
+    effect: &Effect,
+    rest: &[Effect],
+) {
     let name = || channel.name.clone();
     let range = |agent: &AgentId, after: u64, upto: u64| {
         // The last ones, if there are too many.
@@ -23,7 +43,12 @@ pub(crate) fn deliver(hub: &Hub, channel: &Channel, messages: &Messages, keeping
         (others(found, agent), earlier)
     };
     match effect {
-        Effect::Delivered { number, to } => to_readers(hub, channel, messages, keeping, *number, to),
+        Effect::Delivered { number, to } => {
+            // Whoever gets it with its turn does not need it twice.
+            let to: Vec<&AgentId> =
+                to.iter().filter(|agent| !comes_with_turn(rest, agent, *number)).collect();
+            to_readers(hub, channel, messages, keeping, *number, &to);
+        }
         Effect::Granted { agent, turn, deadline_ms, after, upto, again } => {
             let (messages, earlier) = range(agent, *after, *upto);
             let deadline = deadline_ms.map(moment);
@@ -66,7 +91,7 @@ fn to_readers(
     messages: &Messages,
     keeping: &Keeping,
     number: u64,
-    to: &[AgentId],
+    to: &[&AgentId],
 ) {
     let found = messages.range(keeping, &channel.name, number - 1, number, 1).unwrap_or_default();
     let Some(message) = found.first().map(WireMessage::from) else { return };
@@ -75,6 +100,15 @@ fn to_readers(
         let message = message.clone();
         hub.tell(agent, &ToAgent::Message { channel: channel.name.clone(), message, observing });
     }
+}
+
+fn comes_with_turn(rest: &[Effect], agent: &AgentId, number: u64) -> bool {
+    rest.iter().any(|effect| match effect {
+        Effect::Granted { agent: to, after, upto, .. } | Effect::Resumed { agent: to, after, upto, .. } => {
+            to == agent && number > *after && number <= *upto
+        }
+        _ => false,
+    })
 }
 
 fn last_that_fit(messages: &[Message]) -> &[Message] {

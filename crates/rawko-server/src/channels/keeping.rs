@@ -193,7 +193,7 @@ fn posted(effect: &Effect) -> Option<&Message> {
     if let Effect::Posted(message) = effect { Some(message) } else { None }
 }
 
-pub(crate) fn moved(effect: &Effect) -> Option<&Moved> {
+fn moved(effect: &Effect) -> Option<&Moved> {
     if let Effect::Moved(moved) = effect { Some(moved) } else { None }
 }
 

@@ -9,7 +9,7 @@ use rawko_turns::{Channel, Effect, Event, Message, reduce};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::delivering::deliver;
-use super::keeping::{Entry, Keeping, entries, moved};
+use super::keeping::{Entry, Keeping, entries};
 use super::messages::Messages;
 use crate::agents::Hub;
 use crate::error::ChannelError;
@@ -133,10 +133,8 @@ impl Room {
         if next == self.channel && effects.is_empty() {
             return Ok(effects);
         }
-        for moved in effects.iter().filter_map(moved) {
-            if !self.channel.members.contains_key(&moved.agent) {
-                self.keeping.ensure_member(&self.channel.name, &moved.agent).await?;
-            }
+        for agent in next.members.keys().filter(|agent| !self.channel.members.contains_key(*agent)) {
+            self.keeping.ensure_member(&self.channel.name, agent).await?;
         }
         self.keeping.commit(&next, &event, &effects).await?;
         self.committed(next, &effects);
@@ -154,9 +152,7 @@ impl Room {
         }
         entries(&self.channel.name, effects).iter().for_each(|entry| (self.log)(entry));
         self.hub.note_members(&self.channel);
-        for effect in effects {
-            deliver(&self.hub, &self.channel, &self.messages, &self.keeping, effect);
-        }
+        deliver(&self.hub, &self.channel, &self.messages, &self.keeping, effects);
         let glance = Glance { channel: self.channel.clone(), version: self.version };
         self.glance.send_replace(Arc::new(glance));
     }

@@ -15,6 +15,7 @@ async fn queue_turn_deadline_and_messages_are_there_again() {
     let mut clients = server.channel("standup", &["ada", "bob"]).await;
     clients[0].expect("turn_granted").await;
     clients[0].post("standup", "I begin").await;
+    server.until("standup", |channel| channel.posted == 1).await;
     server.serving.channels().apply("standup", person("Go on")).await.unwrap();
     server.until("standup", |channel| channel.posted == 2).await;
     let before = server.serving.channels().look("standup").await.unwrap().channel.clone();

@@ -36,7 +36,7 @@ async fn a_socket_cut_in_mid_message_resumes_with_its_session() {
     server.until("standup", |channel| channel.posted == 1).await;
     let session = ada.session.clone();
     cut_in_mid_message(ada).await;
-    server.until("standup", |channel| channel.members[&"ada".into()].grace_due_ms.is_some()).await;
+    server.until("standup", |channel| channel.members["ada"].grace_due_ms.is_some()).await;
     assert_eq!(server.state("standup", "ada").await, "ACTIVE");
 
     let mut ada = server.connect().await;
@@ -63,7 +63,7 @@ async fn who_does_not_come_back_in_time_is_offline_and_the_turn_goes_on() {
     server.members_are_in_step("standup").await;
 
     let _ada = server.agent("ada").await;
-    assert_eq!(server.state("standup", "ada").await, "IDLE");
+    server.until("standup", |channel| channel.state_of(&"ada".into()).as_str() == "IDLE").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -54,5 +54,54 @@ fn everything_that_is_wrong_is_told_with_its_place() {
     standup: {agents: {ada: {command: x}}}
 ",
     );
-    expect![[""]].assert_eq(&problems);
+    expect![[r#"
+        error[rawko::settings::unknown_key]: `turns` has no key `defaultTimeoutSecond`
+         --> .rawko/config.yaml:2:3
+          |
+        2 |   defaultTimeoutSecond: 30
+          |   ^^^^^^^^^^^^^^^^^^^^
+          |
+          = help: did you mean `defaultTimeoutSeconds`?
+
+        error[rawko::settings::invalid_value]: `humanInterruptMode` cannot be this: unknown variant `loud`, expected one of `queue`, `interrupt`, `inject`, `parallel`
+         --> .rawko/config.yaml:3:23
+          |
+        3 |   humanInterruptMode: loud
+          |                       ^^^^
+          |
+          = help: see the guide on channels
+
+        error[rawko::settings::invalid_value]: `a.b` cannot be a name
+         --> .rawko/config.yaml:5:5
+          |
+        5 |     a.b: {}
+          |     ^^^
+          |
+          = help: use letters, digits, `-` and `_`
+
+        error[rawko::settings::invalid_value]: `command` of agent `ada` is empty
+         --> .rawko/config.yaml:6:20
+          |
+        6 |     ada: {command: [], autoDetectTurnEnd: maybe}
+          |                    ^^
+          |
+          = help: write a program and its arguments
+
+        error[rawko::settings::invalid_value]: `autoDetectTurnEnd` cannot be this: invalid type: string "maybe", expected a boolean
+         --> .rawko/config.yaml:6:43
+          |
+        6 |     ada: {command: [], autoDetectTurnEnd: maybe}
+          |                                           ^^^^^
+          |
+          = help: see the guide on channels
+
+        error[rawko::settings::unknown_key]: agent `ada` has no key `command`
+         --> .rawko/config.yaml:8:30
+          |
+        8 |     standup: {agents: {ada: {command: x}}}
+          |                              ^^^^^^^
+          |
+          = help: the keys here are `defaultTimeoutSeconds`, `humanInterruptMode`, `announceTimeouts`, `announceDisconnects`, `announceEmpty`, `autoDetectTurnEnd`, `autoDetectSilenceSeconds`, `waitTimeoutSeconds`, `humanHoldSeconds`, `reconnectGraceSeconds`, `turnOrder`, `restWhenQuiet`, `turnsUnattendedMax` and `joinMessages`
+
+    "#]].assert_eq(&problems);
 }

@@ -85,9 +85,10 @@ impl Setup {
             takers: self.takers,
             clock: Arc::new(SystemClock),
             log: Arc::new(move |entry: &Entry| sink.lock().unwrap().push(entry.clone())),
+            own_agents: true,
         };
-        let mut serving = Serving::start(host.clone(), options).await.unwrap();
-        serving.listen(TcpListener::bind("127.0.0.1:0").await.unwrap()).await.unwrap();
+        let serving = Serving::start(host.clone(), options).await.unwrap();
+        serving.listen(TcpListener::bind("127.0.0.1:0").await.unwrap()).unwrap();
         TestServer { serving, host, log, folder: self.folder }
     }
 }

@@ -132,7 +132,7 @@ async fn an_agent_in_two_channels_has_its_turns_apart() {
     server
         .until("reviews", |channel| channel.turn.as_ref().is_some_and(|turn| turn.agent.as_str() == "bob"))
         .await;
-    assert_eq!(server.state("standup", "ada").await, "OFFLINE");
+    server.until("standup", |channel| channel.state_of(&"ada".into()).as_str() == "OFFLINE").await;
     server.members_are_in_step("reviews").await;
     server.members_are_in_step("standup").await;
 }
