@@ -15,7 +15,7 @@ pub struct Channel {
     pub name: String,
     /// Everybody who is or was in it.
     pub members: BTreeMap<AgentId, Member>,
-    /// The list that turns go around: members in the queue, and those who will be woken.
+    /// The list that turns go around: everybody who is assigned, there or not.
     pub order: Vec<AgentId>,
     /// Who had the last turn; the next one is looked for behind it.
     pub last: Option<AgentId>,

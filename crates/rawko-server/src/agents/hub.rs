@@ -27,8 +27,6 @@ struct Inner {
 struct Seat {
     state: State,
     session: Option<String>,
-    /// Whether the channel wants to hear of it: not after it was removed and is gone.
-    matters: bool,
 }
 
 /// A connection that was let in.
@@ -99,8 +97,7 @@ impl Hub {
     /// The channels that want to know whether an agent is there.
     pub(crate) fn channels_of(&self, agent: &AgentId) -> Vec<String> {
         let inner = self.lock();
-        let seats = inner.seats.get(agent).into_iter().flatten();
-        seats.filter(|(_, seat)| seat.matters).map(|(channel, _)| channel.clone()).collect()
+        inner.seats.get(agent).into_iter().flat_map(BTreeMap::keys).cloned().collect()
     }
 
     pub(crate) fn tell(&self, agent: &AgentId, message: &ToAgent) {
@@ -115,8 +112,7 @@ impl Hub {
     pub(crate) fn note_members(&self, channel: &Channel) {
         let mut inner = self.lock();
         for (agent, member) in &channel.members {
-            let matters = member.assigned || member.state != State::Offline;
-            let seat = Seat { state: member.state, session: member.session.clone(), matters };
+            let seat = Seat { state: member.state, session: member.session.clone() };
             inner.seats.entry(agent.clone()).or_default().insert(channel.name.clone(), seat);
         }
     }
@@ -143,7 +139,7 @@ impl Inner {
             channel: channel.clone(),
             state: seat.state.as_str().to_owned(),
         };
-        self.seats.get(agent).into_iter().flatten().filter(|(_, seat)| seat.matters).map(info).collect()
+        self.seats.get(agent).into_iter().flatten().map(info).collect()
     }
 }
 

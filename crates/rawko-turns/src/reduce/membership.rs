@@ -22,6 +22,9 @@ impl Work<'_> {
             return Err(Refusal::AlreadyAssigned { agent: agent.clone() });
         }
         member.assigned = true;
+        // Also while it is away: the list is in the order that people made it.
+        self.channel.order.push(agent.clone());
+        let Some(member) = self.channel.members.get_mut(agent) else { return Ok(()) };
         if member.state == State::Offline && session.is_some() {
             member.session = session;
             self.step(agent, Move::AgentStarted, Trigger::AgentStarts, None);

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod answering;
+mod channels;
 mod check;
 mod examples;
 mod exit_codes;
