@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rawko_turns::{Channel, Effect, Event, Message, TurnOptions};
+use rawko_turns::{Channel, Effect, Event, Message, Refusal, TurnOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::channels::Entry;
@@ -92,7 +92,13 @@ impl Serving {
                 Ok(ChannelAnswer::Channel(Box::new(channels.look(&name).await?.channel.clone())))
             }
             ChannelRequest::Apply { name, event } => {
-                channels.apply(&name, event).await.map(ChannelAnswer::Effects)
+                match channels.apply(&name, event).await {
+                    // It was done the first time.
+                    Err(ChannelError::Refused(Refusal::Duplicate { .. } | Refusal::AlreadyHeld)) => {
+                        Ok(ChannelAnswer::Effects(Vec::new()))
+                    }
+                    outcome => outcome.map(ChannelAnswer::Effects),
+                }
             }
             ChannelRequest::Assign { name, agents, by } => {
                 self.assign_all(&name, &agents, &by).await?;

@@ -263,6 +263,9 @@ async fn log(channel: &str, asker: &mut Asker, console: &mut Console) -> Result<
 
 /// What became of what was said.
 fn posted(effects: &[Effect], console: &mut Console) -> Result<(), Failure> {
+    if effects.is_empty() {
+        console.note(Style::Dim, "known", "it was posted before, and once");
+    }
     for effect in effects {
         match effect {
             Effect::Posted(message) => console.line(&message_line(message, console))?,

@@ -86,7 +86,8 @@ async fn talk(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<V
     chat.look(asker, &mut screen, console, 0).await?;
     let mut leaving: Option<Instant> = None;
     loop {
-        while let Ok(input) = typed.try_recv() {
+        // One at a time, so that what it led to is seen before the next.
+        if let Ok(input) = typed.try_recv() {
             match input {
                 Typed::Line(line) => {
                     if chat.obey(&line, asker, &mut screen, console).await? == Next::Leave {
