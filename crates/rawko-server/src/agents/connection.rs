@@ -40,6 +40,18 @@ pub(crate) enum Door {
     Own { agent: AgentId, again: bool },
 }
 
+/// Why a connection is not let in.
+struct Refused {
+    code: &'static str,
+    words: String,
+}
+
+impl Refused {
+    fn new(code: &'static str, words: impl Into<String>) -> Self {
+        Self { code, words: words.into() }
+    }
+}
+
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
@@ -88,7 +100,7 @@ async fn let_in<T: Transport>(transport: &mut T, desk: &Desk, door: &Door) -> Op
     let refused = match first {
         Incoming::Text(text) => match may_register(&text, desk, door) {
             Ok(admitted) => return Some(admitted),
-            Err(refused) => refused,
+            Err(Refused { code, words }) => ToAgent::fatal(code, words),
         },
         Incoming::Closed => return None,
         Incoming::Alive | Incoming::Oversized | Incoming::NotText => {
@@ -99,30 +111,30 @@ async fn let_in<T: Transport>(transport: &mut T, desk: &Desk, door: &Door) -> Op
     None
 }
 
-fn may_register(text: &str, desk: &Desk, door: &Door) -> Result<(AgentId, FromAgent), ToAgent> {
+fn may_register(text: &str, desk: &Desk, door: &Door) -> Result<(AgentId, FromAgent), Refused> {
     let message: FromAgent = serde_json::from_str(text)
-        .map_err(|error| ToAgent::fatal("malformed", format!("not a message of this protocol: {error}")))?;
+        .map_err(|error| Refused::new("malformed", format!("not a message of this protocol: {error}")))?;
     let FromAgent::Register { protocol, agent, token, .. } = &message else {
-        return Err(ToAgent::fatal("not_registered", "the first message must be `register`"));
+        return Err(Refused::new("not_registered", "the first message must be `register`"));
     };
     if *protocol != PROTOCOL {
         let words = format!("this server speaks version {PROTOCOL} of the protocol, not {protocol}");
-        return Err(ToAgent::fatal("unsupported_version", words));
+        return Err(Refused::new("unsupported_version", words));
     }
     let trusted = match door {
         Door::Socket { trusted } => *trusted || is_token(desk.token.as_deref(), token.as_deref()),
         Door::Own { .. } => true,
     };
     if !trusted {
-        return Err(ToAgent::fatal("unauthorized", "the token is missing or wrong"));
+        return Err(Refused::new("unauthorized", "the token is missing or wrong"));
     }
     if !is_name(agent) {
-        return Err(ToAgent::fatal("invalid_name", "a name has letters, digits, `-` and `_`, at most 64"));
+        return Err(Refused::new("invalid_name", "a name has letters, digits, `-` and `_`, at most 64"));
     }
     let agent = AgentId::from(agent.as_str());
     match door {
         Door::Own { agent: expected, .. } if *expected != agent => {
-            Err(ToAgent::fatal("invalid_name", format!("this process was started as `{expected}`")))
+            Err(Refused::new("invalid_name", format!("this process was started as `{expected}`")))
         }
         Door::Own { .. } | Door::Socket { .. } => Ok((agent, message)),
     }
