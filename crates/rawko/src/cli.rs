@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, cancel, charts, check, completions, doctor, fork, graph, history, import, logs, ps,
-    resume, run, schema, send, show, simulate, test,
+    agents, answer, cancel, channels, charts, chat, check, completions, doctor, fork, graph, history, import,
+    logs, ps, resume, run, schema, send, serve, show, simulate, test,
 };
 
 const EXIT_CODES: &str = "\
@@ -63,6 +63,9 @@ pub(crate) enum Command {
     Cancel(cancel::Args),
     Fork(fork::Args),
     Agents(agents::Args),
+    Serve(serve::Args),
+    Channels(channels::Args),
+    Chat(chat::Args),
     Charts(charts::Args),
     Doctor(doctor::Args),
     Import(import::Args),

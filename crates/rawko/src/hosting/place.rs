@@ -11,6 +11,7 @@ use rawko_core::World;
 use rawko_host::{Edition, Flags, Library, Reader, Settings};
 use rawko_store::{Options, SqliteStore};
 
+use super::desk::ServePlan;
 use crate::console::{self, Console};
 use crate::failure::Failure;
 use crate::files;
@@ -32,6 +33,8 @@ pub(crate) struct Place {
     /// What is wrong with the settings, by file.
     pub(crate) problems: Vec<(Source, Vec<Finding>)>,
     pub(crate) store: PathBuf,
+    /// How channels are served, if this process comes to host them.
+    pub(crate) serve: ServePlan,
     project: Option<Project>,
 }
 
@@ -59,7 +62,7 @@ impl Place {
         let store = settings.store_path(&root);
         let store = store.strip_prefix(".").map(Path::to_owned).unwrap_or(store);
         let project = home.map(|home| Project::at(&home)).transpose()?;
-        Ok(Place { root, settings, problems, store, project })
+        Ok(Place { root, settings, problems, store, serve: ServePlan::default(), project })
     }
 
     /// The charts that the project offers, and those of rawko's own that it has not replaced.

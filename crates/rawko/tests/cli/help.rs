@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 23] = [
     "check",
     "simulate",
     "graph",
@@ -20,6 +20,9 @@ const COMMANDS: [&str; 20] = [
     "deny",
     "cancel",
     "fork",
+    "serve",
+    "channels",
+    "chat",
     "charts",
     "doctor",
     "import",
