@@ -8,7 +8,7 @@ mod protocol;
 mod serving;
 mod settings;
 
-pub use agents::{Taken, TakenTurn, TurnTaker};
+pub use agents::{ProjectAgents, Taken, TakenTurn, TurnTaker};
 pub use asking::{ChannelAnswer, ChannelRequest};
 pub use channels::{Channels, Entry, Glance, LogSink, Warning, channel_instance, member_instance};
 pub use error::ChannelError;

@@ -53,6 +53,11 @@ pub(crate) struct ChannelSettings {
 }
 
 impl TurnSettings {
+    /// Whether an agent is a program that the server starts.
+    pub fn starts(&self, agent: &str) -> bool {
+        self.agents.get(&AgentId::from(agent)).is_some_and(|agent| agent.command.is_some())
+    }
+
     /// Reads the section; the project's goes over the user's. What is wrong comes with the file it stands in.
     pub fn read(settings: &Settings, root: &Path) -> (Self, Vec<(String, Vec<Finding>)>) {
         let mut all = TurnSettings::default();

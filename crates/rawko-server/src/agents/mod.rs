@@ -7,11 +7,13 @@ mod hub;
 mod link;
 mod local;
 mod process;
+mod project;
 mod requests;
 mod socket;
 mod transport;
 
 pub use local::{Taken, TakenTurn, TurnTaker};
+pub use project::ProjectAgents;
 
 pub(crate) use connection::Desk;
 pub(crate) use hub::Hub;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use rawko_agents::agent::{Kind, Level};
 use rawko_host::{Host, SystemClock};
-use rawko_server::{ChannelError, LogSink, ServeOptions, Serving, TurnSettings};
+use rawko_server::{ChannelError, LogSink, ProjectAgents, ServeOptions, Serving, TurnSettings, TurnTaker};
 use tokio::sync::OnceCell;
 
 use super::place::Place;
@@ -23,6 +24,8 @@ pub(crate) struct Desk {
     settings: TurnSettings,
     /// What is wrong with the settings, in words.
     problems: Vec<String>,
+    /// The project's agents that can take turns.
+    names: Vec<String>,
     plan: ServePlan,
     serving: Arc<OnceCell<Serving>>,
 }
@@ -36,7 +39,17 @@ impl Desk {
                 findings.into_iter().map(move |it| format!("{file}: {}", it.message))
             })
             .collect();
-        Desk { host, settings, problems: words, plan: place.serve.clone(), serving: Arc::default() }
+        let names = speakers(place, &settings);
+        Desk { host, settings, problems: words, names, plan: place.serve.clone(), serving: Arc::default() }
+    }
+
+    /// The project's own agents take turns with no code.
+    fn takers(&self) -> Result<Vec<Arc<dyn TurnTaker>>, Failure> {
+        if self.names.is_empty() || !self.plan.own_agents {
+            return Ok(Vec::new());
+        }
+        let agents = ProjectAgents::new(self.host.clone(), self.names.clone())?;
+        Ok(vec![Arc::new(agents)])
     }
 
     /// The channels, opened when they are first needed.
@@ -51,7 +64,7 @@ impl Desk {
             let options = ServeOptions {
                 settings: self.settings.clone(),
                 token: self.plan.token.clone(),
-                takers: Vec::new(),
+                takers: self.takers()?,
                 clock: Arc::new(SystemClock),
                 log: self.plan.log.clone().unwrap_or_else(|| Arc::new(|_| {})),
                 own_agents: self.plan.own_agents,
@@ -80,4 +93,12 @@ pub(crate) fn channel_failure(error: ChannelError) -> Failure {
         // A refusal, or what cannot be read.
         _ => Failure::Failed(message),
     }
+}
+
+/// The project's own agents with a model, but for those that the settings start as programs.
+fn speakers(place: &Place, settings: &TurnSettings) -> Vec<String> {
+    let agents = place.agents();
+    let own = agents.all().iter().filter(|agent| agent.level != Level::BuiltIn);
+    let speaking = own.filter(|agent| matches!(agent.kind, Kind::Llm | Kind::Scripted));
+    speaking.map(|agent| agent.name.clone()).filter(|name| !settings.starts(name)).collect()
 }
