@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod budgets;
+mod coding;
 mod looking;
+mod outside;
+mod people;
 mod phases;
 mod prompts;
 mod yard;

@@ -44,7 +44,8 @@ impl Account {
         if self.tool_calls_left.is_some_and(|left| self.tool_calls >= left) {
             return Err("tool_calls");
         }
-        if self.tokens_left.is_some_and(|left| tokens >= left) {
+        // A guess stops nobody in the middle; it counts when the work is over.
+        if !usage.is_estimate && self.tokens_left.is_some_and(|left| tokens >= left) {
             return Err("tokens");
         }
         if self.cost_left_usd.is_some_and(|left| usage.cost_usd.unwrap_or(0.0) >= left) {
@@ -91,11 +92,12 @@ mod tests {
             ("enough", r#"{"tokens": 101, "cost_usd": 0.6, "tool_calls": 2}"#, Ok(())),
             ("tokens", r#"{"tokens": 100}"#, Err("tokens")),
             ("cost", r#"{"cost_usd": 0.5}"#, Err("cost_usd")),
+            ("a guess at tokens", r#"{"tokens": 100, "tool_calls": 1}"#, Ok(())),
             ("no calls at all", r#"{"tool_calls": 0}"#, Err("tool_calls")),
         ];
         for (case, budget, expected) in table {
             let mut account = account(budget);
-            account.spent(spent);
+            account.spent(Usage { is_estimate: case == "a guess at tokens", ..spent });
             assert_eq!(account.count_call(), expected, "{case}");
         }
     }

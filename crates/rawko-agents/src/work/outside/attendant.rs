@@ -160,8 +160,7 @@ impl<'w> Attendant<'w> {
 
     /// What a call has changed.
     fn note(&self, asked: &ToolUse, outcome: &ToolOutcome) {
-        let changed =
-            !outcome.is_error && self.workshop.toolbox.may_change(&asked.name, &asked.input);
+        let changed = !outcome.is_error && self.workshop.toolbox.may_change(&asked.name, &asked.input);
         let mut state = self.state();
         state.changes += u64::from(changed);
         let plan = outcome.data.get("plan");

@@ -63,11 +63,10 @@ impl<'a> Coder<'a> {
     async fn judge(&self, asked: &Asked) -> ToolOutcome {
         let toolbox = &self.attendant.workshop.toolbox;
         let own = asked.tool.as_deref().and_then(|name| toolbox.canonical_name(name));
-        let (all, places) =
-            match (wishes(asked, own.as_deref(), self.cwd), directories(asked, self.cwd)) {
-                (Ok(all), Ok(places)) => (all, places),
-                (Err(why), _) | (_, Err(why)) => return ToolOutcome::failed(format!("refused: {why}")),
-            };
+        let (all, places) = match (wishes(asked, own.as_deref(), self.cwd), directories(asked, self.cwd)) {
+            (Ok(all), Ok(places)) => (all, places),
+            (Err(why), _) | (_, Err(why)) => return ToolOutcome::failed(format!("refused: {why}")),
+        };
         for Wish { tool, input } in &all {
             let outcome = toolbox.permits(tool, input, &self.attendant.grant).await;
             if outcome.is_error {

@@ -33,8 +33,6 @@ use crate::provider::OutputSchema;
 
 /// How long it may say nothing, if it has that much time at all.
 const SILENCE_MAX: Duration = Duration::from_secs(300);
-/// Between being told to stop and being ended.
-const CANCEL_GRACE: Duration = Duration::from_secs(2);
 /// Time that ending it may take; what is not over then is dropped.
 const ENDING_MAX: Duration = Duration::from_secs(15);
 
@@ -162,9 +160,11 @@ enum Program {
 
 impl Program {
     fn new(workshop: &Workshop, agent: &AgentFile, time: Duration) -> Result<Self, ServiceError> {
-        let wrong = |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
+        let wrong =
+            |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
         let command = agent.command.as_ref().ok_or_else(|| wrong("is no program"))?;
-        let cwd = place(workshop, command).ok_or_else(|| wrong("has a `cwd` that leads out of the project"))?;
+        let cwd =
+            place(workshop, command).ok_or_else(|| wrong("has a `cwd` that leads out of the project"))?;
         let env = command.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let environment = workshop.environment.clone();
         // A little longer than it has, so that it is told to stop rather than found silent.
@@ -173,11 +173,11 @@ impl Program {
         match agent.kind {
             Kind::Process => {
                 let own = ProcessAgent::new(program, cwd, environment);
-                Ok(Program::Process(ProcessAgent { args, env, timeout, cancel_grace: CANCEL_GRACE, ..own }))
+                Ok(Program::Process(ProcessAgent { args, env, timeout, ..own }))
             }
             Kind::Acp => {
                 let own = AcpAgent::new(program, cwd, environment);
-                Ok(Program::Acp(AcpAgent { args, env, timeout, cancel_grace: CANCEL_GRACE, ..own }))
+                Ok(Program::Acp(AcpAgent { args, env, timeout, ..own }))
             }
             Kind::Llm | Kind::Human | Kind::Scripted => Err(wrong("is no program")),
         }

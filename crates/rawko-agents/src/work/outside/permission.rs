@@ -197,10 +197,8 @@ mod tests {
 
     #[test]
     fn a_tool_that_is_called_by_a_harmless_kind_is_what_it_is() {
-        let shell = Asked {
-            tool: Some("shell".into()),
-            ..asked(AskedKind::Think, r#"{"command": "rm -r ."}"#, &[])
-        };
+        let shell =
+            Asked { tool: Some("shell".into()), ..asked(AskedKind::Think, r#"{"command": "rm -r ."}"#, &[]) };
         assert_eq!(told(&shell, Some("Bash")), r#"Bash {"command":"rm -r ."}"#);
         for name in ["shell", "Bash"] {
             let unknown = Asked { tool: Some(name.into()), kind: AskedKind::Other, ..shell.clone() };

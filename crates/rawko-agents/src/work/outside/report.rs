@@ -29,8 +29,7 @@ impl Report<'_> {
             Halt::Limit { message } => self.limit(message),
             Halt::Loop { detector, message } => {
                 // The host has no such category of its own; the chart `agent` gives the same word.
-                let more =
-                    [("category", Value::str("loop")), ("detector", Value::str(detector.as_str()))];
+                let more = [("category", Value::str("loop")), ("detector", Value::str(detector.as_str()))];
                 let error = self.error(Category::Failed, message, "loop_detected", more);
                 ServiceError { retryable: Some(false), ..error }
             }

@@ -8,9 +8,9 @@ use crate::agent::{AgentFile, Kind};
 use crate::message::{Message, Part, Role};
 use crate::process::TurnRequest;
 use crate::provider::OutputSchema;
+use crate::work::cast;
 use crate::work::complete::text;
 use crate::work::open::{self, Named};
-use crate::work::cast;
 
 /// What the program goes on from; for others it would be material.
 const SESSION: &str = "session";

@@ -29,15 +29,25 @@ pub(super) struct Stopped<'a> {
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
-    Finished { data: Value },
+    Finished {
+        data: Value,
+    },
     /// It is told this, and goes on.
-    Again { words: String },
-    Limit { message: String },
+    Again {
+        words: String,
+    },
+    Limit {
+        message: String,
+    },
     /// Asking again would not help.
     Filtered,
     /// It does not give what was asked for.
-    Unfit { message: String },
-    GoalMissed { message: String },
+    Unfit {
+        message: String,
+    },
+    GoalMissed {
+        message: String,
+    },
 }
 
 impl Rounds {
@@ -60,7 +70,8 @@ impl Rounds {
             let message = "the answer was cut at the output limit again and again".to_owned();
             return Next::Limit { message };
         }
-        let words = "Your answer was cut off at the length limit. Go on exactly where it stopped, in smaller pieces.";
+        let words =
+            "Your answer was cut off at the length limit. Go on exactly where it stopped, in smaller pieces.";
         Next::Again { words: words.to_owned() }
     }
 
@@ -75,9 +86,9 @@ impl Rounds {
     }
 
     fn unfit(&mut self, stopped: &Stopped<'_>, completion: &Completion, unfit: &Unfit) -> Next {
-        let more = stopped.schema.and_then(|schema| {
-            Repair::default().messages(self.repairs, completion, unfit, schema)
-        });
+        let more = stopped
+            .schema
+            .and_then(|schema| Repair::default().messages(self.repairs, completion, unfit, schema));
         self.repairs += 1;
         match more.as_deref() {
             Some([.., words]) => Next::Again { words: text(words) },
@@ -123,9 +134,20 @@ mod tests {
         serde_json::from_str(text).unwrap()
     }
 
-    fn rounds(stop_reason: StopReason, goal: &str, schema: Option<&str>, text: &str, data: &str) -> Vec<Next> {
-        let result =
-            TurnResult { text: text.into(), data: value(data), stop_reason, usage: Usage::default(), session: None };
+    fn rounds(
+        stop_reason: StopReason,
+        goal: &str,
+        schema: Option<&str>,
+        text: &str,
+        data: &str,
+    ) -> Vec<Next> {
+        let result = TurnResult {
+            text: text.into(),
+            data: value(data),
+            stop_reason,
+            usage: Usage::default(),
+            session: None,
+        };
         let schema = schema.map(|schema| OutputSchema { name: "answer".into(), schema: value(schema) });
         let goal = value(goal);
         let stopped = Stopped {
