@@ -31,9 +31,9 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
     ]))
 }
 
-type Named<'w> = Option<(&'w str, &'w Phase)>;
+pub(super) type Named<'w> = Option<(&'w str, &'w Phase)>;
 
-fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named<'w>, ServiceError> {
+pub(super) fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named<'w>, ServiceError> {
     let Some(name) = name.as_str() else { return Ok(None) };
     match workshop.phases.find(name) {
         Some(phase) => Ok(Some((name, phase))),
@@ -46,7 +46,7 @@ fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named<'w>, Servi
 }
 
 /// Everything that narrows, outermost first. A sub-agent has all of its caller's layers, whatever its own file says.
-fn grant(
+pub(super) fn grant(
     workshop: &Workshop,
     agent: &AgentFile,
     phase: Named<'_>,
@@ -124,13 +124,13 @@ async fn session(
     })
 }
 
-fn system(agent: &AgentFile, phase: Named<'_>) -> String {
+pub(super) fn system(agent: &AgentFile, phase: Named<'_>) -> String {
     let parts = [agent.system_prompt.trim(), phase.map_or("", |(_, phase)| phase.prompt.trim())];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// A JSON Schema alone, or with a name.
-fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError> {
+pub(super) fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError> {
     let schema = input.get("schema");
     if schema.is_null() {
         return Ok(None);
@@ -142,7 +142,7 @@ fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError> {
 }
 
 /// What was said before, and what is asked now.
-fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
+pub(super) fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
     let mut messages: Vec<Message> =
         if input.get("messages").is_null() { Vec::new() } else { part(input, "messages")? };
     let mut parts = prompt(input.get("prompt"))?;

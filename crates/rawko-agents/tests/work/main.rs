@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod budgets;
+mod coding;
 mod looking;
 mod loops;
+mod outside;
+mod people;
 mod phases;
 mod prompts;
 mod real_model;
