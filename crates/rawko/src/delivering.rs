@@ -91,7 +91,7 @@ fn delivered(ended: &Ended, verdict: Verdict) -> Verdict {
 pub(crate) async fn asked(access: &mut Access, request: Request) -> Result<Receipt, Failure> {
     match access.ask(request).await {
         Ok(Answer::Receipt(receipt)) => Ok(receipt),
-        Ok(Answer::Settled(_) | Answer::Pong { .. }) => {
+        Ok(Answer::Settled(_) | Answer::Channel(_) | Answer::Pong { .. }) => {
             Err(Failure::Failed("an answer to another question".to_owned()))
         }
         Err(NoAnswer::Refused(failure)) => Err(failure),

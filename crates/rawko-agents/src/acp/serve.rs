@@ -1,12 +1,13 @@
 //! Answers to what a coding agent asks of us: permissions from the gate, files from the project.
 
+use std::path::PathBuf;
 use std::pin::Pin;
 
 use agent_client_protocol::v1::Responder;
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, ReadTextFileRequest, ReadTextFileResponse,
     RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
-    SessionNotification, ToolKind, WriteTextFileRequest, WriteTextFileResponse,
+    SessionNotification, ToolCallContent, ToolKind, WriteTextFileRequest, WriteTextFileResponse,
 };
 use agent_client_protocol::{Error, ErrorCode};
 use rawko_core::Value;
@@ -93,13 +94,22 @@ fn chosen(options: &[PermissionOption], verdict: &Verdict) -> RequestPermissionO
 
 fn asked(request: RequestPermissionRequest) -> Asked {
     let fields = request.tool_call.fields;
+    let locations = fields.locations.unwrap_or_default().into_iter().map(|location| location.path);
+    // Some name a file only in the change they show.
+    let shown = fields.content.unwrap_or_default().into_iter().filter_map(|content| match content {
+        ToolCallContent::Diff(diff) => Some(diff.path),
+        _ => None,
+    });
+    let mut paths: Vec<PathBuf> = locations.chain(shown).collect();
+    paths.sort();
+    paths.dedup();
     Asked {
         id: request.tool_call.tool_call_id.to_string(),
         kind: fields.kind.map_or(AskedKind::Other, kind),
         tool: fields.name,
         title: fields.title.unwrap_or_default(),
         input: fields.raw_input.map(Value::from_json).unwrap_or_default(),
-        paths: fields.locations.unwrap_or_default().into_iter().map(|location| location.path).collect(),
+        paths,
     }
 }
 

@@ -69,6 +69,7 @@ impl<'h> Session<'h> {
         self.heard.forget();
         let stopped = self.prompt(&session, request).await;
         let usage = self.heard.usage(&request.prompt);
+        self.host.spent(usage);
         // What was spent is told also of a turn that was cancelled.
         if let Ok(_) | Err(Stopped::Cancelled) = stopped {
             let stop_reason = *stopped.as_ref().unwrap_or(&StopReason::Other);
@@ -178,7 +179,10 @@ impl<'h> Session<'h> {
         };
         loop {
             match self.next(&mut answer, &mut work).await {
-                Next::Said(said) => self.take(*said, &mut work),
+                Next::Said(said) => {
+                    self.take(*said, &mut work);
+                    self.host.spent(self.heard.usage(&request.prompt));
+                }
                 Next::Served => work.serving = None,
                 Next::Cancelled => {
                     work.cancel(self.agent);

@@ -218,7 +218,9 @@ fn bounds(key: &str) -> (u64, u64) {
     match key {
         "notice_after" | "block_after" | "doom_after" => (2, ROUNDS_MAX),
         "cycle_max" => (1, CYCLE_MAX),
-        "challenges_max" | "continuations_max" | "retries_max" | "compactions_max" | "depth_max" => (0, u64::from(u32::MAX)),
+        "challenges_max" | "continuations_max" | "retries_max" | "compactions_max" | "depth_max" => {
+            (0, u64::from(u32::MAX))
+        }
         _ => (1, u64::from(u32::MAX)),
     }
 }

@@ -85,6 +85,7 @@ impl<'h> Exchange<'h> {
     pub(super) async fn run(&mut self, request: &TurnRequest) -> Result<TurnResult, Stopped> {
         let turn = ToAgent::Turn { version: PROTOCOL_VERSION, request };
         self.usage.input_tokens = estimate(turn.line().len());
+        self.host.spent(self.usage);
         self.send(&turn)?;
         let mut cancelling = self.host.cancelled();
         loop {
@@ -157,6 +158,7 @@ impl<'h> Exchange<'h> {
                 self.text.push_str(&text);
                 if self.usage.is_estimate {
                     self.usage.output_tokens = estimate(self.text.len());
+                    self.host.spent(self.usage);
                 }
                 if self.text.len() > self.limits.text_bytes_max {
                     return Err(Stopped::TextTooLong);
@@ -169,6 +171,7 @@ impl<'h> Exchange<'h> {
                     self.usage = Usage::default();
                 }
                 spent.add_to(&mut self.usage);
+                self.host.spent(self.usage);
             }
             FromAgent::Done { .. } | FromAgent::Error { .. } if self.is_cancelled => {
                 return Err(self.cancelled());

@@ -19,10 +19,24 @@ pub struct TurnRequest {
     pub agent: String,
     /// What was said before.
     pub messages: Vec<Message>,
+    /// Everything that is wanted, in words.
     pub prompt: String,
     pub tools: Vec<ToolSpec>,
     /// As an earlier turn gave it back, to go on from there.
     pub session: Option<String>,
+    /// Who it is, and what holds in its phase.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub system: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// What it works on, for programs; the prompt has it in words.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub data: Value,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub plan: Value,
+    /// The JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub schema: Value,
 }
 
 /// What the agent gave back.
@@ -44,6 +58,9 @@ pub trait TurnHost: Send + Sync {
     fn tool(&self, tool_use: ToolUse) -> Running<'_>;
 
     fn heard(&self, event: StreamEvent);
+
+    /// What the turn has used so far, each time that more is known of it.
+    fn spent(&self, _so_far: Usage) {}
 
     /// When it returns the agent is told to stop, and ended if it does not. Dropping the turn ends it at once.
     fn cancelled(&self) -> Cancelling<'_> {

@@ -59,7 +59,12 @@ impl Builtin {
     pub(super) fn is_safe_to_repeat(self) -> bool {
         match self {
             // An edit that was made is known to be made.
-            Builtin::Read | Builtin::Write | Builtin::Edit | Builtin::Glob | Builtin::Grep | Builtin::WebFetch => true,
+            Builtin::Read
+            | Builtin::Write
+            | Builtin::Edit
+            | Builtin::Glob
+            | Builtin::Grep
+            | Builtin::WebFetch => true,
             Builtin::PlanWrite | Builtin::PlanRead | Builtin::PlanUpdate => true,
             Builtin::Bash => false,
         }

@@ -5,6 +5,7 @@ mod bash;
 mod builtin;
 mod confine;
 mod files;
+mod foreign;
 mod grant;
 mod input;
 mod outcome;

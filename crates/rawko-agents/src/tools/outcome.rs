@@ -60,7 +60,9 @@ impl Refused {
 
     /// `hint`: what may be done instead.
     pub(crate) fn outcome(self, hint: &str) -> ToolOutcome {
-        let content = format!("refused: {} (rule {}, from {}).", self.why, self.rule, self.source);
+        let from =
+            if self.why.contains(&self.source) { String::new() } else { format!(", from {}", self.source) };
+        let content = format!("refused: {} (rule {}{from}).", self.why, self.rule);
         let content = if hint.is_empty() { content } else { format!("{content} {hint}") };
         ToolOutcome {
             content,

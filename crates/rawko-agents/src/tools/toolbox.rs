@@ -33,20 +33,20 @@ pub struct ToolCall<'c> {
 
 /// All the tools of a project.
 pub struct Toolbox {
-    tools: Arc<Tools>,
+    pub(super) tools: Arc<Tools>,
     sources: Vec<Arc<dyn ToolSource>>,
 }
 
 /// What the built-in tools work with; shared with the threads that wait for files.
-struct Tools {
-    project: Project,
-    settings: ToolSettings,
+pub(super) struct Tools {
+    pub(super) project: Project,
+    pub(super) settings: ToolSettings,
     temporary: Temporary,
     inputs: Inputs,
 }
 
 /// What a name stands for.
-enum Resolved<'t> {
+pub(super) enum Resolved<'t> {
     Builtin(Builtin),
     Source(&'t dyn ToolSource),
 }
@@ -131,7 +131,7 @@ impl Toolbox {
     }
 
     /// A tool's own name wins, then a source's, then the other names.
-    fn resolve(&self, name: &str) -> Option<(String, Resolved<'_>)> {
+    pub(super) fn resolve(&self, name: &str) -> Option<(String, Resolved<'_>)> {
         if let Some(tool) = Builtin::named(name) {
             return Some((name.to_owned(), Resolved::Builtin(tool)));
         }

@@ -71,7 +71,7 @@ impl Workshop {
 }
 
 /// The input of the chart `agent`.
-fn input(agent: &AgentFile, casting: &Casting<'_>) -> Value {
+pub(super) fn input(agent: &AgentFile, casting: &Casting<'_>) -> Value {
     let mut own = Map::default();
     let mut rest = Map::default();
     match casting.input {

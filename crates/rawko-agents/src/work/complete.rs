@@ -18,7 +18,7 @@ pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, S
     let messages = seen_messages(&session, &call)?;
     let request = request(&session, messages, &call);
     let completion = ask(workshop, &session.model, request, &call).await?;
-    Ok(told(&completion))
+    Ok(told(workshop, &completion))
 }
 
 /// The conversation as the text model sees it: with a vision model, what that saw takes the images' place.
@@ -90,10 +90,15 @@ pub(super) async fn ask(
 }
 
 /// What the chart takes over.
-fn told(completion: &Completion) -> Value {
+fn told(workshop: &Workshop, completion: &Completion) -> Value {
     let filtered = completion.stop_reason == StopReason::ContentFilter;
     let asked = completion.message.tool_uses().filter(|_| !filtered);
-    let tool_calls: Vec<ToolUse> = asked.cloned().map(delegate::normalised).collect();
+    // By their own names: the gate, the audit and loop control must not be fooled by another one.
+    let own_name = |call: ToolUse| match workshop.toolbox.canonical_name(&call.name) {
+        Some(name) => ToolUse { name, ..call },
+        None => delegate::normalised(call),
+    };
+    let tool_calls: Vec<ToolUse> = asked.cloned().map(own_name).collect();
     // Whatever else the provider says, pending tool calls win.
     let stop_reason = if tool_calls.is_empty() { completion.stop_reason } else { StopReason::ToolCalls };
     let usage = &completion.usage;

@@ -41,10 +41,10 @@ use crate::tools::{Layer, Toolbox};
 
 /// The charts that agents run on, as they come with rawko. A project may offer its own under the same id.
 pub const CHARTS: [(&str, &str); 4] = [
-    ("charts/agent.yaml", include_str!("../../../../charts/agent.yaml")),
-    ("charts/dry_run.yaml", include_str!("../../../../charts/dry_run.yaml")),
-    ("charts/orchestrator.yaml", include_str!("../../../../charts/orchestrator.yaml")),
-    ("charts/plan_build.yaml", include_str!("../../../../charts/plan_build.yaml")),
+    ("rawko's own agent.yaml", include_str!("../../../../charts/agent.yaml")),
+    ("rawko's own dry_run.yaml", include_str!("../../../../charts/dry_run.yaml")),
+    ("rawko's own orchestrator.yaml", include_str!("../../../../charts/orchestrator.yaml")),
+    ("rawko's own plan_build.yaml", include_str!("../../../../charts/plan_build.yaml")),
 ];
 
 /// Everything agents need, read once.

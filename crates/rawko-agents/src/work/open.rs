@@ -3,6 +3,7 @@
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
+use super::read::model_of;
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
 use crate::agent::AgentFile;
@@ -30,9 +31,9 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
     ]))
 }
 
-type Named<'w> = Option<(&'w str, &'w Phase)>;
+pub(super) type Named<'w> = Option<(&'w str, &'w Phase)>;
 
-fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named<'w>, ServiceError> {
+pub(super) fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named<'w>, ServiceError> {
     let Some(name) = name.as_str() else { return Ok(None) };
     match workshop.phases.find(name) {
         Some(phase) => Ok(Some((name, phase))),
@@ -45,7 +46,7 @@ fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named<'w>, Servi
 }
 
 /// Everything that narrows, outermost first. A sub-agent has all of its caller's layers, whatever its own file says.
-fn grant(
+pub(super) fn grant(
     workshop: &Workshop,
     agent: &AgentFile,
     phase: Named<'_>,
@@ -94,7 +95,7 @@ async fn session(
     let phase_model = phase.and_then(|(_, phase)| phase.model.clone());
     // What the whole task was given takes the default's place.
     let task_model = input.get("model").as_str().map(str::to_owned);
-    let own_model = agent.model.as_ref().map(ToString::to_string);
+    let own_model = model_of(agent);
     let mut tools = workshop.toolbox.specs(&grant).await;
     let depth_max = u64::from(loops.depth_max);
     let delegates = depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
@@ -125,13 +126,13 @@ async fn session(
     })
 }
 
-fn system(agent: &AgentFile, phase: Named<'_>) -> String {
+pub(super) fn system(agent: &AgentFile, phase: Named<'_>) -> String {
     let parts = [agent.system_prompt.trim(), phase.map_or("", |(_, phase)| phase.prompt.trim())];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// A JSON Schema alone, or with a name.
-fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError> {
+pub(super) fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError> {
     let schema = input.get("schema");
     if schema.is_null() {
         return Ok(None);
@@ -143,7 +144,7 @@ fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError> {
 }
 
 /// What was said before, and what is asked now.
-fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
+pub(super) fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
     let mut messages: Vec<Message> =
         if input.get("messages").is_null() { Vec::new() } else { part(input, "messages")? };
     let mut parts = unanswered(&messages);

@@ -3,17 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rawko_chart::{Finding, Severity, Source};
+use rawko_chart::codes::agents::UNREADABLE;
+use rawko_chart::{Finding, Severity, Source, Span};
 use rawko_host::{Section, Settings, SettingsReader};
 
 use super::Workshop;
 use super::settings::{MemorySettings, TaskSettings, arbiter, memory_problems, prompts};
-use crate::agent::{Agents, Kind};
+use crate::agent::{AgentFile, Agents, Kind, Level};
 use crate::checks;
 use crate::loop_control::LoopSettings;
 use crate::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
 use crate::phases::Phases;
-use crate::provider::Providers;
+use crate::provider::{Providers, Scripted};
 use crate::tools::{ToolSettings, Toolbox};
 
 /// What is wrong, by file.
@@ -37,6 +38,7 @@ impl Workshop {
         let mut said = Said { settings, root, problems: &mut problems };
         let (providers, wrong) = Providers::of_settings(settings, root);
         said.complain(wrong);
+        let providers = said.with_scripts(providers, &agents);
         let (loops, wrong) = LoopSettings::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
         let phases = said.read("phases", |reader, sections| Phases::built_in().with(reader, sections));
@@ -85,17 +87,18 @@ impl Workshop {
         all
     }
 
-    fn model_health(&self, agent: &crate::agent::AgentFile) -> Health {
+    fn model_health(&self, agent: &AgentFile) -> Health {
         let about = format!("agent {}", agent.name);
         let problems = agent.layer().problems();
         if let Some(problem) = problems.into_iter().next() {
             return Health { about, ok: false, text: problem };
         }
-        let model = agent.model.as_ref().map(ToString::to_string).unwrap_or_default();
+        let model = model_of(agent).unwrap_or_default();
         let (ok, text) = match agent.kind {
             Kind::Llm | Kind::Scripted => match self.providers.find(&model) {
                 Ok((_, name)) => (true, format!("asks {name}")),
-                Err(problem) => (false, problem.to_string()),
+                // Nobody has asked for an agent that rawko comes with.
+                Err(problem) => (agent.level == Level::BuiltIn, problem.to_string()),
             },
             Kind::Process | Kind::Acp => {
                 let program =
@@ -126,6 +129,24 @@ struct Said<'a> {
 }
 
 impl Said<'_> {
+    /// A scripted agent answers from its own file.
+    fn with_scripts(&mut self, providers: Providers, agents: &Agents) -> Providers {
+        agents.all().iter().fold(providers, |providers, agent| {
+            let Some(script) = agent.script.as_ref().filter(|_| agent.kind == Kind::Scripted) else {
+                return providers;
+            };
+            match Scripted::read(&self.root.join(script)) {
+                Ok(scripted) => providers.with(script_provider(&agent.name), Arc::new(scripted)),
+                Err(problem) => {
+                    let finding = UNREADABLE.at(Span::new(0, 0), problem.to_string());
+                    let source = Source::new(agent.file.as_str(), "");
+                    self.problems.push((source, vec![finding.help("mend the script, or name another one")]));
+                    providers
+                }
+            }
+        })
+    }
+
     fn read<T>(&mut self, key: &str, read: impl FnOnce(&mut SettingsReader<'_>, &[&Section]) -> T) -> T {
         let sections: Vec<&Section> = self.settings.sections(key).collect();
         let mut reader = SettingsReader::new(self.settings.environment());
@@ -143,6 +164,19 @@ impl Said<'_> {
             self.problems.push((Source::new(&*file, text), findings));
         }
     }
+}
+
+/// The model an agent's file names; a script of its own is one.
+pub(super) fn model_of(agent: &AgentFile) -> Option<String> {
+    match (&agent.kind, &agent.script) {
+        (Kind::Scripted, Some(_)) => Some(script_provider(&agent.name)),
+        _ => agent.model.as_ref().map(ToString::to_string),
+    }
+}
+
+/// The provider that a scripted agent's own file is.
+fn script_provider(agent: &str) -> String {
+    format!("script-of-{agent}")
 }
 
 /// Whether there is something that must be mended before anything runs.

@@ -12,11 +12,7 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
     let input = &call.input;
     let asked: ToolUse = part(input, "call")?;
     let settings = settings(input, &call.policy)?;
-    let memory = if input.get("memory").is_null() { LoopMemory::default() } else { part(input, "memory")? };
-    match check_before(&memory, &asked.name, &asked.input, &settings) {
-        Verdict::Fine | Verdict::Notice { .. } => {}
-        Verdict::Block { .. } | Verdict::Doom { .. } => return Ok(blocked(&asked, memory, &settings, input)),
-    }
+    let memory = memory(input)?;
     let grant: Grant = part(input, "grant")?;
     let plan = input.get("plan");
     let tool_call = ToolCall {
@@ -26,20 +22,50 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         idempotency: &call.idempotency,
         plan,
     };
-    let outcome = workshop.toolbox.run(tool_call, &grant).await;
-    let observation = Observation::Returned {
-        name: &asked.name,
-        input: &asked.input,
-        content: &outcome.content,
-        is_error: outcome.is_error,
-    };
-    let (memory, verdict) = observe(memory, observation, &settings);
+    let running = workshop.toolbox.run(tool_call, &grant);
+    let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
     match &outcome.refusal {
         Some(refusal) => Err(refused(&outcome, &refusal.rule, &refusal.source, &memory)),
         None => {
             let changed = !outcome.is_error && workshop.toolbox.may_change(&asked.name, &asked.input);
             Ok(told(&asked, outcome, changed, &memory, &verdict))
         }
+    }
+}
+
+/// One call, whoever makes it: it is run unless it would only go round, and what it gave back is remembered.
+pub(super) async fn attempt(
+    asked: &ToolUse,
+    memory: LoopMemory,
+    settings: &LoopSettings,
+    running: impl Future<Output = ToolOutcome>,
+) -> (ToolOutcome, LoopMemory, Verdict) {
+    let (name, input) = (&*asked.name, &asked.input);
+    match check_before(&memory, name, input, settings) {
+        Verdict::Fine | Verdict::Notice { .. } => {}
+        Verdict::Block { .. } | Verdict::Doom { .. } => {
+            let (memory, verdict) = observe(memory, Observation::Blocked { name, input }, settings);
+            // Whoever asks reads why it was not run.
+            return (ToolOutcome::failed(words(&verdict).unwrap_or_default()), memory, verdict);
+        }
+    }
+    let outcome = running.await;
+    let (content, is_error) = (&*outcome.content, outcome.is_error);
+    let observation = Observation::Returned { name, input, content, is_error };
+    let (memory, verdict) = observe(memory, observation, settings);
+    (outcome, memory, verdict)
+}
+
+/// What was done before, as the chart remembers it.
+pub(super) fn memory(input: &Value) -> Result<LoopMemory, ServiceError> {
+    if input.get("memory").is_null() { Ok(LoopMemory::default()) } else { part(input, "memory") }
+}
+
+/// A notice is worth nothing where it is not read.
+pub(super) fn noticed(content: String, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Notice { text } => format!("{content}\n\n{text}"),
+        Verdict::Fine | Verdict::Block { .. } | Verdict::Doom { .. } => content,
     }
 }
 
@@ -50,18 +76,6 @@ fn settings(input: &Value, policy: &Value) -> Result<LoopSettings, ServiceError>
     narrowed.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))
 }
 
-/// The call is not run: the model reads why.
-fn blocked(asked: &ToolUse, memory: LoopMemory, settings: &LoopSettings, input: &Value) -> Value {
-    let observation = Observation::Blocked { name: &asked.name, input: &asked.input };
-    let (memory, verdict) = observe(memory, observation, settings);
-    let text = words(&verdict).unwrap_or_default().to_owned();
-    let outcome = ToolOutcome { content: text, is_error: true, data: Value::Null, ..ToolOutcome::default() };
-    let plan = input.get("plan").clone();
-    let mut told = told(asked, outcome, false, &memory, &verdict).as_map().cloned().unwrap_or_default();
-    told.insert("plan".into(), plan);
-    Value::Map(told.into())
-}
-
 fn told(
     asked: &ToolUse,
     outcome: ToolOutcome,
@@ -70,11 +84,7 @@ fn told(
     verdict: &Verdict,
 ) -> Value {
     let notice = words(verdict);
-    // A notice is worth nothing where the model does not read it.
-    let content = match verdict {
-        Verdict::Notice { text } => format!("{}\n\n{text}", outcome.content),
-        Verdict::Fine | Verdict::Block { .. } | Verdict::Doom { .. } => outcome.content,
-    };
+    let content = noticed(outcome.content, verdict);
     let result = ToolResult { id: asked.id.clone(), content, is_error: outcome.is_error };
     Value::map([
         ("result", value(&Part::ToolResult(result))),
@@ -97,7 +107,9 @@ fn refused(outcome: &ToolOutcome, rule: &str, source: &str, memory: &LoopMemory)
         ("source", Value::str(source)),
         ("memory", value(memory)),
     ]);
-    ServiceError::new(Category::Refused, outcome.content.clone()).with_details(details)
+    // The category says that it was refused.
+    let why = outcome.content.strip_prefix("refused: ").unwrap_or(&outcome.content);
+    ServiceError::new(Category::Refused, why).with_details(details)
 }
 
 fn word(verdict: &Verdict) -> &'static str {

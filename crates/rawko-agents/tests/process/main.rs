@@ -34,6 +34,7 @@ fn request() -> TurnRequest {
         prompt: "mend it".into(),
         tools: vec![tool],
         session: Some("s-1".into()),
+        ..TurnRequest::default()
     }
 }
 

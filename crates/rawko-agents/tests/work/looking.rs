@@ -43,7 +43,9 @@ async fn without_an_image_nobody_looks() {
 
 #[tokio::test]
 async fn one_image_is_put_into_words() {
-    let yard = seeing(&json!([eye(&json!([{"text": "A red button."}])), {"agent": "worker", "steps": [{"expect": "A red button.", "text": "Done."}]}]));
+    let yard = seeing(
+        &json!([eye(&json!([{"text": "A red button."}])), {"agent": "worker", "steps": [{"expect": "A red button.", "text": "Done."}]}]),
+    );
     let (text, looks) = saw(&yard, json!([words("What is this?"), image("AAAA")])).await;
     assert_eq!(looks, 1);
     assert!(text.contains("A red button."), "{text}");
@@ -51,15 +53,25 @@ async fn one_image_is_put_into_words() {
 
 #[tokio::test]
 async fn several_images_go_three_at_a_time() {
-    let yard = seeing(&json!([eye(&json!([{"text": "Some screens."}])), {"agent": "worker", "steps": [{"text": "Done."}]}]));
+    let yard = seeing(
+        &json!([eye(&json!([{"text": "Some screens."}])), {"agent": "worker", "steps": [{"text": "Done."}]}]),
+    );
     let prompt = json!([words("Describe them."), image("AAAA"), image("BBBB"), image("CCCC"), image("DDDD")]);
     assert_eq!(saw(&yard, prompt).await.1, 2);
 }
 
 #[tokio::test]
 async fn images_that_are_compared_go_together() {
-    let yard = seeing(&json!([eye(&json!([{"text": "The second is larger."}])), {"agent": "worker", "steps": [{"text": "Done."}]}]));
-    let prompt = json!([words("Compare these: what is the difference?"), image("AAAA"), image("BBBB"), image("CCCC"), image("DDDD")]);
+    let yard = seeing(
+        &json!([eye(&json!([{"text": "The second is larger."}])), {"agent": "worker", "steps": [{"text": "Done."}]}]),
+    );
+    let prompt = json!([
+        words("Compare these: what is the difference?"),
+        image("AAAA"),
+        image("BBBB"),
+        image("CCCC"),
+        image("DDDD")
+    ]);
     let (text, looks) = saw(&yard, prompt).await;
     assert_eq!(looks, 1);
     assert!(text.contains("The second is larger."), "{text}");

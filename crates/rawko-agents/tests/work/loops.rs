@@ -16,10 +16,15 @@ async fn the_same_call_over_and_over_is_noticed_blocked_and_stopped() {
     let output = yard.run("one", json!({})).await;
     assert_eq!(output.get("category").as_str(), Some("loop"), "{output}");
     assert_eq!(output.get("detector").as_str(), Some("repeated_calls"), "{output}");
-    let told: Vec<bool> = yard.asked().iter().skip(1).map(|request| {
-        let last = serde_json::to_string(request.messages.last().unwrap()).unwrap();
-        last.contains("same")
-    }).collect();
+    let told: Vec<bool> = yard
+        .asked()
+        .iter()
+        .skip(1)
+        .map(|request| {
+            let last = serde_json::to_string(request.messages.last().unwrap()).unwrap();
+            last.contains("same")
+        })
+        .collect();
     assert!(!told[0], "once is no loop");
     assert!(told.iter().any(|told| *told), "the model is told before it is stopped");
     assert!(yard.asked().len() < 12, "{}", yard.asked().len());
@@ -72,7 +77,8 @@ async fn tool_calls_for_ever_hit_the_limit_of_the_agent() {
         .map(|number| json!({"tool_calls": [{"name": "Write", "input": {"path": format!("{number}.txt"), "content": "x"}}]}))
         .collect();
     let agent = "---\nname: worker\nwhenToUse: For work.\nlimits: {maxIterations: 4}\n---\nYou work.\n";
-    let yard = yard(&json!([{"agent": "worker", "steps": calls}]).to_string()).file(".rawko/agents/worker.md", agent);
+    let yard = yard(&json!([{"agent": "worker", "steps": calls}]).to_string())
+        .file(".rawko/agents/worker.md", agent);
     let output = yard.run("one", json!({})).await;
     assert_eq!(output.get("outcome").as_str(), Some("limit_reached"), "{output}");
     assert!(yard.read("2.txt").is_some() && yard.read("4.txt").is_none());
@@ -94,7 +100,10 @@ async fn a_rate_limit_is_waited_for() {
 #[tokio::test]
 async fn an_answer_that_does_not_fit_its_schema_is_repaired() {
     let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
-    let yard = yard(&json!([{"agent": "worker", "steps": [{"text": "Yes!"}, {"text": "```json\n{\"ok\": true}\n```"}]}]).to_string());
+    let yard = yard(
+        &json!([{"agent": "worker", "steps": [{"text": "Yes!"}, {"text": "```json\n{\"ok\": true}\n```"}]}])
+            .to_string(),
+    );
     let output = yard.run("one", json!({"schema": schema})).await;
     assert_eq!(output.get("data").get("ok").as_bool(), Some(true), "{output}");
     assert!(yard.last_prompt().contains("JSON"), "{}", yard.last_prompt());

@@ -3,9 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod budgets;
+mod coding;
 mod looking;
 mod loops;
 mod orchestrating;
+mod outside;
+mod people;
 mod phases;
 mod prompts;
+mod real_model;
 mod yard;

@@ -116,7 +116,9 @@ async fn a_sub_agent_has_no_more_rights_than_its_caller() {
         ]);
         let yard = yard(&scripts.to_string());
         let yard = if tool.starts_with("mcp__") { with_files_server(yard) } else { yard };
-        let yard = yard.file("a.txt", "a\n").file(".rawko/agents/helper.md", "---\nname: helper\nwhenToUse: For help.\n---\nYou help.\n");
+        let yard = yard
+            .file("a.txt", "a\n")
+            .file(".rawko/agents/helper.md", "---\nname: helper\nwhenToUse: For help.\n---\nYou help.\n");
         std::os::unix::fs::symlink(std::env::temp_dir(), yard.root().join("link")).unwrap();
         let output = yard.run("one", json!({"phase": "analyze_code", "goal": {"needs": []}})).await;
         assert_eq!(output.get("text").as_str(), Some("It would not."), "{way}: {output}");
@@ -157,4 +159,29 @@ statechart:
     let yard = project("Edit", &edit);
     yard.run("one", json!({"phase": "implement"})).await;
     assert_eq!(yard.read("a.txt").as_deref(), Some("b\n"));
+}
+
+/// What governance denies by its name is denied by every other name.
+#[tokio::test]
+async fn an_alias_does_not_get_past_governance() {
+    let yard = project("editFile", &json!({"path": "a.txt", "old_string": "a", "new_string": "b"}))
+        .replace_settings(
+            "governance: {allow: ['agent:*', 'checks:*', 'note']}",
+            "governance: {allow: ['agent:*'], deny: ['tool:Edit']}",
+        );
+    yard.run("one", json!({})).await;
+    assert!(yard.last_prompt().contains("governance.deny"), "{}", yard.last_prompt());
+    assert_eq!(yard.read("a.txt").as_deref(), Some("a\n"));
+}
+
+/// A scripted agent answers from its own file.
+#[tokio::test]
+async fn a_scripted_agent_has_a_script_of_its_own() {
+    let yard =
+        project("Read", &json!({"path": "a.txt"})).file("own.yaml", "- text: From my own script.\n").file(
+            ".rawko/agents/parrot.md",
+            "---\nname: parrot\nwhenToUse: Never.\nkind: scripted\nscript: own.yaml\n---\nYou repeat.\n",
+        );
+    let output = yard.run("one", json!({"agent": "parrot"})).await;
+    assert_eq!(output.get("text").as_str(), Some("From my own script."), "{output}");
 }

@@ -11,7 +11,12 @@ use crate::yard::yard;
 
 /// A request as a person reads it: numbered, tools by name.
 fn shown(request: &CompletionRequest) -> String {
-    let mut text = format!("agent {} on {}\n\n0 system\n{}\n", request.agent, request.occasion, indented(&request.system));
+    let mut text = format!(
+        "agent {} on {}\n\n0 system\n{}\n",
+        request.agent,
+        request.occasion,
+        indented(&request.system)
+    );
     for (number, message) in request.messages.iter().enumerate() {
         writeln!(text, "\n{} {}", number + 1, format!("{:?}", message.role).to_lowercase()).unwrap();
         for part in &message.parts {
@@ -20,7 +25,11 @@ fn shown(request: &CompletionRequest) -> String {
                 Part::Image { media_type, .. } => format!("    [{media_type}]"),
                 Part::ToolUse(call) => format!("    calls {} {}", call.name, call.input),
                 Part::ToolResult(result) => {
-                    format!("    result{}\n{}", if result.is_error { " (error)" } else { "" }, indented(&result.content))
+                    format!(
+                        "    result{}\n{}",
+                        if result.is_error { " (error)" } else { "" },
+                        indented(&result.content)
+                    )
                 }
             };
             writeln!(text, "{part}").unwrap();
@@ -39,7 +48,8 @@ fn indented(text: &str) -> String {
 #[tokio::test]
 async fn what_each_phase_sees() {
     let plan = json!({"goal": "Tests pass.", "steps": [{"id": "mend", "title": "Mend it", "acceptance": ["tests pass"]}]});
-    let write = |content: &str| json!([{"name": "Write", "input": {"path": "state.txt", "content": content}}]);
+    let write =
+        |content: &str| json!([{"name": "Write", "input": {"path": "state.txt", "content": content}}]);
     let script = json!([
         {"agent": "planner", "when": "plan.analyze_code", "steps": [
             {"tool_calls": [{"name": "Task", "input": {"agent": "explorer", "prompt": "Where is it?"}}]},
@@ -59,13 +69,21 @@ async fn what_each_phase_sees() {
         {"agent": "planner", "when": "build.validate#1", "steps": [{"text": "It says bad."}]},
         {"agent": "builder", "when": "build.implement#2", "steps": [{"tool_calls": write("good\n")}, {"text": "Mended."}]},
     ]);
-    let yard = yard(&script.to_string())
-        .file("state.txt", "worse\n")
-        .settings("phases: {validate: {checks: [{name: state, command: [grep, -q, good, state.txt], format: exit}]}}\n");
+    let yard = yard(&script.to_string()).file("state.txt", "worse\n").settings(
+        "phases: {validate: {checks: [{name: state, command: [grep, -q, good, state.txt], format: exit}]}}\n",
+    );
     let output = yard.run("plan_build", json!({"goal": "Make it good."})).await;
     assert_eq!(output.get("outcome").as_str(), Some("done"), "{output}");
     let asked = yard.asked();
-    let occasions = ["plan.analyze_code", "plan.analyze_code/explorer", "plan.research", "plan.design", "build.implement#1", "build.validate#1", "build.implement#2"];
+    let occasions = [
+        "plan.analyze_code",
+        "plan.analyze_code/explorer",
+        "plan.research",
+        "plan.design",
+        "build.implement#1",
+        "build.validate#1",
+        "build.implement#2",
+    ];
     for occasion in occasions {
         let last = asked.iter().rfind(|request| request.occasion == occasion).unwrap();
         let name = occasion.replace(['.', '/', '#'], "-");

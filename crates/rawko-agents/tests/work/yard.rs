@@ -77,11 +77,23 @@ impl Yard {
         self
     }
 
-    /// How long a first wait is.
-    pub(crate) fn back_off_first(mut self, first: &str) -> Self {
-        let with = format!("providers: {{default: demo/scripted, back_off: {{first: {first}}}}}");
-        self.settings = self.settings.replace("providers: {default: demo/scripted}", &with);
+    /// A real model behind an OpenAI-compatible server, instead of a script.
+    pub(crate) fn model(self, base_url: &str) -> Self {
+        let with =
+            format!("providers: {{default: local/smol, local: {{kind: openai, base_url: \"{base_url}\"}}}}");
+        self.replace_settings("providers: {default: demo/scripted}", &with)
+    }
+
+    pub(crate) fn replace_settings(mut self, old: &str, new: &str) -> Self {
+        assert!(self.settings.contains(old), "{old}");
+        self.settings = self.settings.replace(old, new);
         self
+    }
+
+    /// How long a first wait is.
+    pub(crate) fn back_off_first(self, first: &str) -> Self {
+        let with = format!("providers: {{default: demo/scripted, back_off: {{first: {first}}}}}");
+        self.replace_settings("providers: {default: demo/scripted}", &with)
     }
 
     pub(crate) fn chart(mut self, text: &str) -> Self {

@@ -80,7 +80,8 @@ fn list(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Fai
     }
     table.print(console)?;
     for unusable in agents.unusable() {
-        let text = format!("`{}` in {} cannot be used; `rawko agents check` says why", unusable.name, unusable.file);
+        let text =
+            format!("`{}` in {} cannot be used; `rawko agents check` says why", unusable.name, unusable.file);
         console.note(Style::Bad, "broken", &text);
     }
     Ok(Verdict::Done)
@@ -112,7 +113,9 @@ fn show(place: &Place, name: &str, json: bool, console: &mut Console) -> Result<
 }
 
 fn facts(agent: &AgentFile) -> Vec<(&'static str, String)> {
-    let or_all = |names: &Option<Vec<String>>| names.as_ref().map_or_else(|| "all".to_owned(), |names| names.join(", "));
+    let or_all = |names: &Option<Vec<String>>| {
+        names.as_ref().map_or_else(|| "all".to_owned(), |names| names.join(", "))
+    };
     let mut facts = vec![
         ("from", agent.file.clone()),
         ("kind", agent.kind.as_str().to_owned()),
@@ -126,7 +129,9 @@ fn facts(agent: &AgentFile) -> Vec<(&'static str, String)> {
     if !agent.tools.blocked.is_empty() {
         facts.push(("blocked", agent.tools.blocked.join(", ")));
     }
-    if let Some(commands) = agent.tools.bash_filter.as_ref().and_then(|filter| filter.allowed_commands.as_ref()) {
+    if let Some(commands) =
+        agent.tools.bash_filter.as_ref().and_then(|filter| filter.allowed_commands.as_ref())
+    {
         facts.push(("commands", commands.join(", ")));
     }
     if let Some(most) = agent.limits.max_iterations {
@@ -141,14 +146,19 @@ fn facts(agent: &AgentFile) -> Vec<(&'static str, String)> {
 fn check(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
     let (workshop, problems) = place.workshop();
     let healths = hosting::block_on(async { Ok(workshop.health().await) })?;
-    let wrong = problems.iter().flat_map(|(_, findings)| findings).any(|finding| finding.severity >= Severity::Error)
-        || healths.iter().any(|health| !health.ok);
+    let wrong =
+        problems.iter().flat_map(|(_, findings)| findings).any(|finding| finding.severity >= Severity::Error)
+            || healths.iter().any(|health| !health.ok);
     if json {
         let findings: Vec<Json> = problems.iter().flat_map(|(source, findings)| {
             findings.iter().map(move |finding| json!({"file": &*source.name, "code": finding.code, "message": finding.message, "help": finding.help}))
         }).collect();
-        let health: Vec<Json> = healths.iter().map(|health| json!({"about": health.about, "ok": health.ok, "text": health.text})).collect();
-        console.line(&format!("{:#}", json!({"v": 1, "ok": !wrong, "findings": findings, "health": health})))?;
+        let health: Vec<Json> = healths
+            .iter()
+            .map(|health| json!({"about": health.about, "ok": health.ok, "text": health.text}))
+            .collect();
+        console
+            .line(&format!("{:#}", json!({"v": 1, "ok": !wrong, "findings": findings, "health": health})))?;
     } else {
         for (source, findings) in &problems {
             let style = render::Style { color: console.colour() };

@@ -67,8 +67,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         None => Tree::all(),
     };
     if args.audit {
-        let lines = reader.store().audit(args.id.as_deref(), usize::MAX)?;
-        lines.iter().try_for_each(|line| print_audit(line, args.json, console))?;
+        let lines = reader.store().audit(None, usize::MAX)?;
+        let belongs = |line: &&AuditLine| args.id.as_deref().is_none_or(|id| is_below(&line.instance, id));
+        lines.iter().filter(belongs).try_for_each(|line| print_audit(line, args.json, console))?;
         return Ok(Verdict::Done);
     }
     let mut tail = Tail::after(0, &reader, tree, None);
@@ -100,6 +101,11 @@ fn print(entry: &Entry, json: bool, console: &mut Console) -> Result<(), Failure
         console.line(&format!("{time}  {}  {title} {text}", entry.instance))?;
     }
     Ok(())
+}
+
+/// Ids of children begin with their parent's.
+fn is_below(instance: &str, id: &str) -> bool {
+    instance.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn print_audit(line: &AuditLine, json: bool, console: &mut Console) -> Result<(), Failure> {

@@ -3,7 +3,9 @@
 pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod cancel;
+pub(crate) mod channels;
 pub(crate) mod charts;
+pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod doctor;
@@ -18,6 +20,7 @@ pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod send;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod task;
@@ -47,6 +50,9 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Fork(args) => fork::run(&args, console),
         Command::Replay(args) => replay::run(&args, console),
         Command::Agents(args) => agents::run(&args, console),
+        Command::Serve(args) => serve::run(&args, console),
+        Command::Channels(args) => channels::run(&args, console),
+        Command::Chat(args) => chat::run(&args, console),
         Command::Charts(args) => charts::run(&args, console),
         Command::Doctor(args) => doctor::run(&args, console),
         Command::Import(args) => import::run(&args, console),

@@ -59,8 +59,7 @@ impl Ending<'_> {
         let ended = snapshot.configuration().frontier().iter();
         let tags: Vec<&str> =
             ended.flat_map(|node| &chart.node(*node).docs.tags).map(|tag| tag.as_str()).collect();
-        let verdicts =
-            [("limit", Verdict::Limit), ("loop", Verdict::Loop), ("error", Verdict::Failed)];
+        let verdicts = [("limit", Verdict::Limit), ("loop", Verdict::Loop), ("error", Verdict::Failed)];
         let found = verdicts.into_iter().find(|(tag, _)| tags.contains(tag));
         match found {
             Some((_, Verdict::Failed)) => failed_by(snapshot.output().get("problem")),

@@ -10,6 +10,7 @@ use tokio::net::UnixListener;
 use tokio::sync::{broadcast, watch};
 
 use super::client::{Client, NoAnswer};
+use super::desk::Desk;
 use super::obey::obey;
 use super::place::Place;
 use super::protocol::{Answer, Request, Rest};
@@ -34,6 +35,7 @@ pub(crate) enum Access {
 /// A running host and what it holds.
 pub(crate) struct Hosting {
     host: Host,
+    desk: Desk,
     server: Option<Server>,
     /// Let go last.
     lock: Lock,
@@ -105,8 +107,16 @@ impl Access {
 
     pub(crate) async fn ask(&mut self, request: Request) -> Result<Answer, NoAnswer> {
         match self {
-            Access::Here(hosting) => obey(&hosting.host, request).await.map_err(NoAnswer::Refused),
+            Access::Here(hosting) => obey(&hosting.desk, request).await.map_err(NoAnswer::Refused),
             Access::There { client, .. } => client.ask(&request).await,
+        }
+    }
+
+    /// What this process does itself; `None` when another one hosts.
+    pub(crate) fn desk(&self) -> Option<&Desk> {
+        match self {
+            Access::Here(hosting) => Some(&hosting.desk),
+            Access::There { .. } => None,
         }
     }
 
@@ -115,7 +125,7 @@ impl Access {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
         match self.ask(Request::Settle { id: id.to_owned(), patience_ms }).await? {
             Answer::Settled(rest) => Ok(rest),
-            Answer::Receipt(_) | Answer::Pong { .. } => {
+            Answer::Receipt(_) | Answer::Channel(_) | Answer::Pong { .. } => {
                 Err(NoAnswer::Refused(Failure::Failed("an answer to another question".to_owned())))
             }
         }
@@ -143,10 +153,11 @@ impl Access {
     /// Lets go: whatever ran goes on when somebody hosts again.
     pub(crate) async fn close(self, console: &mut Console) {
         let Access::Here(hosting) = self else { return };
-        let Hosting { host, server, lock } = *hosting;
+        let Hosting { host, desk, server, lock } = *hosting;
         if let Some(server) = server {
             server.close().await;
         }
+        desk.close().await;
         for complaint in host.take_complaints() {
             console.note(Style::Notice, "warning", &complaint);
         }
@@ -190,8 +201,9 @@ impl Hosting {
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         let host = all.fold(builder, |builder, edition| builder.chart(edition)).start().await?;
-        let server = listener.map(|(path, listener)| Server::serve(path, listener, host.clone()));
-        Ok(Hosting { host, server, lock })
+        let desk = Desk::new(host.clone(), place);
+        let server = listener.map(|(path, listener)| Server::serve(path, listener, desk.clone()));
+        Ok(Hosting { host, desk, server, lock })
     }
 }
 

@@ -33,7 +33,7 @@ impl Client {
         let mut client = Client { read: BufReader::new(read), write, pid: 0 };
         match client.ask(&Request::Ping).await? {
             Answer::Pong { pid } => client.pid = pid,
-            Answer::Receipt(_) | Answer::Settled(_) => return Err(NoAnswer::Gone),
+            Answer::Receipt(_) | Answer::Settled(_) | Answer::Channel(_) => return Err(NoAnswer::Gone),
         }
         Ok(client)
     }

@@ -3,6 +3,7 @@
 
 mod access;
 mod client;
+mod desk;
 mod obey;
 mod place;
 mod protocol;
@@ -10,6 +11,7 @@ mod server;
 
 pub(crate) use access::{Access, Pulse};
 pub(crate) use client::NoAnswer;
+pub(crate) use desk::ServePlan;
 pub(crate) use place::{Place, StoreArgs};
 pub(crate) use protocol::{Answer, ChartText, Request, Rest};
 

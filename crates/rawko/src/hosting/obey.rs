@@ -5,10 +5,12 @@ use std::time::Duration;
 use rawko_core::NamedEvent;
 use rawko_host::{Edition, Fork, Host, PersonAnswer, Receipt};
 
+use super::desk::{Desk, channel_failure};
 use super::protocol::{Answer, ChartText, Request};
 use crate::failure::Failure;
 
-pub(crate) async fn obey(host: &Host, request: Request) -> Result<Answer, Failure> {
+pub(crate) async fn obey(desk: &Desk, request: Request) -> Result<Answer, Failure> {
+    let host = &desk.host;
     match request {
         Request::Start { charts, input, id, budget } => {
             start(host, charts, input, id, budget).await.map(Answer::Receipt)
@@ -29,6 +31,9 @@ pub(crate) async fn obey(host: &Host, request: Request) -> Result<Answer, Failur
         Request::Settle { id, patience_ms } => {
             let settled = host.settled(&id, Duration::from_millis(patience_ms)).await?;
             Ok(Answer::Settled(settled.into()))
+        }
+        Request::Channel { request } => {
+            Ok(Answer::Channel(desk.serving().await?.obey(request).await.map_err(channel_failure)?))
         }
         Request::Ping => Ok(Answer::Pong { pid: std::process::id() }),
     }

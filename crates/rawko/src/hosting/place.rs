@@ -11,6 +11,7 @@ use rawko_core::World;
 use rawko_host::{Edition, Flags, Library, Reader, Settings};
 use rawko_store::{Options, SqliteStore};
 
+use super::desk::ServePlan;
 use crate::console::{self, Console};
 use crate::failure::Failure;
 use crate::files;
@@ -32,6 +33,8 @@ pub(crate) struct Place {
     /// What is wrong with the settings, by file.
     pub(crate) problems: Vec<(Source, Vec<Finding>)>,
     pub(crate) store: PathBuf,
+    /// How channels are served, if this process comes to host them.
+    pub(crate) serve: ServePlan,
     project: Option<Project>,
 }
 
@@ -59,14 +62,15 @@ impl Place {
         let store = settings.store_path(&root);
         let store = store.strip_prefix(".").map(Path::to_owned).unwrap_or(store);
         let project = home.map(|home| Project::at(&home)).transpose()?;
-        Ok(Place { root, settings, problems, store, project })
+        Ok(Place { root, settings, problems, store, serve: ServePlan::default(), project })
     }
 
     /// The charts that the project offers, and those of rawko's own that it has not replaced.
     pub(crate) fn offered(&self) -> Vec<Edition> {
         let mut offered = self.project.as_ref().map(loading::offered).unwrap_or_default();
         let own = work::editions().unwrap_or_default();
-        let is_replaced = |own: &Edition, all: &[Edition]| all.iter().any(|known| known.chart.id() == own.chart.id());
+        let is_replaced =
+            |own: &Edition, all: &[Edition]| all.iter().any(|known| known.chart.id() == own.chart.id());
         let own: Vec<Edition> = own.into_iter().filter(|own| !is_replaced(own, &offered)).collect();
         offered.extend(own);
         offered
@@ -77,7 +81,9 @@ impl Place {
         let library = Library::default();
         self.offered().into_iter().for_each(|edition| library.offer(edition));
         library.resolve(reference).map_err(|error| {
-            Failure::Usage(format!("`{reference}` is no file, and {error}; `rawko charts` lists what there is"))
+            Failure::Usage(format!(
+                "`{reference}` is no file, and {error}; `rawko charts` lists what there is"
+            ))
         })
     }
 

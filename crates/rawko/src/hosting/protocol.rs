@@ -3,6 +3,7 @@
 
 use rawko_core::{Status, Value};
 use rawko_host::{Receipt, Settled};
+use rawko_server::{ChannelAnswer, ChannelRequest};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -64,7 +65,18 @@ pub(crate) enum Request {
         id: String,
         patience_ms: u64,
     },
+    /// Something about a channel.
+    Channel {
+        request: ChannelRequest,
+    },
     Ping,
+}
+
+impl Request {
+    /// Whether it changes nothing and may take long.
+    pub(crate) fn only_waits(&self) -> bool {
+        matches!(self, Request::Settle { .. } | Request::Channel { request: ChannelRequest::Follow { .. } })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +98,7 @@ pub(crate) enum Reply {
 pub(crate) enum Answer {
     Receipt(Receipt),
     Settled(Rest),
+    Channel(ChannelAnswer),
     Pong { pid: u32 },
 }
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_host::Host;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 
+use super::desk::Desk;
 use super::obey::obey;
 use super::protocol::{Reply, Request};
 use crate::failure::Failure;
@@ -56,9 +56,9 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
 }
 
 impl Server {
-    pub(crate) fn serve(path: PathBuf, listener: UnixListener, host: Host) -> Server {
+    pub(crate) fn serve(path: PathBuf, listener: UnixListener, desk: Desk) -> Server {
         let open = Open::default();
-        Server { path, task: tokio::spawn(accept(listener, host, Arc::clone(&open))), open }
+        Server { path, task: tokio::spawn(accept(listener, desk, Arc::clone(&open))), open }
     }
 
     /// Answers what is under way and takes nothing more. What was done without an answer would look undone.
@@ -76,13 +76,13 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: UnixListener, host: Host, open: Open) {
+async fn accept(listener: UnixListener, desk: Desk, open: Open) {
     // Connections end with the listener, so that nobody is answered by a host that is closing.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(talk(stream, host.clone(), Arc::clone(&open)))),
+                Ok((stream, _)) => drop(connections.spawn(talk(stream, desk.clone(), Arc::clone(&open)))),
                 // Out of descriptors, most likely; what is open goes on.
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             },
@@ -92,7 +92,7 @@ async fn accept(listener: UnixListener, host: Host, open: Open) {
 }
 
 /// One connection: a request, its reply, the next request.
-async fn talk(stream: UnixStream, host: Host, open: Open) {
+async fn talk(stream: UnixStream, desk: Desk, open: Open) {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     loop {
@@ -103,10 +103,10 @@ async fn talk(stream: UnixStream, host: Host, open: Open) {
         }
         let request: Result<Request, _> = serde_json::from_slice(&line);
         // Waiting can be cut off: whoever waits looks for another host.
-        let is_waiting = matches!(request, Ok(Request::Settle { .. }));
+        let is_waiting = request.as_ref().is_ok_and(Request::only_waits);
         let _open = if is_waiting { None } else { Some(open.read().await) };
         let reply = match request {
-            Ok(request) => reply(&host, request).await,
+            Ok(request) => reply(&desk, request).await,
             Err(error) => Reply::Error(Failure::Usage(format!("not a request: {error}")).into()),
         };
         let mut text = serde_json::to_vec(&reply).unwrap_or_default();
@@ -117,8 +117,8 @@ async fn talk(stream: UnixStream, host: Host, open: Open) {
     }
 }
 
-async fn reply(host: &Host, request: Request) -> Reply {
-    match obey(host, request).await {
+async fn reply(desk: &Desk, request: Request) -> Reply {
+    match obey(desk, request).await {
         Ok(answer) => Reply::Ok(answer),
         Err(failure) => Reply::Error(failure.into()),
     }

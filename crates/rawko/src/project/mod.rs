@@ -23,6 +23,8 @@ pub(crate) struct Project {
     pub(crate) charts: Vec<PathBuf>,
     pub(crate) registry: Vec<Registered>,
     pub(crate) agents: Vec<AgentEntry>,
+    /// Agents that are there, but whose files are wrong.
+    unusable: Vec<String>,
     /// `None` when the project has no list of services, so that nothing can be said about a name.
     pub(crate) services: Option<Vec<String>>,
     /// What is wrong with registries, agents and settings, each with the file it is about.
@@ -72,6 +74,10 @@ impl Project {
         }
         for agent in &self.agents {
             known.add_agent(&agent.id);
+        }
+        // What is wrong with them is said once, at their files.
+        for agent in &self.unusable {
+            known.add_agent(agent);
         }
         for service in self.services.iter().flatten() {
             known.add_service(service);
@@ -140,6 +146,7 @@ impl Project {
     fn take_surroundings(&mut self, folder: &Path) {
         let root = folder.parent().unwrap_or(Path::new("."));
         let (agents, problems) = Agents::read(root, &Environment::of_process());
+        self.unusable = agents.unusable().iter().map(|agent| agent.name.clone()).collect();
         self.agents = agents.with_built_in().entries();
         problems.into_iter().for_each(|(source, findings)| self.complain(source, findings));
         self.take_settings(&folder.join("config.yaml"));

@@ -17,7 +17,9 @@ const SETTINGS: &str = "governance: {allow: ['agent:*']}\nproviders: {default: d
 fn project() -> tempfile::TempDir {
     let from = repository().join("examples/plan-build");
     let dir = tempfile::tempdir().unwrap();
-    for name in ["stock.py", "test_stock.py", ".rawko/config.yaml", ".rawko/script.yaml", "charts/plan_build.yaml"] {
+    for name in
+        ["stock.py", "test_stock.py", ".rawko/config.yaml", ".rawko/script.yaml", "charts/plan_build.yaml"]
+    {
         let to = dir.path().join(name);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(from.join(name), to).unwrap();
@@ -67,13 +69,15 @@ fn agents_are_listed_shown_and_checked() {
           completions at most 5
 
         You write code.
-    "#]].assert_eq(&transcript(dir.path(), &["agents", "show", "developer"], ""));
+    "#]]
+    .assert_eq(&transcript(dir.path(), &["agents", "show", "developer"], ""));
     expect![[r#"
         $ rawko agents show nobody
         --- stderr
         error: there is no agent `nobody`; there are builder, developer, explorer, planner
         --- exit code 2
-    "#]].assert_eq(&transcript(dir.path(), &["agents", "show", "nobody"], ""));
+    "#]]
+    .assert_eq(&transcript(dir.path(), &["agents", "show", "nobody"], ""));
     expect![[r#"
         $ rawko agents check
         error[rawko::agents::unknown_key]: an agent has no key `tols`
@@ -89,7 +93,8 @@ fn agents_are_listed_shown_and_checked() {
         ok      agent explorer: asks x
         ok      agent planner: asks x
         --- exit code 52
-    "#]].assert_eq(&transcript(dir.path(), &["agents", "check"], ""));
+    "#]]
+    .assert_eq(&transcript(dir.path(), &["agents", "check"], ""));
 }
 
 /// Starts it, or goes on, and kills it after so many lines. Gives the exit code if it came to its end before.

@@ -13,7 +13,7 @@ statechart:
     work:
       invoke:
         id: build
-        src: agent:builder
+        src: agent:joiner
         onDone: charge
         onError: failed
     charge:
@@ -49,7 +49,7 @@ const PROJECT: &[(&str, &str)] = &[
     ("package.json", "{\"name\": \"x\"}"),
     (".rawko/charts/kid.yaml", KID),
     (".rawko/registry.yaml", "machine_registry:\n  - {id: kid, version: '1.0.0', src: charts/kid.yaml}\n"),
-    (".rawko/agents/builder.md", "---\nname: builder\n---\nBuild.\n"),
+    (".rawko/agents/joiner.md", "---\nname: joiner\nwhenToUse: For wood.\n---\nBuild.\n"),
     (".rawko/config.yaml", "services:\n  charge_card: {command: [pay]}\n"),
     (".rawko/state/leftover.yaml", "statechart: [broken\n"),
     ("node_modules/x/chart.yaml", "statechart: [broken\n"),
@@ -92,7 +92,7 @@ fn a_file_in_a_project_knows_its_surroundings() {
 fn a_project_whose_references_lead_nowhere() {
     check(
         &[
-            (".rawko/agents/builder.md", "---\nname: mason\n---\n"),
+            (".rawko/agents/joiner.md", "---\nname: mason\nwhenToUse: For stone.\n---\nBuild.\n"),
             (".rawko/config.yaml", "services: {charge_cart: {}}\n"),
             (
                 ".rawko/registry.yaml",
@@ -110,13 +110,13 @@ fn a_project_whose_references_lead_nowhere() {
               |
               = help: `src` is relative to the directory of the registry
 
-            error[rawko::chart::unknown_service]: there is no agent `builder` in this project
+            error[rawko::chart::unknown_service]: there is no agent `joiner` in this project
              --> main.yaml:9:14
               |
-            9 |         src: agent:builder
-              |              ^^^^^^^^^^^^^
+            9 |         src: agent:joiner
+              |              ^^^^^^^^^^^^
               |
-              = help: add `.rawko/agents/builder.md`, or check the whole project
+              = help: add `.rawko/agents/joiner.md`, or check the whole project
 
             error[rawko::chart::unknown_service]: there is no service `charge_card` in this project
               --> main.yaml:15:14
@@ -157,12 +157,12 @@ fn a_registry_that_calls_a_chart_something_else() {
 #[test]
 fn settings_and_agents_that_cannot_be_read_are_said() {
     check(
-        &[(".rawko/config.yaml", "services: [\n"), (".rawko/agents/builder.md", "---\nname: [\n---\n")],
+        &[(".rawko/config.yaml", "services: [\n"), (".rawko/agents/joiner.md", "---\nname: [\n---\n")],
         &["check", "."],
         expect![[r#"
             $ rawko check .
             error[rawko::chart::yaml_syntax]: this is not YAML: unclosed bracket '['
-             --> .rawko/agents/builder.md:2:7
+             --> .rawko/agents/joiner.md:2:7
               |
             2 | name: [
               |       ^
@@ -177,14 +177,6 @@ fn settings_and_agents_that_cannot_be_read_are_said() {
               |
               = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
 
-            warning[rawko::chart::unknown_service]: there is no agent `builder` that is known here
-             --> main.yaml:9:14
-              |
-            9 |         src: agent:builder
-              |              ^^^^^^^^^^^^^
-              |
-              = help: add `.rawko/agents/builder.md`, or check the whole project
-
             warning[rawko::chart::unknown_service]: there is no service `charge_card` that is known here
               --> main.yaml:15:14
                |
@@ -193,7 +185,7 @@ fn settings_and_agents_that_cannot_be_read_are_said() {
                |
                = help: configure `charge_card` in `.rawko/config.yaml`, or check the whole project
 
-            2 charts, 2 errors, 2 warnings
+            2 charts, 2 errors, 1 warning
             --- exit code 52
         "#]],
     );
@@ -291,13 +283,13 @@ fn several_paths_and_charts_given_with_them() {
     let dir = directory(&[("main.yaml", MAIN), ("kid.yaml", KID)]);
     expect![[r#"
         $ rawko check main.yaml --with kid.yaml
-        warning[rawko::chart::unknown_service]: there is no agent `builder` that is known here
+        warning[rawko::chart::unknown_service]: there is no agent `joiner` that is known here
          --> main.yaml:9:14
           |
-        9 |         src: agent:builder
-          |              ^^^^^^^^^^^^^
+        9 |         src: agent:joiner
+          |              ^^^^^^^^^^^^
           |
-          = help: add `.rawko/agents/builder.md`, or check the whole project
+          = help: add `.rawko/agents/joiner.md`, or check the whole project
 
         warning[rawko::chart::unknown_service]: there is no service `charge_card` that is known here
           --> main.yaml:15:14
@@ -312,13 +304,13 @@ fn several_paths_and_charts_given_with_them() {
     .assert_eq(&transcript(dir.path(), &["check", "main.yaml", "--with", "kid.yaml"], ""));
     expect![[r#"
         $ rawko check main.yaml kid.yaml
-        warning[rawko::chart::unknown_service]: there is no agent `builder` that is known here
+        warning[rawko::chart::unknown_service]: there is no agent `joiner` that is known here
          --> main.yaml:9:14
           |
-        9 |         src: agent:builder
-          |              ^^^^^^^^^^^^^
+        9 |         src: agent:joiner
+          |              ^^^^^^^^^^^^
           |
-          = help: add `.rawko/agents/builder.md`, or check the whole project
+          = help: add `.rawko/agents/joiner.md`, or check the whole project
 
         warning[rawko::chart::unknown_service]: there is no service `charge_card` that is known here
           --> main.yaml:15:14

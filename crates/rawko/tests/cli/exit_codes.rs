@@ -136,6 +136,7 @@ fn two_is_usage() {
               deny         Say no to what an instance asks a person
               cancel       End an instance: its exit actions run, timers and calls stop
               fork         Go on from a past step in a new instance, with other values if wanted
+              agents       List, show and check the agents of a project
               charts       List the charts that a project offers and those its instances run on
               doctor       Check the store, the settings, services, agents and charts, and say what to do
               import       Turn SCXML or an XState v5 JSON configuration into a rawko chart
@@ -154,7 +155,8 @@ fn two_is_usage() {
               2    usage: wrong arguments, a file that cannot be read, an instance that is not there
               3    try again later: the disk is full, somebody else holds the store
               52   the chart or the settings are invalid
-              53   a budget is used up
+              53   a budget or a limit is used up
+              54   a loop was detected
               55   waiting for a person, an event or a timer
               130  interrupted; 143 terminated: what ran is parked
 

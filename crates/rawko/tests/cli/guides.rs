@@ -31,6 +31,21 @@ fn running() {
 }
 
 #[test]
+fn agents() {
+    check("agents.md");
+}
+
+#[test]
+fn tools() {
+    check("tools.md");
+}
+
+#[test]
+fn phases() {
+    check("phases.md");
+}
+
+#[test]
 fn testing() {
     check("testing.md");
 }

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 25] = [
     "check",
     "simulate",
     "graph",
@@ -22,6 +22,9 @@ const COMMANDS: [&str; 22] = [
     "cancel",
     "fork",
     "replay",
+    "serve",
+    "channels",
+    "chat",
     "charts",
     "doctor",
     "import",

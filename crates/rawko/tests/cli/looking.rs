@@ -48,8 +48,9 @@ fn instances_are_listed_newest_first() {
         --- stderr
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
-        --- stderr
-        none: no charts yet; put one into `.rawko/charts`, or start one with `rawko run CHART`
+        ID  VERSION  HASH  OFFERED  INSTANCES  FROM
+        agent  1.0.0  6084bf18e62a  yes  0  rawko's own agent.yaml
+        plan_build  1.0.0  f72c81b04a76  yes  0  rawko's own plan_build.yaml
         $ rawko show o-1
         --- stderr
         error: there is no store `.rawko/state/rawko.db` yet; `rawko run CHART` starts an instance and makes one
@@ -74,7 +75,9 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  done  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  OFFERED  INSTANCES  FROM
+        agent  1.0.0  6084bf18e62a  yes  0  rawko's own agent.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
+        plan_build  1.0.0  f72c81b04a76  yes  0  rawko's own plan_build.yaml
     "#]].assert_eq(&squeezed(&(empty + &listed)));
 }
 
@@ -315,6 +318,7 @@ fn charts_that_are_offered_and_charts_that_ran() {
         .as_array()
         .unwrap()
         .iter()
+        .filter(|chart| !chart["from"].as_str().unwrap().starts_with("rawko's own"))
         .map(|chart| (chart["id"].clone(), chart["offered"].clone(), chart["instances"].clone()))
         .collect();
     assert_eq!(lines, [("order".into(), true.into(), 0.into()), ("order".into(), false.into(), 1.into())]);
@@ -334,7 +338,7 @@ governance: {allow: [charge_card, ship]}
         (".rawko/config.yaml", settings),
         (".rawko/charts/order.yaml", ORDER),
         (".rawko/charts/bad.yaml", "statechart: {id: bad, initial: nowhere, states: {a: {}}}\n"),
-        (".rawko/agents/ada.md", "---\nname: ada\n---\nReview.\n"),
+        (".rawko/agents/ada.md", "---\nname: ada\nwhenToUse: For reviews.\n---\nReview.\n"),
     ];
     let dir = directory(&files);
     let told = played(dir.path(), &["doctor"]);
@@ -351,7 +355,7 @@ governance: {allow: [charge_card, ship]}
         warn     service   refund: refused whenever it is called
                            `refund` is not in `governance.allow` of .rawko/config.yaml
         ok       service   ship: allowed, calls http://127.0.0.1:1/ship
-        ok       agents    ada
+        ok       agents    ada, builder, explorer, planner
         problem  chart     .rawko/charts/bad.yaml cannot be used
                            `rawko check .rawko/charts/bad.yaml` says why
         ok       chart     .rawko/charts/order.yaml

@@ -4,6 +4,7 @@
 
 mod agents;
 mod answering;
+mod channels;
 mod check;
 mod examples;
 mod exit_codes;

@@ -89,7 +89,7 @@ impl Building<'_> {
             }
             None => (Err(unusable("settings do not say its `kind`".to_owned())), None),
         };
-        Made { provider, strict }
+        Made { is_given: false, provider, strict }
     }
 
     fn file(&self, definition: &Definition) -> Result<std::path::PathBuf, String> {

@@ -40,6 +40,8 @@ pub type Problems = Vec<(Arc<str>, Vec<Finding>)>;
 
 /// What answers to a name.
 struct Made {
+    /// Given by whoever built the table: it needs no model's name.
+    is_given: bool,
     provider: Result<Arc<dyn Provider>, ProviderProblem>,
     strict: Option<Strict>,
 }
@@ -71,7 +73,7 @@ impl Providers {
     /// The same with one more, in place of any other of that name: for embedders and tests.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, provider: Arc<dyn Provider>) -> Self {
-        self.made.insert(name.into(), Made { provider: Ok(provider), strict: None });
+        self.made.insert(name.into(), Made { is_given: true, provider: Ok(provider), strict: None });
         self
     }
 
@@ -85,7 +87,11 @@ impl Providers {
         // An alias is looked up once: aliases of aliases would only hide what is meant.
         let model = self.alias(model).unwrap_or(model);
         let (provider, model) = match model.split_once('/') {
-            Some((provider, model)) => (provider, model),
+            // `anthropic/sonnet`: an alias of that provider's own.
+            Some((provider, model)) => match self.alias(model).and_then(|whole| whole.split_once('/')) {
+                Some((of, whole)) if of == provider => (provider, whole),
+                Some(_) | None => (provider, model),
+            },
             None if self.made.contains_key(model) => (model, ""),
             None => {
                 let maker =
@@ -94,7 +100,7 @@ impl Providers {
             }
         };
         let (name, made) = self.made(provider)?;
-        if model.is_empty() && made.strict.is_none() {
+        if model.is_empty() && made.strict.is_none() && !made.is_given {
             return Err(ProviderProblem::NoModel { provider: name.to_owned() });
         }
         let model = if model.is_empty() { name } else { model };

@@ -17,7 +17,7 @@
 //! A step has `text`, `data` (JSON, as the text) or `tool_calls`, and `stop_reason`, `usage`, `expect` and `delay_ms`
 //! beside it, or it is an `error`. Errors belong to the answer after them: the first attempt at that completion gets the
 //! first error, the next attempt the next. Of several scripts that would do, the one that says most about the request is
-//! taken: the agent before anybody, a longer `when` before a shorter one.
+//! taken: the agent before anybody, the occasion before the first message, a longer `when` before a shorter one.
 
 mod read;
 mod step;

@@ -39,14 +39,16 @@ pub(super) enum StepKind {
 
 impl Script {
     /// How much this says about a request, if it is for it at all.
-    pub(super) fn fits(&self, request: &CompletionRequest) -> Option<(bool, usize)> {
+    pub(super) fn fits(&self, request: &CompletionRequest) -> Option<(bool, bool, usize)> {
         let is_for_agent = self.agent.as_ref().is_none_or(|agent| *agent == request.agent);
-        let is_for_occasion = self.when.as_ref().is_none_or(|when| {
-            request.occasion.contains(when)
-                || request.messages.first().is_some_and(|first| seen(first).contains(when))
-        });
-        let how_well = (self.agent.is_some(), self.when.as_ref().map_or(0, String::len));
-        (is_for_agent && is_for_occasion).then_some(how_well)
+        let by_occasion = self.when.as_ref().is_some_and(|when| request.occasion.contains(when));
+        let by_message = self
+            .when
+            .as_ref()
+            .is_none_or(|when| request.messages.first().is_some_and(|first| seen(first).contains(when)));
+        // What the occasion says goes before words that happen to stand in a message.
+        let how_well = (self.agent.is_some(), by_occasion, self.when.as_ref().map_or(0, String::len));
+        (is_for_agent && (by_occasion || by_message)).then_some(how_well)
     }
 
     /// The step for a conversation that holds so many answers, at this attempt.

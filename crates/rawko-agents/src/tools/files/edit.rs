@@ -27,7 +27,9 @@ pub(crate) fn edit(project: &Project, input: &Value) -> Result<ToolOutcome, Fail
     let is_foreign = before.contains("\r\n") && !old.contains('\r') && !before.contains(old);
     let (old, new) = if is_foreign { (crlf(old), crlf(new)) } else { (old.to_owned(), new.to_owned()) };
     if is_done(&before, &old, &new) {
-        let said = format!("`new_string` stands in `{path}` already, and `old_string` nowhere else; nothing was changed.");
+        let said = format!(
+            "`new_string` stands in `{path}` already, and `old_string` nowhere else; nothing was changed."
+        );
         return Ok(ToolOutcome::ok(said).with_data(Value::map([("replacements", Value::Int(0))])));
     }
     let count = before.matches(&old).count();

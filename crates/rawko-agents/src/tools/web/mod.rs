@@ -24,6 +24,12 @@ pub(super) async fn fetch(settings: &WebSettings, url: &str) -> Result<ToolOutco
     fetched.unwrap_or_else(|_| Err(format!("`{url}` did not answer within {} s", TIME_MAX.as_secs()).into()))
 }
 
+/// Whether an address may be fetched by somebody else, who follows redirects on their own.
+pub(super) async fn check(settings: &WebSettings, url: &str) -> Result<(), Failure> {
+    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no address: {error}"))?;
+    address::checked(settings, &parsed).await.map(drop)
+}
+
 async fn follow(settings: &WebSettings, mut url: Url) -> Result<ToolOutcome, Failure> {
     for _ in 0..=REDIRECTS_MAX {
         let addresses = address::checked(settings, &url).await?;

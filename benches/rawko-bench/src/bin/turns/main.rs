@@ -1,0 +1,130 @@
+//! `turns [CHANNELS] [ROUNDS] [THINK_MS]`: channels with five agents each, every agent posting in every round, over real
+//! sockets and a real store. Prints how long a hand-over takes, from the word that ends a turn until the next agent has
+//! it, and what the whole holds in memory. Agents think for a while before they speak, as agents do.
+
+mod agent;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use rawko_bench::report::{Report, resident_bytes};
+use rawko_host::{Host, SystemClock};
+use rawko_server::{ServeOptions, Serving, TurnSettings};
+use rawko_store::{Options, SqliteStore};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+const AGENTS: usize = 5;
+/// Channels that one connection is in.
+const SHARED: usize = 20;
+
+/// What agents measure together.
+pub(crate) struct Shared {
+    /// When the turn that runs was given away, by channel.
+    pub(crate) ended: Vec<Mutex<Option<Instant>>>,
+    pub(crate) handed_over: Mutex<Vec<Duration>>,
+    pub(crate) think: Duration,
+    /// Posts that are still to be made; each takes one.
+    pub(crate) left: Semaphore,
+}
+
+fn main() -> Result<()> {
+    let numbers: Vec<u64> = std::env::args().skip(1).map(|it| it.parse()).collect::<Result<_, _>>()?;
+    let number = |at: usize, otherwise: u64| numbers.get(at).copied().unwrap_or(otherwise);
+    let (channels, rounds, think_ms) = (number(0, 1_000), number(1, 4), number(2, 1_000));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(measure(
+        usize::try_from(channels)?,
+        usize::try_from(rounds)?,
+        Duration::from_millis(think_ms),
+    ))
+}
+
+async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> {
+    let program = std::env::current_exe()?;
+    // Beside the program, because a temporary directory may be no disk at all.
+    let place = program.parent().context("a program lies in a directory")?.join("bench-turns");
+    std::fs::create_dir_all(&place)?;
+    let path = place.join(format!("{}.db", std::process::id()));
+    let store = Arc::new(SqliteStore::open(&path, Options::default())?);
+    let host = Host::builder().store(store).in_memory_max(channels * (AGENTS + 1)).start().await?;
+    let options = ServeOptions {
+        settings: TurnSettings::default(),
+        token: None,
+        takers: Vec::new(),
+        clock: Arc::new(SystemClock),
+        log: Arc::new(|_| {}),
+        own_agents: true,
+    };
+    let serving = Serving::start(host.clone(), options).await?;
+    let address = serving.listen(TcpListener::bind("127.0.0.1:0").await?)?;
+    let posts = channels * AGENTS * rounds;
+    let shared = Arc::new(Shared {
+        ended: (0..channels).map(|_| Mutex::default()).collect(),
+        handed_over: Mutex::default(),
+        think,
+        left: Semaphore::new(posts),
+    });
+    let agents = connect(&serving, channels, &address.to_string(), &shared).await?;
+    let begun = Instant::now();
+    while posted(&serving, channels).await? < posts as u64 {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    report(&shared, posts, begun.elapsed())?;
+    agents.into_iter().for_each(|agent| agent.abort());
+    serving.close().await;
+    host.close().await;
+    std::fs::remove_dir_all(&place)?;
+    Ok(())
+}
+
+/// Makes the channels and lets everybody in.
+async fn connect(
+    serving: &Serving,
+    channels: usize,
+    address: &str,
+    shared: &Arc<Shared>,
+) -> Result<Vec<tokio::task::JoinHandle<()>>> {
+    let mut agents = Vec::new();
+    for group in 0..channels.div_ceil(SHARED) {
+        for n in 0..AGENTS {
+            agents.push(agent::spawn(format!("agent-{group}-{n}"), address, Arc::clone(shared)).await?);
+        }
+    }
+    for channel in 0..channels {
+        let name = channel.to_string();
+        serving.channels().create(&name, Default::default()).await?;
+        for n in 0..AGENTS {
+            serving.assign(&name, &format!("agent-{}-{n}", channel / SHARED), "bench").await?;
+        }
+    }
+    Ok(agents)
+}
+
+async fn posted(serving: &Serving, channels: usize) -> Result<u64> {
+    let mut all = 0;
+    for channel in 0..channels {
+        all += serving.channels().look(&channel.to_string()).await?.channel.posted;
+    }
+    Ok(all)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and microseconds are far below 2^53")]
+fn report(shared: &Shared, posts: usize, took: Duration) -> Result<()> {
+    let mut times = shared.handed_over.lock().map_err(|_| anyhow::anyhow!("an agent panicked"))?.clone();
+    times.sort();
+    ensure!(times.len() * 10 >= posts * 7, "only {} hand-overs of {posts} were seen", times.len());
+    let report = Report::new("rawko", "turns");
+    let at = |share: f64| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
+        let index = ((times.len() - 1) as f64 * share) as usize;
+        times[index].as_micros() as f64 / 1000.0
+    };
+    let n = times.len() as u64;
+    report.amount("hand_over_p50", at(0.5), "ms", n)?;
+    report.amount("hand_over_p99", at(0.99), "ms", n)?;
+    report.amount("hand_over_max", at(1.0), "ms", n)?;
+    report.amount("posts_per_second", posts as f64 / took.as_secs_f64(), "1/s", posts as u64)?;
+    report.amount("resident", resident_bytes()? / 1024.0 / 1024.0, "MiB", posts as u64)
+}

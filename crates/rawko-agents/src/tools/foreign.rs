@@ -1,0 +1,101 @@
+//! Programs with tools of their own: what they want to do is held against the same rules before they do it, and the
+//! project's files are given to them as they are. Apart from the toolbox, which runs what it allows.
+
+use std::sync::Arc;
+
+use rawko_core::Value;
+
+use super::builtin::Builtin;
+use super::files;
+use super::grant::Grant;
+use super::input::text;
+use super::outcome::{Failure, Refused, ToolOutcome};
+use super::shell;
+use super::toolbox::{Resolved, Toolbox};
+use super::web;
+
+const SOURCE: &str = "the rule that nothing unknown is done where nothing may be written";
+
+impl Toolbox {
+    /// Whether a grant lets a tool be used with this input by somebody who runs it themselves. Of the input only the
+    /// keys of the built-in tools count: `path`, `command`, `url`.
+    pub async fn permits(&self, name: &str, input: &Value, grant: &Grant) -> ToolOutcome {
+        match self.permitted(name, input, grant).await {
+            Ok(()) => ToolOutcome::ok("allowed"),
+            Err(failure) => told(failure),
+        }
+    }
+
+    /// A file's text without line numbers, past the same rules as Read. `from` is the first line wanted, from 1.
+    pub async fn read_text(
+        &self,
+        path: &str,
+        from: Option<u32>,
+        count: Option<u32>,
+        grant: &Grant,
+    ) -> ToolOutcome {
+        if let Err(refused) = grant.check(Builtin::Read.name()) {
+            return refused.outcome("");
+        }
+        let (tools, path) = (Arc::clone(&self.tools), path.to_owned());
+        let done = tokio::task::spawn_blocking(move || files::raw(&tools.project, &path, from, count)).await;
+        match done {
+            Ok(Ok(text)) => ToolOutcome::ok(text),
+            Ok(Err(failure)) => told(failure),
+            Err(error) => ToolOutcome::failed(format!("the tool broke off: {error}")),
+        }
+    }
+
+    /// Whether a place is in the project, whatever is to be done there.
+    pub fn confines(&self, path: &str) -> ToolOutcome {
+        self.readable(path).map_or_else(told, |()| ToolOutcome::ok("inside"))
+    }
+
+    async fn permitted(&self, name: &str, input: &Value, grant: &Grant) -> Result<(), Failure> {
+        match self.resolve(name) {
+            Some((name, Resolved::Builtin(tool))) => {
+                grant.check(&name)?;
+                self.permitted_input(tool, input, grant).await
+            }
+            Some((name, Resolved::Source(_))) => Ok(grant.check(&name)?),
+            None => {
+                grant.check(name)?;
+                if grant.is_read_only() {
+                    let why = format!("nobody here knows what `{name}` does, and nothing may be written");
+                    return Err(Refused::new("tool_unknown", SOURCE, why).into());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn permitted_input(&self, tool: Builtin, input: &Value, grant: &Grant) -> Result<(), Failure> {
+        let tools = &self.tools;
+        match tool {
+            Builtin::Read | Builtin::Glob | Builtin::Grep => self.readable(text(input, "path")),
+            Builtin::Write | Builtin::Edit => {
+                // Commands may write to a few places outside; files of the project are all that others may.
+                tools.project.relative(text(input, "path"))?;
+                Ok(tools.project.check_writable(text(input, "path"))?)
+            }
+            Builtin::Bash => Ok(shell::check(text(input, "command"), grant, &tools.project).map(drop)?),
+            Builtin::WebFetch => web::check(&tools.settings.web, text(input, "url")).await,
+            Builtin::PlanWrite | Builtin::PlanRead | Builtin::PlanUpdate => Ok(()),
+        }
+    }
+
+    /// What is not there may be looked for; what is must be in the project.
+    fn readable(&self, path: &str) -> Result<(), Failure> {
+        match self.tools.project.searched(path) {
+            Ok(_) | Err(Failure::Said(_)) => Ok(()),
+            Err(Failure::Refused(refused)) => Err(refused.into()),
+        }
+    }
+}
+
+fn told(failure: Failure) -> ToolOutcome {
+    match failure {
+        Failure::Refused(refused) => refused.outcome(""),
+        Failure::Said(said) => ToolOutcome::failed(said),
+    }
+}

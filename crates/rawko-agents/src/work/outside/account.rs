@@ -1,0 +1,121 @@
+//! What a program uses, and what is left of its caller's budget. Like a model's, its work is not cut off in the middle of
+//! a thought: tokens and cost are looked at before its next tool call.
+
+use rawko_core::Value;
+
+use crate::message::Usage;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Account {
+    tokens_left: Option<u64>,
+    cost_left_usd: Option<f64>,
+    tool_calls_left: Option<u64>,
+    tool_calls: u64,
+    /// Of the rounds before this one.
+    before: Usage,
+    now: Usage,
+}
+
+impl Account {
+    /// `budget` of a policy: what is left, key by key.
+    pub(super) fn new(budget: &Value) -> Self {
+        let whole = |key: &str| budget.get(key).as_i64().and_then(|left| u64::try_from(left).ok());
+        Self {
+            tokens_left: whole("tokens"),
+            cost_left_usd: budget.get("cost_usd").as_f64(),
+            tool_calls_left: whole("tool_calls"),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn spent(&mut self, so_far: Usage) {
+        self.now = so_far;
+    }
+
+    /// The program is asked once more; it counts from the beginning.
+    pub(super) fn next_round(&mut self) {
+        (self.before, self.now) = (self.usage(), Usage::default());
+    }
+
+    /// Counts a tool call, or says which part of the budget has nothing left for it.
+    pub(super) fn count_call(&mut self) -> Result<(), &'static str> {
+        let usage = self.usage();
+        let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+        if self.tool_calls_left.is_some_and(|left| self.tool_calls >= left) {
+            return Err("tool_calls");
+        }
+        // A guess stops nobody in the middle; it counts when the work is over.
+        if !usage.is_estimate && self.tokens_left.is_some_and(|left| tokens >= left) {
+            return Err("tokens");
+        }
+        if self.cost_left_usd.is_some_and(|left| usage.cost_usd.unwrap_or(0.0) >= left) {
+            return Err("cost_usd");
+        }
+        self.tool_calls += 1;
+        Ok(())
+    }
+
+    fn usage(&self) -> Usage {
+        self.before.plus(self.now)
+    }
+
+    /// `usage` of a result, as ledgers read it.
+    pub(super) fn to_value(&self, time_ms: u64) -> Value {
+        let usage = self.usage();
+        let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        Value::map([
+            ("tokens", int(usage.input_tokens.saturating_add(usage.output_tokens))),
+            ("input_tokens", int(usage.input_tokens)),
+            ("output_tokens", int(usage.output_tokens)),
+            ("cached_tokens", int(usage.cached_tokens)),
+            ("is_estimate", Value::Bool(usage.is_estimate)),
+            ("cost_usd", usage.cost_usd.map_or(Value::Null, Value::float)),
+            ("tool_calls", int(self.tool_calls)),
+            ("time_ms", int(time_ms)),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(budget: &str) -> Account {
+        Account::new(&serde_json::from_str(budget).unwrap())
+    }
+
+    #[test]
+    fn the_first_part_that_is_used_up_is_named() {
+        let spent = Usage { input_tokens: 60, output_tokens: 40, cost_usd: Some(0.5), ..Usage::default() };
+        let table = [
+            ("no budget", "null", Ok(())),
+            ("enough", r#"{"tokens": 101, "cost_usd": 0.6, "tool_calls": 2}"#, Ok(())),
+            ("tokens", r#"{"tokens": 100}"#, Err("tokens")),
+            ("cost", r#"{"cost_usd": 0.5}"#, Err("cost_usd")),
+            ("a guess at tokens", r#"{"tokens": 100, "tool_calls": 1}"#, Ok(())),
+            ("no calls at all", r#"{"tool_calls": 0}"#, Err("tool_calls")),
+        ];
+        for (case, budget, expected) in table {
+            let mut account = account(budget);
+            account.spent(Usage { is_estimate: case == "a guess at tokens", ..spent });
+            assert_eq!(account.count_call(), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn calls_are_counted_and_rounds_add_up() {
+        let mut account = account(r#"{"tool_calls": 2}"#);
+        account.spent(Usage { input_tokens: 5, output_tokens: 1, ..Usage::default() });
+        account.next_round();
+        account.spent(Usage { input_tokens: 7, output_tokens: 2, cost_usd: Some(0.25), ..Usage::default() });
+        assert_eq!(
+            [account.count_call(), account.count_call(), account.count_call()],
+            [Ok(()), Ok(()), Err("tool_calls")]
+        );
+        let usage = account.to_value(9);
+        let numbers = ["tokens", "tool_calls", "time_ms"].map(|key| usage.get(key).as_i64());
+        assert_eq!(numbers, [Some(15), Some(2), Some(9)]);
+        // What the first round cost is not known.
+        assert!(usage.get("cost_usd").is_null());
+    }
+}

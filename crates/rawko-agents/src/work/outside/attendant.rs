@@ -1,0 +1,210 @@
+//! Who serves a program while it works: its tool calls go past the same gate, the same loop control and the same budget
+//! as a model's, and what it says and does is kept, so that nothing is lost however it ends.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rawko_core::Value;
+use rawko_host::{Call, ServiceError};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use super::account::Account;
+use super::halt::Halt;
+use super::transcript::Transcript;
+use crate::loop_control::{LoopMemory, LoopSettings, Verdict};
+use crate::message::{Message, Part, ToolResult, ToolUse, Usage};
+use crate::process::{Cancelling, TurnHost, TurnResult};
+use crate::provider::StreamEvent;
+use crate::tools::{Grant, Running, ToolCall, ToolOutcome};
+use crate::work::tool::{self, noticed};
+use crate::work::{Workshop, value};
+
+pub(super) struct Attendant<'w> {
+    pub(super) workshop: &'w Workshop,
+    pub(super) call: &'w Call,
+    pub(super) grant: Grant,
+    loops: LoopSettings,
+    deadline: Instant,
+    state: Mutex<State>,
+    halting: Notify,
+}
+
+/// What has become of the work so far.
+pub(super) struct State {
+    pub(super) transcript: Transcript,
+    pub(super) account: Account,
+    pub(super) memory: LoopMemory,
+    pub(super) plan: Value,
+    pub(super) changes: u64,
+    /// How many tools were run, for keys of their own.
+    runs: u64,
+    /// What the agent gives back to go on from.
+    pub(super) session: Option<String>,
+    halt: Option<Halt>,
+}
+
+impl<'w> Attendant<'w> {
+    pub(super) fn new(
+        workshop: &'w Workshop,
+        call: &'w Call,
+        grant: Grant,
+        loops: LoopSettings,
+        deadline: Instant,
+        input: &Value,
+    ) -> Result<Self, ServiceError> {
+        let state = State {
+            transcript: Transcript::default(),
+            account: Account::new(call.policy.get("budget")),
+            memory: tool::memory(input)?,
+            plan: input.get("plan").clone(),
+            changes: 0,
+            runs: 0,
+            session: call.input.get("session").as_str().map(str::to_owned),
+            halt: None,
+        };
+        let (state, halting) = (Mutex::new(state), Notify::new());
+        Ok(Self { workshop, call, grant, loops, deadline, state, halting })
+    }
+
+    /// Nothing that panics leaves half a change behind.
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The program is asked something.
+    pub(super) fn ask(&self, message: Message) {
+        let mut state = self.state();
+        state.transcript.ask(message);
+        state.account.next_round();
+    }
+
+    /// What it came to.
+    pub(super) fn take(&self, result: &TurnResult) {
+        let mut state = self.state();
+        if !result.text.trim().is_empty() {
+            state.transcript.answered(&result.text);
+        }
+        state.account.spent(result.usage);
+        state.session = result.session.clone().or(state.session.take());
+    }
+
+    /// The first reason to stop counts. The agent is told, and ended if it goes on.
+    pub(super) fn halt(&self, halt: Halt) {
+        self.state().halt.get_or_insert(halt);
+        self.halting.notify_one();
+    }
+
+    pub(super) fn halted(&self) -> Option<Halt> {
+        self.state().halt.clone()
+    }
+
+    pub(super) fn is_out_of_time(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
+    /// Counts a tool call; `Err`: it is not to be made, and nothing more is.
+    pub(super) fn count_call(&self) -> Result<(), String> {
+        let counted = self.state().account.count_call();
+        counted.map_err(|part| {
+            let halt = Halt::used_up(&self.call.instance, part);
+            let words = halt.message().to_owned();
+            self.halt(halt);
+            words
+        })
+    }
+
+    /// One call past loop control, and what that has to say about it.
+    pub(super) async fn attempt(
+        &self,
+        asked: ToolUse,
+        running: impl Future<Output = ToolOutcome>,
+    ) -> (ToolOutcome, Verdict) {
+        let memory = {
+            let mut state = self.state();
+            state.transcript.called(asked.clone());
+            state.memory.clone()
+        };
+        let (outcome, memory, verdict) = tool::attempt(&asked, memory, &self.loops, running).await;
+        self.state().memory = memory;
+        if let Verdict::Doom { detector, text } = &verdict {
+            self.halt(Halt::Loop { detector: *detector, message: text.clone() });
+        }
+        (outcome, verdict)
+    }
+
+    /// Closes a call that was attempted. `shown` is what is remembered of it.
+    pub(super) fn close(&self, id: &str, shown: String, is_error: bool) {
+        let result = ToolResult { id: id.to_owned(), content: shown, is_error };
+        self.call.teller.tell(value(&Part::ToolResult(result.clone())));
+        self.state().transcript.returned(result);
+    }
+
+    async fn run(&self, asked: &ToolUse) -> ToolOutcome {
+        let (plan, run) = {
+            let mut state = self.state();
+            state.runs += 1;
+            (state.plan.clone(), state.runs)
+        };
+        let idempotency = format!("{}/{run}", self.call.idempotency);
+        let call = ToolCall {
+            name: &asked.name,
+            input: &asked.input,
+            instance: &self.call.instance,
+            idempotency: &idempotency,
+            plan: &plan,
+        };
+        let outcome = self.workshop.toolbox.run(call, &self.grant).await;
+        self.note(asked, &outcome);
+        outcome
+    }
+
+    /// What a call has changed.
+    fn note(&self, asked: &ToolUse, outcome: &ToolOutcome) {
+        let changed = !outcome.is_error && self.workshop.toolbox.may_change(&asked.name, &asked.input);
+        let mut state = self.state();
+        state.changes += u64::from(changed);
+        let plan = outcome.data.get("plan");
+        if !plan.is_null() {
+            state.plan = plan.clone();
+        }
+    }
+}
+
+impl TurnHost for Attendant<'_> {
+    fn tool(&self, tool_use: ToolUse) -> Running<'_> {
+        Box::pin(async move {
+            if let Err(used_up) = self.count_call() {
+                return ToolOutcome::failed(used_up);
+            }
+            let (id, asked) = (tool_use.id.clone(), tool_use.clone());
+            let (mut outcome, verdict) = self.attempt(tool_use, self.run(&asked)).await;
+            outcome.content = noticed(outcome.content, &verdict);
+            self.close(&id, outcome.content.clone(), outcome.is_error);
+            outcome
+        })
+    }
+
+    fn heard(&self, event: StreamEvent) {
+        self.call.teller.tell(value(&event));
+        match event {
+            StreamEvent::TextDelta { text } => self.state().transcript.said(&text),
+            StreamEvent::MessageDone { usage, .. } => self.spent(usage),
+            StreamEvent::ToolUseStart { .. }
+            | StreamEvent::ToolUseInput { .. }
+            | StreamEvent::ToolUseEnd { .. } => {}
+        }
+    }
+
+    fn spent(&self, so_far: Usage) {
+        self.state().account.spent(so_far);
+    }
+
+    fn cancelled(&self) -> Cancelling<'_> {
+        Box::pin(async move {
+            tokio::select! {
+                () = self.halting.notified() => {}
+                () = sleep_until(self.deadline) => self.halt(Halt::out_of_time()),
+            }
+        })
+    }
+}

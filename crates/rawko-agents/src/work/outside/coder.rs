@@ -1,0 +1,186 @@
+//! Who answers a coding agent: it has tools of its own, so the gate is asked before it uses them, and its way to the
+//! project's files goes through ours.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rawko_core::Value;
+
+use super::attendant::Attendant;
+use super::permission::{Wish, absolute, directories, wishes};
+use crate::acp::{AcpHost, Asked, Deciding, Reading, Verdict, Writing};
+use crate::message::{ToolUse, Usage};
+use crate::process::{Cancelling, TurnHost};
+use crate::provider::StreamEvent;
+use crate::tools::{Running, ToolCall, ToolOutcome};
+
+pub(super) struct Coder<'a> {
+    attendant: &'a Attendant<'a>,
+    /// Where the agent runs.
+    cwd: &'a Path,
+    calls: Mutex<Calls>,
+}
+
+/// The tool calls it has told of, by its own ids.
+#[derive(Default)]
+struct Calls {
+    known: BTreeSet<String>,
+    open: BTreeSet<String>,
+    /// Files it asked for.
+    files: u64,
+}
+
+impl<'a> Coder<'a> {
+    pub(super) fn new(attendant: &'a Attendant<'a>, cwd: &'a Path) -> Self {
+        Self { attendant, cwd, calls: Mutex::default() }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call counts once, whether it is told of or asked about first.
+    fn count(&self, id: &str) -> Result<(), String> {
+        let is_new = self.calls().known.insert(id.to_owned());
+        if is_new { self.attendant.count_call() } else { Ok(()) }
+    }
+
+    /// A file that is asked for in the course of a call is a part of it.
+    fn count_file(&self) -> Result<String, String> {
+        let (id, is_own) = {
+            let mut calls = self.calls();
+            calls.files += 1;
+            (format!("file-{}", calls.files), calls.open.is_empty())
+        };
+        if is_own {
+            self.attendant.count_call()?;
+        }
+        Ok(id)
+    }
+
+    /// Whether everything it wants is allowed; the first objection otherwise.
+    async fn judge(&self, asked: &Asked) -> ToolOutcome {
+        let toolbox = &self.attendant.workshop.toolbox;
+        let own = asked.tool.as_deref().and_then(|name| toolbox.canonical_name(name));
+        let (all, places) = match (wishes(asked, own.as_deref(), self.cwd), directories(asked, self.cwd)) {
+            (Ok(all), Ok(places)) => (all, places),
+            (Err(why), _) | (_, Err(why)) => return ToolOutcome::failed(format!("refused: {why}")),
+        };
+        for Wish { tool, input } in &all {
+            let outcome = toolbox.permits(tool, input, &self.attendant.grant).await;
+            if outcome.is_error {
+                return outcome;
+            }
+        }
+        let outside = places.iter().map(|place| toolbox.confines(place)).find(|outcome| outcome.is_error);
+        if outside.is_none() && all.iter().any(|wish| toolbox.may_change(&wish.tool, &wish.input)) {
+            self.attendant.state().changes += 1;
+        }
+        outside.unwrap_or_else(|| ToolOutcome::ok("allowed"))
+    }
+
+    async fn decide(&self, asked: Asked) -> Verdict {
+        if self.count(&asked.id).is_err() {
+            return Verdict::Deny;
+        }
+        let outcome = self.judge(&asked).await;
+        let name = asked.tool.unwrap_or(asked.title);
+        let tool_use = ToolUse { id: asked.id.clone(), name, input: asked.input };
+        if outcome.is_error {
+            let (outcome, _) = self.attendant.attempt(tool_use, std::future::ready(outcome)).await;
+            self.attendant.close(&asked.id, outcome.content, true);
+            return Verdict::Deny;
+        }
+        // What comes of it only the agent knows, so it says nothing about loops.
+        self.attendant.state().transcript.called(tool_use);
+        self.attendant.close(&asked.id, outcome.content, false);
+        Verdict::Allow
+    }
+
+    fn path(&self, path: &Path) -> Result<String, String> {
+        absolute(path.to_str().unwrap_or_default(), self.cwd)
+    }
+
+    async fn read(&self, path: PathBuf, from: Option<u32>, count: Option<u32>) -> Result<String, String> {
+        let (id, path) = (self.count_file()?, self.path(&path)?);
+        let int = |number: Option<u32>| number.map_or(Value::Null, |number| Value::Int(number.into()));
+        let input = Value::map([("path", Value::str(&path)), ("offset", int(from)), ("limit", int(count))]);
+        let tool_use = ToolUse { id: id.clone(), name: "Read".into(), input };
+        let attendant = self.attendant;
+        let reading = attendant.workshop.toolbox.read_text(&path, from, count, &attendant.grant);
+        let (outcome, _) = attendant.attempt(tool_use, reading).await;
+        if outcome.is_error {
+            attendant.close(&id, outcome.content.clone(), true);
+            return Err(outcome.content);
+        }
+        attendant.close(&id, format!("{} bytes", outcome.content.len()), false);
+        Ok(outcome.content)
+    }
+
+    async fn write(&self, path: PathBuf, content: String) -> Result<(), String> {
+        let (id, path) = (self.count_file()?, self.path(&path)?);
+        let input = Value::map([("path", Value::str(&path)), ("content", Value::from(content))]);
+        let tool_use = ToolUse { id: id.clone(), name: "Write".into(), input: input.clone() };
+        let attendant = self.attendant;
+        let idempotency = format!("{}/{id}", attendant.call.idempotency);
+        let call = ToolCall {
+            name: "Write",
+            input: &input,
+            instance: &attendant.call.instance,
+            idempotency: &idempotency,
+            plan: &Value::NULL,
+        };
+        let writing = attendant.workshop.toolbox.run(call, &attendant.grant);
+        let (outcome, _) = attendant.attempt(tool_use, writing).await;
+        attendant.close(&id, outcome.content.clone(), outcome.is_error);
+        if outcome.is_error {
+            return Err(outcome.content);
+        }
+        attendant.state().changes += 1;
+        Ok(())
+    }
+}
+
+impl TurnHost for Coder<'_> {
+    fn tool(&self, tool_use: ToolUse) -> Running<'_> {
+        self.attendant.tool(tool_use)
+    }
+
+    fn heard(&self, event: StreamEvent) {
+        match &event {
+            StreamEvent::ToolUseStart { id, .. } => {
+                self.calls().open.insert(id.clone());
+                // Used up: the agent is being stopped already.
+                let _ = self.count(id);
+            }
+            StreamEvent::ToolUseEnd { id, .. } => drop(self.calls().open.remove(id)),
+            StreamEvent::TextDelta { .. }
+            | StreamEvent::ToolUseInput { .. }
+            | StreamEvent::MessageDone { .. } => {}
+        }
+        self.attendant.heard(event);
+    }
+
+    fn spent(&self, so_far: Usage) {
+        self.attendant.spent(so_far);
+    }
+
+    fn cancelled(&self) -> Cancelling<'_> {
+        self.attendant.cancelled()
+    }
+}
+
+impl AcpHost for Coder<'_> {
+    fn permit(&self, asked: Asked) -> Deciding<'_> {
+        Box::pin(self.decide(asked))
+    }
+
+    fn read_file(&self, path: PathBuf, line: Option<u32>, limit: Option<u32>) -> Reading<'_> {
+        Box::pin(self.read(path, line, limit))
+    }
+
+    fn write_file(&self, path: PathBuf, content: String) -> Writing<'_> {
+        Box::pin(self.write(path, content))
+    }
+}

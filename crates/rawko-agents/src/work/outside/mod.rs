@@ -1,0 +1,209 @@
+//! Agents that are programs of their own: a command that speaks the process protocol, or a coding agent over ACP. Their
+//! work is one call to the host, but what they may do is decided where it is for models.
+
+mod account;
+mod attendant;
+mod coder;
+mod halt;
+mod permission;
+mod report;
+mod request;
+mod stopping;
+mod transcript;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rawko_core::Value;
+use rawko_host::{Call, Category, ServiceError};
+use tokio::time::{Instant, timeout_at};
+
+use self::attendant::Attendant;
+use self::coder::Coder;
+use self::halt::Halt;
+use self::report::Report;
+use self::stopping::{Next, Rounds, Stopped};
+use super::{Workshop, open};
+use crate::acp::AcpAgent;
+use crate::agent::{AgentCommand, AgentFile, Kind};
+use crate::loop_control::LoopSettings;
+use crate::message::{Message, Role};
+use crate::process::{ProcessAgent, TurnError, TurnRequest, TurnResult};
+use crate::provider::OutputSchema;
+
+/// How long it may say nothing, if it has that much time at all.
+const SILENCE_MAX: Duration = Duration::from_secs(300);
+/// Time that ending it may take; what is not over then is dropped.
+const ENDING_MAX: Duration = Duration::from_secs(15);
+
+pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+    let started = Instant::now();
+    let agent = workshop.agent(call.name.strip_prefix("agent:").unwrap_or(&call.name))?;
+    let input = request::input(agent, &call);
+    let phase = open::phase(workshop, input.get("phase"))?;
+    let grant = open::grant(workshop, agent, phase, &call)?;
+    let time = Duration::from_millis(input.get("time_ms").as_i64().unwrap_or(0).unsigned_abs());
+    let program = Program::new(workshop, agent, time)?;
+    let loops = workshop.loops.narrowed(call.policy.get("loop"));
+    let loops = loops.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))?;
+    let (mut first, mut messages) = request::first(agent, phase, &input, &call)?;
+    first.tools = program.told_of(workshop, &grant).await;
+    let deadline = started + time;
+    let attendant = Attendant::new(workshop, &call, grant, loops.clone(), deadline, &input)?;
+    if let Some(last) = messages.pop() {
+        attendant.state().transcript.messages = messages;
+        attendant.ask(last);
+    }
+    let own_goal = input.get("goal");
+    let goal = match phase {
+        Some((_, phase)) if own_goal.is_null() => &phase.goal,
+        Some(_) | None => own_goal,
+    };
+    let schema = open::schema(&input)?;
+    let job = Job { agent, program, attendant, loops, goal, schema, started, deadline };
+    job.run(first).await
+}
+
+/// One piece of work of one program.
+struct Job<'w> {
+    agent: &'w AgentFile,
+    program: Program,
+    attendant: Attendant<'w>,
+    loops: LoopSettings,
+    goal: &'w Value,
+    schema: Option<OutputSchema>,
+    started: Instant,
+    deadline: Instant,
+}
+
+impl Job<'_> {
+    /// Asks the program until it is done, or may not go on.
+    async fn run(&self, first: TurnRequest) -> Result<Value, ServiceError> {
+        let (mut request, mut rounds) = (first.clone(), Rounds::default());
+        loop {
+            let result = self.round(request).await?;
+            let words = match self.next(&result, &mut rounds) {
+                Next::Again { words } => words,
+                Next::Finished { data } => return Ok(self.report(data).finished()),
+                Next::Limit { message } => return Err(self.report(result.data).limit(&message)),
+                Next::Filtered => {
+                    let message = "the provider filtered the answer";
+                    return Err(self.unfit(result, Category::Failed, "content_filter", message));
+                }
+                Next::Unfit { message } => {
+                    return Err(self.unfit(result, Category::InvalidAnswer, "unfit", &message));
+                }
+                Next::GoalMissed { message } => {
+                    return Err(self.unfit(result, Category::Failed, "goal_missed", &message));
+                }
+            };
+            request = self.again(&first, &words);
+        }
+    }
+
+    /// One turn of the program, and an end of the work if there is a reason to.
+    async fn round(&self, request: TurnRequest) -> Result<TurnResult, ServiceError> {
+        let turn = self.program.turn(request, &self.attendant);
+        let result = timeout_at(self.deadline + ENDING_MAX, turn).await;
+        if let Ok(Ok(result)) = &result {
+            self.attendant.take(result);
+        }
+        let halt = self.attendant.halted();
+        let halt = halt.or_else(|| {
+            let is_late = !matches!(result, Ok(Ok(_))) && self.attendant.is_out_of_time();
+            is_late.then(Halt::out_of_time)
+        });
+        match (halt, result) {
+            (Some(halt), _) => Err(self.report(Value::Null).halted(&halt)),
+            (None, Ok(Ok(result))) => Ok(result),
+            (None, Ok(Err(error))) => Err(self.report(Value::Null).failed(&error)),
+            // Without time being up there is no such end.
+            (None, Err(_)) => Err(self.report(Value::Null).halted(&Halt::out_of_time())),
+        }
+    }
+
+    fn next(&self, result: &TurnResult, rounds: &mut Rounds) -> Next {
+        let state = self.attendant.state();
+        let stopped = Stopped {
+            result,
+            text: state.transcript.text(),
+            plan: &state.plan,
+            changes: state.changes,
+            goal: self.goal,
+            schema: self.schema.as_ref(),
+        };
+        rounds.next(&stopped, &self.loops)
+    }
+
+    fn again(&self, first: &TurnRequest, words: &str) -> TurnRequest {
+        let (said, messages, session) = {
+            let state = self.attendant.state();
+            (state.transcript.text().to_owned(), state.transcript.whole(), state.session.clone())
+        };
+        self.attendant.ask(Message::text(Role::User, words));
+        TurnRequest { session, ..request::again(self.agent, first, &said, words, messages) }
+    }
+
+    fn unfit(&self, result: TurnResult, category: Category, code: &str, message: &str) -> ServiceError {
+        self.report(result.data).unfit(category, code, message)
+    }
+
+    fn report(&self, data: Value) -> Report<'_> {
+        Report { agent: &self.agent.name, attendant: &self.attendant, started: self.started, data }
+    }
+}
+
+enum Program {
+    Process(ProcessAgent),
+    Acp(AcpAgent),
+}
+
+impl Program {
+    fn new(workshop: &Workshop, agent: &AgentFile, time: Duration) -> Result<Self, ServiceError> {
+        let wrong =
+            |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
+        let command = agent.command.as_ref().ok_or_else(|| wrong("is no program"))?;
+        let cwd =
+            place(workshop, command).ok_or_else(|| wrong("has a `cwd` that leads out of the project"))?;
+        let env = command.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let environment = workshop.environment.clone();
+        // A little longer than it has, so that it is told to stop rather than found silent.
+        let timeout = SILENCE_MAX.min(time + Duration::from_secs(1));
+        let (args, program) = (command.args.clone(), command.program.clone());
+        match agent.kind {
+            Kind::Process => {
+                let own = ProcessAgent::new(program, cwd, environment);
+                Ok(Program::Process(ProcessAgent { args, env, timeout, ..own }))
+            }
+            Kind::Acp => {
+                let own = AcpAgent::new(program, cwd, environment);
+                Ok(Program::Acp(AcpAgent { args, env, timeout, ..own }))
+            }
+            Kind::Llm | Kind::Human | Kind::Scripted => Err(wrong("is no program")),
+        }
+    }
+
+    /// A coding agent has its own tools.
+    async fn told_of(&self, workshop: &Workshop, grant: &crate::tools::Grant) -> Vec<crate::ToolSpec> {
+        match self {
+            Program::Process(_) => workshop.toolbox.specs(grant).await,
+            Program::Acp(_) => Vec::new(),
+        }
+    }
+
+    async fn turn(&self, request: TurnRequest, attendant: &Attendant<'_>) -> Result<TurnResult, TurnError> {
+        match self {
+            Program::Process(agent) => agent.turn(request, attendant).await,
+            Program::Acp(agent) => agent.turn(request, &Coder::new(attendant, &agent.cwd)).await,
+        }
+    }
+}
+
+/// Where the program runs: in the project, also where links lead.
+fn place(workshop: &Workshop, command: &AgentCommand) -> Option<PathBuf> {
+    let root = workshop.root.canonicalize().ok()?;
+    let cwd = root.join(&command.cwd);
+    // A directory that is missing is complained about when the program is started.
+    let real = cwd.canonicalize().unwrap_or_else(|_| cwd.clone());
+    real.starts_with(&root).then_some(real)
+}

@@ -1,0 +1,208 @@
+//! What a coding agent asks for, in terms of our tools. It says itself what kind of thing it wants to do, so its own
+//! name of the tool counts beside that: all of them must be allowed.
+
+use std::path::{Path, PathBuf};
+
+use rawko_core::Value;
+
+use crate::acp::{Asked, AskedKind};
+
+/// Where agents put the path of a file.
+const PATH_KEYS: [&str; 6] = ["path", "file_path", "filePath", "abs_path", "absolute_path", "notebook_path"];
+/// … and the directory a command runs in.
+const DIRECTORY_KEYS: [&str; 3] = ["cwd", "workdir", "directory"];
+
+/// One use of a tool that must be allowed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wish {
+    pub(super) tool: String,
+    pub(super) input: Value,
+}
+
+impl Wish {
+    fn new(tool: &str, key: &str, text: &str) -> Self {
+        Self { tool: tool.to_owned(), input: Value::map([(key.to_owned(), Value::str(text))]) }
+    }
+
+    fn bare(tool: &str) -> Self {
+        Self { tool: tool.to_owned(), input: Value::Map(Default::default()) }
+    }
+}
+
+/// Everything that must be allowed; or why it cannot be, whatever the rules are. `own` is our name of the agent's tool, if
+/// it has one; `cwd` is where the agent runs.
+pub(super) fn wishes(asked: &Asked, own: Option<&str>, cwd: &Path) -> Result<Vec<Wish>, String> {
+    let mut wishes = match asked.kind {
+        AskedKind::Read => on_files("Read", asked, cwd)?,
+        AskedKind::Edit => on_files(if own == Some("Write") { "Write" } else { "Edit" }, asked, cwd)?,
+        AskedKind::Delete | AskedKind::Move => on_files("Write", asked, cwd)?,
+        AskedKind::Search => somewhere("Grep", asked, cwd)?,
+        AskedKind::Execute => vec![command(asked)?],
+        AskedKind::Fetch => vec![fetch(asked)],
+        AskedKind::Think => Vec::new(),
+        AskedKind::SwitchMode => {
+            return Err("a mode in which it asks for less is not granted".to_owned());
+        }
+        // A name that is known says more than that it is none of the kinds.
+        AskedKind::Other if own.is_some() => Vec::new(),
+        AskedKind::Other => vec![Wish::bare(asked.tool.as_deref().unwrap_or("other"))],
+    };
+    if let Some(tool) = own.filter(|tool| !wishes.iter().any(|wish| wish.tool == *tool)) {
+        wishes.extend(by_name(tool, asked, cwd)?);
+    }
+    Ok(wishes)
+}
+
+fn by_name(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> {
+    match tool {
+        "Read" | "Write" | "Edit" => on_files(tool, asked, cwd),
+        "Glob" | "Grep" => somewhere(tool, asked, cwd),
+        "Bash" => Ok(vec![command(asked)?]),
+        "WebFetch" => Ok(vec![fetch(asked)]),
+        _ => Ok(vec![Wish::bare(tool)]),
+    }
+}
+
+/// About files, so it must say which.
+fn on_files(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> {
+    let paths = paths(asked, cwd)?;
+    if paths.is_empty() {
+        return Err(format!("it does not say which file `{}` is about", shown(asked)));
+    }
+    Ok(paths.iter().map(|path| Wish::new(tool, "path", path)).collect())
+}
+
+/// Anywhere in the project, unless it says where.
+fn somewhere(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> {
+    let paths = paths(asked, cwd)?;
+    if paths.is_empty() {
+        return Ok(vec![Wish::new(tool, "path", ".")]);
+    }
+    Ok(paths.iter().map(|path| Wish::new(tool, "path", path)).collect())
+}
+
+fn command(asked: &Asked) -> Result<Wish, String> {
+    let line = match asked.input.get("command") {
+        Value::Str(line) => line.to_string(),
+        Value::List(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            words.unwrap_or_default().into_iter().map(quoted).collect::<Vec<_>>().join(" ")
+        }
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Map(_) => String::new(),
+    };
+    if line.trim().is_empty() {
+        return Err(format!("it does not say which command `{}` is", shown(asked)));
+    }
+    Ok(Wish::new("Bash", "command", &line))
+}
+
+/// Where it is to be done, when it says so: that decides what the paths in a command mean.
+pub(super) fn directories(asked: &Asked, cwd: &Path) -> Result<Vec<String>, String> {
+    texts(asked, &DIRECTORY_KEYS).map(|directory| absolute(directory, cwd)).collect()
+}
+
+fn fetch(asked: &Asked) -> Wish {
+    match asked.input.get("url").as_str() {
+        Some(url) => Wish::new("WebFetch", "url", url),
+        // A search and the like: without an address it cannot be checked, and the check says so.
+        None => Wish::bare("WebFetch"),
+    }
+}
+
+fn paths(asked: &Asked, cwd: &Path) -> Result<Vec<String>, String> {
+    let given = asked.paths.iter().map(|path| path.to_str().unwrap_or("\0"));
+    let mut paths = Vec::new();
+    for path in given.chain(texts(asked, &PATH_KEYS)) {
+        paths.push(absolute(path, cwd)?);
+    }
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
+}
+
+fn texts<'a>(asked: &'a Asked, keys: &[&str]) -> impl Iterator<Item = &'a str> {
+    keys.iter().filter_map(|key| asked.input.get(key).as_str()).collect::<Vec<_>>().into_iter()
+}
+
+/// Agents mean their own directory by a relative path.
+pub(super) fn absolute(path: &str, cwd: &Path) -> Result<String, String> {
+    if path.is_empty() || path.contains('\0') {
+        return Err("the path it names is no path".to_owned());
+    }
+    let path: PathBuf = cwd.join(path);
+    path.to_str().map(str::to_owned).ok_or_else(|| "the path it names is no UTF-8 text".to_owned())
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn shown(asked: &Asked) -> &str {
+    if asked.title.is_empty() { asked.tool.as_deref().unwrap_or("the call") } else { &asked.title }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(kind: AskedKind, input: &str, paths: &[&str]) -> Asked {
+        Asked {
+            id: "t1".into(),
+            kind,
+            tool: None,
+            title: "do it".into(),
+            input: serde_json::from_str(input).unwrap(),
+            paths: paths.iter().map(PathBuf::from).collect(),
+        }
+    }
+
+    fn told(asked: &Asked, own: Option<&str>) -> String {
+        match wishes(asked, own, Path::new("/p")) {
+            Ok(wishes) => {
+                let each = wishes.iter().map(|wish| format!("{} {}", wish.tool, wish.input));
+                each.collect::<Vec<_>>().join(" + ")
+            }
+            Err(why) => why,
+        }
+    }
+
+    #[test]
+    fn what_is_asked_becomes_what_must_be_allowed() {
+        use AskedKind::{Delete, Edit, Execute, Fetch, Other, Read, Search, SwitchMode, Think};
+        let table = [
+            (Read, r#"{"file_path": "/p/a"}"#, &[][..], r#"Read {"path":"/p/a"}"#),
+            (Read, "{}", &["/p/a"], r#"Read {"path":"/p/a"}"#),
+            (Read, "{}", &[], "it does not say which file `do it` is about"),
+            (Edit, r#"{"path": "b"}"#, &["/p/a"], r#"Edit {"path":"/p/a"} + Edit {"path":"/p/b"}"#),
+            (Delete, "{}", &["/etc/a"], r#"Write {"path":"/etc/a"}"#),
+            (Search, r#"{"pattern": "x"}"#, &[], r#"Grep {"path":"."}"#),
+            (Execute, r#"{"command": "ls -l"}"#, &[], r#"Bash {"command":"ls -l"}"#),
+            (
+                Execute,
+                r#"{"command": ["sh", "-c", "it's"]}"#,
+                &[],
+                r#"Bash {"command":"'sh' '-c' 'it'\\''s'"}"#,
+            ),
+            (Execute, r#"{"command": ["ls", 1]}"#, &[], "it does not say which command `do it` is"),
+            (Fetch, r#"{"url": "https://x"}"#, &[], r#"WebFetch {"url":"https://x"}"#),
+            (Fetch, r#"{"query": "x"}"#, &[], "WebFetch {}"),
+            (Think, "{}", &[], ""),
+            (SwitchMode, "{}", &[], "a mode in which it asks for less is not granted"),
+            (Other, "{}", &[], "other {}"),
+        ];
+        for (kind, input, paths, expected) in table {
+            assert_eq!(told(&asked(kind, input, paths), None), expected, "{kind:?} {input} {paths:?}");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_is_called_by_a_harmless_kind_is_what_it_is() {
+        let shell =
+            Asked { tool: Some("shell".into()), ..asked(AskedKind::Think, r#"{"command": "rm -r ."}"#, &[]) };
+        assert_eq!(told(&shell, Some("Bash")), r#"Bash {"command":"rm -r ."}"#);
+        for name in ["shell", "Bash"] {
+            let unknown = Asked { tool: Some(name.into()), kind: AskedKind::Other, ..shell.clone() };
+            assert_eq!(told(&unknown, Some("Bash")), r#"Bash {"command":"rm -r ."}"#, "{name}");
+        }
+    }
+}

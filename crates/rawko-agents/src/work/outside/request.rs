@@ -1,0 +1,142 @@
+//! What a program is asked, out of what its caller says: in words for all of them, and once more as data for those that
+//! can read it.
+
+use rawko_core::{Map, Value};
+use rawko_host::{Call, Casting, ServiceError};
+
+use crate::agent::{AgentFile, Kind};
+use crate::message::{Message, Part, Role};
+use crate::process::TurnRequest;
+use crate::provider::OutputSchema;
+use crate::work::cast;
+use crate::work::complete::text;
+use crate::work::open::{self, Named};
+
+/// What the program goes on from; for others it would be material.
+const SESSION: &str = "session";
+
+/// What the caller says, with the keys that mean something apart from the material.
+pub(super) fn input(agent: &AgentFile, call: &Call) -> Value {
+    let mut given = call.input.clone();
+    if let Value::Map(map) = &given {
+        let mut rest: Map = (**map).clone();
+        rest.shift_remove(SESSION);
+        given = Value::Map(rest.into());
+    }
+    let casting =
+        Casting { agent: &agent.name, input: &given, policy: &call.policy, instance: &call.instance };
+    cast::input(agent, &casting)
+}
+
+/// What is asked at first, and the messages it is part of.
+pub(super) fn first(
+    agent: &AgentFile,
+    phase: Named<'_>,
+    input: &Value,
+    call: &Call,
+) -> Result<(TurnRequest, Vec<Message>), ServiceError> {
+    let messages = open::messages(input)?;
+    let schema = open::schema(input)?;
+    let (before, last) = apart(&messages);
+    let mut request = TurnRequest {
+        agent: agent.name.clone(),
+        messages: before,
+        prompt: with_schema(last, schema.as_ref()),
+        session: call.input.get(SESSION).as_str().map(str::to_owned),
+        system: open::system(agent, phase),
+        phase: phase.map(|(name, _)| name.to_owned()),
+        data: input.get("data").clone(),
+        plan: input.get("plan").clone(),
+        schema: schema.map(|schema| schema.schema).unwrap_or_default(),
+        ..TurnRequest::default()
+    };
+    if agent.kind == Kind::Acp {
+        in_one_text(&mut request, &messages);
+    }
+    Ok((request, messages))
+}
+
+/// The program has stopped too early and is told so.
+pub(super) fn again(
+    agent: &AgentFile,
+    first: &TurnRequest,
+    said: &str,
+    words: &str,
+    messages: Vec<Message>,
+) -> TurnRequest {
+    let prompt = match agent.kind {
+        // It may not be able to load its session, and then remembers nothing.
+        Kind::Acp => {
+            format!("{}\n\nYou have worked on this before, and said:\n{said}\n\n{words}", first.prompt)
+        }
+        Kind::Llm | Kind::Process | Kind::Human | Kind::Scripted => words.to_owned(),
+    };
+    TurnRequest { prompt, messages, ..first.clone() }
+}
+
+/// What was said before, and the words of what is asked now. Images cannot be words: they stay before.
+fn apart(messages: &[Message]) -> (Vec<Message>, String) {
+    let Some((last, before)) = messages.split_last() else { return (Vec::new(), String::new()) };
+    let mut before = before.to_vec();
+    if last.role == Role::Assistant {
+        before.push(last.clone());
+        return (before, "Go on.".to_owned());
+    }
+    let others: Vec<Part> = last.parts.iter().filter(|part| !is_text(part)).cloned().collect();
+    if !others.is_empty() {
+        before.push(Message { role: Role::User, parts: others });
+    }
+    let words = text(last);
+    (before, if words.is_empty() { "Go on.".to_owned() } else { words })
+}
+
+fn is_text(part: &Part) -> bool {
+    match part {
+        Part::Text { .. } => true,
+        Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
+    }
+}
+
+fn with_schema(prompt: String, schema: Option<&OutputSchema>) -> String {
+    match schema {
+        None => prompt,
+        Some(schema) => format!(
+            "{prompt}\n\nEnd with one JSON value that fits this JSON Schema, and nothing after it:\n{}",
+            schema.schema
+        ),
+    }
+}
+
+/// A coding agent takes a text and nothing else.
+fn in_one_text(request: &mut TurnRequest, messages: &[Message]) {
+    let mut texts = vec![request.system.clone()];
+    // A session remembers what was said.
+    if request.session.is_none() && !request.messages.is_empty() {
+        texts.push(format!("What was said before:\n{}", history(&request.messages)));
+    }
+    let images = messages.iter().flat_map(|message| &message.parts).filter(|part| is_image(part)).count();
+    if images > 0 {
+        texts.push(format!("({images} images belong to this; they cannot be shown to you.)"));
+    }
+    texts.push(std::mem::take(&mut request.prompt));
+    texts.retain(|text| !text.trim().is_empty());
+    request.prompt = texts.join("\n\n");
+}
+
+fn is_image(part: &Part) -> bool {
+    match part {
+        Part::Image { .. } => true,
+        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
+    }
+}
+
+fn history(messages: &[Message]) -> String {
+    let line = |message: &Message| {
+        let who = match message.role {
+            Role::User => "user",
+            Role::Assistant => "you",
+        };
+        Some(text(message)).filter(|text| !text.is_empty()).map(|text| format!("{who}: {text}"))
+    };
+    messages.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+}

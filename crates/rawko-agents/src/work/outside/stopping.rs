@@ -1,0 +1,203 @@
+//! What comes after a program has stopped: it is done if it has what its phase needs and its answer fits; otherwise it is
+//! told what is missing, a bounded number of times, as a model is.
+
+use rawko_core::Value;
+
+use crate::loop_control::LoopSettings;
+use crate::message::{Message, Role, StopReason};
+use crate::process::TurnResult;
+use crate::provider::{Completion, OutputSchema, Repair, Unfit, judge};
+use crate::work::complete::text;
+
+/// How often it was asked to go on, by reason.
+#[derive(Default)]
+pub(super) struct Rounds {
+    challenges: u32,
+    continuations: u32,
+    repairs: u32,
+}
+
+/// What is known of the work when it stops.
+pub(super) struct Stopped<'a> {
+    pub(super) result: &'a TurnResult,
+    pub(super) text: &'a str,
+    pub(super) plan: &'a Value,
+    pub(super) changes: u64,
+    pub(super) goal: &'a Value,
+    pub(super) schema: Option<&'a OutputSchema>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Next {
+    Finished {
+        data: Value,
+    },
+    /// It is told this, and goes on.
+    Again {
+        words: String,
+    },
+    Limit {
+        message: String,
+    },
+    /// Asking again would not help.
+    Filtered,
+    /// It does not give what was asked for.
+    Unfit {
+        message: String,
+    },
+    GoalMissed {
+        message: String,
+    },
+}
+
+impl Rounds {
+    pub(super) fn next(&mut self, stopped: &Stopped<'_>, loops: &LoopSettings) -> Next {
+        match stopped.result.stop_reason {
+            StopReason::ContentFilter => return Next::Filtered,
+            StopReason::Length => return self.cut_off(loops),
+            StopReason::Stop | StopReason::ToolCalls | StopReason::Other => {}
+        }
+        match answer(stopped) {
+            Ok(data) if stopped.misses(&data) => self.missed(stopped.goal, loops),
+            Ok(data) => Next::Finished { data },
+            Err((completion, unfit)) => self.unfit(stopped, &completion, &unfit),
+        }
+    }
+
+    fn cut_off(&mut self, loops: &LoopSettings) -> Next {
+        self.continuations += 1;
+        if self.continuations > loops.continuations_max {
+            let message = "the answer was cut at the output limit again and again".to_owned();
+            return Next::Limit { message };
+        }
+        let words =
+            "Your answer was cut off at the length limit. Go on exactly where it stopped, in smaller pieces.";
+        Next::Again { words: words.to_owned() }
+    }
+
+    fn missed(&mut self, goal: &Value, loops: &LoopSettings) -> Next {
+        self.challenges += 1;
+        let missing = goal.get("missing").as_str().unwrap_or("what this is for is not done yet");
+        if self.challenges > loops.challenges_max {
+            let message = format!("the agent stopped {} times although {missing}", self.challenges);
+            return Next::GoalMissed { message };
+        }
+        Next::Again { words: format!("You stopped, but {missing}") }
+    }
+
+    fn unfit(&mut self, stopped: &Stopped<'_>, completion: &Completion, unfit: &Unfit) -> Next {
+        let more = stopped
+            .schema
+            .and_then(|schema| Repair::default().messages(self.repairs, completion, unfit, schema));
+        self.repairs += 1;
+        match more.as_deref() {
+            Some([.., words]) => Next::Again { words: text(words) },
+            Some([]) | None => Next::Unfit { message: unfit.to_string() },
+        }
+    }
+}
+
+impl Stopped<'_> {
+    /// Whether the goal's needs are not met: as the guard of the chart `agent` has it.
+    fn misses(&self, data: &Value) -> bool {
+        let needs = self.goal.get("needs").as_list().unwrap_or_default();
+        needs.iter().filter_map(Value::as_str).any(|need| match need {
+            "plan" => self.plan.get("steps").as_list().unwrap_or_default().is_empty(),
+            "change" => self.changes == 0,
+            "report" => self.text.trim().is_empty(),
+            "answer" => data.is_null(),
+            _ => false,
+        })
+    }
+}
+
+/// The data it gave, or what stands in its text if a schema says what to look for.
+fn answer(stopped: &Stopped<'_>) -> Result<Value, (Box<Completion>, Unfit)> {
+    let data = &stopped.result.data;
+    let Some(schema) = stopped.schema else { return Ok(data.clone()) };
+    let said = if data.is_null() { stopped.text.to_owned() } else { data.to_string() };
+    let completion = Completion {
+        message: Message::text(Role::Assistant, said),
+        stop_reason: stopped.result.stop_reason,
+        usage: stopped.result.usage,
+        data: None,
+    };
+    judge(&completion, schema).map_err(|unfit| (Box::new(completion), unfit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Usage;
+
+    fn value(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn rounds(
+        stop_reason: StopReason,
+        goal: &str,
+        schema: Option<&str>,
+        text: &str,
+        data: &str,
+    ) -> Vec<Next> {
+        let result = TurnResult {
+            text: text.into(),
+            data: value(data),
+            stop_reason,
+            usage: Usage::default(),
+            session: None,
+        };
+        let schema = schema.map(|schema| OutputSchema { name: "answer".into(), schema: value(schema) });
+        let goal = value(goal);
+        let stopped = Stopped {
+            result: &result,
+            text,
+            plan: &Value::Null,
+            changes: 0,
+            goal: &goal,
+            schema: schema.as_ref(),
+        };
+        let (mut rounds, loops) = (Rounds::default(), LoopSettings::default());
+        (0..4).map(|_| rounds.next(&stopped, &loops)).collect()
+    }
+
+    fn words(next: &[Next]) -> Vec<&'static str> {
+        let word = |next: &Next| match next {
+            Next::Finished { .. } => "finished",
+            Next::Again { .. } => "again",
+            Next::Limit { .. } => "limit",
+            Next::Filtered => "filtered",
+            Next::Unfit { .. } => "unfit",
+            Next::GoalMissed { .. } => "missed",
+        };
+        next.iter().map(word).collect()
+    }
+
+    #[test]
+    fn stopping_is_believed_a_bounded_number_of_times() {
+        use StopReason::{ContentFilter, Length, Other, Stop};
+        let report = r#"{"needs": ["report"], "missing": "there is no report"}"#;
+        let change = r#"{"needs": ["change"], "missing": "nothing was changed"}"#;
+        let number = Some(r#"{"type": "number"}"#);
+        let table = [
+            ("no goal", Stop, "null", None, "", "null", ["finished"; 4]),
+            ("a report", Stop, report, None, "it is so", "null", ["finished"; 4]),
+            ("a reason that is not known", Other, report, None, "it is so", "null", ["finished"; 4]),
+            ("no report", Stop, report, None, " ", "null", ["again", "again", "again", "missed"]),
+            ("no change", Stop, change, None, "done", "null", ["again", "again", "again", "missed"]),
+            ("cut off", Length, "null", None, "so", "null", ["again", "again", "again", "limit"]),
+            ("filtered", ContentFilter, "null", None, "", "null", ["filtered"; 4]),
+            ("data that fits", Stop, "null", number, "", "4", ["finished"; 4]),
+            ("text that fits", Stop, "null", number, "4", "null", ["finished"; 4]),
+            ("neither", Stop, "null", number, "four", "null", ["again", "again", "unfit", "unfit"]),
+        ];
+        for (case, stop_reason, goal, schema, text, data, expected) in table {
+            assert_eq!(words(&rounds(stop_reason, goal, schema, text, data)), expected, "{case}");
+        }
+        assert_eq!(
+            rounds(Stop, change, None, "done", "null")[3],
+            Next::GoalMissed { message: "the agent stopped 4 times although nothing was changed".into() }
+        );
+    }
+}

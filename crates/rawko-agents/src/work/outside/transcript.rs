@@ -1,0 +1,127 @@
+//! What was said and done, as messages: for whoever invoked the program, and for its own next round.
+
+use crate::message::{Message, Part, Role, ToolResult, ToolUse};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Transcript {
+    pub(super) messages: Vec<Message>,
+    /// What the agent has said in this round.
+    text: String,
+    /// In the round before, for one that ends without a word.
+    text_before: String,
+}
+
+impl Transcript {
+    /// Somebody asks the agent.
+    pub(super) fn ask(&mut self, message: Message) {
+        if !self.text.trim().is_empty() {
+            self.text_before = std::mem::take(&mut self.text);
+        }
+        self.text.clear();
+        self.messages.push(message);
+    }
+
+    /// The last thing it said.
+    pub(super) fn text(&self) -> &str {
+        if self.text.trim().is_empty() { &self.text_before } else { &self.text }
+    }
+
+    pub(super) fn said(&mut self, text: &str) {
+        self.text.push_str(text);
+        let parts = self.parts(Role::Assistant);
+        match parts.last_mut() {
+            Some(Part::Text { text: before }) => before.push_str(text),
+            Some(Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_)) | None => {
+                parts.push(Part::Text { text: text.to_owned() });
+            }
+        }
+    }
+
+    /// The answer, which need not be what was said on the way.
+    pub(super) fn answered(&mut self, text: &str) {
+        let is_said = self.text.trim_end().ends_with(text.trim_end());
+        if !is_said {
+            self.parts(Role::Assistant).push(Part::Text { text: text.to_owned() });
+        }
+        text.clone_into(&mut self.text);
+    }
+
+    pub(super) fn called(&mut self, tool_use: ToolUse) {
+        self.parts(Role::Assistant).push(Part::ToolUse(tool_use));
+    }
+
+    pub(super) fn returned(&mut self, result: ToolResult) {
+        self.parts(Role::User).push(Part::ToolResult(result));
+    }
+
+    /// All of it, each call with a result: no model takes a conversation in which one is missing.
+    pub(super) fn whole(&self) -> Vec<Message> {
+        let mut whole = self.clone();
+        let open = self.messages.last().into_iter().flat_map(Message::tool_uses);
+        for tool_use in open {
+            let content = "the work was stopped before this was done".to_owned();
+            whole.returned(ToolResult { id: tool_use.id.clone(), content, is_error: true });
+        }
+        whole.messages
+    }
+
+    /// The parts of the last message, if it is theirs, or of a new one.
+    fn parts(&mut self, role: Role) -> &mut Vec<Part> {
+        if self.messages.last().is_none_or(|last| last.role != role) {
+            self.messages.push(Message { role, parts: Vec::new() });
+        }
+        let at = self.messages.len() - 1;
+        &mut self.messages[at].parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rawko_core::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_conversation_takes_turns_and_leaves_no_call_open() {
+        let call = |id: &str| ToolUse { id: id.into(), name: "Read".into(), input: Value::Null };
+        let mut transcript = Transcript::default();
+        transcript.ask(Message::text(Role::User, "Mend it."));
+        transcript.said("let me ");
+        transcript.said("look");
+        transcript.called(call("1"));
+        transcript.returned(ToolResult { id: "1".into(), content: "x".into(), is_error: false });
+        transcript.called(call("2"));
+        let shown: Vec<String> = transcript
+            .whole()
+            .iter()
+            .map(|message| format!("{:?} {}", message.role, serde_json::to_string(&message.parts).unwrap()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                r#"User [{"type":"text","text":"Mend it."}]"#,
+                r#"Assistant [{"type":"text","text":"let me look"},{"type":"tool_use","id":"1","name":"Read","input":null}]"#,
+                r#"User [{"type":"tool_result","id":"1","content":"x","is_error":false}]"#,
+                r#"Assistant [{"type":"tool_use","id":"2","name":"Read","input":null}]"#,
+                r#"User [{"type":"tool_result","id":"2","content":"the work was stopped before this was done","is_error":true}]"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn an_answer_is_kept_once() {
+        for (case, said, answer, parts) in [
+            ("only said", "done\n", "done", 1),
+            ("only answered", "", "done", 1),
+            ("an answer after talk", "let me look", "it was a typing error", 2),
+        ] {
+            let mut transcript = Transcript::default();
+            if !said.is_empty() {
+                transcript.said(said);
+            }
+            transcript.answered(answer);
+            assert_eq!(transcript.messages[0].parts.len(), parts, "{case}");
+            assert_eq!(transcript.text(), answer, "{case}");
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! One connection from its first message to its last: letting in, hearing, telling, and what its end means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_turns::{AgentId, Event, Loss, is_name};
+use tokio::time::{Instant, timeout};
+
+use super::bucket::{Bucket, Flow};
+use super::hub::{Registration, Resume};
+use super::link::{Cut, cut_off};
+use super::requests;
+use super::transport::{Incoming, Transport};
+use crate::channels::Channels;
+use crate::protocol::{FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent};
+
+/// How long a new connection may take to register.
+const REGISTER_WITHIN: Duration = Duration::from_secs(10);
+/// How long one message may take to be taken by the other side.
+const WRITE_WITHIN: Duration = Duration::from_secs(10);
+/// Messages in a row that are no messages, after which nobody listens any more.
+const NONSENSE_MAX: u32 = 20;
+/// Signs of life that may be missing.
+const MISSED_MAX: u32 = 3;
+
+/// What connections share.
+#[derive(Clone)]
+pub(crate) struct Desk {
+    pub(crate) channels: Channels,
+    pub(crate) token: Option<Arc<str>>,
+    pub(crate) heartbeat: Duration,
+}
+
+/// Where a connection comes in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// From outside. `trusted`: it has shown the token already, or needs none.
+    Socket { trusted: bool },
+    /// The server started this agent. `again`: it goes on where it was when the server stopped.
+    Own { agent: AgentId, again: bool },
+}
+
+/// Why a connection is not let in.
+struct Refused {
+    code: &'static str,
+    words: String,
+}
+
+impl Refused {
+    fn new(code: &'static str, words: impl Into<String>) -> Self {
+        Self { code, words: words.into() }
+    }
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Goodbye,
+    Closed,
+    Silent,
+    CutOff,
+    Superseded,
+    ServerCloses,
+}
+
+/// Serves a connection until it ends.
+pub(crate) async fn serve<T: Transport>(mut transport: T, desk: Desk, door: Door) {
+    let Some((agent, first)) = let_in(&mut transport, &desk, &door).await else { return };
+    let presence = desk.channels.hub().presence(&agent);
+    let registration = {
+        let _steady = presence.lock().await;
+        let registration = register(&desk, &agent, &door, &first);
+        tell_channels(&desk, &agent, |agent| Event::AgentStarted {
+            agent,
+            session: registration.session.clone(),
+            resumed: registration.resumed,
+        })
+        .await;
+        registration
+    };
+    let generation = registration.generation;
+    let has_pulse = matches!(door, Door::Socket { .. });
+    let mut connection = Connection {
+        transport,
+        desk: desk.clone(),
+        agent: agent.clone(),
+        bucket: Bucket::new(),
+        nonsense: 0,
+    };
+    let ending = connection.talk(registration, has_pulse).await;
+    let _steady = presence.lock().await;
+    if desk.channels.hub().unregister(&agent, generation) {
+        part(&desk, &agent, &door, ending).await;
+    }
+}
+
+/// The first message, if it lets the agent in.
+async fn let_in<T: Transport>(transport: &mut T, desk: &Desk, door: &Door) -> Option<(AgentId, FromAgent)> {
+    let first = timeout(REGISTER_WITHIN, transport.recv()).await.unwrap_or(Incoming::Closed);
+    let refused = match first {
+        Incoming::Text(text) => match may_register(&text, desk, door) {
+            Ok(admitted) => return Some(admitted),
+            Err(Refused { code, words }) => ToAgent::fatal(code, words),
+        },
+        Incoming::Closed => return None,
+        Incoming::Alive | Incoming::Oversized | Incoming::NotText => {
+            ToAgent::fatal("not_registered", "the first message must be `register`")
+        }
+    };
+    let _ = timeout(WRITE_WITHIN, transport.send(refused.to_text())).await;
+    None
+}
+
+fn may_register(text: &str, desk: &Desk, door: &Door) -> Result<(AgentId, FromAgent), Refused> {
+    let message: FromAgent = serde_json::from_str(text)
+        .map_err(|error| Refused::new("malformed", format!("not a message of this protocol: {error}")))?;
+    let FromAgent::Register { protocol, agent, token, .. } = &message else {
+        return Err(Refused::new("not_registered", "the first message must be `register`"));
+    };
+    if *protocol != PROTOCOL {
+        let words = format!("this server speaks version {PROTOCOL} of the protocol, not {protocol}");
+        return Err(Refused::new("unsupported_version", words));
+    }
+    let trusted = match door {
+        Door::Socket { trusted } => *trusted || is_token(desk.token.as_deref(), token.as_deref()),
+        Door::Own { .. } => true,
+    };
+    if !trusted {
+        return Err(Refused::new("unauthorized", "the token is missing or wrong"));
+    }
+    if !is_name(agent) {
+        return Err(Refused::new("invalid_name", "a name has letters, digits, `-` and `_`, at most 64"));
+    }
+    let agent = AgentId::from(agent.as_str());
+    match door {
+        Door::Own { agent: expected, .. } if *expected != agent => {
+            Err(Refused::new("invalid_name", format!("this process was started as `{expected}`")))
+        }
+        Door::Own { .. } | Door::Socket { .. } => Ok((agent, message)),
+    }
+}
+
+/// Whether this is the token, in a time that does not tell how much of it is right.
+pub(crate) fn is_token(expected: Option<&str>, given: Option<&str>) -> bool {
+    let Some(expected) = expected else { return true };
+    let given = given.unwrap_or_default();
+    let same = expected.bytes().zip(given.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0;
+    same && expected.len() == given.len()
+}
+
+fn register(desk: &Desk, agent: &AgentId, door: &Door, first: &FromAgent) -> Registration {
+    let FromAgent::Register { session, observe, .. } = first else {
+        return desk.channels.hub().register(agent, Resume::With(None), true);
+    };
+    let resume = match door {
+        Door::Own { again: true, .. } => Resume::Known,
+        Door::Own { again: false, .. } | Door::Socket { .. } => Resume::With(session.as_deref()),
+    };
+    let registration = desk.channels.hub().register(agent, resume, observe.unwrap_or(true));
+    let welcome = ToAgent::Registered {
+        protocol: PROTOCOL,
+        agent: agent.0.clone(),
+        session: registration.session.clone(),
+        resumed: registration.resumed,
+        heartbeat_seconds: desk.heartbeat.as_secs().max(1),
+        channels: registration.channels.clone(),
+    };
+    // Before any channel can tell it anything.
+    desk.channels.hub().tell(agent, &welcome);
+    registration
+}
+
+/// Tells every channel of an agent. A channel that cannot take it now hears of it when it is recovered.
+async fn tell_channels(desk: &Desk, agent: &AgentId, event: impl Fn(AgentId) -> Event) {
+    for channel in desk.channels.hub().channels_of(agent) {
+        let _ = desk.channels.apply(&channel, event(agent.clone())).await;
+    }
+}
+
+/// What the end of a connection means for the agent's channels.
+async fn part(desk: &Desk, agent: &AgentId, door: &Door, ending: Ending) {
+    let event = |agent: AgentId| match ending {
+        Ending::Goodbye => Some(Event::AgentStopped { agent }),
+        Ending::Closed => Some(match door {
+            Door::Socket { .. } => Event::ConnectionLost { agent },
+            Door::Own { .. } => Event::AgentLost { agent, loss: Loss::Exited },
+        }),
+        Ending::Silent => Some(Event::AgentLost { agent, loss: Loss::HeartbeatsMissed }),
+        Ending::CutOff => Some(Event::AgentLost { agent, loss: Loss::CutOff }),
+        Ending::Superseded | Ending::ServerCloses => None,
+    };
+    if let Some(event) = event(agent.clone()) {
+        tell_channels(desk, agent, |_| event.clone()).await;
+    }
+}
+
+struct Connection<T> {
+    transport: T,
+    desk: Desk,
+    agent: AgentId,
+    bucket: Bucket,
+    nonsense: u32,
+}
+
+impl<T: Transport> Connection<T> {
+    async fn talk(&mut self, registration: Registration, has_pulse: bool) -> Ending {
+        let Registration { mut outgoing, .. } = registration;
+        let mut cut = outgoing.cut.clone();
+        let mut alive = Instant::now();
+        let mut last = Instant::now();
+        let mut beat = tokio::time::interval_at(alive + self.desk.heartbeat, self.desk.heartbeat);
+        loop {
+            tokio::select! {
+                reason = cut_off(&mut cut) => return self.cut(reason).await,
+                Some(text) = outgoing.next() => tokio::select! {
+                    reason = cut_off(&mut cut) => return self.cut(reason).await,
+                    sent = timeout(WRITE_WITHIN, self.transport.send(text)) => match sent {
+                        Ok(true) => {}
+                        Ok(false) => return Ending::Closed,
+                        Err(_) => return self.cut(Cut::TooSlow).await,
+                    },
+                },
+                incoming = self.transport.recv() => {
+                    alive = Instant::now();
+                    let since = alive - std::mem::replace(&mut last, alive);
+                    if let Some(ending) = self.hear(incoming, since).await {
+                        return ending;
+                    }
+                }
+                _ = beat.tick(), if has_pulse => {
+                    if alive.elapsed() > self.desk.heartbeat * MISSED_MAX {
+                        self.last_word("heartbeats_missed", "no sign of life for three heartbeats").await;
+                        return Ending::Silent;
+                    }
+                    if !timeout(WRITE_WITHIN, self.transport.ping()).await.unwrap_or(false) {
+                        return Ending::Closed;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn cut(&mut self, cut: Cut) -> Ending {
+        let (code, words) = cut.words();
+        self.last_word(code, words).await;
+        match cut {
+            Cut::TooSlow => Ending::CutOff,
+            Cut::Superseded => Ending::Superseded,
+            Cut::Closing => Ending::ServerCloses,
+        }
+    }
+
+    /// Says why, if the other side still listens.
+    async fn last_word(&mut self, code: &str, words: &str) {
+        let text = ToAgent::fatal(code, words).to_text();
+        let _ = timeout(Duration::from_secs(1), self.transport.send(text)).await;
+    }
+
+    /// One message. `Some` when the connection is over.
+    async fn hear(&mut self, incoming: Incoming, since: Duration) -> Option<Ending> {
+        let text = match incoming {
+            Incoming::Text(text) => text,
+            Incoming::Alive => return None,
+            Incoming::Closed => return Some(Ending::Closed),
+            Incoming::NotText => return self.complain("malformed", "messages are text".to_owned()).await,
+            Incoming::Oversized => {
+                let words = format!("a message may have {MESSAGE_BYTES_MAX} bytes");
+                return self.complain("oversized", words).await;
+            }
+        };
+        match self.bucket.take(since) {
+            Flow::Fine => {}
+            Flow::TooFast => {
+                let refused = ToAgent::error("rate_limited", "slow down; this message was not taken");
+                return self.answer(refused).await;
+            }
+            Flow::Flood => {
+                self.last_word("flooding", "far too many messages").await;
+                return Some(Ending::CutOff);
+            }
+        }
+        match serde_json::from_str::<FromAgent>(&text) {
+            Ok(FromAgent::Goodbye {}) => Some(Ending::Goodbye),
+            Ok(message) => {
+                self.nonsense = 0;
+                let answer = requests::answer(&self.desk.channels, &self.agent, message).await;
+                match answer {
+                    Some(answer) => self.answer(answer).await,
+                    None => None,
+                }
+            }
+            Err(error) => {
+                self.complain("malformed", format!("not a message of this protocol: {error}")).await
+            }
+        }
+    }
+
+    async fn complain(&mut self, code: &str, words: String) -> Option<Ending> {
+        self.nonsense += 1;
+        if self.nonsense > NONSENSE_MAX {
+            self.last_word(code, &words).await;
+            return Some(Ending::CutOff);
+        }
+        self.answer(ToAgent::error(code, words)).await
+    }
+
+    async fn answer(&mut self, answer: ToAgent) -> Option<Ending> {
+        match timeout(WRITE_WITHIN, self.transport.send(answer.to_text())).await {
+            Ok(true) => None,
+            Ok(false) => Some(Ending::Closed),
+            Err(_) => Some(Ending::CutOff),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Agents that are code of this process, such as the project's LLM agents: whoever implements [`TurnTaker`] is asked
+//! when one of its agents has the turn. It speaks the same protocol as everybody else, without leaving the process.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use rawko_turns::AgentId;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::connection::{Desk, Door, serve};
+use super::transport::{Incoming, Transport};
+use crate::protocol::{FromAgent, PROTOCOL, ToAgent, WireMessage};
+
+/// Messages on their way between an agent of this process and its connection.
+const QUEUE: usize = 64;
+
+/// Takes turns for agents of this process.
+pub trait TurnTaker: Send + Sync {
+    /// The agents it speaks for.
+    fn agents(&self) -> Vec<AgentId>;
+
+    /// One turn, or the rest of one after more was said. Dropped when the turn ends before it does.
+    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>>;
+}
+
+/// What an agent is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenTurn {
+    pub agent: AgentId,
+    pub channel: String,
+    pub turn: u64,
+    /// When the turn is over, as RFC 3339.
+    pub deadline: Option<String>,
+    /// What others said since the agent's last turn, or since it was asked last.
+    pub messages: Vec<WireMessage>,
+    /// The same for a turn that is asked again after a crash.
+    pub idempotency: String,
+}
+
+/// What an agent made of its turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// Said, and done. The word TURN_COMPLETE at the end changes nothing.
+    Said(String),
+    /// Nothing to say.
+    Passed,
+    /// It waits for a person's message, and is asked again then.
+    AwaitsPerson { reason: String },
+    /// It could not: the channel is told why, and the turn ends.
+    Failed(String),
+}
+
+/// Registers an agent and lets it take turns until the connection ends. `again`: it goes on where it was.
+pub(crate) fn spawn_taker(
+    desk: Desk,
+    agent: AgentId,
+    taker: Arc<dyn TurnTaker>,
+    again: bool,
+) -> JoinHandle<()> {
+    let (to_server, from_agent) = mpsc::channel(QUEUE);
+    let (to_agent, from_server) = mpsc::channel(QUEUE);
+    let memory = Memory { incoming: from_agent, outgoing: to_agent };
+    let speaker = Speaker { agent: agent.clone(), taker, to_server, turns: BTreeMap::new() };
+    tokio::spawn(async move {
+        let connection = tokio::spawn(serve(memory, desk, Door::Own { agent, again }));
+        speaker.speak(from_server).await;
+        let _ = connection.await;
+    })
+}
+
+/// A connection within the process.
+struct Memory {
+    incoming: mpsc::Receiver<String>,
+    outgoing: mpsc::Sender<String>,
+}
+
+impl Transport for Memory {
+    async fn recv(&mut self) -> Incoming {
+        self.incoming.recv().await.map_or(Incoming::Closed, Incoming::Text)
+    }
+
+    async fn send(&mut self, text: String) -> bool {
+        self.outgoing.send(text).await.is_ok()
+    }
+
+    async fn ping(&mut self) -> bool {
+        true
+    }
+}
+
+/// An agent's side of the conversation.
+struct Speaker {
+    agent: AgentId,
+    taker: Arc<dyn TurnTaker>,
+    to_server: mpsc::Sender<String>,
+    /// The turn it has in each channel.
+    turns: BTreeMap<String, Running>,
+}
+
+struct Running {
+    turn: u64,
+    deadline: Option<String>,
+    /// What was said meanwhile.
+    injected: Vec<WireMessage>,
+    asked: u32,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
+    }
+}
+
+impl Speaker {
+    async fn speak(mut self, mut from_server: mpsc::Receiver<String>) {
+        let register = FromAgent::Register {
+            protocol: PROTOCOL,
+            agent: self.agent.0.clone(),
+            token: None,
+            session: None,
+            observe: Some(false),
+        };
+        self.say(&register).await;
+        let (done, mut finished) = mpsc::channel(QUEUE);
+        loop {
+            tokio::select! {
+                text = from_server.recv() => match text.map(|text| serde_json::from_str(&text)) {
+                    Some(Ok(message)) => self.hear(message, &done),
+                    Some(Err(_)) => {}
+                    None => return,
+                },
+                Some((channel, turn, taken)) = finished.recv() => self.finish(channel, turn, taken, &done).await,
+            }
+        }
+    }
+
+    async fn say(&self, message: &FromAgent) {
+        // If nobody listens any more, the connection is ending.
+        let _ = self.to_server.send(serde_json::to_string(message).unwrap_or_default()).await;
+    }
+
+    fn hear(&mut self, message: ToAgent, done: &Done) {
+        match message {
+            ToAgent::TurnGranted { channel, turn, deadline, messages, .. } => {
+                let running = Running { turn, deadline, injected: messages, asked: 0, task: None };
+                self.turns.insert(channel.clone(), running);
+                self.ask(&channel, done);
+            }
+            ToAgent::Resumed { channel, turn, deadline, messages } => {
+                if let Some(running) = self.turns.get_mut(&channel).filter(|running| running.turn == turn) {
+                    running.deadline = Some(deadline);
+                    running.injected.extend(messages);
+                    self.ask(&channel, done);
+                }
+            }
+            ToAgent::Message { channel, message, observing: false } => {
+                if let Some(running) = self.turns.get_mut(&channel) {
+                    running.injected.push(message);
+                }
+            }
+            ToAgent::TurnEnded { channel, turn, .. } => {
+                if self.turns.get(&channel).is_some_and(|running| running.turn == turn) {
+                    self.turns.remove(&channel);
+                }
+            }
+            ToAgent::Removed { channel, .. } => drop(self.turns.remove(&channel)),
+            ToAgent::Registered { .. }
+            | ToAgent::Heartbeat {}
+            | ToAgent::Assigned { .. }
+            | ToAgent::Message { observing: true, .. }
+            | ToAgent::TurnSuspended { .. }
+            | ToAgent::Waiting { .. }
+            | ToAgent::Accepted { .. }
+            | ToAgent::History { .. }
+            | ToAgent::Error { .. } => {}
+        }
+    }
+
+    /// Asks the taker about what was said, unless it is at it.
+    fn ask(&mut self, channel: &str, done: &Done) {
+        let Some(running) = self.turns.get_mut(channel) else { return };
+        if running.task.as_ref().is_some_and(|task| !task.is_finished()) {
+            return;
+        }
+        running.asked += 1;
+        let turn = running.turn;
+        let asked = TakenTurn {
+            agent: self.agent.clone(),
+            channel: channel.to_owned(),
+            turn,
+            deadline: running.deadline.clone(),
+            messages: std::mem::take(&mut running.injected),
+            idempotency: format!("{channel}/{turn}/{}", running.asked),
+        };
+        let (taker, done, channel) = (Arc::clone(&self.taker), done.clone(), channel.to_owned());
+        running.task = Some(tokio::spawn(async move {
+            let taken = taker.take(asked).await;
+            let _ = done.send((channel, turn, taken)).await;
+        }));
+    }
+
+    /// Says what the taker made of it. If more was said meanwhile, the turn goes on with that.
+    async fn finish(&mut self, channel: String, turn: u64, taken: Taken, done: &Done) {
+        let Some(running) = self.turns.get_mut(&channel).filter(|running| running.turn == turn) else {
+            return;
+        };
+        running.task = None;
+        let more = !running.injected.is_empty();
+        let id = Some(format!("{turn}-{}", running.asked));
+        let text = match taken {
+            Taken::Said(text) => rawko_turns::split_complete(&text).0.to_owned(),
+            Taken::Passed => String::new(),
+            Taken::Failed(why) => format!("⚠️ {} could not take its turn: {why}", self.agent),
+            Taken::AwaitsPerson { reason } => {
+                let until = Some(crate::protocol::Until::Person);
+                let (turn, timeout_seconds) = (Some(turn), None);
+                return self
+                    .say(&FromAgent::Wait { channel, turn, reason, until, timeout_seconds, id })
+                    .await;
+            }
+        };
+        if !text.trim().is_empty() {
+            let message = FromAgent::Message { channel: channel.clone(), text, turn: Some(turn), id };
+            self.say(&message).await;
+        }
+        if more {
+            self.ask(&channel, done);
+        } else {
+            self.say(&FromAgent::TurnComplete { channel, turn: Some(turn), id: None }).await;
+        }
+    }
+}
+
+/// Where finished turns go.
+type Done = mpsc::Sender<(String, u64, Taken)>;

@@ -1,0 +1,22 @@
+//! Agents at the other end of a connection: a socket, a process's pipes, or code of this process that takes turns. All
+//! speak the same protocol; what differs is how bytes come and go.
+
+mod bucket;
+mod connection;
+mod hub;
+mod link;
+mod local;
+mod process;
+mod project;
+mod requests;
+mod socket;
+mod transport;
+
+pub use local::{Taken, TakenTurn, TurnTaker};
+pub use project::ProjectAgents;
+
+pub(crate) use connection::Desk;
+pub(crate) use hub::Hub;
+pub(crate) use local::spawn_taker;
+pub(crate) use process::{AgentCommand, spawn_process};
+pub(crate) use socket::{Gatekeeper, route};

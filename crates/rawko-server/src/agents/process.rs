@@ -1,0 +1,105 @@
+//! Agents that are processes of the server's own: a JSON object a line on stdin and stdout. What they write to stderr goes
+//! to the server's.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use rawko_turns::AgentId;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::connection::{Desk, Door, serve};
+use super::transport::{Incoming, Transport};
+use crate::protocol::MESSAGE_BYTES_MAX;
+
+/// Lines read ahead.
+const AHEAD: usize = 16;
+
+/// How to start an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AgentCommand {
+    pub(crate) program: Vec<String>,
+    pub(crate) folder: PathBuf,
+    pub(crate) env: BTreeMap<String, String>,
+}
+
+/// Starts the process and serves it until it ends. `again`: it goes on where it was when the server stopped.
+pub(crate) fn spawn_process(
+    desk: Desk,
+    agent: AgentId,
+    command: &AgentCommand,
+    again: bool,
+) -> std::io::Result<JoinHandle<()>> {
+    let (program, arguments) = command.program.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .current_dir(&command.folder)
+        .envs(&command.env)
+        .env("RAWKO_AGENT", agent.as_str())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let pipes = child.stdin.take().zip(child.stdout.take());
+    let (stdin, stdout) = pipes.ok_or(std::io::ErrorKind::BrokenPipe)?;
+    let (lines, incoming) = mpsc::channel(AHEAD);
+    let reader = tokio::spawn(read_lines(stdout, lines));
+    let pipe = Pipe { incoming, stdin, _child: child };
+    Ok(tokio::spawn(async move {
+        serve(pipe, desk, Door::Own { agent, again }).await;
+        reader.abort();
+    }))
+}
+
+struct Pipe {
+    incoming: mpsc::Receiver<Incoming>,
+    stdin: ChildStdin,
+    /// Ends with the connection.
+    _child: Child,
+}
+
+impl Transport for Pipe {
+    async fn recv(&mut self) -> Incoming {
+        self.incoming.recv().await.unwrap_or(Incoming::Closed)
+    }
+
+    async fn send(&mut self, mut text: String) -> bool {
+        text.push('\n');
+        self.stdin.write_all(text.as_bytes()).await.is_ok()
+    }
+
+    async fn ping(&mut self) -> bool {
+        true
+    }
+}
+
+/// Reads lines until there are no more. A line that is too long is skipped to its end.
+async fn read_lines(stdout: ChildStdout, lines: mpsc::Sender<Incoming>) {
+    let mut reader = BufReader::new(stdout);
+    let limit = MESSAGE_BYTES_MAX as u64 + 1;
+    let mut skipping = false;
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut reader).take(limit).read_until(b'\n', &mut line).await;
+        if read.unwrap_or(0) == 0 {
+            return;
+        }
+        let whole = line.ends_with(b"\n") || line.len() < MESSAGE_BYTES_MAX;
+        let incoming = match (std::mem::replace(&mut skipping, !whole), whole) {
+            // The end of a line that was too long, or its middle.
+            (true, _) => continue,
+            (false, false) => Incoming::Oversized,
+            (false, true) => match String::from_utf8(line) {
+                Ok(text) if text.trim().is_empty() => continue,
+                Ok(text) => Incoming::Text(text),
+                Err(_) => Incoming::NotText,
+            },
+        };
+        if lines.send(incoming).await.is_err() {
+            return;
+        }
+    }
+}

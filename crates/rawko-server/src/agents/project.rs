@@ -1,0 +1,139 @@
+//! The project's own agents in channels, with no code: a turn is an event to an instance of `charts/speaker.yaml`, which
+//! puts the agent to work. What it has begun goes on after a crash, and its conversation is remembered.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use rawko_core::{NamedEvent, Value};
+use rawko_host::{Edition, Host, HostError, Start};
+use rawko_turns::AgentId;
+
+use super::local::{Taken, TakenTurn, TurnTaker};
+use crate::protocol::WireMessage;
+
+const SPEAKER: &str = include_str!("../../../../charts/speaker.yaml");
+/// An answer that says only this has nothing to say.
+const PASS: &str = "PASS";
+
+/// Takes turns for agents of the project.
+pub struct ProjectAgents {
+    host: Host,
+    names: Vec<String>,
+}
+
+impl ProjectAgents {
+    /// `names`: the agents that charts may put to work as `agent:NAME`.
+    pub fn new(host: Host, names: Vec<String>) -> Result<Self, HostError> {
+        host.library().offer(Edition::read("rawko's own speaker.yaml", SPEAKER)?);
+        Ok(Self { host, names })
+    }
+}
+
+impl TurnTaker for ProjectAgents {
+    fn agents(&self) -> Vec<AgentId> {
+        self.names.iter().map(|name| AgentId::from(name.as_str())).collect()
+    }
+
+    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>> {
+        let host = self.host.clone();
+        Box::pin(async move {
+            // Nothing was said: no model need be asked whether it has something to say to that.
+            if turn.messages.is_empty() {
+                return Taken::Passed;
+            }
+            match speak(&host, &turn).await {
+                Ok(taken) => taken,
+                Err(error) => Taken::Failed(error.to_string()),
+            }
+        })
+    }
+}
+
+async fn speak(host: &Host, turn: &TakenTurn) -> Result<Taken, HostError> {
+    let id = format!("{}.speaks.{}", turn.channel, turn.agent.as_str());
+    begin(host, &id, turn).await?;
+    let number = i64::try_from(turn.turn).unwrap_or(i64::MAX);
+    let data = Value::map([("turn", Value::Int(number)), ("prompt", Value::from(prompt(turn)))]);
+    let unfinished = Unfinished { host: host.clone(), id: id.clone() };
+    // The same turn again after a crash is the same event: it is taken once.
+    host.send(&id, NamedEvent::new("TURN", data), Some(&turn.idempotency)).await?;
+    let answer = answered(host, &id, number).await?;
+    std::mem::forget(unfinished);
+    Ok(said(&answer))
+}
+
+/// The agent's instance in this channel, begun with its first turn.
+async fn begin(host: &Host, id: &str, turn: &TakenTurn) -> Result<(), HostError> {
+    let input =
+        Value::map([("agent", Value::str(turn.agent.as_str())), ("channel", Value::str(&turn.channel))]);
+    let start = Start { chart: "speaker".into(), input, id: Some(id.to_owned()) };
+    match host.start(start).await {
+        Ok(_) | Err(HostError::Exists(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Waits for the answer to this turn.
+async fn answered(host: &Host, id: &str, turn: i64) -> Result<Value, HostError> {
+    let mut changes = host.changes();
+    loop {
+        changes.borrow_and_update();
+        host.settled(id, Duration::MAX).await?;
+        let context = host.results(id)?.context;
+        let answer = context.get("answer");
+        if answer.get("turn").as_i64() == Some(turn) {
+            return Ok(answer.clone());
+        }
+        // It rests without having answered: the turn was ended, and this future is about to be dropped.
+        if changes.changed().await.is_err() {
+            return Err(HostError::Closing);
+        }
+    }
+}
+
+fn said(answer: &Value) -> Taken {
+    if let Some(problem) = answer.get("problem").as_str() {
+        return Taken::Failed(problem.to_owned());
+    }
+    match answer.get("text").as_str().unwrap_or_default().trim() {
+        "" | PASS => Taken::Passed,
+        text => Taken::Said(text.to_owned()),
+    }
+}
+
+/// What was said since it spoke last, and that it is its turn.
+fn prompt(turn: &TakenTurn) -> String {
+    let lines: Vec<String> = turn.messages.iter().map(line).collect();
+    let said = lines.join("\n");
+    format!(
+        "You are `{}` in the channel `{}`, and it is your turn. Since you spoke last:\n\n{said}\n\nSay what you have to say to \
+         the channel. If that is nothing, answer {PASS}.",
+        turn.agent.as_str(),
+        turn.channel
+    )
+}
+
+fn line(message: &WireMessage) -> String {
+    match message.kind.as_str() {
+        "notice" => format!("({})", message.text),
+        _ => format!("{}: {}", message.from, message.text),
+    }
+}
+
+/// The turn ended before the answer came: the agent need not go on.
+struct Unfinished {
+    host: Host,
+    id: String,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let (host, id) = (self.host.clone(), self.id.clone());
+        // When the whole process ends, the turn goes on at the next start instead.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime
+                .spawn(async move { host.send(&id, NamedEvent::new("TURN_ENDED", Value::Null), None).await });
+        }
+    }
+}

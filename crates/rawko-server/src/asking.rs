@@ -1,0 +1,148 @@
+//! What people ask of channels, as data: the same whether it is asked in this process or through another's socket.
+
+use std::time::Duration;
+
+use rawko_turns::{Channel, Effect, Event, Message, Refusal, TurnOptions};
+use serde::{Deserialize, Serialize};
+
+use crate::channels::Entry;
+use crate::error::ChannelError;
+use crate::serving::Serving;
+
+/// Messages that one answer has at most.
+const MESSAGES_MAX: usize = 1_000;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub enum ChannelRequest {
+    List,
+    Create {
+        name: String,
+        agents: Vec<String>,
+        options: TurnOptions,
+        by: String,
+    },
+    Look {
+        name: String,
+    },
+    /// Something happens in a channel: a person speaks, skips, pauses.
+    Apply {
+        name: String,
+        event: Event,
+    },
+    Assign {
+        name: String,
+        agents: Vec<String>,
+        by: String,
+    },
+    Close {
+        name: String,
+        by: String,
+    },
+    /// Messages with a number above `after`, the first ones.
+    Messages {
+        name: String,
+        after: u64,
+        limit: usize,
+    },
+    Log {
+        name: String,
+    },
+    /// Answers when there are messages after a number or the channel is not the one of this version; or when patience
+    /// is over.
+    Follow {
+        name: String,
+        after: u64,
+        version: Option<u64>,
+        patience_ms: u64,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelAnswer {
+    Channels(Vec<Channel>),
+    Channel(Box<Channel>),
+    Effects(Vec<Effect>),
+    Messages(Vec<Message>),
+    Log(Vec<Entry>),
+    News { channel: Box<Channel>, version: u64, messages: Vec<Message> },
+    Done,
+}
+
+impl Serving {
+    pub async fn obey(&self, request: ChannelRequest) -> Result<ChannelAnswer, ChannelError> {
+        let channels = self.channels();
+        match request {
+            ChannelRequest::List => {
+                let mut all = Vec::new();
+                for name in channels.names()? {
+                    all.push(channels.look(&name).await?.channel.clone());
+                }
+                Ok(ChannelAnswer::Channels(all))
+            }
+            ChannelRequest::Create { name, agents, options, by } => {
+                let mut layers = self.layers(&name);
+                layers.channel = options.over(&layers.channel);
+                channels.create(&name, layers).await?;
+                self.assign_all(&name, &agents, &by).await?;
+                Ok(ChannelAnswer::Done)
+            }
+            ChannelRequest::Look { name } => {
+                Ok(ChannelAnswer::Channel(Box::new(channels.look(&name).await?.channel.clone())))
+            }
+            ChannelRequest::Apply { name, event } => {
+                match channels.apply(&name, event).await {
+                    // It was done the first time.
+                    Err(ChannelError::Refused(Refusal::Duplicate { .. } | Refusal::AlreadyHeld)) => {
+                        Ok(ChannelAnswer::Effects(Vec::new()))
+                    }
+                    outcome => outcome.map(ChannelAnswer::Effects),
+                }
+            }
+            ChannelRequest::Assign { name, agents, by } => {
+                self.assign_all(&name, &agents, &by).await?;
+                Ok(ChannelAnswer::Done)
+            }
+            ChannelRequest::Close { name, by } => {
+                channels.close(&name, &by).await?;
+                Ok(ChannelAnswer::Done)
+            }
+            ChannelRequest::Messages { name, after, limit } => {
+                let messages = channels.messages(&name, after, limit.min(MESSAGES_MAX)).await?;
+                Ok(ChannelAnswer::Messages(messages))
+            }
+            ChannelRequest::Log { name } => {
+                channels.look(&name).await?;
+                Ok(ChannelAnswer::Log(channels.log(&name)?))
+            }
+            ChannelRequest::Follow { name, after, version, patience_ms } => {
+                self.news(&name, after, version, Duration::from_millis(patience_ms)).await
+            }
+        }
+    }
+
+    async fn assign_all(&self, name: &str, agents: &[String], by: &str) -> Result<(), ChannelError> {
+        for agent in agents {
+            self.assign(name, agent, by).await?;
+        }
+        Ok(())
+    }
+
+    async fn news(
+        &self,
+        name: &str,
+        after: u64,
+        version: Option<u64>,
+        patience: Duration,
+    ) -> Result<ChannelAnswer, ChannelError> {
+        let mut watch = self.channels().watch(name).await?;
+        let is_news = |channel: &Channel, now: u64| channel.posted > after || version != Some(now);
+        // Nothing new is an answer, too.
+        let _ = tokio::time::timeout(patience, watch.wait_for(|it| is_news(&it.channel, it.version))).await;
+        let glance = std::sync::Arc::clone(&watch.borrow());
+        let messages = self.channels().messages(name, after, MESSAGES_MAX).await?;
+        let (channel, version) = (Box::new(glance.channel.clone()), glance.version);
+        Ok(ChannelAnswer::News { channel, version, messages })
+    }
+}

@@ -1,0 +1,127 @@
+//! From effects to what agents hear.
+
+use rawko_turns::{AgentId, Channel, Effect, Message, State, SuspendReason};
+
+use super::keeping::Keeping;
+use super::messages::Messages;
+use crate::agents::Hub;
+use crate::protocol::{ToAgent, WireMessage, moment};
+
+/// Messages that come with a turn; more are counted, and can be asked for.
+const WITH_TURN_MAX: usize = 200;
+/// Their texts together; the last message comes in any case.
+const WITH_TURN_BYTES_MAX: usize = 1024 * 1024;
+
+/// Tells agents what follows from one change.
+pub(crate) fn deliver(
+    hub: &Hub,
+    channel: &Channel,
+    messages: &Messages,
+    keeping: &Keeping,
+    effects: &[Effect],
+) {
+    for (at, effect) in effects.iter().enumerate() {
+        deliver_one(hub, channel, messages, keeping, effect, &effects[at..]);
+    }
+}
+
+fn deliver_one(
+    hub: &Hub,
+    channel: &Channel,
+    messages: &Messages,
+    keeping: &Keeping,
+    effect: &Effect,
+    rest: &[Effect],
+) {
+    let name = || channel.name.clone();
+    let range = |agent: &AgentId, after: u64, upto: u64| {
+        // The last ones, if there are too many.
+        let from = after.max(upto.saturating_sub(WITH_TURN_MAX as u64));
+        let found = messages.range(keeping, &channel.name, from, upto, WITH_TURN_MAX).unwrap_or_default();
+        let found = last_that_fit(&found);
+        let earlier = found.first().map_or(0, |first| first.number - 1 - after);
+        (others(found, agent), earlier)
+    };
+    match effect {
+        Effect::Delivered { number, to } => {
+            // Whoever gets it with its turn does not need it twice.
+            let to: Vec<&AgentId> =
+                to.iter().filter(|agent| !comes_with_turn(rest, agent, *number)).collect();
+            to_readers(hub, channel, messages, keeping, *number, &to);
+        }
+        Effect::Granted { agent, turn, deadline_ms, after, upto, again } => {
+            let (messages, earlier) = range(agent, *after, *upto);
+            let deadline = deadline_ms.map(moment);
+            let (channel, turn, again) = (name(), turn.0, *again);
+            hub.tell(agent, &ToAgent::TurnGranted { channel, turn, deadline, messages, earlier, again });
+        }
+        Effect::Suspended { agent, turn, reason } => {
+            let why = match reason {
+                SuspendReason::HumanInterrupt => "human_interrupt",
+                SuspendReason::ChannelPaused => "channel_paused",
+            };
+            hub.tell(agent, &ToAgent::TurnSuspended { channel: name(), turn: turn.0, why: why.to_owned() });
+        }
+        Effect::WaitBegan { agent, turn, due_ms } => {
+            hub.tell(agent, &ToAgent::Waiting { channel: name(), turn: turn.0, until: moment(*due_ms) });
+        }
+        Effect::Resumed { agent, turn, deadline_ms, after, upto } => {
+            let (messages, _) = range(agent, *after, *upto);
+            let (channel, turn, deadline) = (name(), turn.0, moment(*deadline_ms));
+            hub.tell(agent, &ToAgent::Resumed { channel, turn, deadline, messages });
+        }
+        Effect::Ended { agent, turn, reason } => {
+            let why = reason.as_str().to_owned();
+            hub.tell(agent, &ToAgent::TurnEnded { channel: name(), turn: turn.0, why });
+        }
+        Effect::Assigned { agent } => {
+            let members = channel.order.iter().map(|agent| agent.0.clone()).collect();
+            hub.tell(agent, &ToAgent::Assigned { channel: name(), members });
+        }
+        Effect::Dismissed { agent, by } => {
+            hub.tell(agent, &ToAgent::Removed { channel: name(), by: by.clone() });
+        }
+        Effect::Moved(_) | Effect::Posted(_) | Effect::Held { .. } | Effect::Warned { .. } => {}
+    }
+}
+
+fn to_readers(
+    hub: &Hub,
+    channel: &Channel,
+    messages: &Messages,
+    keeping: &Keeping,
+    number: u64,
+    to: &[&AgentId],
+) {
+    let found = messages.range(keeping, &channel.name, number - 1, number, 1).unwrap_or_default();
+    let Some(message) = found.first().map(WireMessage::from) else { return };
+    for agent in to {
+        let observing = channel.state_of(agent) != State::Active;
+        let message = message.clone();
+        hub.tell(agent, &ToAgent::Message { channel: channel.name.clone(), message, observing });
+    }
+}
+
+fn comes_with_turn(rest: &[Effect], agent: &AgentId, number: u64) -> bool {
+    rest.iter().any(|effect| match effect {
+        Effect::Granted { agent: to, after, upto, .. } | Effect::Resumed { agent: to, after, upto, .. } => {
+            to == agent && number > *after && number <= *upto
+        }
+        _ => false,
+    })
+}
+
+fn last_that_fit(messages: &[Message]) -> &[Message] {
+    let mut bytes = 0;
+    let fits = |message: &&Message| {
+        bytes += message.text.len();
+        bytes <= WITH_TURN_BYTES_MAX
+    };
+    let count = messages.iter().rev().take_while(fits).count();
+    &messages[messages.len() - count.max(1).min(messages.len())..]
+}
+
+/// What others said: an agent knows its own words.
+fn others(messages: &[Message], agent: &AgentId) -> Vec<WireMessage> {
+    messages.iter().filter(|message| !message.author.is(agent)).map(WireMessage::from).collect()
+}

@@ -1,0 +1,234 @@
+//! How a channel lives in the store: an instance of `charts/channel.yaml`, and one of `charts/agent_lifecycle.yaml` for
+//! each member. A change is one event to the channel's instance; the moves of members are committed with it.
+
+use rawko_core::{NamedEvent, Status, Value};
+use rawko_host::{Edition, Host, HostError};
+use rawko_store::{Filter, InstanceRow, Record, RecordKind};
+use rawko_turns::{AgentId, Channel, Effect, Event, LogLine, Message, Moved};
+use serde::{Deserialize, Serialize};
+
+use crate::error::ChannelError;
+
+const CHANNEL_CHART: &str = include_str!("../../../../charts/channel.yaml");
+const MEMBER_CHART: &str = include_str!("../../../../charts/agent_lifecycle.yaml");
+/// Records read from the journal at once.
+const PAGE: usize = 500;
+
+/// The store, as channels use it.
+#[derive(Clone)]
+pub(crate) struct Keeping {
+    host: Host,
+    channel: Edition,
+    member: Edition,
+}
+
+/// What the journal has of one change.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Change {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) posted: Vec<Message>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) log: Vec<Entry>,
+}
+
+/// A line of a channel's log: a transition, or something worth a warning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Entry {
+    Transition(LogLine),
+    Warning(Warning),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    pub timestamp: String,
+    /// Always `warning`.
+    pub event: String,
+    #[serde(rename = "agentId")]
+    pub agent: String,
+    pub channel: String,
+    pub turn: u64,
+    pub message: String,
+}
+
+/// The id of a channel's instance.
+pub fn channel_instance(channel: &str) -> String {
+    format!("channel.{channel}")
+}
+
+/// The id of a member's instance.
+pub fn member_instance(channel: &str, agent: &str) -> String {
+    format!("channel.{channel}.{agent}")
+}
+
+impl Keeping {
+    pub(crate) fn new(host: Host) -> Result<Self, ChannelError> {
+        let channel = Edition::read("channel.yaml", CHANNEL_CHART)?;
+        let member = Edition::read("agent_lifecycle.yaml", MEMBER_CHART)?;
+        Ok(Self { host, channel, member })
+    }
+
+    /// The names of all channels that are not closed, sorted.
+    pub(crate) fn names(&self) -> Result<Vec<String>, ChannelError> {
+        let filter = Filter {
+            chart: Some(self.channel.chart.id().to_owned()),
+            statuses: vec![Status::Active],
+            ..Filter::default()
+        };
+        let rows = self.host.reader().store().list(&filter).map_err(HostError::Store)?.rows;
+        let name = |row: &InstanceRow| row.new.id.strip_prefix("channel.").map(str::to_owned);
+        let mut names: Vec<String> = rows.iter().filter_map(name).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    pub(crate) async fn create(&self, channel: &Channel) -> Result<(), ChannelError> {
+        let input = Value::from_json(serde_json::json!({"name": channel.name, "channel": channel}));
+        let id = Some(channel_instance(&channel.name));
+        match self.host.start_edition(self.channel.clone(), input, id).await {
+            Ok(_) => Ok(()),
+            Err(HostError::Exists(_)) => Err(ChannelError::Exists(channel.name.clone())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The channel as the store has it; `None` if there is none, or it is closed.
+    pub(crate) fn load(&self, name: &str) -> Result<Option<Channel>, ChannelError> {
+        let reader = self.host.reader();
+        let row = match reader.find(&channel_instance(name)) {
+            Ok(row) if !row.head.status.is_over() => row,
+            Ok(_) | Err(HostError::NoInstance(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let restored = reader.snapshot(&row, None)?;
+        let kept = restored.snapshot.context_map(&restored.chart).get("channel").to_json();
+        let unreadable = |error: serde_json::Error| ChannelError::Unreadable {
+            name: name.to_owned(),
+            why: error.to_string(),
+        };
+        serde_json::from_value(kept).map(Some).map_err(unreadable)
+    }
+
+    /// Writes a change: what the channel is now, what happened, and what becomes of its members. All or nothing.
+    pub(crate) async fn commit(
+        &self,
+        channel: &Channel,
+        event: &Event,
+        effects: &[Effect],
+    ) -> Result<(), ChannelError> {
+        let change = Change {
+            posted: effects.iter().filter_map(posted).cloned().collect(),
+            log: entries(&channel.name, effects),
+        };
+        let moves: Vec<_> =
+            effects.iter().filter_map(moved).map(|moved| letter(&channel.name, moved)).collect();
+        let data = serde_json::json!({
+            "what": event,
+            "channel": channel,
+            "moves": moves,
+            "posted": change.posted,
+            "log": change.log,
+        });
+        let event = NamedEvent::new("CHANGED", Value::from_json(data));
+        self.host.send(&channel_instance(&channel.name), event, None).await?;
+        Ok(())
+    }
+
+    /// Makes sure that a member has an instance. One that is there already is used again.
+    pub(crate) async fn ensure_member(&self, channel: &str, agent: &AgentId) -> Result<(), ChannelError> {
+        let input = Value::from_json(serde_json::json!({"agentId": agent, "channel": channel}));
+        let id = Some(member_instance(channel, agent.as_str()));
+        match self.host.start_edition(self.member.clone(), input, id).await {
+            Ok(_) | Err(HostError::Exists(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Closes a channel for good. Its journal stays.
+    pub(crate) async fn close(&self, name: &str) -> Result<(), ChannelError> {
+        self.host.send(&channel_instance(name), NamedEvent::new("CLOSED", Value::Null), None).await?;
+        Ok(())
+    }
+
+    /// Goes through all changes of a channel, oldest first, until `take` has enough.
+    pub(crate) fn changes(
+        &self,
+        name: &str,
+        mut take: impl FnMut(Change) -> bool,
+    ) -> Result<(), ChannelError> {
+        let reader = self.host.reader();
+        let row = reader.find(&channel_instance(name))?;
+        let mut after = 0;
+        loop {
+            let records = reader.store().records(row.key, after, PAGE).map_err(HostError::Store)?;
+            let Some(last) = records.last() else { return Ok(()) };
+            after = last.seq;
+            for record in &records {
+                if let Some(change) = self.change(record)?
+                    && !take(change)
+                {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn change(&self, record: &Record) -> Result<Option<Change>, ChannelError> {
+        #[derive(Deserialize)]
+        struct Delivered {
+            data: Option<Change>,
+        }
+        match record.kind {
+            RecordKind::Stepped => {}
+            RecordKind::Started | RecordKind::Forked | RecordKind::Ignored | RecordKind::Failed => {
+                return Ok(None);
+            }
+        }
+        let text = self.host.reader().unpack(&record.event).map_err(HostError::Store)?;
+        Ok(serde_json::from_str::<Delivered>(&text).ok().and_then(|delivered| delivered.data))
+    }
+}
+
+fn posted(effect: &Effect) -> Option<&Message> {
+    if let Effect::Posted(message) = effect { Some(message) } else { None }
+}
+
+fn moved(effect: &Effect) -> Option<&Moved> {
+    if let Effect::Moved(moved) = effect { Some(moved) } else { None }
+}
+
+/// What the log says about these effects.
+pub(crate) fn entries(channel: &str, effects: &[Effect]) -> Vec<Entry> {
+    let at_ms = effects.iter().find_map(moved).map_or(0, |moved| moved.at_ms);
+    let entry = |effect: &Effect| match effect {
+        Effect::Moved(moved) => Some(Entry::Transition(moved.log_line(channel))),
+        Effect::Warned { agent, turn, text } => Some(Entry::Warning(Warning {
+            timestamp: crate::protocol::moment(at_ms),
+            event: "warning".to_owned(),
+            agent: agent.0.clone(),
+            channel: channel.to_owned(),
+            turn: turn.0,
+            message: text.clone(),
+        })),
+        Effect::Posted(_)
+        | Effect::Held { .. }
+        | Effect::Delivered { .. }
+        | Effect::Granted { .. }
+        | Effect::Suspended { .. }
+        | Effect::WaitBegan { .. }
+        | Effect::Resumed { .. }
+        | Effect::Ended { .. }
+        | Effect::Assigned { .. }
+        | Effect::Dismissed { .. } => None,
+    };
+    effects.iter().filter_map(entry).collect()
+}
+
+/// The event for a member's instance.
+fn letter(channel: &str, moved: &Moved) -> serde_json::Value {
+    serde_json::json!({
+        "instance": member_instance(channel, moved.agent.as_str()),
+        "event": moved.by.as_str(),
+        "data": {"at": moved.at_ms, "trigger": moved.trigger, "solo": moved.is_solo(), "reason": moved.reason},
+    })
+}

@@ -1,0 +1,51 @@
+//! What was said in a channel, as far as it is in memory. Older messages are read from the journal when somebody asks.
+
+use std::collections::VecDeque;
+
+use rawko_turns::Message;
+
+use super::keeping::Keeping;
+use crate::error::ChannelError;
+
+/// Messages kept in memory, for each channel.
+const TAIL_MAX: usize = 256;
+
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    /// The last ones, without gaps.
+    tail: VecDeque<Message>,
+}
+
+impl Messages {
+    pub(crate) fn push(&mut self, message: Message) {
+        if self.tail.len() == TAIL_MAX {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(message);
+    }
+
+    /// Those with numbers above `after` and up to `upto`, at most `limit`, the first ones.
+    pub(crate) fn range(
+        &self,
+        keeping: &Keeping,
+        name: &str,
+        after: u64,
+        upto: u64,
+        limit: usize,
+    ) -> Result<Vec<Message>, ChannelError> {
+        if after >= upto || limit == 0 {
+            return Ok(Vec::new());
+        }
+        let wanted = |message: &&Message| message.number > after && message.number <= upto;
+        if self.tail.front().is_some_and(|first| first.number <= after + 1) {
+            return Ok(self.tail.iter().filter(wanted).take(limit).cloned().collect());
+        }
+        let mut found = Vec::new();
+        keeping.changes(name, |change| {
+            found.extend(change.posted.iter().filter(wanted).cloned());
+            found.len() < limit && found.last().is_none_or(|last: &Message| last.number < upto)
+        })?;
+        found.truncate(limit);
+        Ok(found)
+    }
+}

@@ -1,0 +1,166 @@
+//! `Room`: one channel in memory, with a task of its own. It alone changes the channel: an event comes in, the outcome is
+//! committed, and only then anybody hears of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_host::Clock;
+use rawko_turns::{Channel, Effect, Event, Message, reduce};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::delivering::deliver;
+use super::keeping::{Entry, Keeping, entries};
+use super::messages::Messages;
+use crate::agents::Hub;
+use crate::error::ChannelError;
+
+/// Requests that may wait for a channel. Whoever asks for more waits with them.
+const MAILBOX: usize = 256;
+/// How long until a change that the store refused is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// What a channel looks like to whoever watches.
+#[derive(Clone, Debug)]
+pub struct Glance {
+    pub channel: Channel,
+    /// Counts changes.
+    pub version: u64,
+}
+
+pub(crate) enum Ask {
+    Apply { event: Event, reply: oneshot::Sender<Result<Vec<Effect>, ChannelError>> },
+    Messages { after: u64, limit: usize, reply: oneshot::Sender<Result<Vec<Message>, ChannelError>> },
+}
+
+/// A way to a room.
+#[derive(Clone)]
+pub(crate) struct RoomHandle {
+    asks: mpsc::Sender<Ask>,
+    glance: watch::Receiver<Arc<Glance>>,
+}
+
+/// Who hears of every line of the log.
+pub type LogSink = Arc<dyn Fn(&Entry) + Send + Sync>;
+
+pub(crate) struct Room {
+    channel: Channel,
+    messages: Messages,
+    version: u64,
+    keeping: Keeping,
+    hub: Hub,
+    clock: Arc<dyn Clock>,
+    log: LogSink,
+    glance: watch::Sender<Arc<Glance>>,
+}
+
+impl RoomHandle {
+    pub(crate) async fn apply(&self, event: Event) -> Result<Vec<Effect>, ChannelError> {
+        let (reply, answer) = oneshot::channel();
+        self.asks.send(Ask::Apply { event, reply }).await.map_err(|_| ChannelError::Closing)?;
+        answer.await.map_err(|_| ChannelError::Closing)?
+    }
+
+    pub(crate) async fn messages(&self, after: u64, limit: usize) -> Result<Vec<Message>, ChannelError> {
+        let (reply, answer) = oneshot::channel();
+        self.asks.send(Ask::Messages { after, limit, reply }).await.map_err(|_| ChannelError::Closing)?;
+        answer.await.map_err(|_| ChannelError::Closing)?
+    }
+
+    pub(crate) fn glance(&self) -> Arc<Glance> {
+        Arc::clone(&self.glance.borrow())
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<Arc<Glance>> {
+        self.glance.clone()
+    }
+}
+
+impl Room {
+    /// Starts the room's task. It ends with the last handle.
+    pub(crate) fn open(
+        channel: Channel,
+        keeping: Keeping,
+        hub: Hub,
+        clock: Arc<dyn Clock>,
+        log: LogSink,
+    ) -> RoomHandle {
+        let (asks, mailbox) = mpsc::channel(MAILBOX);
+        let (glance, watching) = watch::channel(Arc::new(Glance { channel: channel.clone(), version: 0 }));
+        let messages = Messages::default();
+        let room = Room { channel, messages, version: 0, keeping, hub, clock, log, glance };
+        tokio::spawn(room.run(mailbox));
+        RoomHandle { asks, glance: watching }
+    }
+
+    async fn run(mut self, mut mailbox: mpsc::Receiver<Ask>) {
+        loop {
+            let due = self.until_due();
+            tokio::select! {
+                ask = mailbox.recv() => match ask {
+                    Some(ask) => self.obey(ask).await,
+                    None => return,
+                },
+                () = sleep(due) => {
+                    if self.apply(Event::TimePassed).await.is_err() {
+                        tokio::time::sleep(AGAIN).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// How long until something is due.
+    fn until_due(&self) -> Option<Duration> {
+        let (due_ms, _) = self.channel.next_due()?;
+        let wait = due_ms.saturating_sub(self.clock.now_ms());
+        Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
+    }
+
+    async fn obey(&mut self, ask: Ask) {
+        // Whoever asked may be gone; what was done is done.
+        match ask {
+            Ask::Apply { event, reply } => drop(reply.send(self.apply(event).await)),
+            Ask::Messages { after, limit, reply } => {
+                let upto = self.channel.posted;
+                drop(reply.send(self.messages.range(&self.keeping, &self.channel.name, after, upto, limit)));
+            }
+        }
+    }
+
+    async fn apply(&mut self, event: Event) -> Result<Vec<Effect>, ChannelError> {
+        let mut next = self.channel.clone();
+        let effects = reduce(&mut next, event.clone(), self.clock.now_ms())?;
+        if next == self.channel && effects.is_empty() {
+            return Ok(effects);
+        }
+        for agent in next.members.keys().filter(|agent| !self.channel.members.contains_key(*agent)) {
+            self.keeping.ensure_member(&self.channel.name, agent).await?;
+        }
+        self.keeping.commit(&next, &event, &effects).await?;
+        self.committed(next, &effects);
+        Ok(effects)
+    }
+
+    /// On disk: now it has happened.
+    fn committed(&mut self, next: Channel, effects: &[Effect]) {
+        self.channel = next;
+        self.version += 1;
+        for effect in effects {
+            if let Effect::Posted(message) = effect {
+                self.messages.push(message.clone());
+            }
+        }
+        entries(&self.channel.name, effects).iter().for_each(|entry| (self.log)(entry));
+        self.hub.note_members(&self.channel);
+        deliver(&self.hub, &self.channel, &self.messages, &self.keeping, effects);
+        let glance = Glance { channel: self.channel.clone(), version: self.version };
+        self.glance.send_replace(Arc::new(glance));
+    }
+}
+
+async fn sleep(duration: Option<Duration>) {
+    match duration {
+        Some(duration) => tokio::time::sleep(duration).await,
+        None => std::future::pending().await,
+    }
+}

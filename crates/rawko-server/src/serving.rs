@@ -1,0 +1,198 @@
+//! `Serving`: channels at work. Opens what the store has, makes what the settings want, starts the agents that are the
+//! server's own, and listens.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rawko_host::{Clock, Host};
+use rawko_turns::{AgentId, Event, OptionLayers, Scope, TurnOptions};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::agents::{AgentCommand, Desk, Gatekeeper, TurnTaker, route, spawn_process, spawn_taker};
+use crate::channels::{Channels, LogSink};
+use crate::error::ChannelError;
+use crate::settings::{AgentSettings, TurnSettings};
+
+/// What to serve with.
+pub struct ServeOptions {
+    pub settings: TurnSettings,
+    /// What agents from outside must show; none is needed where there is none.
+    pub token: Option<String>,
+    /// Who takes turns for agents of this process.
+    pub takers: Vec<Arc<dyn TurnTaker>>,
+    pub clock: Arc<dyn Clock>,
+    /// Hears every line of every channel's log.
+    pub log: LogSink,
+    /// Whether to start the agents that are the server's own; a command that only looks or posts does not.
+    pub own_agents: bool,
+}
+
+/// Channels that are served, until [`Serving::close`].
+pub struct Serving {
+    channels: Channels,
+    desk: Desk,
+    settings: TurnSettings,
+    commands: BTreeMap<AgentId, AgentCommand>,
+    agents: Mutex<BTreeMap<AgentId, JoinHandle<()>>>,
+    listening: Mutex<Option<Listening>>,
+}
+
+struct Listening {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Serving {
+    /// Goes on with whatever the host's channels were at.
+    pub async fn start(host: Host, options: ServeOptions) -> Result<Serving, ChannelError> {
+        let ServeOptions { settings, token, takers, clock, log, own_agents } = options;
+        let channels = Channels::new(host, clock, log)?;
+        if own_agents {
+            channels.open_all().await?;
+        }
+        let desk = Desk {
+            channels: channels.clone(),
+            token: token.map(Into::into),
+            heartbeat: settings.heartbeat(),
+        };
+        let command =
+            |(agent, said): (&AgentId, &AgentSettings)| Some((agent.clone(), said.command.clone()?));
+        let commands = settings.agents.iter().filter(|_| own_agents).filter_map(command).collect();
+        let (agents, listening) = (Mutex::default(), Mutex::default());
+        let serving = Serving { channels, desk, settings, commands, agents, listening };
+        if own_agents {
+            serving.bring_about().await?;
+            serving.start_agents(takers);
+        }
+        Ok(serving)
+    }
+
+    fn start_agents(&self, takers: Vec<Arc<dyn TurnTaker>>) {
+        for taker in takers {
+            for agent in taker.agents() {
+                self.keep(agent.clone(), spawn_taker(self.desk.clone(), agent, Arc::clone(&taker), true));
+            }
+        }
+        for agent in self.commands.keys() {
+            self.start_agent(agent, true);
+        }
+    }
+
+    pub fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
+    /// What the settings say about a channel.
+    pub(crate) fn layers(&self, channel: &str) -> OptionLayers {
+        self.settings.layers(channel)
+    }
+
+    /// Listens for agents. Returns where.
+    pub fn listen(&self, listener: TcpListener) -> std::io::Result<SocketAddr> {
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let app = route(Gatekeeper::new(self.desk.clone()));
+        let task = tokio::spawn(async move {
+            let until = async {
+                let _ = stopped.await;
+            };
+            // It ends when it is told to; what else could go wrong is a connection's own trouble.
+            let _ = axum::serve(listener, app).with_graceful_shutdown(until).await;
+        });
+        *self.listening() = Some(Listening { address, stop, task });
+        Ok(address)
+    }
+
+    /// Where agents connect.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listening().as_ref().map(|listening| listening.address)
+    }
+
+    fn listening(&self) -> MutexGuard<'_, Option<Listening>> {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts an agent into a channel, and starts it if it is the server's own and does not run.
+    pub async fn assign(&self, channel: &str, agent: &str, by: &str) -> Result<(), ChannelError> {
+        self.channels.assign(channel, agent, by).await?;
+        self.start_agent(&AgentId::from(agent), false);
+        Ok(())
+    }
+
+    /// Lets go of all connections. The channels stay as they are, for whoever serves them next.
+    pub async fn close(&self) {
+        self.channels.hub().close();
+        let agents = std::mem::take(&mut *self.agents.lock().unwrap_or_else(PoisonError::into_inner));
+        for (_, agent) in agents {
+            let _ = agent.await;
+        }
+        let listening = self.listening().take();
+        if let Some(Listening { stop, task, .. }) = listening {
+            let _ = stop.send(());
+            let _ = tokio::time::timeout(std::time::Duration::from_secs(2), task).await;
+        }
+    }
+
+    fn keep(&self, agent: AgentId, task: JoinHandle<()>) {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, task);
+    }
+
+    /// Starts an agent's process, unless it runs. `again`: it goes on where it was when the server stopped.
+    fn start_agent(&self, agent: &AgentId, again: bool) {
+        let Some(command) = self.commands.get(agent) else { return };
+        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        if agents.get(agent).is_some_and(|task| !task.is_finished()) {
+            return;
+        }
+        match spawn_process(self.desk.clone(), agent.clone(), command, again) {
+            Ok(task) => drop(agents.insert(agent.clone(), task)),
+            // The agent stays OFFLINE, as one whose process ends at once.
+            Err(_) => drop(agents.remove(agent)),
+        }
+    }
+
+    /// Channels that the settings name are there, with what the settings say.
+    async fn bring_about(&self) -> Result<(), ChannelError> {
+        let settings = &self.settings;
+        let there = self.channels.names()?;
+        for (name, channel) in &settings.channels {
+            if there.contains(name) {
+                continue;
+            }
+            self.channels.create(name, settings.layers(name)).await?;
+            for (agent, _) in &channel.agents {
+                self.channels.assign(name, agent.as_str(), "settings").await?;
+            }
+        }
+        for name in there {
+            self.update_options(&name, settings).await?;
+        }
+        Ok(())
+    }
+
+    /// What the settings say now counts, where it is not what a channel knows.
+    async fn update_options(&self, name: &str, settings: &TurnSettings) -> Result<(), ChannelError> {
+        let (wanted, glance) = (settings.layers(name), self.channels.look(name).await?);
+        let known = &glance.channel.options;
+        let mut changes: Vec<(Scope, TurnOptions)> = Vec::new();
+        if wanted.project != known.project {
+            changes.push((Scope::Project, wanted.project));
+        }
+        if settings.channels.contains_key(name) && wanted.channel != known.channel {
+            changes.push((Scope::Channel, wanted.channel));
+        }
+        for (agent, options) in wanted.project_agents {
+            if known.project_agents.get(&agent) != Some(&options) {
+                changes.push((Scope::ProjectAgent(agent), options));
+            }
+        }
+        for (scope, options) in changes {
+            self.channels.apply(name, Event::OptionsSet { scope, options }).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! The `turns` section of a project's settings: options for all, for channels and for agents; channels that should be
+//! there; agents that the server starts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use rawko_chart::{Document, DocumentData, DocumentEntry, Finding};
+use rawko_host::{Settings, SettingsReader};
+use rawko_turns::{AgentId, OptionLayers, TurnOptions, is_name};
+
+use crate::agents::AgentCommand;
+
+/// Options of turns, as the section, a channel and an agent may have them.
+const OPTIONS: [&str; 14] = [
+    "defaultTimeoutSeconds",
+    "humanInterruptMode",
+    "announceTimeouts",
+    "announceDisconnects",
+    "announceEmpty",
+    "autoDetectTurnEnd",
+    "autoDetectSilenceSeconds",
+    "waitTimeoutSeconds",
+    "humanHoldSeconds",
+    "reconnectGraceSeconds",
+    "turnOrder",
+    "restWhenQuiet",
+    "turnsUnattendedMax",
+    "joinMessages",
+];
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// What the settings say about channels.
+#[derive(Clone, Debug, Default)]
+pub struct TurnSettings {
+    pub(crate) options: TurnOptions,
+    pub(crate) agents: BTreeMap<AgentId, AgentSettings>,
+    pub(crate) channels: BTreeMap<String, ChannelSettings>,
+    pub(crate) heartbeat: Option<Duration>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AgentSettings {
+    pub(crate) options: TurnOptions,
+    pub(crate) command: Option<AgentCommand>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ChannelSettings {
+    pub(crate) options: TurnOptions,
+    /// In the order they are written.
+    pub(crate) agents: Vec<(AgentId, TurnOptions)>,
+}
+
+impl TurnSettings {
+    /// Whether an agent is a program that the server starts.
+    pub fn starts(&self, agent: &str) -> bool {
+        self.agents.get(&AgentId::from(agent)).is_some_and(|agent| agent.command.is_some())
+    }
+
+    /// Reads the section; the project's goes over the user's. What is wrong comes with the file it stands in.
+    pub fn read(settings: &Settings, root: &Path) -> (Self, Vec<(String, Vec<Finding>)>) {
+        let mut all = TurnSettings::default();
+        let mut problems = Vec::new();
+        for section in settings.sections("turns") {
+            let mut reader = SettingsReader::new(settings.environment());
+            let said = section_of(&mut reader, &section.document, root);
+            all = all.over(said);
+            if !reader.findings.is_empty() {
+                problems.push((section.file.to_string(), reader.findings));
+            }
+        }
+        (all, problems)
+    }
+
+    fn over(mut self, below: TurnSettings) -> TurnSettings {
+        for (name, channel) in below.channels {
+            self.channels.entry(name).or_insert(channel);
+        }
+        for (name, agent) in below.agents {
+            self.agents.entry(name).or_insert(agent);
+        }
+        let options = self.options.over(&below.options);
+        TurnSettings { options, heartbeat: self.heartbeat.or(below.heartbeat), ..self }
+    }
+
+    pub(crate) fn heartbeat(&self) -> Duration {
+        self.heartbeat.unwrap_or(HEARTBEAT)
+    }
+
+    /// What a channel begins with.
+    pub fn layers(&self, channel: &str) -> OptionLayers {
+        let of_agent = |(agent, said): (&AgentId, &AgentSettings)| (agent.clone(), said.options.clone());
+        let here = self.channels.get(channel);
+        let options = |agents: &[(AgentId, TurnOptions)]| agents.iter().cloned().collect();
+        OptionLayers {
+            project: self.options.clone(),
+            project_agents: self.agents.iter().map(of_agent).collect(),
+            channel: here.map(|here| here.options.clone()).unwrap_or_default(),
+            agents: here.map(|here| options(&here.agents)).unwrap_or_default(),
+        }
+    }
+}
+
+fn section_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> TurnSettings {
+    let mut said = TurnSettings::default();
+    let keys = [OPTIONS.as_slice(), &["agents", "channels", "heartbeatSeconds"]].concat();
+    for entry in reader.record(at, "`turns`", &keys) {
+        match entry.key.as_str() {
+            "agents" => {
+                for agent in names(reader, &entry.value, "`agents` of `turns`") {
+                    let read = agent_of(reader, agent, root);
+                    said.agents.insert(agent.key.as_str().into(), read);
+                }
+            }
+            "channels" => {
+                for channel in names(reader, &entry.value, "`channels` of `turns`") {
+                    let read = channel_of(reader, channel);
+                    said.channels.insert(channel.key.clone(), read);
+                }
+            }
+            "heartbeatSeconds" => {
+                let seconds = reader.whole(&entry.value, "`heartbeatSeconds` of `turns`", 1);
+                said.heartbeat = seconds.map(Duration::from_secs);
+            }
+            _ => option(reader, entry, &mut said.options),
+        }
+    }
+    said
+}
+
+/// Entries of a map whose keys are names of channels or agents.
+fn names<'d>(reader: &mut SettingsReader<'_>, at: &'d Document, what: &str) -> Vec<&'d DocumentEntry> {
+    let entries = reader.entries(at, what);
+    let fits = |entry: &&DocumentEntry| {
+        let fits = is_name(&entry.key);
+        if !fits {
+            let help = "use letters, digits, `-` and `_`";
+            reader.invalid(entry.key_span, format!("`{}` cannot be a name", entry.key), help);
+        }
+        fits
+    };
+    entries.iter().filter(fits).collect()
+}
+
+fn agent_of(reader: &mut SettingsReader<'_>, agent: &DocumentEntry, root: &Path) -> AgentSettings {
+    let mut said = AgentSettings::default();
+    let what = format!("agent `{}`", agent.key);
+    let keys = [OPTIONS.as_slice(), &["command", "env"]].concat();
+    let mut env = BTreeMap::new();
+    for entry in reader.record(&agent.value, &what, &keys) {
+        match entry.key.as_str() {
+            "command" => {
+                let named = format!("`command` of {what}");
+                let program: Vec<String> = match &entry.value.data {
+                    DocumentData::Str(program) => vec![program.clone()],
+                    DocumentData::Null
+                    | DocumentData::Bool(_)
+                    | DocumentData::Int(_)
+                    | DocumentData::Float(_)
+                    | DocumentData::List(_)
+                    | DocumentData::Map(_) => reader
+                        .texts(&entry.value, &named)
+                        .into_iter()
+                        .map(|(word, _)| word.to_owned())
+                        .collect(),
+                };
+                if program.is_empty() {
+                    reader.invalid(
+                        entry.value.span,
+                        format!("{named} is empty"),
+                        "write a program and its arguments",
+                    );
+                } else {
+                    said.command =
+                        Some(AgentCommand { program, folder: root.to_owned(), env: BTreeMap::new() });
+                }
+            }
+            "env" => {
+                for variable in reader.entries(&entry.value, &format!("`env` of {what}")) {
+                    let value = reader.scalar(&variable.value, &format!("`{}` of `env`", variable.key));
+                    env.extend(value.map(|value| (variable.key.clone(), value)));
+                }
+            }
+            _ => option(reader, entry, &mut said.options),
+        }
+    }
+    if let Some(command) = &mut said.command {
+        command.env = env;
+    }
+    said
+}
+
+fn channel_of(reader: &mut SettingsReader<'_>, channel: &DocumentEntry) -> ChannelSettings {
+    let mut said = ChannelSettings::default();
+    let what = format!("channel `{}`", channel.key);
+    let keys = [OPTIONS.as_slice(), &["agents"]].concat();
+    for entry in reader.record(&channel.value, &what, &keys) {
+        match entry.key.as_str() {
+            "agents" => said.agents = members_of(reader, &entry.value, &format!("`agents` of {what}")),
+            _ => option(reader, entry, &mut said.options),
+        }
+    }
+    said
+}
+
+/// A list of names, or a map of names to options.
+fn members_of(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Vec<(AgentId, TurnOptions)> {
+    if at.items().is_some() {
+        let all = reader.texts(at, what);
+        return all.into_iter().map(|(name, _)| (name.into(), TurnOptions::default())).collect();
+    }
+    let mut members = Vec::new();
+    for agent in names(reader, at, what) {
+        let mut options = TurnOptions::default();
+        for entry in reader.record(&agent.value, &format!("agent `{}`", agent.key), &OPTIONS) {
+            option(reader, entry, &mut options);
+        }
+        members.push((agent.key.as_str().into(), options));
+    }
+    members
+}
+
+/// One option, in the words of `turnConfig`.
+fn option(reader: &mut SettingsReader<'_>, entry: &DocumentEntry, options: &mut TurnOptions) {
+    let one = serde_json::json!({entry.key.as_str(): entry.value.to_json()});
+    match serde_json::from_value::<TurnOptions>(one) {
+        Ok(said) => *options = said.over(options),
+        Err(error) => {
+            let message = format!("`{}` cannot be this: {error}", entry.key);
+            reader.invalid(entry.value.span, message, "see the guide on channels");
+        }
+    }
+}

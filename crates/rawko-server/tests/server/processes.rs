@@ -1,0 +1,77 @@
+//! Agents that are processes: started, killed, started again.
+
+use std::os::unix::fs::PermissionsExt;
+
+use rawko_turns::Event;
+
+use crate::support::Setup;
+
+/// Says its process id in its first turn, and then nothing until it is told to die.
+const AGENT: &str = r#"#!/bin/sh
+echo '{"type":"register","protocol":1,"agent":"'"$RAWKO_AGENT"'","observe":false}'
+while read -r line; do
+  case "$line" in
+    *'"turn_granted"'*) echo '{"type":"message","channel":"standup","text":"pid '$$'"}' ;;
+    *'"text":"go on"'*) echo '{"type":"turn_complete","channel":"standup"}' ;;
+  esac
+done
+"#;
+
+fn setup() -> Setup {
+    let setup = Setup::with(
+        "agents:\n  worker: {command: [./worker.sh], defaultTimeoutSeconds: 600}\nchannels:\n  standup: {agents: [worker]}",
+    );
+    let path = setup.folder().join("worker.sh");
+    std::fs::write(&path, AGENT).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    setup
+}
+
+fn pid(text: &str) -> String {
+    text.strip_prefix("worker: pid ").unwrap().to_owned()
+}
+
+fn kill(pid: &str) {
+    assert!(std::process::Command::new("kill").args(["-9", pid]).status().unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_process_loses_its_turn_and_is_started_again_when_it_is_assigned() {
+    let server = setup().start().await;
+    let mut ada = server.agent("ada").await;
+    server.until("standup", |channel| channel.posted == 1).await;
+    server.serving.assign("standup", "ada", "kim").await.unwrap();
+    kill(&pid(&server.texts("standup").await[0]));
+    ada.expect("turn_granted").await;
+    assert_eq!(server.state("standup", "worker").await, "OFFLINE");
+    assert!(
+        server.texts("standup").await.contains(&"channel: ⚠️ worker disconnected, skipping turn".to_owned())
+    );
+    server.members_are_in_step("standup").await;
+
+    server.serving.assign("standup", "worker", "kim").await.unwrap();
+    server.until("standup", |channel| channel.state_of(&"worker".into()).as_str() == "QUEUED").await;
+    ada.post("standup", "Your turn TURN_COMPLETE").await;
+    server
+        .until("standup", |channel| channel.turn.as_ref().is_some_and(|turn| turn.agent.as_str() == "worker"))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_person_says_reaches_a_process_in_its_turn() {
+    let server = setup().start().await;
+    server.until("standup", |channel| channel.posted == 1).await;
+    let said = Event::PersonSpoke { person: "kim".into(), id: None, text: "go on".into() };
+    server.serving.channels().apply("standup", said).await.unwrap();
+    server.until("standup", |channel| channel.turn.is_none()).await;
+    assert_eq!(server.state("standup", "worker").await, "IDLE");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_is_not_there_is_an_agent_that_is_not_there() {
+    let turns = "agents:\n  ghost: {command: [./nowhere]}\nchannels:\n  standup: {agents: [ghost, ada]}";
+    let server = Setup::with(turns).start().await;
+    let mut ada = server.agent("ada").await;
+    ada.expect("turn_granted").await;
+    assert_eq!(server.state("standup", "ghost").await, "OFFLINE");
+}

@@ -1,0 +1,237 @@
+//! A server to talk to, and clients that talk.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use rawko_chart::Source;
+use rawko_host::{Environment, Host, Settings, SystemClock};
+use rawko_server::{Entry, ServeOptions, Serving, TurnSettings, TurnTaker, member_instance};
+use rawko_store::{Options, SqliteStore};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+/// Nothing here takes longer unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct TestServer {
+    pub(crate) serving: Serving,
+    pub(crate) host: Host,
+    pub(crate) log: Arc<Mutex<Vec<Entry>>>,
+    pub(crate) folder: Arc<tempfile::TempDir>,
+}
+
+/// What a server is started with.
+pub(crate) struct Setup {
+    settings: String,
+    token: Option<String>,
+    folder: Arc<tempfile::TempDir>,
+    takers: Vec<Arc<dyn TurnTaker>>,
+}
+
+impl Setup {
+    pub(crate) fn new() -> Self {
+        Self::with("")
+    }
+
+    /// With these lines below `turns:`.
+    pub(crate) fn with(turns: &str) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        Self { settings: turns.to_owned(), token: None, folder, takers: Vec::new() }
+    }
+
+    pub(crate) fn token(mut self, token: &str) -> Self {
+        self.token = Some(token.to_owned());
+        self
+    }
+
+    pub(crate) fn taker(mut self, taker: Arc<dyn TurnTaker>) -> Self {
+        self.takers.push(taker);
+        self
+    }
+
+    /// In the folder of a server that was there before.
+    pub(crate) fn after(mut self, before: &Arc<tempfile::TempDir>) -> Self {
+        self.folder = Arc::clone(before);
+        self
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) async fn start(self) -> TestServer {
+        let store = SqliteStore::open(&self.folder.path().join("rawko.db"), Options::default()).unwrap();
+        let host = Host::builder().store(Arc::new(store)).start().await.unwrap();
+        let text = format!("turns:\n  heartbeatSeconds: 60\n{}", indent(&self.settings));
+        let text = if self.settings.contains("heartbeatSeconds") {
+            format!("turns:\n{}", indent(&self.settings))
+        } else {
+            text
+        };
+        let (settings, findings) =
+            Settings::of_source(&Source::new("config.yaml", text), &Environment::of_process());
+        assert!(findings.is_empty(), "{findings:?}");
+        let (settings, problems) = TurnSettings::read(&settings, self.folder.path());
+        assert!(problems.is_empty(), "{problems:?}");
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&log);
+        let options = ServeOptions {
+            settings,
+            token: self.token,
+            takers: self.takers,
+            clock: Arc::new(SystemClock),
+            log: Arc::new(move |entry: &Entry| sink.lock().unwrap().push(entry.clone())),
+            own_agents: true,
+        };
+        let serving = Serving::start(host.clone(), options).await.unwrap();
+        serving.listen(TcpListener::bind("127.0.0.1:0").await.unwrap()).unwrap();
+        TestServer { serving, host, log, folder: self.folder }
+    }
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+impl TestServer {
+    /// A channel with these agents, connected and assigned in this order; each has read what it is told at first.
+    pub(crate) async fn channel(&self, name: &str, agents: &[&str]) -> Vec<Client> {
+        self.serving.channels().create(name, Default::default()).await.unwrap();
+        let mut clients = Vec::new();
+        for agent in agents {
+            let mut client = self.agent(agent).await;
+            self.serving.assign(name, agent, "kim").await.unwrap();
+            client.expect("assigned").await;
+            clients.push(client);
+        }
+        clients
+    }
+
+    /// A connected, registered agent.
+    pub(crate) async fn agent(&self, name: &str) -> Client {
+        let mut client = self.connect().await;
+        client.say(json!({"type": "register", "protocol": 1, "agent": name, "observe": false})).await;
+        client.session = client.expect("registered").await["session"].as_str().unwrap().to_owned();
+        client
+    }
+
+    pub(crate) async fn connect(&self) -> Client {
+        let address = self.serving.address().unwrap();
+        let (socket, _) =
+            tokio_tungstenite::connect_async(format!("ws://{address}/v1/agents")).await.unwrap();
+        Client { socket, session: String::new() }
+    }
+
+    /// Waits until the channel is as wanted.
+    pub(crate) async fn until(&self, channel: &str, wanted: impl Fn(&rawko_turns::Channel) -> bool) {
+        let mut watch = self.serving.channels().watch(channel).await.unwrap();
+        let seen = tokio::time::timeout(PATIENCE, watch.wait_for(|glance| wanted(&glance.channel)));
+        assert!(seen.await.is_ok(), "the channel stays {:#?}", watch.borrow().channel);
+    }
+
+    pub(crate) async fn state(&self, channel: &str, agent: &str) -> &'static str {
+        let glance = self.serving.channels().look(channel).await.unwrap();
+        glance.channel.state_of(&agent.into()).as_str()
+    }
+
+    pub(crate) async fn texts(&self, channel: &str) -> Vec<String> {
+        let messages = self.serving.channels().messages(channel, 0, 10_000).await.unwrap();
+        messages.into_iter().map(|message| format!("{}: {}", message.author.name(), message.text)).collect()
+    }
+
+    /// Every member's own instance says what the queue says, at once or as soon as it has taken what it was sent.
+    pub(crate) async fn members_are_in_step(&self, channel: &str) {
+        let glance = self.serving.channels().look(channel).await.unwrap();
+        let mut changes = self.host.changes();
+        for (agent, member) in &glance.channel.members {
+            let agree = async {
+                while self.member_state(channel, agent.as_str()) != member.state.as_str() {
+                    changes.changed().await.unwrap();
+                }
+            };
+            let agreed = tokio::time::timeout(PATIENCE, agree).await;
+            assert!(
+                agreed.is_ok(),
+                "{agent} is {:?} in the queue and {} itself",
+                member.state,
+                self.member_state(channel, agent.as_str())
+            );
+        }
+    }
+
+    fn member_state(&self, channel: &str, agent: &str) -> String {
+        let reader = self.host.reader();
+        let row = reader.find(&member_instance(channel, agent)).unwrap();
+        let restored = reader.snapshot(&row, None).unwrap();
+        restored.snapshot.context_map(&restored.chart).get("state").as_str().unwrap().to_owned()
+    }
+
+    /// The server stops; its folder stays.
+    pub(crate) async fn stop(self) -> Arc<tempfile::TempDir> {
+        self.serving.close().await;
+        self.host.close().await;
+        self.folder
+    }
+}
+
+pub(crate) struct Client {
+    pub(crate) socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    pub(crate) session: String,
+}
+
+impl Client {
+    pub(crate) async fn say(&mut self, message: Value) {
+        self.socket.send(Message::Text(message.to_string().into())).await.unwrap();
+    }
+
+    pub(crate) async fn say_text(&mut self, text: impl Into<String>) {
+        self.socket.send(Message::Text(text.into().into())).await.unwrap();
+    }
+
+    /// The next message; `None` when the connection is over.
+    pub(crate) async fn hear(&mut self) -> Option<Value> {
+        loop {
+            let next = tokio::time::timeout(PATIENCE, self.socket.next()).await.unwrap();
+            match next? {
+                Ok(Message::Text(text)) => return Some(serde_json::from_str(&text).unwrap()),
+                Ok(Message::Close(_)) | Err(_) => return None,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// The next message of this type; others before it are skipped.
+    pub(crate) async fn expect(&mut self, wanted: &str) -> Value {
+        loop {
+            let message =
+                self.hear().await.unwrap_or_else(|| panic!("the connection ended before `{wanted}`"));
+            if message["type"] == wanted {
+                return message;
+            }
+        }
+    }
+
+    /// The code of the next error.
+    pub(crate) async fn refused(&mut self) -> String {
+        self.expect("error").await["code"].as_str().unwrap().to_owned()
+    }
+
+    /// The code of the error that the connection ends with.
+    pub(crate) async fn ended(&mut self) -> String {
+        let mut last = String::from("nothing");
+        while let Some(message) = self.hear().await {
+            if message["fatal"] == true {
+                last = message["code"].as_str().unwrap().to_owned();
+            }
+        }
+        last
+    }
+
+    pub(crate) async fn post(&mut self, channel: &str, text: &str) {
+        self.say(json!({"type": "message", "channel": channel, "text": text})).await;
+    }
+}

@@ -1,0 +1,268 @@
+//! Options of turns, in layers: what a project says, what it says of an agent, what a channel says, what a channel says
+//! of an agent. A layer says only what it wants to change.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::AgentId;
+
+/// What becomes of a person's message while an agent has the turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterruptMode {
+    /// Held back, and posted when the turn ends.
+    Queue,
+    /// The turn pauses; the person has the floor.
+    Interrupt,
+    /// Posted, and handed to the active agent at once.
+    #[default]
+    Inject,
+    /// Posted, and handed to everybody who is connected; the turn takes no notice.
+    Parallel,
+}
+
+/// Who is next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnOrder {
+    /// Around the list of the channel.
+    #[default]
+    RoundRobin,
+    /// Everybody once in a cycle, the highest priority first.
+    Priority,
+    /// Whom a person names, and nobody otherwise.
+    Manual,
+}
+
+/// One layer. The names on paper are the seed's `turnConfig`, and more in its style.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TurnOptions {
+    #[serde(
+        rename = "defaultTimeoutSeconds",
+        with = "seconds",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub timeout_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human_interrupt_mode: Option<InterruptMode>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub announce_timeouts: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub announce_disconnects: Option<bool>,
+    /// Whether the channel says so when its last agent is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub announce_empty: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_detect_turn_end: Option<bool>,
+    #[serde(
+        rename = "autoDetectSilenceSeconds",
+        with = "seconds",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub silence_ms: Option<u64>,
+    /// How long an agent may wait in its turn.
+    #[serde(
+        rename = "waitTimeoutSeconds",
+        with = "seconds",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub wait_timeout_ms: Option<u64>,
+    /// How long a person who interrupted keeps the floor without saying more.
+    #[serde(rename = "humanHoldSeconds", with = "seconds", default, skip_serializing_if = "Option::is_none")]
+    pub hold_ms: Option<u64>,
+    /// How long a lost connection may stay lost before it counts.
+    #[serde(
+        rename = "reconnectGraceSeconds",
+        with = "seconds",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub grace_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_order: Option<TurnOrder>,
+    /// Whether turns stop when everybody had one and nobody said anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest_when_quiet: Option<bool>,
+    /// Turns without a message of a person after which the channel rests; 0 is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns_unattended_max: Option<u32>,
+    /// How many messages from before it came a new member gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join_messages: Option<u64>,
+}
+
+/// All layers together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnConfig {
+    pub timeout_ms: u64,
+    pub interrupt: InterruptMode,
+    pub announce_timeouts: bool,
+    pub announce_disconnects: bool,
+    pub announce_empty: bool,
+    pub auto_detect_turn_end: bool,
+    pub silence_ms: u64,
+    pub wait_timeout_ms: u64,
+    pub hold_ms: u64,
+    pub grace_ms: u64,
+    pub order: TurnOrder,
+    pub rest_when_quiet: bool,
+    pub turns_unattended_max: u32,
+    pub join_messages: u64,
+}
+
+/// Who says what.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionLayers {
+    #[serde(default)]
+    pub project: TurnOptions,
+    #[serde(default)]
+    pub project_agents: BTreeMap<AgentId, TurnOptions>,
+    #[serde(default)]
+    pub channel: TurnOptions,
+    #[serde(default)]
+    pub agents: BTreeMap<AgentId, TurnOptions>,
+}
+
+impl TurnOptions {
+    /// This layer where it says something, the other where it does not.
+    #[must_use]
+    pub fn over(self, below: &TurnOptions) -> TurnOptions {
+        TurnOptions {
+            timeout_ms: self.timeout_ms.or(below.timeout_ms),
+            human_interrupt_mode: self.human_interrupt_mode.or(below.human_interrupt_mode),
+            announce_timeouts: self.announce_timeouts.or(below.announce_timeouts),
+            announce_disconnects: self.announce_disconnects.or(below.announce_disconnects),
+            announce_empty: self.announce_empty.or(below.announce_empty),
+            auto_detect_turn_end: self.auto_detect_turn_end.or(below.auto_detect_turn_end),
+            silence_ms: self.silence_ms.or(below.silence_ms),
+            wait_timeout_ms: self.wait_timeout_ms.or(below.wait_timeout_ms),
+            hold_ms: self.hold_ms.or(below.hold_ms),
+            grace_ms: self.grace_ms.or(below.grace_ms),
+            turn_order: self.turn_order.or(below.turn_order),
+            rest_when_quiet: self.rest_when_quiet.or(below.rest_when_quiet),
+            turns_unattended_max: self.turns_unattended_max.or(below.turns_unattended_max),
+            join_messages: self.join_messages.or(below.join_messages),
+        }
+    }
+
+    fn with_defaults(self) -> TurnConfig {
+        TurnConfig {
+            timeout_ms: self.timeout_ms.unwrap_or(60_000),
+            interrupt: self.human_interrupt_mode.unwrap_or_default(),
+            announce_timeouts: self.announce_timeouts.unwrap_or(true),
+            announce_disconnects: self.announce_disconnects.unwrap_or(true),
+            announce_empty: self.announce_empty.unwrap_or(true),
+            auto_detect_turn_end: self.auto_detect_turn_end.unwrap_or(false),
+            silence_ms: self.silence_ms.unwrap_or(10_000),
+            wait_timeout_ms: self.wait_timeout_ms.unwrap_or(300_000),
+            hold_ms: self.hold_ms.unwrap_or(30_000),
+            grace_ms: self.grace_ms.unwrap_or(10_000),
+            order: self.turn_order.unwrap_or_default(),
+            rest_when_quiet: self.rest_when_quiet.unwrap_or(true),
+            turns_unattended_max: self.turns_unattended_max.unwrap_or(0),
+            join_messages: self.join_messages.unwrap_or(20),
+        }
+    }
+}
+
+impl OptionLayers {
+    /// What holds for the channel as a whole.
+    pub fn for_channel(&self) -> TurnConfig {
+        self.channel.clone().over(&self.project).with_defaults()
+    }
+
+    /// What holds for an agent's turn: the nearest layer that says something.
+    pub fn for_agent(&self, agent: &AgentId) -> TurnConfig {
+        let said = |layer: &BTreeMap<AgentId, TurnOptions>| layer.get(agent).cloned().unwrap_or_default();
+        let all =
+            said(&self.agents).over(&said(&self.project_agents)).over(&self.channel).over(&self.project);
+        all.with_defaults()
+    }
+}
+
+/// Seconds on paper, milliseconds in here.
+mod seconds {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    /// A year: longer is a mistake, and would not fit everywhere.
+    const SECONDS_MAX: f64 = 31_536_000.0;
+
+    pub(super) fn serialize<S: Serializer>(ms: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
+        match ms {
+            Some(ms) if ms % 1000 == 0 => (ms / 1000).serialize(to),
+            #[expect(clippy::cast_precision_loss, reason = "a year of milliseconds fits")]
+            Some(ms) => (*ms as f64 / 1000.0).serialize(to),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<u64>, D::Error> {
+        let Some(seconds) = Option::<f64>::deserialize(from)? else { return Ok(None) };
+        if !(0.0..=SECONDS_MAX).contains(&seconds) {
+            return Err(Error::custom(format!("{seconds} seconds is not between 0 and a year")));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+        Ok(Some((seconds * 1000.0).round() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(text: &str) -> TurnOptions {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn the_seeds_page_reads_and_is_the_default() {
+        let page = layer(
+            r#"{"defaultTimeoutSeconds": 60, "humanInterruptMode": "inject", "announceTimeouts": true,
+                "announceDisconnects": true, "autoDetectTurnEnd": false, "autoDetectSilenceSeconds": 10}"#,
+        );
+        assert_eq!(page.with_defaults(), TurnOptions::default().with_defaults());
+    }
+
+    #[test]
+    fn the_nearest_layer_wins_for_every_option() {
+        let layers = OptionLayers {
+            project: layer(
+                r#"{"defaultTimeoutSeconds": 1, "waitTimeoutSeconds": 1, "humanHoldSeconds": 1, "joinMessages": 1}"#,
+            ),
+            project_agents: BTreeMap::from([(
+                "ada".into(),
+                layer(r#"{"defaultTimeoutSeconds": 3, "waitTimeoutSeconds": 3}"#),
+            )]),
+            channel: layer(r#"{"defaultTimeoutSeconds": 2, "waitTimeoutSeconds": 2, "humanHoldSeconds": 2}"#),
+            agents: BTreeMap::from([("ada".into(), layer(r#"{"defaultTimeoutSeconds": 4.5}"#))]),
+        };
+        let ada = layers.for_agent(&"ada".into());
+        assert_eq!(
+            (ada.timeout_ms, ada.wait_timeout_ms, ada.hold_ms, ada.join_messages),
+            (4500, 3000, 2000, 1)
+        );
+        let bob = layers.for_agent(&"bob".into());
+        assert_eq!(
+            (bob.timeout_ms, bob.wait_timeout_ms, bob.hold_ms, bob.join_messages),
+            (2000, 2000, 2000, 1)
+        );
+        assert_eq!(layers.for_channel(), bob);
+    }
+
+    #[test]
+    fn what_is_no_option_is_refused() {
+        for (text, why) in [
+            (r#"{"timeoutSeconds": 1}"#, "unknown field `timeoutSeconds`"),
+            (r#"{"humanInterruptMode": "loud"}"#, "unknown variant `loud`"),
+            (r#"{"defaultTimeoutSeconds": -1}"#, "-1 seconds is not between 0 and a year"),
+        ] {
+            let error = serde_json::from_str::<TurnOptions>(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

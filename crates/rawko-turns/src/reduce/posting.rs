@@ -1,0 +1,130 @@
+//! Putting messages into the channel and in front of whoever reads along.
+
+use super::Work;
+use crate::channel::{HeldMessage, Phase, WaitingFor};
+use crate::effect::Effect;
+use crate::event::WaitUntil;
+use crate::lifecycle::{State, Trigger};
+use crate::message::{Author, Message};
+use crate::names::{AgentId, TurnId};
+
+/// Ids of messages that are remembered, for each author.
+const RECENT_MAX: usize = 64;
+
+/// Who gets a message while it is posted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those in the queue, who read along.
+    Queue,
+    /// Everybody who is connected.
+    Everybody,
+}
+
+impl Work<'_> {
+    /// Posts what an agent or a person said: it wakes, resolves waits, and breaks the quiet.
+    pub(super) fn say(
+        &mut self,
+        author: Author,
+        text: String,
+        id: Option<String>,
+        turn: Option<(TurnId, bool)>,
+        reach: Reach,
+    ) -> u64 {
+        let agent = match &author {
+            Author::Agent(agent) => Some(agent.clone()),
+            Author::Person(_) | Author::Notice => None,
+        };
+        let from_person = matches!(author, Author::Person(_));
+        self.channel.members.values_mut().for_each(|member| member.asked = false);
+        if from_person {
+            self.channel.unattended_turns = 0;
+        }
+        self.remember(agent.as_ref(), id.as_deref());
+        let number = self.post(author, text, id, turn);
+        self.wake(agent.as_ref());
+        self.deliver(number, agent.as_ref(), reach);
+        self.resolve_wait(agent.as_ref(), from_person);
+        number
+    }
+
+    /// The channel says something itself. That wakes nobody.
+    pub(super) fn notice(&mut self, text: String) {
+        let number = self.post(Author::Notice, text, None, None);
+        self.deliver(number, None, Reach::Queue);
+    }
+
+    fn post(
+        &mut self,
+        author: Author,
+        text: String,
+        id: Option<String>,
+        turn: Option<(TurnId, bool)>,
+    ) -> u64 {
+        self.channel.posted += 1;
+        let number = self.channel.posted;
+        let (turn, late) = turn.map_or((None, false), |(turn, late)| (Some(turn), late));
+        self.effects.push(Effect::Posted(Message {
+            number,
+            at_ms: self.now_ms,
+            author,
+            text,
+            turn,
+            late,
+            id,
+        }));
+        number
+    }
+
+    fn deliver(&mut self, number: u64, author: Option<&AgentId>, reach: Reach) {
+        let reads = |state: State| match reach {
+            Reach::Queue => state.is_in_queue(),
+            Reach::Everybody => state != State::Offline,
+        };
+        let members = self.channel.members.iter();
+        let to: Vec<AgentId> = members
+            .filter(|(agent, member)| member.assigned && reads(member.state) && Some(*agent) != author)
+            .map(|(agent, _)| agent.clone())
+            .collect();
+        if !to.is_empty() {
+            self.effects.push(Effect::Delivered { number, to });
+        }
+    }
+
+    /// Whoever waits for a message, or for a person, has it now.
+    fn resolve_wait(&mut self, author: Option<&AgentId>, from_person: bool) {
+        let Some(turn) = self.channel.turn.as_ref().filter(|turn| Some(&turn.agent) != author) else {
+            return;
+        };
+        let Phase::Waiting(waiting) = &turn.phase else { return };
+        let WaitingFor::Asked { until, .. } = &waiting.what else { return };
+        let is_it = match until {
+            WaitUntil::Message => true,
+            WaitUntil::Person => from_person,
+            WaitUntil::Resumed | WaitUntil::Time(_) => false,
+        };
+        if is_it && self.channel.paused_ms.is_none() {
+            self.resume_turn(Trigger::WaitResolved, None);
+        }
+    }
+
+    fn remember(&mut self, author: Option<&AgentId>, id: Option<&str>) {
+        let number = self.channel.posted + 1;
+        let Some(id) = id else { return };
+        let recent = match author {
+            Some(agent) => self.channel.members.get_mut(agent).map(|member| &mut member.recent),
+            None => Some(&mut self.channel.recent),
+        };
+        let Some(recent) = recent else { return };
+        recent.push((id.to_owned(), number));
+        if recent.len() > RECENT_MAX {
+            recent.remove(0);
+        }
+    }
+
+    /// Posts what people said while a turn ran.
+    pub(super) fn release_held(&mut self) {
+        for HeldMessage { person, id, text, .. } in std::mem::take(&mut self.channel.held) {
+            self.say(Author::Person(person), text, id, None, Reach::Queue);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Agents that come and go: starting, reconnecting, getting lost.
+
+use super::Work;
+use crate::channel::Phase;
+use crate::effect::{Effect, EndReason};
+use crate::event::Loss;
+use crate::lifecycle::{Move, State, Trigger};
+use crate::names::AgentId;
+use crate::notices;
+use crate::refusal::Refusal;
+
+impl Work<'_> {
+    pub(super) fn agent_started(
+        &mut self,
+        agent: &AgentId,
+        session: String,
+        resumed: bool,
+    ) -> Result<(), Refusal> {
+        let known = self.member(agent)?.state != State::Offline;
+        if known && !resumed {
+            self.lose(agent, Trigger::AgentCrashes, Loss::StartedAnew.words());
+        }
+        let member = self.member(agent)?;
+        member.session = Some(session);
+        member.grace_due_ms = None;
+        if member.state != State::Offline {
+            self.remind(agent);
+            return Ok(());
+        }
+        let assigned = member.assigned;
+        // A new process counts its messages anew.
+        member.recent.clear();
+        self.step(agent, Move::AgentStarted, Trigger::AgentStarts, None);
+        // It was assigned while it was away; after a loss it would not be.
+        if assigned {
+            self.enqueue(agent);
+            self.grant_next();
+        }
+        Ok(())
+    }
+
+    /// Tells a reconnected agent about the turn it still has.
+    fn remind(&mut self, agent: &AgentId) {
+        let upto = self.channel.posted;
+        let Some(turn) = self.channel.turn.as_ref().filter(|turn| turn.agent == *agent) else { return };
+        let deadline_ms = match turn.phase {
+            Phase::Running { deadline_ms, .. } => Some(deadline_ms),
+            Phase::Waiting(_) => None,
+        };
+        let (agent, turn, after) = (agent.clone(), turn.id, turn.after);
+        self.effects.push(Effect::Granted { agent, turn, deadline_ms, after, upto, again: true });
+    }
+
+    pub(super) fn agent_stopped(&mut self, agent: &AgentId) -> Result<(), Refusal> {
+        self.member(agent)?;
+        self.lose(agent, Trigger::AgentStops, "it said goodbye");
+        Ok(())
+    }
+
+    pub(super) fn connection_lost(&mut self, agent: &AgentId) -> Result<(), Refusal> {
+        let grace_due_ms = self.in_ms(self.config(agent).grace_ms);
+        let now_ms = self.now_ms;
+        let member = self.member(agent)?;
+        if member.state == State::Offline {
+            return Ok(());
+        }
+        if grace_due_ms <= now_ms {
+            return self.agent_lost(agent, Loss::DidNotReturn);
+        }
+        member.grace_due_ms.get_or_insert(grace_due_ms);
+        Ok(())
+    }
+
+    pub(super) fn agent_lost(&mut self, agent: &AgentId, loss: Loss) -> Result<(), Refusal> {
+        self.member(agent)?;
+        self.lose(agent, Trigger::AgentCrashes, loss.words());
+        Ok(())
+    }
+
+    /// Sets an agent OFFLINE from wherever it is, and lets the next one speak. `mid_turn`: the trigger where it had the
+    /// turn.
+    fn lose(&mut self, agent: &AgentId, mid_turn: Trigger, words: &str) {
+        let state = self.channel.state_of(agent);
+        let reason = Some(words.to_owned());
+        let config = self.config(agent);
+        match state {
+            State::Offline => return,
+            State::Idle => self.step(agent, Move::AgentStopped, Trigger::AgentStops, reason),
+            State::Queued => self.step(agent, Move::Disconnected, Trigger::AgentDisconnects, reason),
+            State::Active => {
+                let context = self.turn_context(words);
+                self.end_turn(Move::Crashed, mid_turn, EndReason::Lost, Some(context));
+            }
+            State::Waiting => {
+                let context = self.turn_context(words);
+                self.end_turn(Move::Disconnected, Trigger::AgentDisconnects, EndReason::Lost, Some(context));
+            }
+        }
+        self.channel.leave_order(agent);
+        if let Some(member) = self.channel.members.get_mut(agent) {
+            member.assigned = false;
+            member.session = None;
+            member.grace_due_ms = None;
+        }
+        self.grant_next();
+        if matches!(state, State::Active | State::Waiting) && config.announce_disconnects {
+            self.notice(notices::disconnected(agent));
+        }
+        if !self.channel.has_agents() && self.channel.options.for_channel().announce_empty {
+            self.notice(notices::NOBODY.to_owned());
+        }
+    }
+
+    /// What the log says about a turn that was cut off.
+    fn turn_context(&self, words: &str) -> String {
+        let turn = self.channel.turn.as_ref();
+        turn.map_or_else(
+            || words.to_owned(),
+            |turn| {
+                format!(
+                    "{words}; turn {} since {} ms, {} posted",
+                    turn.id,
+                    self.now_ms - turn.granted_ms,
+                    turn.posted
+                )
+            },
+        )
+    }
+
+    pub(super) fn recovered(&mut self) {
+        let there: Vec<AgentId> = self
+            .channel
+            .members
+            .iter()
+            .filter(|(_, member)| member.state != State::Offline)
+            .map(|(agent, _)| agent.clone())
+            .collect();
+        for agent in there {
+            let due = self.in_ms(self.config(&agent).grace_ms);
+            if let Some(member) = self.channel.members.get_mut(&agent) {
+                member.grace_due_ms.get_or_insert(due);
+            }
+        }
+        self.time_passed(Some("the host was down"));
+    }
+}

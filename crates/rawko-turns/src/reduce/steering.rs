@@ -1,0 +1,97 @@
+//! What people change while turns go on: skipping, pausing, order, priorities, options.
+
+use super::Work;
+use crate::channel::{Phase, WaitingFor};
+use crate::effect::{EndReason, SuspendReason};
+use crate::event::Scope;
+use crate::lifecycle::{Move, State, Trigger};
+use crate::names::AgentId;
+use crate::options::TurnOptions;
+use crate::refusal::Refusal;
+
+impl Work<'_> {
+    pub(super) fn skipped(&mut self, by: &str) -> Result<(), Refusal> {
+        if self.channel.turn.is_none() {
+            return Err(Refusal::NobodyHasTheTurn);
+        }
+        self.end_turn(Move::Skipped, Trigger::Skipped, EndReason::Skipped, Some(format!("by {by}")));
+        self.grant_next();
+        Ok(())
+    }
+
+    pub(super) fn next_named(&mut self, agent: AgentId, by: &str) -> Result<(), Refusal> {
+        let member = self.channel.members.get(&agent).filter(|member| member.assigned);
+        match member.map(|member| member.state) {
+            Some(State::Idle) => {
+                self.step(&agent, Move::Woken, Trigger::HumanOverride, Some(format!("by {by}")));
+                self.channel.join_order(&agent);
+            }
+            Some(State::Queued | State::Active | State::Waiting) => {}
+            Some(State::Offline) | None => return Err(Refusal::NotInQueue { agent }),
+        }
+        self.channel.next = Some(agent);
+        self.grant_next();
+        Ok(())
+    }
+
+    pub(super) fn paused(&mut self, by: &str) -> Result<(), Refusal> {
+        if self.channel.paused_ms.is_some() {
+            return Err(Refusal::AlreadyPaused);
+        }
+        self.channel.paused_ms = Some(self.now_ms);
+        if self.channel.turn.as_ref().is_some_and(|turn| matches!(turn.phase, Phase::Running { .. })) {
+            let words = Some(format!("by {by}"));
+            self.pause_turn(WaitingFor::Pause, None, Trigger::ChannelPaused, words);
+            self.suspended(SuspendReason::ChannelPaused);
+        }
+        Ok(())
+    }
+
+    pub(super) fn resumed(&mut self, by: &str) -> Result<(), Refusal> {
+        let since = self.channel.paused_ms.take().ok_or(Refusal::NotPaused)?;
+        let stood_ms = self.now_ms.saturating_sub(since).max(0);
+        if let Some(Phase::Waiting(waiting)) = self.channel.turn.as_mut().map(|turn| &mut turn.phase) {
+            match waiting.what {
+                WaitingFor::Pause => {
+                    self.resume_turn(Trigger::ChannelResumed, Some(format!("by {by}")));
+                }
+                WaitingFor::Asked { .. } | WaitingFor::Person => {
+                    waiting.due_ms = waiting.due_ms.map(|due| due.saturating_add(stood_ms));
+                }
+            }
+        }
+        self.grant_next();
+        Ok(())
+    }
+
+    pub(super) fn order_set(&mut self, agents: Vec<AgentId>) -> Result<(), Refusal> {
+        for (place, agent) in agents.iter().enumerate() {
+            if !self.channel.order.contains(agent) {
+                return Err(Refusal::NotInQueue { agent: agent.clone() });
+            }
+            if agents[..place].contains(agent) {
+                return Err(Refusal::NamedTwice { agent: agent.clone() });
+            }
+        }
+        let rest = self.channel.order.iter().filter(|agent| !agents.contains(agent)).cloned();
+        self.channel.order = agents.iter().cloned().chain(rest).collect();
+        Ok(())
+    }
+
+    pub(super) fn priority_set(&mut self, agent: &AgentId, priority: i32) -> Result<(), Refusal> {
+        self.member(agent)?.priority = priority;
+        Ok(())
+    }
+
+    /// Counts from the next turn on; a deadline that is set stays.
+    pub(super) fn options_set(&mut self, scope: Scope, options: TurnOptions) {
+        let layers = &mut self.channel.options;
+        match scope {
+            Scope::Project => layers.project = options,
+            Scope::Channel => layers.channel = options,
+            Scope::ProjectAgent(agent) => drop(layers.project_agents.insert(agent, options)),
+            Scope::Agent(agent) => drop(layers.agents.insert(agent, options)),
+        }
+        self.grant_next();
+    }
+}

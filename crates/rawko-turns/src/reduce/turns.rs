@@ -1,0 +1,129 @@
+//! Granting and ending turns: the only place where a channel's turn begins or is over.
+
+use super::Work;
+use crate::channel::{EndedTurn, Phase, Turn};
+use crate::effect::{Effect, EndReason};
+use crate::lifecycle::{Move, State, Trigger};
+use crate::names::{AgentId, TurnId};
+use crate::notices;
+use crate::refusal::Refusal;
+
+impl Work<'_> {
+    /// Gives the turn to whoever is next, if nobody has it.
+    pub(super) fn grant_next(&mut self) {
+        if self.channel.turn.is_some() {
+            return;
+        }
+        self.release_held();
+        if self.channel.paused_ms.is_none()
+            && let Some(agent) = self.channel.pick()
+        {
+            self.grant(&agent);
+        }
+    }
+
+    fn grant(&mut self, agent: &AgentId) {
+        let deadline_ms = self.in_ms(self.config(agent).timeout_ms);
+        self.step(agent, Move::TurnGranted, Trigger::TurnGranted, None);
+        self.channel.note_turn(agent);
+        self.channel.turns += 1;
+        let (id, upto) = (TurnId(self.channel.turns), self.channel.posted);
+        let after = self.channel.members.get(agent).map_or(upto, |member| member.seen);
+        self.channel.turn = Some(Turn {
+            agent: agent.clone(),
+            id,
+            granted_ms: self.now_ms,
+            after,
+            posted: 0,
+            phase: Phase::Running { deadline_ms, silence_due_ms: None },
+        });
+        let (agent, deadline_ms) = (agent.clone(), Some(deadline_ms));
+        self.effects.push(Effect::Granted { agent, turn: id, deadline_ms, after, upto, again: false });
+    }
+
+    /// Ends the turn that runs or waits. The caller grants the next one.
+    pub(super) fn end_turn(&mut self, by: Move, trigger: Trigger, reason: EndReason, words: Option<String>) {
+        let Some(turn) = self.channel.turn.take() else { return };
+        self.step(&turn.agent, by, trigger, words);
+        let answered = match reason {
+            EndReason::Completed | EndReason::Silence => true,
+            // What it was given and said nothing to, it is given again.
+            EndReason::Timeout
+            | EndReason::WaitTimeout
+            | EndReason::Skipped
+            | EndReason::Overridden
+            | EndReason::Removed
+            | EndReason::Lost => turn.posted > 0,
+        };
+        let posted = self.channel.posted;
+        if let Some(member) = self.channel.members.get_mut(&turn.agent) {
+            member.asked = true;
+            member.seen = if answered { posted } else { member.seen };
+        }
+        self.count_unattended();
+        self.channel.ended = Some(EndedTurn { agent: turn.agent.clone(), id: turn.id });
+        self.effects.push(Effect::Ended { agent: turn.agent, turn: turn.id, reason });
+    }
+
+    fn count_unattended(&mut self) {
+        let limit = self.channel.options.for_channel().turns_unattended_max;
+        self.channel.unattended_turns = self.channel.unattended_turns.saturating_add(1);
+        if limit > 0 && self.channel.unattended_turns == limit {
+            self.notice(notices::unattended(limit));
+        }
+    }
+
+    pub(super) fn turn_completed(&mut self, agent: &AgentId, turn: Option<TurnId>) -> Result<(), Refusal> {
+        self.running(agent, turn)?;
+        self.complete();
+        Ok(())
+    }
+
+    /// The agent said that it is done.
+    pub(super) fn complete(&mut self) {
+        self.end_turn(Move::TurnComplete, Trigger::TurnComplete, EndReason::Completed, None);
+        self.grant_next();
+    }
+
+    /// The turn of this agent, if it runs.
+    pub(super) fn running(&mut self, agent: &AgentId, id: Option<TurnId>) -> Result<&mut Turn, Refusal> {
+        let turn = self.own_turn(agent, id)?;
+        match &turn.phase {
+            Phase::Running { .. } => Ok(turn),
+            Phase::Waiting(waiting) => {
+                let why = waiting.held_by().unwrap_or("you wait; say `resumed` first");
+                Err(Refusal::TurnPaused { why })
+            }
+        }
+    }
+
+    /// The turn of this agent, running or not.
+    pub(super) fn own_turn(&mut self, agent: &AgentId, id: Option<TurnId>) -> Result<&mut Turn, Refusal> {
+        if !self.member(agent)?.assigned {
+            return Err(Refusal::NotAMember { agent: agent.clone() });
+        }
+        let holder = self.channel.turn.as_ref().map(|turn| turn.agent.clone());
+        match &mut self.channel.turn {
+            Some(turn) if turn.agent == *agent && id.is_none_or(|id| id == turn.id) => Ok(turn),
+            Some(_) | None => Err(match id.filter(|id| id.0 <= self.channel.turns) {
+                Some(turn) => Refusal::TurnOver { turn },
+                None => Refusal::NotYourTurn { holder },
+            }),
+        }
+    }
+
+    /// Members who had finished alone have something to read now.
+    pub(super) fn wake(&mut self, author: Option<&AgentId>) {
+        let members = self.channel.members.iter();
+        let sleeping: Vec<AgentId> = members
+            .filter(|(agent, member)| {
+                member.assigned && member.state == State::Idle && Some(*agent) != author
+            })
+            .map(|(agent, _)| agent.clone())
+            .collect();
+        for agent in sleeping {
+            self.step(&agent, Move::Woken, Trigger::Message, None);
+            self.channel.join_order(&agent);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What can happen, drawn at random from a seed.
+
+use rawko_turns::{
+    AgentId, Event, InterruptMode, Loss, OverrideTo, Scope, State, TurnId, TurnOptions, TurnOrder, WaitUntil,
+};
+
+use crate::model::Room;
+
+pub(crate) const AGENTS: [&str; 4] = ["a", "b", "c", "d"];
+
+/// A small generator of random numbers: the same seed, the same story.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    fn roll(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        (self.roll() >> 11) % limit
+    }
+
+    pub(crate) fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<T: Clone>(&mut self, all: &[T]) -> T {
+        let index = usize::try_from(self.below(all.len() as u64)).unwrap();
+        all[index].clone()
+    }
+
+    /// Mostly moments, sometimes past every deadline.
+    pub(crate) fn pause_ms(&mut self) -> i64 {
+        self.pick(&[0, 1, 10, 500, 3_000, 11_000, 61_000, 400_000])
+    }
+
+    pub(crate) fn options(&mut self) -> TurnOptions {
+        let modes =
+            [InterruptMode::Queue, InterruptMode::Interrupt, InterruptMode::Inject, InterruptMode::Parallel];
+        let orders = [TurnOrder::RoundRobin, TurnOrder::RoundRobin, TurnOrder::Priority, TurnOrder::Manual];
+        TurnOptions {
+            human_interrupt_mode: Some(self.pick(&modes)),
+            turn_order: Some(self.pick(&orders)),
+            auto_detect_turn_end: Some(self.one_in(2)),
+            announce_timeouts: Some(self.one_in(2)),
+            announce_disconnects: Some(self.one_in(2)),
+            grace_ms: Some(self.pick(&[0, 5_000])),
+            join_messages: Some(self.below(4)),
+            ..TurnOptions::default()
+        }
+    }
+
+    fn agent(&mut self) -> AgentId {
+        self.pick(&AGENTS).into()
+    }
+
+    /// Whoever has the turn, mostly; sometimes somebody else.
+    fn speaker(&mut self, room: &Room) -> (AgentId, Option<TurnId>) {
+        match &room.channel.turn {
+            Some(turn) if !self.one_in(4) => (turn.agent.clone(), self.one_in(2).then_some(turn.id)),
+            Some(_) | None => (self.agent(), self.one_in(2).then(|| TurnId(self.below(6)))),
+        }
+    }
+
+    /// What happens next, and where. Connections are of an agent, and so in every channel it is in.
+    pub(crate) fn happening(&mut self, rooms: &[Room]) -> Vec<(usize, Event)> {
+        let at = usize::try_from(self.below(rooms.len() as u64)).unwrap();
+        if self.one_in(4) {
+            let agent = self.agent();
+            let event = self.presence(agent);
+            return (0..rooms.len()).map(|at| (at, event.clone())).collect();
+        }
+        vec![(at, if self.one_in(3) { self.by_person(&rooms[at]) } else { self.by_agent(&rooms[at]) })]
+    }
+
+    fn presence(&mut self, agent: AgentId) -> Event {
+        match self.below(6) {
+            0 | 1 => Event::AgentStarted { agent, session: "s".into(), resumed: self.one_in(2) },
+            2 => Event::AgentStopped { agent },
+            3 => Event::ConnectionLost { agent },
+            4 => Event::AgentLost {
+                agent,
+                loss: self.pick(&[Loss::Exited, Loss::HeartbeatsMissed, Loss::CutOff]),
+            },
+            _ => Event::TimePassed,
+        }
+    }
+
+    fn by_agent(&mut self, room: &Room) -> Event {
+        let (agent, turn) = self.speaker(room);
+        let id = self.one_in(2).then(|| format!("m{}", self.below(9)));
+        match self.below(8) {
+            0..=2 => Event::AgentSpoke { agent, turn, id, text: "said".into() },
+            3 => Event::AgentSpoke { agent, turn, id, text: "said TURN_COMPLETE".into() },
+            4 => Event::TurnCompleted { agent, turn },
+            5 => {
+                let until =
+                    [WaitUntil::Resumed, WaitUntil::Message, WaitUntil::Person, WaitUntil::Time(20_000)];
+                let until = self.pick(&until);
+                Event::WaitRequested { agent, turn, reason: String::new(), until, timeout_ms: Some(4_000) }
+            }
+            6 => Event::WaitResolved { agent, turn },
+            _ => Event::TimePassed,
+        }
+    }
+
+    fn by_person(&mut self, room: &Room) -> Event {
+        let (agent, by) = (self.agent(), "p".to_owned());
+        match self.below(14) {
+            0..=3 => {
+                let online = room.channel.state_of(&agent) != State::Offline || self.one_in(2);
+                Event::Assigned { agent, by, session: online.then(|| "s".to_owned()) }
+            }
+            4 => Event::Removed { agent, by },
+            5..=7 => {
+                let id = self.one_in(2).then(|| format!("p{}", self.below(9)));
+                Event::PersonSpoke { person: by, id, text: "said".into() }
+            }
+            8 => Event::Overridden { by, to: self.pick(&[OverrideTo::Active, OverrideTo::Queued]) },
+            9 => Event::Skipped { by },
+            10 => self.pick(&[Event::Paused { by: by.clone() }, Event::Resumed { by }]),
+            11 => Event::NextNamed { agent, by },
+            12 => {
+                let mut agents = room.channel.order.clone();
+                agents.reverse();
+                self.pick(&[Event::OrderSet { agents }, Event::PrioritySet { agent, priority: 5 }])
+            }
+            _ => {
+                let scope = self.pick(&[
+                    Scope::Channel,
+                    Scope::Project,
+                    Scope::Agent(agent.clone()),
+                    Scope::ProjectAgent(agent),
+                ]);
+                Event::OptionsSet { scope, options: self.options() }
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A channel, and what an observer who sees only the effects knows about it. The two must agree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rawko_turns::{
+    AgentId, Author, Channel, Effect, Event, OverrideTo, Phase, Scope, State, TurnOptions, TurnOrder, reduce,
+};
+
+use crate::generate::{AGENTS, Dice};
+
+pub(crate) struct Room {
+    pub(crate) channel: Channel,
+    seed: u64,
+    /// As the log tells it.
+    states: BTreeMap<AgentId, State>,
+    /// What each agent was handed, or said itself.
+    got: BTreeMap<AgentId, BTreeSet<u64>>,
+    /// The last message that each had seen when we looked.
+    seen: BTreeMap<AgentId, u64>,
+    posted: u64,
+    /// Messages that were taken from somebody, and those that came out of the channel.
+    accepted: usize,
+    said: usize,
+    /// The number of the last of them.
+    last_said: u64,
+}
+
+impl Room {
+    pub(crate) fn new(seed: u64, number: usize, dice: &mut Dice) -> Self {
+        let mut channel = Channel::new(format!("channel-{number}"));
+        channel.options.channel = dice.options();
+        let nobody = AGENTS.map(|agent| (agent.into(), State::Offline));
+        Self {
+            channel,
+            seed,
+            states: nobody.into(),
+            got: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            posted: 0,
+            accepted: 0,
+            said: 0,
+            last_said: 0,
+        }
+    }
+
+    /// What was written is all there is.
+    pub(crate) fn restart(&mut self) {
+        let text = serde_json::to_string(&self.channel).unwrap();
+        let read: Channel = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, self.channel, "seed {}", self.seed);
+        self.channel = read;
+    }
+
+    pub(crate) fn play(&mut self, event: Event, now_ms: i64) {
+        let before = self.channel.clone();
+        match reduce(&mut self.channel, event.clone(), now_ms) {
+            Ok(effects) => {
+                self.accepted += usize::from(says_something(&event));
+                effects.iter().for_each(|effect| self.observe(effect));
+            }
+            Err(_) => assert_eq!(self.channel, before, "a refusal changed something, seed {}", self.seed),
+        }
+        let timed = matches!(event, Event::TimePassed | Event::Recovered);
+        let wrong = self.wrong(timed.then_some(now_ms));
+        assert_eq!(wrong, None, "seed {}, after {event:?}, channel {:#?}", self.seed, self.channel);
+        self.seen = self.channel.members.iter().map(|(agent, member)| (agent.clone(), member.seen)).collect();
+    }
+
+    fn observe(&mut self, effect: &Effect) {
+        let seed = self.seed;
+        match effect {
+            Effect::Moved(moved) => {
+                let state = self.states.get_mut(&moved.agent).unwrap();
+                assert_eq!(*state, moved.from, "seed {seed}: {moved:?}");
+                *state = moved.to;
+            }
+            Effect::Posted(message) => {
+                self.posted += 1;
+                assert_eq!(message.number, self.posted, "seed {seed}: numbers without gaps");
+                if message.author != Author::Notice {
+                    self.said += 1;
+                    self.last_said = message.number;
+                }
+                if let Author::Agent(agent) = &message.author {
+                    self.got.entry(agent.clone()).or_default().insert(message.number);
+                }
+            }
+            Effect::Delivered { number, to } => {
+                for agent in to {
+                    self.got.entry(agent.clone()).or_default().insert(*number);
+                }
+            }
+            Effect::Granted { agent, after, upto, .. } | Effect::Resumed { agent, after, upto, .. } => {
+                self.got.entry(agent.clone()).or_default().extend(after + 1..=*upto);
+            }
+            Effect::Held { .. }
+            | Effect::Suspended { .. }
+            | Effect::WaitBegan { .. }
+            | Effect::Ended { .. }
+            | Effect::Assigned { .. }
+            | Effect::Dismissed { .. }
+            | Effect::Warned { .. } => {}
+        }
+    }
+
+    /// What does not hold.
+    fn wrong(&self, timed: Option<i64>) -> Option<&'static str> {
+        let channel = &self.channel;
+        let with_turn: Vec<&AgentId> = channel
+            .members
+            .iter()
+            .filter(|(_, member)| matches!(member.state, State::Active | State::Waiting))
+            .map(|(agent, _)| agent)
+            .collect();
+        let holder: Vec<&AgentId> = channel.turn.iter().map(|turn| &turn.agent).collect();
+        let phase = channel.turn.as_ref().map(|turn| matches!(turn.phase, Phase::Running { .. }));
+        let active = channel.members.values().filter(|member| member.state == State::Active).count();
+        let in_queue = |agent: &AgentId| channel.state_of(agent).is_in_queue();
+        let listed: BTreeSet<&AgentId> = channel.order.iter().collect();
+        let checks = [
+            (with_turn == holder, "ACTIVE or WAITING is exactly the one whose turn it is"),
+            (
+                active == usize::from(phase == Some(true)),
+                "a turn that runs is ACTIVE, one that stands WAITING",
+            ),
+            (listed.len() == channel.order.len(), "the list names everybody once"),
+            (
+                channel.members.keys().all(|agent| !in_queue(agent) || listed.contains(agent)),
+                "the queue is in the list",
+            ),
+            (channel.order.iter().all(|agent| channel.members[agent].assigned), "the list is of members"),
+            (
+                channel.members.iter().all(|(agent, member)| self.states[agent] == member.state),
+                "the log tells the states",
+            ),
+            (!self.stands_idle(), "somebody waits for a turn and nobody has it"),
+            (self.accepted == self.said + channel.held.len(), "every message is in the channel or held"),
+            (self.seen_was_handed_over(), "what counts as seen was handed over"),
+            (
+                timed.is_none_or(|now| channel.next_due().is_none_or(|(due, _)| due > now)),
+                "what is due is done",
+            ),
+        ];
+        checks.into_iter().find(|(holds, _)| !holds).map(|(_, what)| what)
+    }
+
+    fn stands_idle(&self) -> bool {
+        let channel = &self.channel;
+        channel.turn.is_none()
+            && channel.paused_ms.is_none()
+            && channel.options.for_channel().order != TurnOrder::Manual
+            && channel.in_state(State::Queued).next().is_some()
+            && !channel.rests()
+    }
+
+    fn seen_was_handed_over(&self) -> bool {
+        let nothing = BTreeSet::new();
+        self.channel.members.iter().all(|(agent, member)| {
+            // What came before it was a member does not count.
+            let Some(before) = self.seen.get(agent) else { return true };
+            let got = self.got.get(agent).unwrap_or(&nothing);
+            (before + 1..=member.seen).all(|number| got.contains(&number))
+        })
+    }
+
+    /// Everybody does what is asked of them, and in the end everybody has seen everything.
+    pub(crate) fn drain(&mut self, now_ms: i64) {
+        let by = || "p".to_owned();
+        self.play(Event::Resumed { by: by() }, now_ms);
+        self.play(Event::OptionsSet { scope: Scope::Channel, options: TurnOptions::default() }, now_ms);
+        self.play(Event::OptionsSet { scope: Scope::Project, options: TurnOptions::default() }, now_ms);
+        for _ in 0..100 {
+            let Some(turn) = self.channel.turn.clone() else { break };
+            match turn.phase {
+                Phase::Running { .. } => {
+                    self.play(Event::TurnCompleted { agent: turn.agent, turn: Some(turn.id) }, now_ms);
+                }
+                Phase::Waiting(_) => {
+                    self.play(Event::Overridden { by: by(), to: OverrideTo::Active }, now_ms)
+                }
+            }
+        }
+        assert_eq!(self.channel.turn, None, "turns come to rest, seed {}", self.seed);
+        assert!(self.channel.held.is_empty(), "nothing is held for ever, seed {}", self.seed);
+        for (agent, member) in self.channel.members.iter().filter(|(_, member)| member.state.is_in_queue()) {
+            let got = self.got.get(agent).cloned().unwrap_or_default();
+            let has_all = (member.seen + 1..=self.last_said).all(|number| got.contains(&number));
+            assert!(has_all, "{agent} missed something, seed {}", self.seed);
+        }
+    }
+}
+
+fn says_something(event: &Event) -> bool {
+    match event {
+        Event::AgentSpoke { text, .. } | Event::PersonSpoke { text, .. } => text.starts_with("said"),
+        _ => false,
+    }
+}

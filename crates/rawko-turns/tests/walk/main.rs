@@ -1,0 +1,12 @@
+//! Walkthroughs: what a channel does, event by event, as goldens that double as documentation.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod edge_cases;
+mod interrupting;
+mod order;
+mod speaking;
+mod steering;
+mod support;
+mod table;
+mod waiting;

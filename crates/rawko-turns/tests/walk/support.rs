@@ -1,0 +1,223 @@
+//! A channel that is walked through, and the text it becomes: `>` is an event, the rest is what followed.
+
+use std::fmt::Write;
+
+use rawko_turns::{
+    AgentId, Author, Channel, Effect, Event, Loss, Scope, State, TurnId, TurnOptions, WaitUntil, reduce,
+};
+
+/// 2026-02-04T21:00:00Z, the seed's example.
+pub(crate) const NINE: i64 = 1_770_238_800_000;
+
+pub(crate) struct Walk {
+    pub(crate) channel: Channel,
+    now_ms: i64,
+    text: String,
+}
+
+impl Walk {
+    pub(crate) fn new() -> Self {
+        Self { channel: Channel::new("reviews"), now_ms: NINE, text: String::new() }
+    }
+
+    /// Agents that are there and assigned; how they came is not shown.
+    pub(crate) fn with(agents: &[&str]) -> Self {
+        let mut walk = Self::new();
+        for agent in agents {
+            walk = walk.assign(agent);
+        }
+        walk.text.clear();
+        walk
+    }
+
+    pub(crate) fn options(mut self, json: &str) -> Self {
+        let options: TurnOptions = serde_json::from_str(json).unwrap();
+        self.channel.options.channel = options;
+        self
+    }
+
+    pub(crate) fn agent_options(mut self, agent: &str, json: &str) -> Self {
+        let options: TurnOptions = serde_json::from_str(json).unwrap();
+        reduce(
+            &mut self.channel,
+            Event::OptionsSet { scope: Scope::Agent(agent.into()), options },
+            self.now_ms,
+        )
+        .unwrap();
+        self
+    }
+
+    pub(crate) fn assign(self, agent: &str) -> Self {
+        let session = Some(format!("s-{agent}"));
+        self.play(
+            &format!("{agent} assigned"),
+            Event::Assigned { agent: agent.into(), by: "kim".into(), session },
+        )
+    }
+
+    pub(crate) fn assign_absent(self, agent: &str) -> Self {
+        let event = Event::Assigned { agent: agent.into(), by: "kim".into(), session: None };
+        self.play(&format!("{agent} assigned while away"), event)
+    }
+
+    pub(crate) fn start(self, agent: &str) -> Self {
+        let event = Event::AgentStarted { agent: agent.into(), session: "s-2".into(), resumed: false };
+        self.play(&format!("{agent} starts"), event)
+    }
+
+    pub(crate) fn reconnect(self, agent: &str) -> Self {
+        let event = Event::AgentStarted { agent: agent.into(), session: format!("s-{agent}"), resumed: true };
+        self.play(&format!("{agent} reconnects with its session"), event)
+    }
+
+    pub(crate) fn stop(self, agent: &str) -> Self {
+        self.play(&format!("{agent} stops"), Event::AgentStopped { agent: agent.into() })
+    }
+
+    pub(crate) fn lose(self, agent: &str, loss: Loss) -> Self {
+        self.play(&format!("{agent} lost: {}", loss.words()), Event::AgentLost { agent: agent.into(), loss })
+    }
+
+    pub(crate) fn disconnect(self, agent: &str) -> Self {
+        self.play(&format!("{agent} loses its connection"), Event::ConnectionLost { agent: agent.into() })
+    }
+
+    pub(crate) fn remove(self, agent: &str) -> Self {
+        self.play(&format!("{agent} removed"), Event::Removed { agent: agent.into(), by: "kim".into() })
+    }
+
+    pub(crate) fn say(self, agent: &str, text: &str) -> Self {
+        let event = Event::AgentSpoke { agent: agent.into(), turn: None, id: None, text: text.into() };
+        self.play(&format!("{agent}: {text}"), event)
+    }
+
+    pub(crate) fn say_in(self, agent: &str, turn: u64, id: &str, text: &str) -> Self {
+        let (turn, id) = (Some(TurnId(turn)), Some(id.to_owned()));
+        let event = Event::AgentSpoke { agent: agent.into(), turn, id: id.clone(), text: text.into() };
+        self.play(&format!("{agent}: {text} (turn {}, id {})", turn.unwrap(), id.unwrap()), event)
+    }
+
+    pub(crate) fn person(self, text: &str) -> Self {
+        let event = Event::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
+        self.play(&format!("kim: {text}"), event)
+    }
+
+    pub(crate) fn complete(self, agent: &str) -> Self {
+        let event = Event::TurnCompleted { agent: agent.into(), turn: None };
+        self.play(&format!("{agent} completes"), event)
+    }
+
+    pub(crate) fn wait(self, agent: &str, until: WaitUntil, timeout_ms: Option<u64>) -> Self {
+        let (agent, reason) = (agent.into(), "a build".into());
+        let event = Event::WaitRequested { agent, turn: None, reason, until, timeout_ms };
+        self.play(&format!("wait until {until:?}"), event)
+    }
+
+    pub(crate) fn resolve(self, agent: &str) -> Self {
+        let event = Event::WaitResolved { agent: agent.into(), turn: None };
+        self.play(&format!("{agent} goes on"), event)
+    }
+
+    pub(crate) fn after(mut self, ms: i64) -> Self {
+        self.now_ms += ms;
+        self.play(&format!("…{ms} ms"), Event::TimePassed)
+    }
+
+    pub(crate) fn restart_after(mut self, ms: i64) -> Self {
+        self.now_ms += ms;
+        let text = serde_json::to_string(&self.channel).unwrap();
+        self.channel = serde_json::from_str(&text).unwrap();
+        self.play(&format!("the host starts again after {ms} ms"), Event::Recovered)
+    }
+
+    pub(crate) fn play(mut self, label: &str, event: Event) -> Self {
+        writeln!(self.text, "> {label}").unwrap();
+        let before = self.channel.clone();
+        match reduce(&mut self.channel, event, self.now_ms) {
+            Ok(effects) => effects.iter().for_each(|effect| self.note(effect)),
+            Err(refusal) => {
+                assert_eq!(self.channel, before, "a refusal changes nothing");
+                writeln!(self.text, "    refused ({}): {refusal}", refusal.code()).unwrap();
+            }
+        }
+        self
+    }
+
+    fn note(&mut self, effect: &Effect) {
+        let line = match effect {
+            Effect::Moved(moved) => {
+                format!("log {}", serde_json::to_string(&moved.log_line(&self.channel.name)).unwrap())
+            }
+            Effect::Posted(message) => {
+                let who = match &message.author {
+                    Author::Notice => "notice",
+                    Author::Agent(agent) => agent.as_str(),
+                    Author::Person(name) => name,
+                };
+                let late = if message.late { " (late)" } else { "" };
+                format!("#{} {who}: {}{late}", message.number, message.text)
+            }
+            Effect::Held { text, .. } => format!("held: {text}"),
+            Effect::Delivered { number, to } => format!("#{number} to {}", names(to)),
+            Effect::Granted { agent, turn, deadline_ms, after, upto, again } => {
+                let until =
+                    deadline_ms.map_or("paused".to_owned(), |due| format!("{} ms", due - self.now_ms));
+                let again = if *again { " again" } else { "" };
+                format!("turn {turn} granted to {agent}{again}: {until}, {}", range(*after, *upto))
+            }
+            Effect::Suspended { agent, turn, reason } => {
+                format!("turn {turn} of {agent} suspended: {reason:?}")
+            }
+            Effect::WaitBegan { agent, turn, due_ms } => {
+                format!("turn {turn} of {agent} waits at most {} ms", due_ms - self.now_ms)
+            }
+            Effect::Resumed { agent, turn, deadline_ms, after, upto } => {
+                format!(
+                    "turn {turn} of {agent} goes on: {} ms, {}",
+                    deadline_ms - self.now_ms,
+                    range(*after, *upto)
+                )
+            }
+            Effect::Ended { agent, turn, reason } => {
+                format!("turn {turn} of {agent} ended: {}", reason.as_str())
+            }
+            Effect::Assigned { agent } => format!("{agent} is told: assigned"),
+            Effect::Dismissed { agent, by } => format!("{agent} is told: removed by {by}"),
+            Effect::Warned { agent, turn, text } => format!("warning, {agent}, turn {turn}: {text}"),
+        };
+        writeln!(self.text, "    {line}").unwrap();
+    }
+
+    /// Forgets how it came here.
+    pub(crate) fn quiet(mut self) -> Self {
+        self.text.clear();
+        self
+    }
+
+    /// Everything so far, and where everybody is.
+    pub(crate) fn text(mut self) -> String {
+        let place = |agent: &AgentId| format!("{agent} {}", self.channel.state_of(agent).as_str());
+        let all: Vec<String> = self.channel.members.keys().map(place).collect();
+        writeln!(self.text, "= {}", all.join(", ")).unwrap();
+        self.text
+    }
+
+    /// Only who was granted the turn, in order.
+    pub(crate) fn grants(&self) -> String {
+        let lines = self.text.lines().filter_map(|line| line.trim().split_once("granted to "));
+        let who = lines.map(|(_, rest)| rest.split([':', ' ']).next().unwrap_or("?"));
+        who.collect::<Vec<_>>().join(" ")
+    }
+
+    pub(crate) fn state(&self, agent: &str) -> State {
+        self.channel.state_of(&agent.into())
+    }
+}
+
+fn names(agents: &[AgentId]) -> String {
+    agents.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn range(after: u64, upto: u64) -> String {
+    if after == upto { "nothing new".to_owned() } else { format!("messages {}–{upto}", after + 1) }
+}

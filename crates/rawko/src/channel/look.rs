@@ -1,0 +1,112 @@
+//! How channels, turns and messages look on a terminal.
+
+use rawko_turns::{Author, Channel, Message, Phase, State, TurnOrder};
+
+use crate::console::{Console, Style};
+use crate::failure::Failure;
+use crate::table::{Cell, Table};
+use crate::times;
+
+/// All channels, a line each.
+pub(crate) fn list(channels: &[Channel], console: &mut Console) -> Result<(), Failure> {
+    let mut table = Table::new(&["CHANNEL", "TURN", "AGENTS", "MESSAGES"]);
+    for channel in channels {
+        let here = channel.members.values().filter(|member| member.state != State::Offline).count();
+        let all = channel
+            .members
+            .values()
+            .filter(|member| member.assigned || member.state != State::Offline)
+            .count();
+        table.add(vec![
+            Cell::painted(channel.name.clone(), Style::Bold),
+            Cell::new(turn_words(channel, times::now_ms())),
+            Cell::new(format!("{here} of {all}")),
+            Cell::new(channel.posted.to_string()),
+        ]);
+    }
+    table.print(console)
+}
+
+/// Who has the turn and for how long, in a few words.
+fn turn_words(channel: &Channel, now_ms: i64) -> String {
+    let pause = if channel.paused_ms.is_some() { "paused, " } else { "" };
+    match &channel.turn {
+        None => format!("{pause}nobody"),
+        Some(turn) => match &turn.phase {
+            Phase::Running { deadline_ms, .. } => {
+                format!(
+                    "{pause}{} for {}",
+                    turn.agent,
+                    times::span(deadline_ms.saturating_sub(now_ms).max(0))
+                )
+            }
+            Phase::Waiting(_) => format!("{pause}{} waits", turn.agent),
+        },
+    }
+}
+
+/// The same as a line between messages.
+pub(crate) fn turn_line(channel: &Channel) -> String {
+    let words = turn_words(channel, times::now_ms());
+    format!("— {words}{} —", if channel.turn.is_some() { "" } else { " has the turn" })
+}
+
+/// A channel in full.
+pub(crate) fn describe(channel: &Channel, console: &mut Console) -> Result<(), Failure> {
+    let now_ms = times::now_ms();
+    let order = match channel.options.for_channel().order {
+        TurnOrder::RoundRobin => "round robin",
+        TurnOrder::Priority => "by priority",
+        TurnOrder::Manual => "whom a person names",
+    };
+    let name = console.paint(Style::Bold, &channel.name);
+    console
+        .line(&format!("{name}  {}", console.paint(Style::Dim, &format!("{} messages", channel.posted))))?;
+    console.line(&format!("    turn     {}", turn_words(channel, now_ms)))?;
+    console.line(&format!("    order    {order}"))?;
+    let listed = channel.order.iter();
+    let others = channel.members.keys().filter(|agent| !channel.order.contains(agent));
+    for agent in listed.chain(others) {
+        let Some(member) = channel.members.get(agent) else { continue };
+        let unread = channel.posted.saturating_sub(member.seen);
+        let mut notes = vec![format!("{unread} unread")];
+        if member.priority != 0 {
+            notes.push(format!("priority {}", member.priority));
+        }
+        if member.grace_due_ms.is_some() {
+            notes.push("connection lost".to_owned());
+        }
+        if member.assigned && member.state == State::Offline {
+            notes.push("assigned".to_owned());
+        }
+        let state = console.paint(state_style(member.state), &format!("{:<8}", member.state.as_str()));
+        console.line(&format!("    {state} {:<16} {}", agent.as_str(), notes.join(", ")))?;
+    }
+    if !channel.held.is_empty() {
+        console.line(&format!("    held     {} messages until the turn ends", channel.held.len()))?;
+    }
+    Ok(())
+}
+
+fn state_style(state: State) -> Style {
+    match state {
+        State::Offline => Style::Dim,
+        State::Idle | State::Queued => Style::Plain,
+        State::Active => Style::Good,
+        State::Waiting => Style::Notice,
+    }
+}
+
+/// A message as a line.
+pub(crate) fn message_line(message: &Message, console: &Console) -> String {
+    let number = console.paint(Style::Dim, &format!("{:>4}", message.number));
+    let late = if message.late { console.paint(Style::Dim, " (late)") } else { String::new() };
+    let text = message.text.replace('\n', "\n      ");
+    match &message.author {
+        Author::Notice => format!("{number}  {}", console.paint(Style::Notice, &text)),
+        Author::Agent(agent) => {
+            format!("{number}  {}: {text}{late}", console.paint(Style::Accent, agent.as_str()))
+        }
+        Author::Person(name) => format!("{number}  {}: {text}", console.paint(Style::Bold, name)),
+    }
+}

@@ -1,0 +1,9 @@
+//! Channels from the command line: asking for things, and how channels and messages look.
+
+mod asking;
+mod look;
+mod phrases;
+
+pub(crate) use asking::{Asker, me};
+pub(crate) use look::{describe, list, message_line, turn_line};
+pub(crate) use phrases::{HELP, Phrase, read as read_phrase};

@@ -1,0 +1,277 @@
+//! `rawko channels`: looking at channels and steering them.
+
+use clap::Subcommand;
+use rawko_server::{ChannelAnswer, ChannelRequest};
+use rawko_turns::{Effect, Event, OverrideTo, Scope, TurnOptions};
+use serde_json::Value as Json;
+
+use crate::channel::{Asker, describe, list, me, message_line};
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{self, Place, StoreArgs};
+use crate::inputs;
+
+const EXAMPLES: &str = "\
+A channel is a shared conversation: agents take turns in it, people speak when they like. It lives
+in the store; `rawko serve` lets agents connect to it. While a `serve` runs, these commands go
+through it. Options are those of the settings' `turns` section (docs/guide/channels.md).
+
+Examples:
+  rawko channels create standup --agent ada --agent bob --option defaultTimeoutSeconds=30
+  rawko channels
+  rawko channels post standup 'What is new?' --as kim
+  rawko channels messages standup
+  rawko channels log standup | jq -r '.agentId + \" \" + .to'
+  rawko channels skip standup
+  rawko channels order standup bob ada";
+
+/// Channels: list, create, show, steer, post, read
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    /// Who does it; by default the user's name
+    #[arg(long = "as", value_name = "NAME", global = true)]
+    by: Option<String>,
+
+    /// Print JSON, where something is printed
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// All channels (the default)
+    List,
+    /// Make a channel
+    Create {
+        channel: String,
+        /// An agent to assign (may be given again)
+        #[arg(long, value_name = "AGENT")]
+        agent: Vec<String>,
+        /// An option of turns (may be given again)
+        #[arg(long, value_name = "KEY=VALUE")]
+        option: Vec<String>,
+    },
+    /// Who is in a channel, whose turn it is, and for how long
+    Show { channel: String },
+    /// Put agents into a channel; one that is not connected is queued when it comes
+    Assign {
+        channel: String,
+        #[arg(required = true)]
+        agents: Vec<String>,
+    },
+    /// Take an agent out of a channel
+    Remove { channel: String, agent: String },
+    /// Stop the clock: nobody gets a turn, and the one that runs waits
+    Pause { channel: String },
+    /// Start the clock again
+    Resume { channel: String },
+    /// End the turn that runs
+    Skip { channel: String },
+    /// Say who is next
+    Next { channel: String, agent: String },
+    /// Decide about an agent that waits: it goes on (active) or loses its turn (queued)
+    Override {
+        channel: String,
+        #[arg(value_parser = ["active", "queued"])]
+        to: String,
+    },
+    /// Put the list of agents in order; who is not named stays behind
+    Order {
+        channel: String,
+        #[arg(required = true)]
+        agents: Vec<String>,
+    },
+    /// Set an agent's priority, for channels whose order is `priority`
+    Priority {
+        channel: String,
+        agent: String,
+        #[arg(allow_negative_numbers = true)]
+        priority: i32,
+    },
+    /// Set options of a channel, or of an agent in it; what was set before is forgotten
+    Set {
+        channel: String,
+        /// For this agent's turns only
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        #[arg(value_name = "KEY=VALUE")]
+        options: Vec<String>,
+    },
+    /// Say something
+    Post {
+        channel: String,
+        text: String,
+        /// A key of yours: the same message again is posted once
+        #[arg(long, value_name = "KEY")]
+        key: Option<String>,
+    },
+    /// What was said
+    Messages {
+        channel: String,
+        /// Only those with a higher number
+        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+        after: u64,
+    },
+    /// Every transition of every member, a JSON object a line
+    Log { channel: String },
+    /// Close a channel for good; its journal stays
+    Close { channel: String },
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    hosting::block_on(async {
+        let mut asker = Asker::open(&place, console).await?;
+        let outcome = act(args, &mut asker, console).await;
+        asker.close(console).await;
+        outcome
+    })?;
+    Ok(Verdict::Done)
+}
+
+async fn act(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {
+    let by = me(args.by.as_ref());
+    let action = args.action.as_ref().unwrap_or(&Action::List);
+    match action {
+        Action::List => all(args.json, asker, console).await,
+        Action::Create { channel, agent, option } => {
+            let (name, agents, options) = (channel.clone(), agent.clone(), options(option)?);
+            asker.ask(ChannelRequest::Create { name, agents, options, by }).await?;
+            show(channel, args.json, asker, console).await
+        }
+        Action::Show { channel } => show(channel, args.json, asker, console).await,
+        Action::Assign { channel, agents } => {
+            asker.ask(ChannelRequest::Assign { name: channel.clone(), agents: agents.clone(), by }).await?;
+            show(channel, args.json, asker, console).await
+        }
+        Action::Messages { channel, after } => messages(channel, *after, args.json, asker, console).await,
+        Action::Log { channel } => log(channel, asker, console).await,
+        Action::Close { channel } => {
+            asker.ask(ChannelRequest::Close { name: channel.clone(), by }).await?;
+            Ok(())
+        }
+        Action::Post { channel, text, key } => {
+            let event = Event::PersonSpoke { person: by, id: key.clone(), text: text.clone() };
+            let effects = asker.apply(channel, event).await?;
+            posted(&effects, console)
+        }
+        Action::Remove { .. }
+        | Action::Pause { .. }
+        | Action::Resume { .. }
+        | Action::Skip { .. }
+        | Action::Next { .. }
+        | Action::Override { .. }
+        | Action::Order { .. }
+        | Action::Priority { .. }
+        | Action::Set { .. } => {
+            let Some((channel, event)) = event(action, by)? else { return Ok(()) };
+            asker.apply(channel, event).await?;
+            show(channel, args.json, asker, console).await
+        }
+    }
+}
+
+/// The event that an action is, where it is one.
+fn event(action: &Action, by: String) -> Result<Option<(&str, Event)>, Failure> {
+    Ok(Some(match action {
+        Action::Remove { channel, agent } => (channel, Event::Removed { agent: agent.as_str().into(), by }),
+        Action::Pause { channel } => (channel, Event::Paused { by }),
+        Action::Resume { channel } => (channel, Event::Resumed { by }),
+        Action::Skip { channel } => (channel, Event::Skipped { by }),
+        Action::Next { channel, agent } => (channel, Event::NextNamed { agent: agent.as_str().into(), by }),
+        Action::Override { channel, to } => {
+            let to = if to == "active" { OverrideTo::Active } else { OverrideTo::Queued };
+            (channel, Event::Overridden { by, to })
+        }
+        Action::Order { channel, agents } => {
+            (channel, Event::OrderSet { agents: agents.iter().map(|agent| agent.as_str().into()).collect() })
+        }
+        Action::Priority { channel, agent, priority } => {
+            (channel, Event::PrioritySet { agent: agent.as_str().into(), priority: *priority })
+        }
+        Action::Set { channel, agent, options: said } => {
+            let scope = agent.as_ref().map_or(Scope::Channel, |agent| Scope::Agent(agent.as_str().into()));
+            (channel, Event::OptionsSet { scope, options: options(said)? })
+        }
+        Action::List
+        | Action::Create { .. }
+        | Action::Show { .. }
+        | Action::Assign { .. }
+        | Action::Post { .. }
+        | Action::Messages { .. }
+        | Action::Log { .. }
+        | Action::Close { .. } => return Ok(None),
+    })
+    .map(|(channel, event)| (channel.as_str(), event)))
+}
+
+fn options(texts: &[String]) -> Result<TurnOptions, Failure> {
+    let object = Json::Object(inputs::object_from("--option", texts)?);
+    serde_json::from_value(object).map_err(|error| Failure::Usage(format!("not an option of turns: {error}")))
+}
+
+async fn all(json: bool, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {
+    let ChannelAnswer::Channels(channels) = asker.ask(ChannelRequest::List).await? else { return Ok(()) };
+    if json {
+        return console.line(&format!("{:#}", serde_json::json!({"v": 1, "channels": channels})));
+    }
+    if channels.is_empty() {
+        console.note(Style::Dim, "none", "`rawko channels create NAME` makes one");
+        return Ok(());
+    }
+    list(&channels, console)
+}
+
+async fn show(channel: &str, json: bool, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {
+    let channel = asker.look(channel).await?;
+    if json {
+        return console.line(&format!("{:#}", serde_json::json!(channel)));
+    }
+    describe(&channel, console)
+}
+
+async fn messages(
+    channel: &str,
+    after: u64,
+    json: bool,
+    asker: &mut Asker,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    for message in asker.messages(channel, after).await? {
+        let line = if json {
+            serde_json::to_string(&message).unwrap_or_default()
+        } else {
+            message_line(&message, console)
+        };
+        console.line(&line)?;
+    }
+    Ok(())
+}
+
+async fn log(channel: &str, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {
+    let request = ChannelRequest::Log { name: channel.to_owned() };
+    let ChannelAnswer::Log(entries) = asker.ask(request).await? else { return Ok(()) };
+    entries.iter().try_for_each(|entry| console.line(&serde_json::to_string(entry).unwrap_or_default()))
+}
+
+/// What became of what was said.
+fn posted(effects: &[Effect], console: &mut Console) -> Result<(), Failure> {
+    if effects.is_empty() {
+        console.note(Style::Dim, "known", "it was posted before, and once");
+    }
+    for effect in effects {
+        match effect {
+            Effect::Posted(message) => console.line(&message_line(message, console))?,
+            Effect::Held { .. } => console.note(Style::Notice, "held", "it is posted when the turn ends"),
+            _ => {}
+        }
+    }
+    Ok(())
+}

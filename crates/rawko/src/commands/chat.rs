@@ -1,0 +1,245 @@
+//! `rawko chat`: a person in a channel, at a terminal.
+
+use std::io::{BufRead, IsTerminal};
+use std::time::{Duration, Instant};
+
+use rawko_core::duration;
+use rawko_server::ChannelRequest;
+use rawko_turns::{Channel, Effect};
+use rustyline::ExternalPrinter;
+use rustyline::error::ReadlineError;
+use tokio::sync::mpsc;
+
+use crate::channel::{Asker, HELP, Phrase, describe, me, message_line, read_phrase, turn_line};
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{self, Place, ServePlan, StoreArgs};
+
+/// How long to look for news before looking at what was typed.
+const LOOK_MS: u64 = 100;
+/// Messages from before that are shown first.
+const BEFORE: u64 = 10;
+
+const EXAMPLES: &str = "\
+What is said appears as it is said, and whose turn it is whenever that changes. What you type is
+said in your name; a line that begins with a slash is a command, and `/help` lists them. What
+becomes of your words while an agent has the turn is the channel's `humanInterruptMode`.
+
+Without a terminal every line of standard input is said; at its end the chat goes on until nobody
+has the turn, or --patience is over.
+
+If no `rawko serve` runs, the chat itself hosts the channel and starts the agents that the settings
+give a command for.
+
+Examples:
+  rawko chat standup
+  rawko chat standup --as kim
+  echo 'What is new?' | rawko chat standup --patience 1m";
+
+/// Talk in a channel
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The channel
+    channel: String,
+
+    /// Who speaks; by default the user's name
+    #[arg(long = "as", value_name = "NAME")]
+    by: Option<String>,
+
+    /// How long to stay after the last line, while agents take turns
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = read_duration)]
+    patience: Duration,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// What comes from the person.
+enum Typed {
+    Line(String),
+    End,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let mut place = Place::here(&args.store)?;
+    place.serve = ServePlan { own_agents: true, ..ServePlan::default() };
+    hosting::block_on(async {
+        let mut asker = Asker::open(&place, console).await?;
+        let outcome = talk(args, &mut asker, console).await;
+        asker.close(console).await;
+        outcome
+    })
+}
+
+async fn talk(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<Verdict, Failure> {
+    let channel = asker.look(&args.channel).await?;
+    let me = me(args.by.as_ref());
+    let mut chat = Chat {
+        name: args.channel.clone(),
+        me,
+        seen: channel.posted.saturating_sub(BEFORE),
+        version: None,
+        turn: None,
+    };
+    let (mut typed, mut screen) = listen(&chat.name)?;
+    chat.look(asker, &mut screen, console, 0).await?;
+    let mut leaving: Option<Instant> = None;
+    loop {
+        // One at a time, so that what it led to is seen before the next.
+        if let Ok(input) = typed.try_recv() {
+            match input {
+                Typed::Line(line) => {
+                    if chat.obey(&line, asker, &mut screen, console).await? == Next::Leave {
+                        return Ok(Verdict::Done);
+                    }
+                }
+                Typed::End => leaving = Some(Instant::now() + args.patience),
+            }
+        }
+        let channel = chat.look(asker, &mut screen, console, LOOK_MS).await?;
+        let quiet = channel.turn.is_none();
+        if leaving.is_some_and(|until| quiet || Instant::now() >= until) {
+            return Ok(Verdict::Done);
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Next {
+    GoOn,
+    Leave,
+}
+
+struct Chat {
+    name: String,
+    me: String,
+    seen: u64,
+    version: Option<u64>,
+    /// Who had the turn when we looked last.
+    turn: Option<String>,
+}
+
+impl Chat {
+    /// Shows what is new.
+    async fn look(
+        &mut self,
+        asker: &mut Asker,
+        screen: &mut Screen,
+        console: &mut Console,
+        patience_ms: u64,
+    ) -> Result<Channel, Failure> {
+        let news = asker.news(&self.name, self.seen, self.version, patience_ms).await?;
+        self.version = Some(news.version);
+        for message in &news.messages {
+            self.seen = message.number;
+            screen.show(&message_line(message, console), console)?;
+        }
+        let turn = news
+            .channel
+            .turn
+            .as_ref()
+            .map(|turn| format!("{} {}", turn.id, news.channel.state_of(&turn.agent).as_str()));
+        if turn != self.turn {
+            self.turn = turn;
+            screen.show(&console.paint(Style::Dim, &turn_line(&news.channel)), console)?;
+        }
+        Ok(news.channel)
+    }
+
+    async fn obey(
+        &mut self,
+        line: &str,
+        asker: &mut Asker,
+        screen: &mut Screen,
+        console: &mut Console,
+    ) -> Result<Next, Failure> {
+        let name = self.name.clone();
+        let outcome = match read_phrase(line, &self.me) {
+            Phrase::Nothing => Ok(()),
+            Phrase::Quit => return Ok(Next::Leave),
+            Phrase::Help => screen.show(HELP, console),
+            Phrase::Unknown(why) => screen.show(&why, console),
+            Phrase::Who => {
+                let channel = asker.look(&name).await?;
+                describe(&channel, console)
+            }
+            Phrase::History(number) => {
+                let channel = asker.look(&name).await?;
+                let messages = asker.messages(&name, channel.posted.saturating_sub(number)).await?;
+                messages.iter().try_for_each(|message| screen.show(&message_line(message, console), console))
+            }
+            Phrase::Assign(agent) => {
+                let request = ChannelRequest::Assign { name, agents: vec![agent], by: self.me.clone() };
+                asker.ask(request).await.map(drop)
+            }
+            Phrase::Do(event) => match asker.apply(&name, event).await {
+                Ok(effects) if effects.iter().any(|effect| matches!(effect, Effect::Held { .. })) => {
+                    screen.show(&console.paint(Style::Dim, "held until the turn ends"), console)
+                }
+                other => other.map(drop),
+            },
+        };
+        match outcome {
+            // What was refused is said, and the chat goes on.
+            Err(Failure::Failed(why) | Failure::Usage(why)) => {
+                screen.show(&console.paint(Style::Notice, &why), console)?
+            }
+            other => other?,
+        }
+        console.flush()?;
+        Ok(Next::GoOn)
+    }
+}
+
+/// Where lines go: above the prompt, where there is one.
+enum Screen {
+    Prompt(Box<dyn ExternalPrinter + Send>),
+    Plain,
+}
+
+impl Screen {
+    fn show(&mut self, text: &str, console: &mut Console) -> Result<(), Failure> {
+        match self {
+            Screen::Prompt(printer) => {
+                let cannot = |error| Failure::Usage(format!("cannot write to the terminal: {error}"));
+                printer.print(format!("{text}\n")).map_err(cannot)
+            }
+            Screen::Plain => {
+                console.line(text)?;
+                console.flush()
+            }
+        }
+    }
+}
+
+fn read_duration(text: &str) -> Result<Duration, String> {
+    duration::parse_ms(text).map(Duration::from_millis).map_err(|error| error.to_string())
+}
+
+/// Listens to the person on a thread of its own: reading a line waits for it.
+fn listen(name: &str) -> Result<(mpsc::UnboundedReceiver<Typed>, Screen), Failure> {
+    let (lines, typed) = mpsc::unbounded_channel();
+    if !std::io::stdin().is_terminal() {
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+                let _ = lines.send(Typed::Line(line));
+            }
+            let _ = lines.send(Typed::End);
+        });
+        return Ok((typed, Screen::Plain));
+    }
+    let cannot = |error: ReadlineError| Failure::Usage(format!("cannot read from the terminal: {error}"));
+    let mut editor = rustyline::DefaultEditor::new().map_err(cannot)?;
+    let printer = editor.create_external_printer().map_err(cannot)?;
+    let prompt = format!("{name}> ");
+    std::thread::spawn(move || {
+        while let Ok(line) = editor.readline(&prompt) {
+            // Forgetting a line is no reason to stop.
+            let _ = editor.add_history_entry(&line);
+            let _ = lines.send(Typed::Line(line));
+        }
+        let _ = lines.send(Typed::Line("/quit".to_owned()));
+    });
+    Ok((typed, Screen::Prompt(Box::new(printer))))
+}

@@ -1,0 +1,104 @@
+//! `Desk`: what this process can do for whoever asks: a host, and the channels on it once somebody needs them.
+
+use std::sync::Arc;
+
+use rawko_agents::agent::{Kind, Level};
+use rawko_host::{Host, SystemClock};
+use rawko_server::{ChannelError, LogSink, ProjectAgents, ServeOptions, Serving, TurnSettings, TurnTaker};
+use tokio::sync::OnceCell;
+
+use super::place::Place;
+use crate::failure::Failure;
+
+/// How channels are served by this process. By default quietly: no agent is started for a command that only posts.
+#[derive(Clone, Default)]
+pub(crate) struct ServePlan {
+    pub(crate) own_agents: bool,
+    pub(crate) token: Option<String>,
+    pub(crate) log: Option<LogSink>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Desk {
+    pub(crate) host: Host,
+    settings: TurnSettings,
+    /// What is wrong with the settings, in words.
+    problems: Vec<String>,
+    /// The project's agents that can take turns.
+    names: Vec<String>,
+    plan: ServePlan,
+    serving: Arc<OnceCell<Serving>>,
+}
+
+impl Desk {
+    pub(super) fn new(host: Host, place: &Place) -> Desk {
+        let (settings, problems) = TurnSettings::read(&place.settings, &place.root);
+        let words = problems
+            .into_iter()
+            .flat_map(|(file, findings)| {
+                findings.into_iter().map(move |it| format!("{file}: {}", it.message))
+            })
+            .collect();
+        let names = speakers(place, &settings);
+        Desk { host, settings, problems: words, names, plan: place.serve.clone(), serving: Arc::default() }
+    }
+
+    /// The project's own agents take turns with no code.
+    fn takers(&self) -> Result<Vec<Arc<dyn TurnTaker>>, Failure> {
+        if self.names.is_empty() || !self.plan.own_agents {
+            return Ok(Vec::new());
+        }
+        let agents = ProjectAgents::new(self.host.clone(), self.names.clone())?;
+        Ok(vec![Arc::new(agents)])
+    }
+
+    /// The channels, opened when they are first needed.
+    pub(crate) async fn serving(&self) -> Result<&Serving, Failure> {
+        if !self.problems.is_empty() {
+            return Err(Failure::Invalid(format!(
+                "the settings cannot be used\n{}",
+                self.problems.join("\n")
+            )));
+        }
+        let start = || async {
+            let options = ServeOptions {
+                settings: self.settings.clone(),
+                token: self.plan.token.clone(),
+                takers: self.takers()?,
+                clock: Arc::new(SystemClock),
+                log: self.plan.log.clone().unwrap_or_else(|| Arc::new(|_| {})),
+                own_agents: self.plan.own_agents,
+            };
+            Serving::start(self.host.clone(), options).await.map_err(channel_failure)
+        };
+        self.serving.get_or_try_init(start).await
+    }
+
+    /// Lets go of connections; the channels stay as they are.
+    pub(super) async fn close(&self) {
+        if let Some(serving) = self.serving.get() {
+            serving.close().await;
+        }
+    }
+}
+
+pub(crate) fn channel_failure(error: ChannelError) -> Failure {
+    let message = error.to_string();
+    match error {
+        ChannelError::NoChannel(_) | ChannelError::Exists(_) | ChannelError::BadName(_) => {
+            Failure::Usage(message)
+        }
+        ChannelError::Host(error) => error.into(),
+        ChannelError::Closing => Failure::Transient(message),
+        // A refusal, or what cannot be read.
+        _ => Failure::Failed(message),
+    }
+}
+
+/// The project's own agents with a model, but for those that the settings start as programs.
+fn speakers(place: &Place, settings: &TurnSettings) -> Vec<String> {
+    let agents = place.agents();
+    let own = agents.all().iter().filter(|agent| agent.level != Level::BuiltIn);
+    let speaking = own.filter(|agent| matches!(agent.kind, Kind::Llm | Kind::Scripted));
+    speaking.map(|agent| agent.name.clone()).filter(|name| !settings.starts(name)).collect()
+}

@@ -1,0 +1,242 @@
+//! Channels from the command line: with nobody hosting, with a server, and with a server that is killed.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use expect_test::{expect, expect_file};
+use tempfile::TempDir;
+
+use crate::parking::Background;
+use crate::support::{RAWKO, directory, played, repository, run, stable};
+
+/// Answers whatever a person says, and remembers nothing.
+const PARROT: &str = r#"#!/bin/sh
+echo '{"type":"register","protocol":1,"agent":"'"$RAWKO_AGENT"'","observe":false}'
+while read -r line; do
+  case "$line" in
+    *'"turn_granted"'*'"wake up"'*) echo '{"type":"message","channel":"den","text":"Polly! TURN_COMPLETE"}' ;;
+    *'"turn_granted"'*'"hold"'*) ;;
+    *'"turn_granted"'*'"kind":"person"'*) echo '{"type":"message","channel":"den","text":"Polly! TURN_COMPLETE"}' ;;
+    *'"turn_granted"'*) echo '{"type":"turn_complete","channel":"den"}' ;;
+  esac
+done
+"#;
+
+const SETTINGS: &str =
+    "turns:\n  agents:\n    polly: {command: [./parrot.sh]}\n  channels:\n    den: {agents: [polly]}\n";
+const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+
+fn den() -> TempDir {
+    let dir = directory(&[(".rawko/config.yaml", SETTINGS), ("parrot.sh", PARROT)]);
+    std::fs::set_permissions(dir.path().join("parrot.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    dir
+}
+
+fn texts(dir: &Path) -> String {
+    run(dir, &["channels", "messages", "den"], "").stdout
+}
+
+#[test]
+fn channels_without_a_server() {
+    let dir = directory(&[]);
+    let shown = played(
+        dir.path(),
+        &[
+            "channels",
+            "channels create standup --agent bob --agent ada --option defaultTimeoutSeconds=30",
+            "channels create standup",
+            "channels create not.good",
+            "channels create other --option timeout=3",
+            "channels post standup Anybody? --as kim",
+            "channels post standup Anybody? --key k-1",
+            "channels post standup Anybody? --key k-1",
+            "channels assign standup ada",
+            "channels remove standup bob",
+            "channels skip standup",
+            "channels pause standup",
+            "channels priority standup ada -3",
+            "channels",
+            "channels messages standup --after 1",
+            "channels messages standup --json",
+            "channels log standup",
+            "channels show nowhere",
+            "channels close standup",
+            "channels",
+        ],
+    );
+    expect![[r#"
+        $ rawko channels
+        --- stderr
+        none: `rawko channels create NAME` makes one
+        $ rawko channels create standup --agent bob --agent ada --option defaultTimeoutSeconds=30
+        standup  0 messages
+            turn     nobody
+            order    round robin
+            OFFLINE  bob              0 unread, assigned
+            OFFLINE  ada              0 unread, assigned
+        $ rawko channels create standup
+        --- stderr
+        error: there is already a channel `standup`
+        --- exit code 2
+        $ rawko channels create not.good
+        --- stderr
+        error: `not.good` cannot be a name: use letters, digits, `-` and `_`, at most 64 of them
+        --- exit code 2
+        $ rawko channels create other --option timeout=3
+        --- stderr
+        error: not an option of turns: unknown field `timeout`, expected one of `defaultTimeoutSeconds`, `humanInterruptMode`, `announceTimeouts`, `announceDisconnects`, `announceEmpty`, `autoDetectTurnEnd`, `autoDetectSilenceSeconds`, `waitTimeoutSeconds`, `humanHoldSeconds`, `reconnectGraceSeconds`, `turnOrder`, `restWhenQuiet`, `turnsUnattendedMax`, `joinMessages`
+        --- exit code 2
+        $ rawko channels post standup Anybody? --as kim
+           1  kim: Anybody?
+        $ rawko channels post standup Anybody? --key k-1
+           2  ada: Anybody?
+        $ rawko channels post standup Anybody? --key k-1
+        --- stderr
+        known: it was posted before, and once
+        $ rawko channels assign standup ada
+        --- stderr
+        error: `ada` is assigned to this channel already
+        --- exit code 1
+        $ rawko channels remove standup bob
+        standup  2 messages
+            turn     nobody
+            order    round robin
+            OFFLINE  ada              2 unread, assigned
+            OFFLINE  bob              2 unread
+        $ rawko channels skip standup
+        --- stderr
+        error: nobody has the turn
+        --- exit code 1
+        $ rawko channels pause standup
+        standup  2 messages
+            turn     paused, nobody
+            order    round robin
+            OFFLINE  ada              2 unread, assigned
+            OFFLINE  bob              2 unread
+        $ rawko channels priority standup ada -3
+        standup  2 messages
+            turn     paused, nobody
+            order    round robin
+            OFFLINE  ada              2 unread, priority -3, assigned
+            OFFLINE  bob              2 unread
+        $ rawko channels
+        CHANNEL  TURN            AGENTS  MESSAGES
+        standup  paused, nobody  0 of 1  2
+        $ rawko channels messages standup --after 1
+           2  ada: Anybody?
+        $ rawko channels messages standup --json
+        {"number":1,"at_ms":0,"kind":"person","from":"kim","text":"Anybody?"}
+        {"number":2,"at_ms":0,"kind":"person","from":"ada","text":"Anybody?","id":"k-1"}
+        $ rawko channels log standup
+        $ rawko channels show nowhere
+        --- stderr
+        error: there is no channel `nowhere`
+        --- exit code 2
+        $ rawko channels close standup
+        $ rawko channels
+        --- stderr
+        none: `rawko channels create NAME` makes one
+    "#]].assert_eq(&stable(&shown, dir.path()));
+}
+
+#[test]
+fn a_server_lets_agents_take_turns_and_parks_them() {
+    let dir = den();
+    let serving = Background::start(dir.path(), &SERVE, "listening on ws://127.0.0.1:");
+    let said =
+        run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "hello\n/nonsense\n").stdout;
+    let mut said: Vec<&str> = said.lines().filter(|line| !line.starts_with('—')).collect();
+    said.sort();
+    let expected =
+        ["   1  kim: hello", "   2  polly: Polly!", "`/nonsense` is not a command; `/help` lists them"];
+    assert_eq!(said, expected);
+    let second = run(dir.path(), &SERVE, "");
+    assert_eq!((second.code, second.stderr.contains("hosts this store already")), (Some(3), true));
+    serving.signal("-INT");
+    let ended = serving.end();
+    assert!(
+        ended.contains(r#""from":"QUEUED","to":"ACTIVE","trigger":"Turn granted","channel":"den""#),
+        "{ended}"
+    );
+    assert!(ended.ends_with("parked: `rawko serve` goes on with everything\n--- Some(130)\n"), "{ended}");
+}
+
+#[test]
+fn a_killed_server_loses_neither_turn_nor_deadline_nor_messages() {
+    let dir = den();
+    let serving = Background::start(dir.path(), &SERVE, "listening");
+    run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "hello\n");
+    run(dir.path(), &["channels", "post", "den", "hold", "--as", "kim"], "");
+    let turn = |dir: &Path| {
+        let shown = run(dir, &["channels", "show", "den", "--json"], "").stdout;
+        let channel: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        channel["turn"].clone()
+    };
+    let before = turn(dir.path());
+    assert_eq!(before["agent"], "polly");
+    serving.signal("-KILL");
+    serving.end();
+
+    let serving = Background::start(dir.path(), &SERVE, "listening");
+    assert_eq!(turn(dir.path()), before, "the same turn, the same deadline");
+    assert_eq!(texts(dir.path()), "   1  kim: hello\n   2  polly: Polly!\n   3  kim: hold\n");
+    run(dir.path(), &["channels", "skip", "den"], "");
+    run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "wake up\n");
+    assert!(
+        texts(dir.path()).ends_with("   4  kim: wake up\n   5  polly: Polly!\n"),
+        "{}",
+        texts(dir.path())
+    );
+    serving.signal("-TERM");
+    assert!(serving.end().ends_with("--- Some(143)\n"));
+}
+
+#[test]
+fn a_server_for_everybody_wants_a_token() {
+    let dir = directory(&[("empty", "\n")]);
+    let shown = played(
+        dir.path(),
+        &[
+            "serve --listen 0.0.0.0:0",
+            "serve --listen 0.0.0.0:0 --token-file empty",
+            "serve --token-file nowhere",
+        ],
+    );
+    expect![[r#"
+        $ rawko serve --listen 0.0.0.0:0
+        --- stderr
+        error: whoever reaches 0.0.0.0:0 could join: give --token-file or RAWKO_TOKEN, or listen on 127.0.0.1
+        --- exit code 2
+        $ rawko serve --listen 0.0.0.0:0 --token-file empty
+        --- stderr
+        error: whoever reaches 0.0.0.0:0 could join: give --token-file or RAWKO_TOKEN, or listen on 127.0.0.1
+        --- exit code 2
+        $ rawko serve --token-file nowhere
+        --- stderr
+        error: there is no file `nowhere`
+        --- exit code 2
+    "#]]
+    .assert_eq(&stable(&shown, dir.path()));
+}
+
+#[test]
+fn settings_that_are_wrong_stop_the_server() {
+    let dir = directory(&[(".rawko/config.yaml", "turns:\n  humanInterruptMode: loud\n  agent: {}\n")]);
+    expect![[r#"
+        $ rawko serve --listen 127.0.0.1:0
+        --- stderr
+        error: the settings cannot be used
+        .rawko/config.yaml: `turns` has no key `agent`
+        .rawko/config.yaml: `humanInterruptMode` cannot be this: unknown variant `loud`, expected one of `queue`, `interrupt`, `inject`, `parallel`
+        --- exit code 52
+    "#]].assert_eq(&stable(&played(dir.path(), &["serve --listen 127.0.0.1:0"]), dir.path()));
+}
+
+#[test]
+fn the_standup_example() {
+    let dir = repository().join("examples/standup");
+    let output = Command::new("sh").arg("run.sh").current_dir(&dir).env("RAWKO", RAWKO).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    expect_file![dir.join("transcript.txt")].assert_eq(&String::from_utf8(output.stdout).unwrap());
+}
