@@ -33,7 +33,9 @@ struct Heard {
     text: String,
     /// Line ends at the end of it: shown only if something follows.
     held: String,
-    is_whole: bool,
+    is_ended: bool,
+    /// Data rather than words: the journal tells what of it is to be read.
+    is_data: bool,
     /// The journal told it; what is still to be heard of it is not said again.
     was_told: bool,
 }
@@ -71,8 +73,10 @@ impl Narrator {
             (Some("text_delta"), Some(text)) => self.hear_text(&progress.instance, text, console),
             (Some("message_done"), _) => {
                 let heard = self.heard.entry(Arc::clone(&progress.instance)).or_default();
-                let was_told = std::mem::take(&mut heard.was_told);
-                heard.is_whole = !was_told && !heard.text.is_empty();
+                *heard = match heard.was_told {
+                    true => Heard::default(),
+                    false => Heard { is_ended: true, ..std::mem::take(heard) },
+                };
                 self.end_line(console)
             }
             _ => Ok(()),
@@ -84,10 +88,14 @@ impl Narrator {
         if heard.was_told || text.is_empty() {
             return Ok(());
         }
-        if heard.is_whole {
+        if heard.is_ended {
             *heard = Heard::default();
         }
+        heard.is_data |= heard.text.is_empty() && text.trim_start().starts_with('{');
         heard.text.push_str(text);
+        if heard.is_data {
+            return Ok(());
+        }
         heard.held.push_str(text);
         let shown = heard.held.trim_end_matches('\n').to_owned();
         heard.held.drain(..shown.len());
@@ -107,10 +115,13 @@ impl Narrator {
         }
         let heard = self.heard.entry(Arc::clone(&entry.instance)).or_default();
         let before = std::mem::take(heard);
-        if before.is_whole {
-            return Ok(true);
+        heard.was_told = !before.is_ended;
+        if before.is_data {
+            return Ok(false);
         }
-        heard.was_told = true;
+        if before.is_ended {
+            return Ok(!before.text.is_empty());
+        }
         let text = data.get("text").as_str().unwrap_or_default();
         match text.strip_prefix(&before.text) {
             Some(rest) if !before.text.is_empty() && self.speaking.as_ref() == Some(&entry.instance) => {
