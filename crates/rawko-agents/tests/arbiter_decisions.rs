@@ -228,7 +228,7 @@ fn what_can_be_decided_when() {
             Moment::Evaluate,
             vec![ok("tester")],
             json!({"maxIterations": 1}),
-            "CONTINUE COMPLETE".to_owned(),
+            "SELECT_MODE(planner developer reviewer) CONTINUE COMPLETE".to_owned(),
         ),
         (
             "whoever worked is gone",

@@ -44,13 +44,12 @@ impl Enabled {
         }
     }
 
-    /// At the cap nobody is chosen any more: CONTINUE says that there is more to do, and the task stops at its limit.
+    /// At the cap the task stops whatever is decided; who was chosen works first if somebody raises it.
     fn evaluating(context: &Orchestration, names: Vec<String>, current: Option<String>) -> Self {
         let succeeded = context.last().is_some_and(|entry| entry.result == EntryResult::Success);
         let others = names.into_iter().filter(|name| Some(name) != current.as_ref());
-        let modes = if context.is_at_cap() { Vec::new() } else { others.collect() };
         Self {
-            modes,
+            modes: others.collect(),
             can_continue: current.is_some(),
             can_retry: !context.is_at_cap(),
             can_complete: succeeded,

@@ -12,4 +12,5 @@ mod people;
 mod phases;
 mod prompts;
 mod real_model;
+mod task_settings;
 mod yard;

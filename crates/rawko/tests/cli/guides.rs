@@ -36,6 +36,11 @@ fn agents() {
 }
 
 #[test]
+fn tasks() {
+    check("tasks.md");
+}
+
+#[test]
 fn tools() {
     check("tools.md");
 }

@@ -297,7 +297,7 @@ fn every_way_to_end_has_its_exit_code() {
             &again,
             &["--max-iterations", "1"],
             53,
-            "all 1 iterations are used up",
+            "all iterations are used up (1)",
         ),
         ("money", SETTINGS, retrying, dear, &["--max-budget-usd", "0.01"], 53, "`budget.cost_usd`"),
         ("time", SETTINGS, "", slow, &["--timeout", "200ms"], 53, "the time for the task is used up"),
@@ -346,7 +346,7 @@ const RETRIES: &str = r#"
 - agent: arbiter
   steps:
     - data: {type: RETRY, reason: not good enough}
-    - {expect: "`type` must be one of CONTINUE, COMPLETE", data: {type: RETRY, reason: I insist}}
+    - {expect: "`type` must be one of SELECT_MODE, CONTINUE, COMPLETE", data: {type: RETRY, reason: I insist}}
     - data: {type: RETRY, reason: I insist}
 - {agent: arbiter, when: "Iteration 1 of", data: {type: SELECT_MODE, mode: worker, reason: begin}}
 "#;
@@ -357,7 +357,8 @@ fn an_endless_retry_stops_at_the_cap_and_resume_goes_on_from_there() {
     let script = RETRIES
         .replace("- {agent: worker, text: More to do.}", &format!("- agent: worker\n  steps:\n{steps}"));
     let agents = [agent("worker", ""), agent("other", "")];
-    let dir = project(SETTINGS, &agents, &script);
+    let settings = format!("{SETTINGS}arbiter: {{fallback_agent: worker}}\n");
+    let dir = project(&settings, &agents, &script);
     let first = transcript(dir.path(), &["task", "Do it", "--id", "t", "--max-iterations", "2"], "");
     expect![[r#"
         $ rawko task Do it --id t --max-iterations 2
@@ -369,7 +370,7 @@ fn an_endless_retry_stops_at_the_cap_and_resume_goes_on_from_there() {
         worker     says     More to do.
         arbiter    goes on  it is the default agent (the fallback: no rule applies, and no answer could be used)
 
-        limit reached  after 2 iterations: all 2 iterations are used up
+        limit reached  after 2 iterations: all iterations are used up (2)
         spent … 0 tool calls
         --- stderr
         next: what was done is kept; `rawko resume t --max-iterations 4` goes on
