@@ -1,0 +1,6 @@
+//! Tasks from the command line: agents chosen, put to work and judged. Only the models are scripted.
+
+mod ending;
+mod hearing;
+mod project;
+mod whole;

@@ -1,0 +1,294 @@
+//! A whole task, for people and for programs; only planned; with another chart, another model; looked at again.
+
+use std::fs;
+use std::process::Stdio;
+
+use expect_test::expect;
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+use super::project::{
+    ARBITER, LOOP, ONE, SETTINGS, agent, decided, lines, project, team, told, whole, worker,
+};
+use crate::support::{RAWKO, run, stable, transcript};
+
+#[test]
+fn a_task_is_planned_built_tried_mended_and_reviewed() {
+    let dir = whole();
+    let text = transcript(dir.path(), &["task", "Make the tests pass", "--id", "fix"], "");
+    expect![[r#"
+        $ rawko task Make the tests pass --id fix
+        fix  Make the tests pass
+        arbiter    chooses  planner: there is no plan yet
+        planner    says     Let me see.
+        planner    calls    Read stock.py
+        planner    gets     1	"""Counting what lies in a warehouse.""" (+15 lines)
+        planner    calls    PlanWrite The tests pass.
+        planner    gets     The plan is written. (+3 lines)
+                   plan     [ ] Ignore spaces
+                            [ ] Add up equal names
+        planner    says     Strip the names, then add up.
+        arbiter    chooses  developer: the plan can be built
+        developer  calls    Edit stock.py
+        developer  calls    PlanUpdate strip
+        developer  gets     Edited `stock.py` at line 7.
+        developer  gets     The step `strip` is changed. (+3 lines)
+                   plan     [x] Ignore spaces
+        developer  says     Names are stripped now.
+        arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
+        tester     calls    Bash python3 -m unittest -q > /dev/null 2>&1 && echo OK || (echo FAILED; exit 1)
+        tester     fails    FAILED (+1 lines)
+        tester     says     One test fails, equal names are not added up.
+        arbiter    chooses  developer: a test fails
+        developer  calls    Edit stock.py
+        developer  gets     Edited `stock.py` at line 15.
+        developer  says     Equal names are added up.
+        arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
+        tester     calls    Bash python3 -m unittest -q > /dev/null 2>&1 && echo OK || (echo FAILED; exit 1)
+        tester     gets     OK
+        tester     says     All tests pass.
+        arbiter    chooses  reviewer: all tests pass
+        reviewer   says     The change is small and right.
+        arbiter    complete The change is small and right. (a rule: the agent reviewer declares onSuccess)
+
+        complete  after 6 iterations: The change is small and right.
+        spent … 7 tool calls
+        --- stderr
+        next: `rawko replay fix --decisions` shows why it went this way
+    "#]]
+    .assert_eq(&told(&text, dir.path()));
+    let mended = fs::read_to_string(dir.path().join("stock.py")).unwrap();
+    assert!(mended.contains("counts.get(name, 0) + count"), "{mended}");
+}
+
+#[test]
+fn a_dry_run_plans_and_changes_nothing() {
+    let script = r#"
+- agent: planner
+  when: dry_run
+  steps:
+    - tool_calls: [{name: Write, input: {path: stock.py, content: broken}}]
+    - expect: refused
+      tool_calls: [{name: PlanWrite, input: {goal: g, steps: [{id: a, title: Look}, {id: b, title: Mend}]}}]
+    - text: Two steps.
+"#;
+    let dir = project(SETTINGS, &team(), script);
+    let before = fs::read_to_string(dir.path().join("stock.py")).unwrap();
+    let text = transcript(dir.path(), &["task", "Make the tests pass", "--dry-run", "--id", "dry"], "");
+    expect![[r#"
+        $ rawko task Make the tests pass --dry-run --id dry
+        dry  Make the tests pass
+        planner    calls    Write stock.py
+        planner    refused  `Write` is not allowed in the phase `design` (`phases.design.tools`, from rawko's own table of phase…
+        planner    calls    PlanWrite g
+        planner    gets     The plan is written. (+3 lines)
+                   plan     [ ] Look
+                            [ ] Mend
+        planner    says     Two steps.
+
+        planned  Two steps.
+        spent … 2 tool calls
+        --- stderr
+        next: nothing was changed; the same without --dry-run does it
+    "#]].assert_eq(&told(&text, dir.path()));
+    assert_eq!(fs::read_to_string(dir.path().join("stock.py")).unwrap(), before);
+}
+
+#[test]
+fn programs_get_a_line_for_everything_and_the_result_last() {
+    let dir = whole();
+    let ran = run(
+        dir.path(),
+        &["task", "Make the tests pass", "--id", "fix", "--output-format", "stream-json"],
+        "",
+    );
+    let all = lines(&ran.stdout);
+    assert!(all.iter().all(|line| line["v"] == 1 && line["type"].is_string()), "{}", ran.stdout);
+    let of = |kind: &str| all.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
+    let decisions: Vec<String> = of("decision").iter().map(|line| decided(&line["decision"])).collect();
+    expect![[r#"
+        SELECT_MODE planner by model: there is no plan yet
+        SELECT_MODE developer by model: the plan can be built
+        SELECT_MODE tester by rule: the agent developer declares onSuccess
+        SELECT_MODE developer by model: a test fails
+        SELECT_MODE tester by rule: the agent developer declares onSuccess
+        SELECT_MODE reviewer by model: all tests pass
+        COMPLETE - by rule: -"#]]
+    .assert_eq(&decisions.join("\n"));
+    assert_eq!(of("said")[0]["text"], "Let me see.");
+    assert_eq!(of("tool_call")[0]["input"]["path"], "stock.py");
+    assert_eq!(of("tool_result").len(), of("tool_call").len());
+    let plans: Vec<&Json> = of("plan").iter().map(|line| &line["plan"]["steps"]).collect();
+    assert_eq!(plans.last().unwrap()[0]["status"], "done");
+    let last = all.last().unwrap();
+    assert_eq!((&last["type"], &last["status"]), (&"result".into(), &"done".into()));
+    assert_eq!(last["output"]["outcome"], "complete");
+    assert!(
+        last["spent"]["tokens"].as_u64() > Some(0) && last["spent"]["tool_calls"] == 7,
+        "{}",
+        last["spent"]
+    );
+
+    let once = whole();
+    let ran = run(once.path(), &["task", "Make the tests pass", "--output-format", "json"], "");
+    let result: Json = serde_json::from_str(ran.stdout.trim()).unwrap();
+    assert_eq!((ran.code, &result["output"]["outcome"]), (Some(0), &"complete".into()));
+}
+
+const OWN: &str = "
+statechart:
+  id: my_flow
+  initial: working
+  context: {task: '', said: null}
+  states:
+    working:
+      invoke:
+        id: work
+        src: 'agent:worker'
+        input: {prompt: \"'Please: ' ~ context.task\"}
+        onDone: {target: done, actions: [{type: assign, context_updates: {said: event.data.text}}]}
+        onError: failed
+    done: {type: final, output: \"{outcome: 'complete', summary: context.said}\"}
+    failed: {type: final, tags: [error]}
+";
+
+#[test]
+fn a_project_replaces_the_chart() {
+    let dir = project(SETTINGS, &worker(""), ONE);
+    fs::write(dir.path().join("my_flow.yaml"), OWN).unwrap();
+    let by_file = transcript(dir.path(), &["task", "Do it", "--chart", "my_flow.yaml", "--id", "t"], "");
+    expect![[r#"
+        $ rawko task Do it --chart my_flow.yaml --id t
+        t  Do it
+        start                        [working]
+            context  task: "Do it"
+            context  said: null
+            invoked  work agent:worker {"prompt":"Please: Do it"}
+        worker     says     Done.
+        work answered                [done]
+            answer   worker: Done.
+            context  said: null → "Done."
+            status   done
+            output   {"outcome":"complete","summary":"Done."}
+
+        complete  Done.
+        spent … 0 tool calls
+    "#]]
+    .assert_eq(&told(&by_file, dir.path()));
+    // Under rawko's own id it takes the orchestrator's place without a word.
+    let own = OWN.replace("id: my_flow", "id: rawko");
+    fs::create_dir_all(dir.path().join(".rawko/charts")).unwrap();
+    fs::write(dir.path().join(".rawko/charts/rawko.yaml"), own).unwrap();
+    let registry = "machine_registry:\n  - {id: rawko, path: rawko.yaml}\n";
+    fs::write(dir.path().join(".rawko/charts/registry.yaml"), registry).unwrap();
+    let replaced = run(dir.path(), &["task", "Do it", "--id", "u"], "");
+    assert_eq!(replaced.code, Some(0), "{}{}", replaced.stdout, replaced.stderr);
+    assert!(replaced.stdout.contains("complete  Done."), "{}", replaced.stdout);
+}
+
+#[test]
+fn another_model_is_asked_the_same_and_may_differ() {
+    let settings = SETTINGS.replace("demo: {", "second: {kind: scripted, file: .rawko/second.yaml}, demo: {");
+    let script = format!("{ARBITER}{LOOP}")
+        .replace("        - {name: PlanUpdate, input: {id: add, status: done}}\n", "");
+    let dir = project(&settings, &team(), &script);
+    let second = ARBITER
+        .replace("mode: developer, reason: the plan can be built", "mode: tester, reason: first the tests");
+    let second = second.replace("{type: SELECT_MODE, mode: developer, reason: a test fails}", "[1]");
+    fs::write(dir.path().join(".rawko/second.yaml"), second).unwrap();
+    assert_eq!(run(dir.path(), &["task", "Make the tests pass", "--id", "fix"], "").code, Some(0));
+    let text = transcript(dir.path(), &["replay", "fix", "--decisions", "--model", "second/x"], "");
+    expect![[r#"
+        $ rawko replay fix --decisions --model second/x
+           1  2026-01-05 09:30:00Z  select    chooses  planner: there is no plan yet
+              the same: SELECT_MODE planner: there is no plan yet
+           3  2026-01-05 09:30:00Z  evaluate  chooses  developer: the plan can be built
+              differs: SELECT_MODE tester: first the tests
+           5  2026-01-05 09:30:00Z  evaluate  chooses  tester: the agent developer declares onSuccess (a rule)
+              a rule decided; nobody is asked
+           7  2026-01-05 09:30:00Z  evaluate  chooses  developer: a test fails
+              no answer: the answer cannot be used: the answer does not fit its schema: [1] is not of type "object"
+           9  2026-01-05 09:30:00Z  evaluate  chooses  tester: the agent developer declares onSuccess (a rule)
+              a rule decided; nobody is asked
+          11  2026-01-05 09:30:00Z  evaluate  chooses  reviewer: all tests pass
+              the same: SELECT_MODE reviewer: all tests pass
+          13  2026-01-05 09:30:00Z  evaluate  complete The change is small and right. (a rule: the agent reviewer declares onSuccess)
+              a rule decided; nobody is asked
+        --- stderr
+        note: second/x differs in 1 of 3 decisions
+    "#]].assert_eq(&stable(&text, dir.path()));
+    let plain = run(dir.path(), &["replay", "fix", "--decisions"], "");
+    assert!(plain.stdout.contains("## Task") && plain.stdout.contains("answer\n"), "{}", plain.stdout);
+    let none = run(dir.path(), &["replay", "nothing", "--decisions"], "");
+    assert_eq!(none.code, Some(2));
+}
+
+#[test]
+fn the_first_agent_and_the_model_can_be_chosen() {
+    let settings = SETTINGS.replace("demo: {", "second: {kind: scripted, file: .rawko/second.yaml}, demo: {");
+    let done = "transitions: {onSuccess: complete}\n";
+    let script = "- {agent: worker, text: The first model.}\n- {agent: other, text: The first model.}\n";
+    let dir = project(&settings, &[agent("worker", done), agent("other", done)], script);
+    fs::write(dir.path().join(".rawko/second.yaml"), script.replace("first", "second")).unwrap();
+    let table: [(&[&str], &str); 3] = [
+        (&["--agent", "other"], "other      says     The first model."),
+        (&["--agent", "worker", "--provider", "second"], "worker     says     The second model."),
+        (
+            &["--agent", "worker", "--provider", "second", "--model", "big"],
+            "worker     says     The second model.",
+        ),
+    ];
+    for (args, expected) in table {
+        let ran = run(dir.path(), &[&["task", "Do it"], args].concat(), "");
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+    }
+}
+
+/// The same task with a tester whose words lead somewhere by themselves.
+fn with_verdicts() -> TempDir {
+    let script = format!("{ARBITER}{LOOP}")
+        .replace("        - {name: PlanUpdate, input: {id: add, status: done}}\n", "")
+        .replace(
+            "    - text: One test fails, equal names are not added up.",
+            "    - data: {verdict: broken, report: \"One test fails, equal names are not added up.\"}",
+        )
+        .replace("    - text: All tests pass.", "    - data: {verdict: passed, report: All tests pass.}");
+    let mut agents = team();
+    agents[2] = agent("tester", "transitions: {custom: {broken: developer}, onSuccess: reviewer}\n");
+    project(SETTINGS, &agents, &script)
+}
+
+#[test]
+fn a_verdict_decides_without_a_model_and_a_terminal_shows_the_same_as_it_comes() {
+    let piped = with_verdicts();
+    let ran = run(piped.path(), &["task", "Make the tests pass", "--id", "fix"], "");
+    let piped = told(&ran.stdout, piped.path());
+    assert_eq!(ran.code, Some(0), "{piped}");
+    let decided = |text: &str| -> Vec<String> {
+        text.lines()
+            .filter(|line| line.starts_with("arbiter") || line.contains("verdict"))
+            .map(str::to_owned)
+            .collect()
+    };
+    expect![[r#"
+        arbiter    chooses  planner: there is no plan yet
+        arbiter    chooses  developer: the plan can be built
+        arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
+        tester     verdict  broken
+        arbiter    chooses  developer: the agent tester declares where `broken` leads (a rule)
+        arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
+        tester     verdict  passed
+        arbiter    chooses  reviewer: the agent tester declares onSuccess (a rule)
+        arbiter    complete The change is small and right. (a rule: the agent reviewer declares onSuccess)"#]]
+    .assert_eq(&decided(&piped).join("\n"));
+    for _ in 0..3 {
+        let dir = with_verdicts();
+        let rawko = format!("{RAWKO} --color never task 'Make the tests pass' --id fix 2> /dev/null");
+        let mut terminal = std::process::Command::new("script");
+        terminal.args(["-qec", &rawko, "/dev/null"]).current_dir(dir.path()).env("HOME", dir.path());
+        let shown = terminal.stdin(Stdio::null()).output().unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap().replace('\r', "");
+        assert_eq!(told(&shown, dir.path()), piped);
+    }
+}
