@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, cancel, charts, check, completions, doctor, fork, graph, history, import, logs, ps, resume, run,
-    schema, send, show, simulate, test,
+    agents, answer, cancel, charts, check, completions, demo, doctor, fork, graph, history, import, init, logs, ps,
+    resume, run, schema, send, show, simulate, test,
 };
 
 const EXIT_CODES: &str = "\
@@ -47,6 +47,8 @@ pub(crate) enum ColorWhen {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Init(init::Args),
+    Demo(demo::Args),
     Check(check::Args),
     Simulate(simulate::Args),
     Graph(graph::Args),
