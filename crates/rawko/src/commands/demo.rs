@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
-use crate::templates::{self, DEMO_TASK, Template, Written};
+use crate::templates::{self, DEMO_TASK, Template};
 
 const EXAMPLES: &str = "\
 A planner, a developer, a tester and a reviewer work on a small Python project until its tests
@@ -38,8 +38,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         Some(dir) => dir.clone(),
         None => temporary()?,
     };
-    let project = templates::demo();
-    write(&project, &dir)?;
+    let project = templates::demo(&dir)?;
+    for file in &project {
+        file.write(&dir)?;
+    }
     let shown = files::shown(&dir);
     console.line(&format!("A small Python project with a failing test, in {shown}."))?;
     console.line("Its models are scripted; the files, the tools and the test runs are real.")?;
@@ -79,22 +81,14 @@ fn temporary() -> Result<PathBuf, Failure> {
     }
 }
 
-fn write(project: &[Template], dir: &Path) -> Result<(), Failure> {
-    for file in project {
-        if file.write(dir)? == Written::Kept {
-            let name = files::shown(&dir.join(file.path));
-            return Err(Failure::Usage(format!("`{name}` is there already; name a directory that is empty")));
-        }
-    }
-    Ok(())
-}
-
 /// Whether the task came to a good end. It tells its story itself.
 fn work(dir: &Path) -> Result<bool, Failure> {
     let cannot = |error: io::Error| Failure::Failed(format!("`rawko task` could not be started: {error}"));
     let mut task = Command::new(std::env::current_exe().map_err(cannot)?);
     task.args(["task", DEMO_TASK]).current_dir(dir).stdin(Stdio::null());
-    OTHERS_SETTINGS.iter().for_each(|name| drop(task.env_remove(name)));
+    for name in OTHERS_SETTINGS {
+        task.env_remove(name);
+    }
     Ok(task.status().map_err(cannot)?.success())
 }
 

@@ -1,6 +1,5 @@
 //! `rawko init`: the files that agents need in a project, or a whole small project to try them in.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::console::{Console, Style};
@@ -54,13 +53,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     Ok(Verdict::Done)
 }
 
-/// The demo's script fits its own files only, so it is not mixed with others.
 fn demo(dir: &Path, console: &mut Console) -> Result<Verdict, Failure> {
-    if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
-        let name = files::shown(dir);
-        return Err(Failure::Usage(format!("`{name}` is not empty, and the demo needs a directory of its own")));
-    }
-    write(&templates::demo(), dir, console)?;
+    write(&templates::demo(dir)?, dir, console)?;
     console.note(Style::Good, "next", &format!("{}rawko task \"{DEMO_TASK}\"", change_to(dir)));
     Ok(Verdict::Done)
 }

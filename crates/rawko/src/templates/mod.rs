@@ -10,6 +10,7 @@ use std::path::Path;
 pub(crate) use settings::Settings;
 
 use crate::failure::Failure;
+use crate::files;
 
 /// What the demo is about, as `rawko task` is told it.
 pub(crate) const DEMO_TASK: &str = "Leave punctuation out of slugs, and number those that are taken";
@@ -55,9 +56,14 @@ pub(crate) fn project(settings: &Settings) -> Vec<Template> {
     std::iter::once(own).chain(COMMON.map(template)).collect()
 }
 
-/// A small project with scripted models.
-pub(crate) fn demo() -> Vec<Template> {
-    DEMO.into_iter().chain(COMMON).map(template).collect()
+/// A small project with scripted models, for a directory that is empty or not there: the script fits these files only, so
+/// they are not mixed with others.
+pub(crate) fn demo(dir: &Path) -> Result<Vec<Template>, Failure> {
+    if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
+        let name = files::shown(dir);
+        return Err(Failure::Usage(format!("`{name}` is not empty, and the demo needs a directory of its own")));
+    }
+    Ok(DEMO.into_iter().chain(COMMON).map(template).collect())
 }
 
 fn template((path, text): (&'static str, &str)) -> Template {

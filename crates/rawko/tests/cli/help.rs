@@ -4,7 +4,9 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
+    "init",
+    "demo",
     "check",
     "simulate",
     "graph",

@@ -5,6 +5,7 @@
 mod agents;
 mod answering;
 mod check;
+mod demo;
 mod examples;
 mod exit_codes;
 mod forking;
@@ -14,6 +15,7 @@ mod guides;
 mod help;
 mod holding;
 mod import;
+mod init;
 mod looking;
 mod parking;
 mod prompt;
