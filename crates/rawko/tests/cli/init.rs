@@ -73,12 +73,7 @@ fn a_new_project_is_written_and_sound() {
         coverage of .rawko/charts/review.yaml: 100% (5 of 5 states, 6 of 6 transitions)
 
         5 scenarios: 5 passed
-        $ rawko charts
-        ID          VERSION  HASH          OFFERED  INSTANCES  FROM
-        agent       1.0.0    6084bf18e62a  yes      0          charts/agent.yaml
-        plan_build  1.0.0    f72c81b04a76  yes      0          charts/plan_build.yaml
-        review      1.0.0    bfbb7c7b2180  yes      0          .rawko/charts/review.yaml
-    "#]].assert_eq(&played(dir.path(), &["check .", "test", "charts"]));
+    "#]].assert_eq(&played(dir.path(), &["check .", "test"]));
     let agents = with_key(dir.path(), &["agents", "check"], "ANTHROPIC_API_KEY");
     expect![[r#"
         ok      agent builder: asks claude-sonnet-4-5
