@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, cancel, charts, check, completions, demo, doctor, fork, graph, history, import, init, logs, ps,
-    resume, run, schema, send, show, simulate, test,
+    agents, answer, cancel, charts, check, completions, demo, doctor, fork, graph, history, import, init,
+    logs, ps, resume, run, schema, send, show, simulate, test,
 };
 
 const EXIT_CODES: &str = "\

@@ -58,10 +58,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 /// The tests are real, so what runs them has to be there. Better said now than by a tester.
 fn insist_on_python() -> Result<(), Failure> {
     let mut python = Command::new("python3");
-    let version = python.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let version =
+        python.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     match version {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) | Err(_) => Err(Failure::Usage("the demo's tests need `python3`, which cannot be run here".to_owned())),
+        Ok(_) | Err(_) => {
+            Err(Failure::Usage("the demo's tests need `python3`, which cannot be run here".to_owned()))
+        }
     }
 }
 
@@ -75,7 +78,10 @@ fn temporary() -> Result<PathBuf, Failure> {
             Ok(()) => return Ok(dir),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number = number.wrapping_add(1),
             Err(error) => {
-                return Err(Failure::Usage(format!("cannot make the directory `{}`: {error}", dir.display())));
+                return Err(Failure::Usage(format!(
+                    "cannot make the directory `{}`: {error}",
+                    dir.display()
+                )));
             }
         }
     }

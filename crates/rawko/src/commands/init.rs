@@ -46,10 +46,17 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         console.note(Style::Notice, "note", text);
     }
     if settings.key.is_none() {
-        let text = format!("no key of a provider is set; `export {}=…`, or see .rawko/config.yaml", Settings::wanted_key());
+        let text = format!(
+            "no key of a provider is set; `export {}=…`, or see .rawko/config.yaml",
+            Settings::wanted_key()
+        );
         console.note(Style::Notice, "note", &text);
     }
-    console.note(Style::Good, "next", &format!("{}rawko doctor, then rawko task \"…\"", change_to(&args.dir)));
+    console.note(
+        Style::Good,
+        "next",
+        &format!("{}rawko doctor, then rawko task \"…\"", change_to(&args.dir)),
+    );
     Ok(Verdict::Done)
 }
 

@@ -61,7 +61,9 @@ pub(crate) fn project(settings: &Settings) -> Vec<Template> {
 pub(crate) fn demo(dir: &Path) -> Result<Vec<Template>, Failure> {
     if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
         let name = files::shown(dir);
-        return Err(Failure::Usage(format!("`{name}` is not empty, and the demo needs a directory of its own")));
+        return Err(Failure::Usage(format!(
+            "`{name}` is not empty, and the demo needs a directory of its own"
+        )));
     }
     Ok(DEMO.into_iter().chain(COMMON).map(template).collect())
 }
@@ -74,8 +76,7 @@ impl Template {
     /// Writes it below a directory, unless something is there already.
     pub(crate) fn write(&self, dir: &Path) -> Result<Written, Failure> {
         let path = dir.join(self.path);
-        let cannot =
-            |error: io::Error| Failure::Usage(format!("cannot write `{}`: {error}", path.display()));
+        let cannot = |error: io::Error| Failure::Usage(format!("cannot write `{}`: {error}", path.display()));
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(cannot)?;
         }

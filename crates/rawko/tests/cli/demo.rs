@@ -54,7 +54,8 @@ fn the_readme_shows_what_the_demo_prints() {
     let dir = directory(&[]);
     let demo = run(dir.path(), &["demo", "slugs"], "");
     let printed = format!("{}{}", demo.stdout, demo.stderr);
-    let is_printed = |line: &&str| !line.is_empty() && !line.starts_with('…') && !printed.contains(line.trim_end());
+    let is_printed =
+        |line: &&str| !line.is_empty() && !line.starts_with('…') && !printed.contains(line.trim_end());
     let invented: Vec<&str> = shown.lines().filter(is_printed).collect();
     assert!(invented.is_empty(), "the README shows {invented:#?}\nthe demo prints\n{printed}");
 }
@@ -68,7 +69,8 @@ fn a_directory_that_is_not_empty_is_left_alone() {
         --- stderr
         error: `slugs` is not empty, and the demo needs a directory of its own
         --- exit code 2
-    "#]].assert_eq(&transcript(dir.path(), &["demo", "slugs"], ""));
+    "#]]
+    .assert_eq(&transcript(dir.path(), &["demo", "slugs"], ""));
     assert_eq!(fs::read_dir(dir.path().join("slugs")).unwrap().count(), 1);
     assert_eq!(fs::read_to_string(dir.path().join("slugs/slugs.py")).unwrap(), "mine\n");
 }

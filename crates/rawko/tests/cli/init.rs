@@ -53,10 +53,12 @@ fn a_new_project_is_written_and_sound() {
         wrote  .rawko/charts/review.yaml
         wrote  .rawko/charts/review.scenario.yaml
         wrote  .rawko/.gitignore
-    "#]].assert_eq(&written.stdout);
+    "#]]
+    .assert_eq(&written.stdout);
     expect![[r#"
         next: rawko doctor, then rawko task "…"
-    "#]].assert_eq(&written.stderr);
+    "#]]
+    .assert_eq(&written.stderr);
     assert_eq!(written.code, Some(0));
 
     expect![[r#"
@@ -73,7 +75,8 @@ fn a_new_project_is_written_and_sound() {
         coverage of .rawko/charts/review.yaml: 100% (5 of 5 states, 6 of 6 transitions)
 
         5 scenarios: 5 passed
-    "#]].assert_eq(&played(dir.path(), &["check .", "test"]));
+    "#]]
+    .assert_eq(&played(dir.path(), &["check .", "test"]));
     let agents = with_key(dir.path(), &["agents", "check"], "ANTHROPIC_API_KEY");
     expect![[r#"
         ok      agent builder: asks claude-sonnet-4-5
@@ -82,7 +85,8 @@ fn a_new_project_is_written_and_sound() {
         ok      agent planner: asks claude-sonnet-4-5
         ok      agent reviewer: asks claude-sonnet-4-5
         ok      agent tester: asks claude-sonnet-4-5
-    "#]].assert_eq(&agents.stdout);
+    "#]]
+    .assert_eq(&agents.stdout);
     assert_eq!((agents.code, agents.stderr.as_str()), (Some(0), ""));
     let doctor = run(dir.path(), &["doctor"], "");
     assert_eq!((doctor.code, doctor.stderr.as_str()), (Some(0), ""));
@@ -143,7 +147,8 @@ fn settings_fit_what_is_there() {
         let written = with_key(dir.path(), &["init"], key);
         assert_eq!(written.code, Some(0), "{name}: {}", written.stderr);
         let settings = fs::read_to_string(dir.path().join(".rawko/config.yaml")).unwrap();
-        says.iter().for_each(|words| assert!(settings.contains(words), "{name}: no `{words}` in\n{settings}"));
+        says.iter()
+            .for_each(|words| assert!(settings.contains(words), "{name}: no `{words}` in\n{settings}"));
         let checked = with_key(dir.path(), &["agents", "check"], key);
         assert_eq!(checked.code, Some(0), "{name}: {}{}", checked.stdout, checked.stderr);
     }
@@ -158,7 +163,8 @@ fn without_a_key_and_without_tests_it_says_what_is_missing() {
         note: no tests were recognised; name them under `phases` in .rawko/config.yaml
         note: no key of a provider is set; `export ANTHROPIC_API_KEY=…`, or see .rawko/config.yaml
         next: cd inside/new && rawko doctor, then rawko task "…"
-    "#]].assert_eq(&String::from_utf8(output.stderr).unwrap());
+    "#]]
+    .assert_eq(&String::from_utf8(output.stderr).unwrap());
     assert!(dir.path().join("inside/new/.rawko/agents/planner.md").is_file());
 }
 
@@ -181,7 +187,8 @@ fn what_is_there_is_kept() {
         wrote  .rawko/charts/review.yaml
         wrote  .rawko/charts/review.scenario.yaml
         wrote  .rawko/.gitignore
-    "#]].assert_eq(&first.stdout);
+    "#]]
+    .assert_eq(&first.stdout);
     assert_eq!(fs::read_to_string(dir.path().join(".rawko/agents/tester.md")).unwrap(), own);
     let before: Vec<_> = files_below(dir.path(), dir.path());
     fs::write(dir.path().join(".rawko/README.md"), "mine now").unwrap();
@@ -190,7 +197,8 @@ fn what_is_there_is_kept() {
     assert!(again.stdout.lines().all(|line| line.starts_with("kept ")), "{}", again.stdout);
     expect![[r#"
         note: everything was there already, and nothing was changed
-    "#]].assert_eq(&again.stderr);
+    "#]]
+    .assert_eq(&again.stderr);
     assert_eq!(again.code, Some(0));
     assert_eq!(files_below(dir.path(), dir.path()), before);
     assert_eq!(fs::read_to_string(dir.path().join(".rawko/README.md")).unwrap(), "mine now");
@@ -237,7 +245,8 @@ fn the_demo_project_is_sound() {
         wrote  slugs/.rawko/.gitignore
         --- stderr
         next: cd slugs && rawko task "Leave punctuation out of slugs, and number those that are taken"
-    "#]].assert_eq(&transcript(dir.path(), &["init", "--demo", "slugs"], ""));
+    "#]]
+    .assert_eq(&transcript(dir.path(), &["init", "--demo", "slugs"], ""));
     let slugs = dir.path().join("slugs");
     expect![[r#"
         $ rawko check .
@@ -249,7 +258,8 @@ fn the_demo_project_is_sound() {
         ok      agent planner: asks scripted
         ok      agent reviewer: asks scripted
         ok      agent tester: asks scripted
-    "#]].assert_eq(&played(&slugs, &["check .", "agents check"]));
+    "#]]
+    .assert_eq(&played(&slugs, &["check .", "agents check"]));
     let doctor = run(&slugs, &["doctor"], "");
     assert!(doctor.stdout.lines().all(|line| line.starts_with("ok ")), "{}", doctor.stdout);
     expect![[r#"
@@ -257,7 +267,8 @@ fn the_demo_project_is_sound() {
         --- stderr
         error: `slugs` is not empty, and the demo needs a directory of its own
         --- exit code 2
-    "#]].assert_eq(&transcript(dir.path(), &["init", "--demo", "slugs"], ""));
+    "#]]
+    .assert_eq(&transcript(dir.path(), &["init", "--demo", "slugs"], ""));
 }
 
 /// The README of the project names what rawko really has.
@@ -267,8 +278,10 @@ fn the_readme_names_commands_that_there_are() {
     for file in ["project/README.md", "demo/README.md"] {
         let text = fs::read_to_string(folder.join(file)).unwrap();
         let commands = text.split("rawko ").skip(1).filter_map(|rest| rest.split_whitespace().next());
-        let commands: Vec<&str> =
-            commands.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty()).collect();
+        let commands: Vec<&str> = commands
+            .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+            .filter(|word| !word.is_empty())
+            .collect();
         assert!(commands.contains(&"task"), "{file}: {commands:?}");
         for name in commands.into_iter().filter(|name| !["reads"].contains(name)) {
             let run = run(&repository(), &[name, "--help"], "");
