@@ -119,6 +119,10 @@ impl Gate {
             let rule = self.by_settings(&format!("agent:{agent}"), None)?;
             return Ok(format!("`{name}` is part of the agent; {rule}"));
         }
+        if let Some(Rule { pattern, file, .. }) = self.for_arbiter(name) {
+            let why = "chooses among the agents";
+            return Ok(format!("`{name}` {why}, which `{pattern}` in `governance.allow` of {file} allows"));
+        }
         match first(&self.allow, name) {
             Some(Rule { pattern, file, .. }) => {
                 Ok(format!("`{name}` is allowed by `{pattern}` in `governance.allow` of {file}"))
@@ -128,6 +132,14 @@ impl Gate {
                 Err(format!("`{name}` is not in `governance.allow` of {file}"))
             }
         }
+    }
+
+    /// Whoever may put agents to work may also choose among them and judge what they did.
+    fn for_arbiter(&self, name: &str) -> Option<&Rule> {
+        if !ARBITER.contains(&name) {
+            return None;
+        }
+        self.allow.iter().find(|rule| is_agent(&rule.pattern) || covers(&rule.pattern, "agent:"))
     }
 
     fn used_up(&self, question: &Question<'_>) -> Option<String> {
@@ -180,6 +192,9 @@ fn refused_by(tools: &Value, name: &str) -> Option<String> {
 fn is_agent(name: &str) -> bool {
     name.starts_with("agent:")
 }
+
+/// What a chart calls that has agents chosen.
+const ARBITER: [&str; 3] = ["work:select", "work:evaluate", "work:remember"];
 
 /// What the instance that plays an agent calls on its behalf.
 fn is_agents_own(name: &str) -> bool {

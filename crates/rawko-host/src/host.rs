@@ -116,6 +116,17 @@ impl Host {
         input: Value,
         id: Option<String>,
     ) -> Result<Receipt, HostError> {
+        self.start_within(edition, input, id, Value::Null).await
+    }
+
+    /// The same within a budget (`{cost_usd, tokens, time, tool_calls}`) for all of its life and everything below it.
+    pub async fn start_within(
+        &self,
+        edition: Edition,
+        input: Value,
+        id: Option<String>,
+        budget: Value,
+    ) -> Result<Receipt, HostError> {
         let inner = &self.inner;
         let now_ms = inner.clock.now_ms();
         let id = match id {
@@ -132,7 +143,7 @@ impl Host {
             parent: None,
             origin: None,
             created_ms: now_ms,
-            policy: Arc::default(),
+            policy: stored(budget),
         };
         let (slot, plan) = inner.begin(new, edition.chart, input, None, now_ms)?;
         inner.commit_new(slot, plan).await
@@ -360,4 +371,12 @@ impl Inner {
         drop(complaints);
         self.changes.send_modify(|count| *count += 1);
     }
+}
+
+/// What holds for an instance that nobody invoked, as it is stored.
+fn stored(budget: Value) -> Arc<str> {
+    if budget.is_null() {
+        return Arc::default();
+    }
+    Value::map([("budget", budget)]).to_json().to_string().into()
 }

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agents, answer, cancel, charts, check, completions, demo, doctor, fork, graph, history, import, init,
-    logs, ps, resume, run, schema, send, show, simulate, test,
+    logs, ps, replay, resume, run, schema, send, show, simulate, task, test,
 };
 
 const EXIT_CODES: &str = "\
@@ -12,7 +12,8 @@ Exit codes:
   0    done
   1    failed: an instance failed or was cancelled, a scenario did not hold, a simulation failed
   2    usage: wrong arguments, a file that cannot be read, an instance that is not there
-  3    try again later: the disk is full, somebody else holds the store
+  3    try again later: the disk is full, somebody else holds the store, a provider is out of reach
+  41   credentials: a provider does not take the key, or there is none
   52   the chart or the settings are invalid
   53   a budget or a limit is used up
   54   a loop was detected
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     Simulate(simulate::Args),
     Graph(graph::Args),
     Test(test::Args),
+    Task(task::Args),
     Run(run::Args),
     Resume(resume::Args),
     Ps(ps::Args),
@@ -64,6 +66,7 @@ pub(crate) enum Command {
     Deny(answer::Deny),
     Cancel(cancel::Args),
     Fork(fork::Args),
+    Replay(replay::Args),
     Agents(agents::Args),
     Charts(charts::Args),
     Doctor(doctor::Args),

@@ -55,6 +55,11 @@ impl Console {
         }
     }
 
+    /// Whether somebody watches the data come.
+    pub(crate) fn is_watched(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
     /// Whether data goes out in colour.
     pub(crate) fn colour(&self) -> bool {
         self.out_colour

@@ -16,6 +16,8 @@ pub(crate) enum Verdict {
     Failed,
     /// A chart is invalid. Already reported.
     Invalid,
+    /// A model's provider does not take the key, or there is none. Already reported.
+    Credentials,
     /// Something in the world stood in the way, and may not later. Already reported.
     Transient,
     /// A budget or a limit is used up.
@@ -39,6 +41,8 @@ pub(crate) enum Failure {
     Invalid(String),
     /// The same, with the findings that say why, ready to print.
     Findings { rendered: String, message: String },
+    /// There is no key for a model.
+    Credentials(String),
     /// The work itself failed.
     Failed(String),
     /// A fault of the world that may be gone later: the disk is full, somebody else holds the store.
@@ -52,6 +56,7 @@ pub(crate) enum Failure {
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const TRANSIENT: u8 = 3;
+const CREDENTIALS: u8 = 41;
 const INVALID: u8 = 52;
 const LIMIT: u8 = 53;
 const LOOP: u8 = 54;
@@ -65,6 +70,7 @@ pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console
         Ok(Verdict::Done) => (None, 0),
         Ok(Verdict::Failed) => (None, FAILED),
         Ok(Verdict::Invalid) => (None, INVALID),
+        Ok(Verdict::Credentials) => (None, CREDENTIALS),
         Ok(Verdict::Transient) => (None, TRANSIENT),
         Ok(Verdict::Limit) => (None, LIMIT),
         Ok(Verdict::Loop) => (None, LOOP),
@@ -77,6 +83,7 @@ pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console
             console.aside(&rendered);
             (Some(message), INVALID)
         }
+        Err(Failure::Credentials(message)) => (Some(message), CREDENTIALS),
         Err(Failure::Failed(message)) => (Some(message), FAILED),
         Err(Failure::Transient(message)) => (Some(message), TRANSIENT),
         Err(Failure::Interrupted) => (None, INTERRUPTED),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Now, Snapshot, TimerPurpose, Value, World};
-use rawko_host::Reader;
+use rawko_host::{Reader, Spent};
 use rawko_store::{EffectKind, InstanceRow, OpenEffect};
 
 use crate::failure::Failure;
@@ -83,6 +83,13 @@ impl Standing {
 
     pub(crate) fn configuration(&self) -> Vec<&str> {
         self.chart.leaf_paths(self.snapshot.configuration()).collect()
+    }
+
+    /// What it and everything below it has cost so far.
+    pub(crate) fn spent(&self) -> Spent {
+        let ledger = self.row.head.ledger.as_deref();
+        let ledger: Value = ledger.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        Spent::of(ledger.get("total"))
     }
 
     pub(crate) fn id(&self) -> &str {

@@ -66,9 +66,14 @@ fn evaluating(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
 }
 
 fn complete(context: &Orchestration) -> Decided {
-    let said = context.last().and_then(|entry| entry.output.clone()).filter(|text| !text.trim().is_empty());
-    let summary = said.unwrap_or_else(|| "every step of the plan is settled".to_owned());
+    let summary = context.last().and_then(said);
+    let summary = summary.unwrap_or_else(|| "every step of the plan is settled".to_owned());
     by_rule(Decision::Complete { summary }, None, "the plan is complete")
+}
+
+/// What an agent reported, if it did.
+fn said(entry: &ExecutionEntry) -> Option<String> {
+    entry.output.clone().filter(|text| !text.trim().is_empty())
 }
 
 fn profile<'a>(case: &Case<'a>, name: &str) -> Option<&'a AgentProfile> {
@@ -78,7 +83,7 @@ fn profile<'a>(case: &Case<'a>, name: &str) -> Option<&'a AgentProfile> {
 fn custom(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option<Decided> {
     let word = last.verdict()?;
     let target = profile(case, &last.agent)?.transitions.custom.get(word)?;
-    towards(enabled, target, &format!("the agent {} declares where `{word}` leads", last.agent))
+    towards(enabled, target, last, &format!("the agent {} declares where `{word}` leads", last.agent))
 }
 
 /// By the verdict where there is one, else by how the work ended. A word nobody explained is left to the model.
@@ -91,14 +96,14 @@ fn declared(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option
         (EntryResult::MaxIterations, _) => ("onMaxIterations", &transitions.on_max_iterations),
         (EntryResult::Success, Verdict::Other) | (EntryResult::Cancelled, _) => return None,
     };
-    towards(enabled, target.as_deref()?, &format!("the agent {} declares {name}", last.agent))
+    towards(enabled, target.as_deref()?, last, &format!("the agent {} declares {name}", last.agent))
 }
 
 /// A declared target as a decision, if that is enabled.
-fn towards(enabled: &Enabled, target: &str, why: &str) -> Option<Decided> {
+fn towards(enabled: &Enabled, target: &str, last: &ExecutionEntry, why: &str) -> Option<Decided> {
     let reason = why.to_owned();
     let (decision, agent) = if target == "complete" {
-        (Decision::Complete { summary: reason }, None)
+        (Decision::Complete { summary: said(last).unwrap_or(reason) }, None)
     } else if enabled.can_continue && enabled.current.as_deref() == Some(target) {
         (Decision::Continue { reason }, Some(target.to_owned()))
     } else {

@@ -10,8 +10,9 @@ use super::Workshop;
 use crate::agent::{AgentFile, Kind};
 
 /// What the chart `agent` takes as it is; everything else that an author writes is material for the model.
-const OWN_KEYS: [&str; 10] =
-    ["prompt", "messages", "phase", "goal", "schema", "plan", "memory", "grant", "occasion", "depth"];
+const OWN_KEYS: [&str; 11] = [
+    "prompt", "messages", "phase", "goal", "schema", "plan", "memory", "grant", "occasion", "depth", "model",
+];
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl Cast for Workshop {

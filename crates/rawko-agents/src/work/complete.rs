@@ -44,9 +44,13 @@ fn request(session: &Session, messages: Vec<Message>, call: &Call) -> Completion
 
 /// Who asks, and when, of which model.
 pub(super) fn bare(session: &Session, call: &Call) -> CompletionRequest {
+    bare_as(&session.agent, call)
+}
+
+pub(super) fn bare_as(agent: &str, call: &Call) -> CompletionRequest {
     CompletionRequest {
         idempotency: call.idempotency.to_string(),
-        agent: session.agent.clone(),
+        agent: agent.to_owned(),
         occasion: call.input.get("occasion").as_str().unwrap_or_default().to_owned(),
         attempt: call.input.get("attempt").as_i64().and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
         ..CompletionRequest::default()
@@ -115,7 +119,7 @@ pub(super) fn text(message: &Message) -> String {
 }
 
 /// A provider's fault as the chart hears it. How long to wait is decided here, the waiting is the chart's.
-fn fault(error: &ProviderError, attempt: u32, workshop: &Workshop, seed: &str) -> ServiceError {
+pub(super) fn fault(error: &ProviderError, attempt: u32, workshop: &Workshop, seed: &str) -> ServiceError {
     let category = match error.code {
         ErrorCode::NetworkError => Category::Network,
         ErrorCode::AuthenticationFailed

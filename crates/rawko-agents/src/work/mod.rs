@@ -1,6 +1,7 @@
 //! Agents at work: what the chart `agent` calls, and who plays which agent. The chart decides what happens next; here it
 //! happens, one completion or one tool call at a time.
 
+mod arbitrate;
 mod cast;
 mod checking;
 mod compact;
@@ -9,11 +10,16 @@ mod delegate;
 mod look;
 mod open;
 mod outside;
+mod profiles;
 mod read;
+mod remember;
 mod session;
+mod settings;
 mod tool;
 
+pub use arbitrate::{Again, AskAgainError, ask_again};
 pub use read::{Health, Problems, is_broken};
+pub use settings::{MemorySettings, TaskSettings};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +31,7 @@ use rawko_host::{
 use serde::de::DeserializeOwned;
 
 use crate::agent::Agents;
+use crate::arbiter::{ArbiterSettings, Moment, Prompts};
 use crate::checks::Check;
 use crate::loop_control::LoopSettings;
 use crate::mcp::McpServers;
@@ -33,8 +40,10 @@ use crate::provider::Providers;
 use crate::tools::{Layer, Toolbox};
 
 /// The charts that agents run on, as they come with rawko. A project may offer its own under the same id.
-pub const CHARTS: [(&str, &str); 2] = [
+pub const CHARTS: [(&str, &str); 4] = [
     ("charts/agent.yaml", include_str!("../../../../charts/agent.yaml")),
+    ("charts/dry_run.yaml", include_str!("../../../../charts/dry_run.yaml")),
+    ("charts/orchestrator.yaml", include_str!("../../../../charts/orchestrator.yaml")),
     ("charts/plan_build.yaml", include_str!("../../../../charts/plan_build.yaml")),
 ];
 
@@ -50,6 +59,11 @@ pub struct Workshop {
     pub loops: LoopSettings,
     /// What settings say; without it the project is looked at each time.
     pub checks: Option<Vec<Check>>,
+    pub arbiter: ArbiterSettings,
+    pub prompts: Prompts,
+    /// What a task is told besides its words.
+    pub task: TaskSettings,
+    pub memories: MemorySettings,
     pub environment: Environment,
     pub servers: Arc<McpServers>,
 }
@@ -62,6 +76,9 @@ impl Workshop {
             .add("work:open", serve(Duty::Open))
             .add("work:look", serve(Duty::Look))
             .add("work:compact", serve(Duty::Compact))
+            .add("work:select", serve(Duty::Decide(Moment::Select)))
+            .add("work:evaluate", serve(Duty::Decide(Moment::Evaluate)))
+            .add("work:remember", serve(Duty::Remember))
             .add("model:complete", serve(Duty::Complete))
             .add_scheme("tool", serve(Duty::Tool))
             .add_scheme("checks", serve(Duty::Check))
@@ -81,6 +98,8 @@ enum Duty {
     Look,
     Compact,
     Complete,
+    Decide(Moment),
+    Remember,
     Tool,
     Check,
     Outside,
@@ -99,6 +118,8 @@ impl Service for Bench {
             Duty::Look => Box::pin(async move { look::look(&workshop, call).await }),
             Duty::Compact => Box::pin(async move { compact::compact(&workshop, call).await }),
             Duty::Complete => Box::pin(async move { complete::complete(&workshop, call).await }),
+            Duty::Decide(moment) => Box::pin(async move { arbitrate::decide(&workshop, moment, call).await }),
+            Duty::Remember => Box::pin(async move { remember::remember(&workshop, call).await }),
             Duty::Tool => Box::pin(async move { tool::run(&workshop, call).await }),
             Duty::Check => Box::pin(async move { checking::check(&workshop, call).await }),
             Duty::Outside => Box::pin(async move { outside::turn(&workshop, call).await }),
@@ -108,7 +129,13 @@ impl Service for Bench {
     /// Asking a model, reading and checking can be done again; a tool or somebody else's agent may have acted.
     fn on_restart(&self) -> OnRestart {
         match self.duty {
-            Duty::Open | Duty::Look | Duty::Compact | Duty::Complete | Duty::Check => OnRestart::Retry,
+            Duty::Open
+            | Duty::Look
+            | Duty::Compact
+            | Duty::Complete
+            | Duty::Decide(_)
+            | Duty::Remember
+            | Duty::Check => OnRestart::Retry,
             Duty::Tool | Duty::Outside => OnRestart::Unknown,
         }
     }
@@ -122,6 +149,8 @@ impl Service for Bench {
             | Duty::Look
             | Duty::Compact
             | Duty::Complete
+            | Duty::Decide(_)
+            | Duty::Remember
             | Duty::Check
             | Duty::Outside => self.on_restart(),
         }

@@ -6,7 +6,7 @@ use rawko_host::{Call, Category, ServiceError};
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
 use crate::agent::AgentFile;
-use crate::message::{Message, Part, Role};
+use crate::message::{Message, Part, Role, ToolResult, ToolUse};
 use crate::phases::Phase;
 use crate::provider::OutputSchema;
 use crate::tools::{Grant, Layer};
@@ -92,17 +92,21 @@ async fn session(
 ) -> Result<Session, ServiceError> {
     let loops = workshop.loops.clone();
     let phase_model = phase.and_then(|(_, phase)| phase.model.clone());
+    // What the whole task was given takes the default's place.
+    let task_model = input.get("model").as_str().map(str::to_owned);
     let own_model = agent.model.as_ref().map(ToString::to_string);
     let mut tools = workshop.toolbox.specs(&grant).await;
     let depth_max = u64::from(loops.depth_max);
     let delegates = depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
     tools.extend(delegate::spec(workshop, &grant, &agent.name).filter(|_| delegates));
     let completions = phase.and_then(|(_, phase)| phase.completions_max);
-    let completions_max =
-        [completions, agent.limits.max_iterations].into_iter().flatten().fold(u64::from(loops.completions_max), u64::min);
+    let completions_max = [completions, agent.limits.max_iterations]
+        .into_iter()
+        .flatten()
+        .fold(u64::from(loops.completions_max), u64::min);
     Ok(Session {
         agent: agent.name.clone(),
-        model: phase_model.or(own_model).unwrap_or_default(),
+        model: phase_model.or(own_model).or(task_model).unwrap_or_default(),
         vision_model: agent.vision_model.as_ref().map(ToString::to_string),
         system: system(agent, phase),
         tools,
@@ -142,7 +146,8 @@ fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError> {
 fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
     let mut messages: Vec<Message> =
         if input.get("messages").is_null() { Vec::new() } else { part(input, "messages")? };
-    let mut parts = prompt(input.get("prompt"))?;
+    let mut parts = unanswered(&messages);
+    parts.extend(prompt(input.get("prompt"))?);
     let data = input.get("data");
     if !data.is_null() {
         parts.push(Part::Text { text: format!("Input:\n{}", pretty(data)) });
@@ -157,6 +162,18 @@ fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
         return Err(ServiceError::new(Category::Failed, "the agent was told nothing: give it a `prompt`"));
     }
     Ok(messages)
+}
+
+/// Work that was stopped may have left tools asked for; no provider takes a conversation with a question in it that
+/// nothing answers.
+fn unanswered(messages: &[Message]) -> Vec<Part> {
+    let asked = messages.last().into_iter().flat_map(Message::tool_uses);
+    let result = |asked: &ToolUse| ToolResult {
+        id: asked.id.clone(),
+        content: "not run: the work was stopped before it came to this".to_owned(),
+        is_error: true,
+    };
+    asked.map(|asked| Part::ToolResult(result(asked))).collect()
 }
 
 /// Text, or a list of parts with images among them.

@@ -7,6 +7,7 @@ use rawko_chart::{Finding, Severity, Source};
 use rawko_host::{Section, Settings, SettingsReader};
 
 use super::Workshop;
+use super::settings::{MemorySettings, TaskSettings, arbiter, memory_problems, prompts};
 use crate::agent::{Agents, Kind};
 use crate::checks;
 use crate::loop_control::LoopSettings;
@@ -45,6 +46,11 @@ impl Workshop {
             let own = sections.first().map(|section| &section.document);
             own.map(|own| ToolSettings::read(reader, own)).unwrap_or_default()
         });
+        let arbiter = said.read("arbiter", |reader, sections| arbiter(reader, sections, &agents));
+        let task = said.read("task", TaskSettings::read);
+        let memories = said.read("memories", MemorySettings::read);
+        let prompts = prompts(root, &arbiter, &mut problems);
+        problems.extend(memory_problems(root));
         let project = tools.project_layer();
         let (configs, source, wrong) = read_mcp_file(root, settings.environment());
         problems.push((source, wrong));
@@ -53,8 +59,22 @@ impl Workshop {
         problems.retain(|(_, findings)| !findings.is_empty());
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
         let environment = settings.environment().clone();
-        let workshop =
-            Self { root, agents, phases, providers, toolbox, project, loops, checks, environment, servers };
+        let workshop = Self {
+            root,
+            agents,
+            phases,
+            providers,
+            toolbox,
+            project,
+            loops,
+            checks,
+            arbiter,
+            prompts,
+            task,
+            memories,
+            environment,
+            servers,
+        };
         (workshop, problems)
     }
 

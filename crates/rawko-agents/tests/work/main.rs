@@ -5,6 +5,7 @@
 mod budgets;
 mod looking;
 mod loops;
+mod orchestrating;
 mod phases;
 mod prompts;
 mod yard;

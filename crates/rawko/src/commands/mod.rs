@@ -15,12 +15,14 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod logs;
 pub(crate) mod ps;
+pub(crate) mod replay;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod send;
 pub(crate) mod show;
 pub(crate) mod simulate;
+pub(crate) mod task;
 pub(crate) mod test;
 
 use crate::cli::Command;
@@ -35,6 +37,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Simulate(args) => simulate::run(&args, console),
         Command::Graph(args) => graph::run(&args, console),
         Command::Test(args) => test::run(&args, console),
+        Command::Task(args) => task::run(&args, console),
         Command::Run(args) => run::run(&args, console),
         Command::Resume(args) => resume::run(&args, console),
         Command::Ps(args) => ps::run(&args, console),
@@ -46,6 +49,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Deny(args) => answer::deny(&args, console),
         Command::Cancel(args) => cancel::run(&args, console),
         Command::Fork(args) => fork::run(&args, console),
+        Command::Replay(args) => replay::run(&args, console),
         Command::Agents(args) => agents::run(&args, console),
         Command::Charts(args) => charts::run(&args, console),
         Command::Doctor(args) => doctor::run(&args, console),

@@ -5,7 +5,9 @@ use rawko_core::Status;
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
-use crate::following::{Ended, Ending, Follow, FollowArgs, OutputFormat, Signals};
+use crate::following::{
+    Ended, Ending, Follow, FollowArgs, Manner, Narrator, OutputFormat, Signals, TaskEnding, is_own,
+};
 use crate::hosting::{self, Access, Place, Request, Rest, StoreArgs};
 use crate::known;
 use crate::standing::Standing;
@@ -19,10 +21,15 @@ category `interrupted`. Everything else in the store that is due goes on as well
 
 An instance in status error tries once more what failed.
 
+A task that ended at a limit goes on with --max-iterations, under a new id: what was done and
+decided is taken over, nothing is asked or done twice, and the old one stays as it ended. Of a
+budget the new one has the whole again.
+
 Examples:
   rawko resume order-17
   rawko resume order-17 --patience 24h
-  rawko resume order-17 --output-format json | jq .output";
+  rawko resume order-17 --output-format json | jq .output
+  rawko resume fix-1 --max-iterations 20";
 
 /// Go on with an instance that was parked, or try again what failed
 #[derive(Debug, clap::Args)]
@@ -30,6 +37,10 @@ Examples:
 pub(crate) struct Args {
     /// The instance
     id: String,
+
+    /// Go on with a task that ended at a limit, with so many iterations in all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_iterations: Option<u32>,
 
     #[command(flatten)]
     follow: FollowArgs,
@@ -45,6 +56,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let manner = args.follow.manner();
     let standing = Standing::of(&reader, &args.id, &place.world(), times::now_ms())?;
     let status = standing.snapshot.status();
+    if let Some(most) = args.max_iterations {
+        return raise(&standing, most, &place, manner, console);
+    }
     if manner.format == OutputFormat::Text {
         say_where(&standing, console)?;
     }
@@ -62,9 +76,67 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             access.close(console).await;
             return Err(failure);
         }
-        let follow = Follow::after(seq, &access, &args.id, &place, manner);
-        follow.until_end(access, &mut signals, console).await
+        let mut follow = Follow::after(seq, &access, &args.id, &place, manner);
+        let chart = standing.chart.id();
+        if !is_own(chart) {
+            return follow.until_end(access, &mut signals, console).await;
+        }
+        follow = follow.narrated(Narrator::new(chart, console));
+        let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
+        TaskEnding { place: &place, reader: &reader, id: &args.id, ended, other }.tell(manner.format, console)
     })
+}
+
+/// Goes on from the step before the end, in a new instance with a higher limit.
+fn raise(
+    standing: &Standing,
+    most: u32,
+    place: &Place,
+    manner: Manner,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    let id = standing.id();
+    insist_on_limit(standing, most)?;
+    let set = [("maxIterations", most.to_string()), ("raised", "true".to_owned())];
+    let set = set.map(|(key, value)| (key.to_owned(), value)).to_vec();
+    let at = Some(standing.snapshot.step_number().saturating_sub(1));
+    hosting::block_on(async {
+        let mut signals = Signals::new()?;
+        let mut access = Access::open(place, &[], console).await?;
+        let seq = access.reader().store().last_seq()?;
+        let request = Request::Fork { id: id.to_owned(), at, set, new_id: None };
+        let forked = match asked(&mut access, request).await {
+            Ok(forked) => forked.instance,
+            Err(failure) => {
+                access.close(console).await;
+                return Err(failure);
+            }
+        };
+        if manner.format == OutputFormat::Text {
+            let new = console.paint(Style::Bold, &forked);
+            console.line(&format!("{new}  goes on with what {id} has done, up to {most} iterations"))?;
+        }
+        let narrator = Narrator::new(standing.chart.id(), console);
+        let follow = Follow::after(seq, &access, &forked, place, manner).narrated(narrator);
+        let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
+        TaskEnding { place, reader: &reader, id: &forked, ended, other }.tell(manner.format, console)
+    })
+}
+
+/// Only what ended at a limit, in a chart that knows how to go on from there.
+fn insist_on_limit(standing: &Standing, most: u32) -> Result<(), Failure> {
+    let (id, output) = (standing.id(), standing.snapshot.output());
+    let knows = standing.chart.context_names().iter().any(|name| &**name == "raised");
+    if !knows || output.get("outcome").as_str() != Some("limit_reached") {
+        let message = format!("{id} has not ended at a limit that can be raised");
+        return Err(Failure::Usage(format!("{message}; `rawko resume {id}` goes on with what is parked")));
+    }
+    let begun = output.get("iterations").as_i64().unwrap_or(0);
+    if i64::from(most) <= begun {
+        let message = format!("{id} has had {begun} iterations; --max-iterations must be more than that");
+        return Err(Failure::Usage(message));
+    }
+    Ok(())
 }
 
 /// Where it stood when we came.

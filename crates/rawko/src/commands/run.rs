@@ -70,7 +70,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let mut signals = Signals::new()?;
         let mut access = Access::open(&place, &charts, console).await?;
         let seq = access.reader().store().last_seq()?;
-        let request = Request::Start { charts: texts(&charts), input: input.into(), id: args.id.clone() };
+        let request = Request::Start {
+            charts: texts(&charts),
+            input: input.into(),
+            id: args.id.clone(),
+            budget: rawko_core::Value::Null,
+        };
         let started = match asked(&mut access, request).await {
             Ok(started) => started,
             Err(failure) => {
@@ -91,7 +96,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 /// Whether it is the id of a chart rather than a file: `plan_build`, `order@^2`.
-fn is_name(chart: &Path) -> bool {
+pub(crate) fn is_name(chart: &Path) -> bool {
     let text = chart.to_string_lossy();
     !files::is_stdin(chart) && !chart.exists() && !text.contains(['/', '\\']) && !has_ending(&text)
 }
@@ -119,7 +124,7 @@ fn charts(args: &Args, place: &Place, console: &mut Console) -> Result<Vec<Editi
     Ok(charts)
 }
 
-fn texts(charts: &[Edition]) -> Vec<ChartText> {
+pub(crate) fn texts(charts: &[Edition]) -> Vec<ChartText> {
     let text =
         |edition: &Edition| ChartText { name: edition.name.to_string(), text: edition.text.to_string() };
     charts.iter().map(text).collect()

@@ -53,6 +53,7 @@ fn words(failure: crate::failure::Failure) -> String {
     match failure {
         Failure::Usage(message)
         | Failure::Invalid(message)
+        | Failure::Credentials(message)
         | Failure::Failed(message)
         | Failure::Transient(message)
         | Failure::Findings { message, .. } => message,

@@ -45,7 +45,7 @@ impl Ending<'_> {
             Ended::Rest(Rest::Failed) => match self.error().get("category").as_str() {
                 Some("limit") => Verdict::Limit,
                 Some("loop") => Verdict::Loop,
-                Some(_) | None => Verdict::Failed,
+                Some(_) | None => failed_by(&self.error()),
             },
             Ended::Rest(Rest::Waiting) => Verdict::Waiting,
             Ended::Rest(Rest::Stuck { transient: true, .. }) => Verdict::Transient,
@@ -62,7 +62,11 @@ impl Ending<'_> {
         let verdicts =
             [("limit", Verdict::Limit), ("loop", Verdict::Loop), ("error", Verdict::Failed)];
         let found = verdicts.into_iter().find(|(tag, _)| tags.contains(tag));
-        found.map_or(Verdict::Done, |(_, verdict)| verdict)
+        match found {
+            Some((_, Verdict::Failed)) => failed_by(snapshot.output().get("problem")),
+            Some((_, verdict)) => verdict,
+            None => Verdict::Done,
+        }
     }
 
     fn word(&self) -> &'static str {
@@ -106,6 +110,7 @@ impl Ending<'_> {
             "error": self.error().to_json(),
             "step": snapshot.step_number(),
             "waits": waits(self.standing),
+            "spent": self.standing.spent().to_value().to_json(),
         })
     }
 
@@ -150,6 +155,15 @@ impl Ending<'_> {
         };
         let text = format!("{what}\n{id} keeps what it has; `rawko resume {id}` tries again");
         console.note(Style::Bad, "failed", &text);
+    }
+}
+
+/// A failure that says of itself what would help.
+fn failed_by(problem: &Value) -> Verdict {
+    match problem.get("code").as_str() {
+        Some("authentication_failed") => Verdict::Credentials,
+        Some(_) | None if problem.get("transient").as_bool() == Some(true) => Verdict::Transient,
+        Some(_) | None => Verdict::Failed,
     }
 }
 

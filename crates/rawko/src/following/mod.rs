@@ -2,24 +2,29 @@
 //! `run`, `resume` and `fork --run` do after the beginning.
 
 mod ending;
+mod narrator;
 mod options;
 mod signals;
+mod task;
 
 pub(crate) use ending::{Ended, Ending, waits};
+pub(crate) use narrator::{Narrator, is_own};
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
 pub(crate) use signals::Signals;
+pub(crate) use task::TaskEnding;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_host::Reader;
+use rawko_host::{Progress, Reader};
+use tokio::sync::broadcast;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Access, NoAnswer, Place, Pulse, Rest};
 use crate::journal::tail::Tail;
 use crate::journal::text::{self, Detail};
-use crate::journal::{Entry, Tree, lines};
+use crate::journal::{self, Entry, Tree, lines};
 use crate::standing::{self, Standing};
 use crate::times;
 
@@ -29,6 +34,8 @@ pub(crate) struct Follow<'a> {
     manner: Manner,
     id: String,
     tail: Tail,
+    /// Tells a task rather than its states.
+    narrator: Option<Narrator>,
 }
 
 /// Why watching stopped.
@@ -44,7 +51,12 @@ impl<'a> Follow<'a> {
     pub(crate) fn after(seq: u64, access: &Access, id: &str, place: &'a Place, manner: Manner) -> Self {
         let world = manner.verbose.then(|| place.world());
         let tail = Tail::after(seq, &access.reader(), Tree::below(id), world);
-        Self { place, manner, id: id.to_owned(), tail }
+        Self { place, manner, id: id.to_owned(), tail, narrator: None }
+    }
+
+    /// The same, told as a task: who was chosen and why, what agents say and do, how the plan stands.
+    pub(crate) fn narrated(self, narrator: Narrator) -> Self {
+        Self { narrator: Some(narrator), ..self }
     }
 
     /// Until it is over, fails or waits; Ctrl-C parks it. Tells how it ended and gives the verdict.
@@ -103,6 +115,8 @@ impl<'a> Follow<'a> {
         console: &mut Console,
     ) -> Result<Watched, Failure> {
         let mut pulse: Pulse = access.pulse();
+        let is_live = self.narrator.as_ref().is_some_and(Narrator::is_live);
+        let mut progress = access.progress().filter(|_| is_live);
         let id = self.id.clone();
         let rest = access.rest(&id, patience);
         tokio::pin!(rest);
@@ -119,6 +133,7 @@ impl<'a> Follow<'a> {
                         Err(NoAnswer::Refused(failure)) => Err(failure),
                     };
                 }
+                heard = next(&mut progress) => self.hear(&heard, console)?,
                 () = pulse.beat() => {}
             }
         }
@@ -149,9 +164,44 @@ impl<'a> Follow<'a> {
 
     /// Shows what is new.
     fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
-        let Manner { format, verbose, .. } = self.manner;
-        self.tail.read(|entry, name| show(entry, name, format, verbose, console))?;
+        let Self { manner: Manner { format, verbose, .. }, tail, narrator, .. } = self;
+        let (format, verbose) = (*format, *verbose);
+        tail.read(|entry, name| match (&mut *narrator, format) {
+            (Some(narrator), OutputFormat::Text) if !verbose => narrator.tell(entry, name, console),
+            (Some(_), OutputFormat::StreamJson) => {
+                show(entry, name, format, verbose, console)?;
+                journal::task::lines_of(entry).iter().try_for_each(|line| console.line(&line.to_string()))
+            }
+            _ => show(entry, name, format, verbose, console),
+        })?;
         console.flush()
+    }
+
+    /// Shows what comes, after what led to it.
+    fn hear(&mut self, heard: &Progress, console: &mut Console) -> Result<(), Failure> {
+        let belongs = heard.instance.strip_prefix(&self.id).is_some_and(|rest| rest.starts_with('.'));
+        if belongs && self.manner.format == OutputFormat::Text && !self.manner.verbose {
+            if !self.narrator.as_ref().is_some_and(|narrator| narrator.is_hearing(heard)) {
+                self.catch_up(console)?;
+            }
+            if let Some(narrator) = &mut self.narrator {
+                narrator.hear(heard, console)?;
+            }
+        }
+        console.flush()
+    }
+}
+
+/// The next thing that is told; never, if nobody tells.
+async fn next(progress: &mut Option<broadcast::Receiver<Progress>>) -> Progress {
+    loop {
+        let Some(receiver) = progress else { return std::future::pending().await };
+        match receiver.recv().await {
+            Ok(heard) => return heard,
+            // What was missed is in the journal, whole.
+            Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => *progress = None,
+        }
     }
 }
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rawko_core::Status;
-use rawko_host::{Edition, Host, Reader};
+use rawko_host::{Edition, Host, Progress, Reader};
 use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, StoreError, Wait};
 use tokio::net::UnixListener;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use super::client::{Client, NoAnswer};
 use super::obey::obey;
@@ -84,6 +84,14 @@ impl Access {
         match self {
             Access::Here(hosting) => Pulse::Changes(hosting.host.changes()),
             Access::There { .. } => Pulse::Clock,
+        }
+    }
+
+    /// What running calls tell meanwhile; only of this process.
+    pub(crate) fn progress(&self) -> Option<broadcast::Receiver<Progress>> {
+        match self {
+            Access::Here(hosting) => Some(hosting.host.progress()),
+            Access::There { .. } => None,
         }
     }
 

@@ -10,7 +10,9 @@ use crate::failure::Failure;
 
 pub(crate) async fn obey(host: &Host, request: Request) -> Result<Answer, Failure> {
     match request {
-        Request::Start { charts, input, id } => start(host, charts, input, id).await.map(Answer::Receipt),
+        Request::Start { charts, input, id, budget } => {
+            start(host, charts, input, id, budget).await.map(Answer::Receipt)
+        }
         Request::Send { id, event, data, key } => {
             let event = NamedEvent::new(event, data);
             Ok(Answer::Receipt(host.send(&id, event, key.as_deref()).await?))
@@ -37,6 +39,7 @@ async fn start(
     charts: Vec<ChartText>,
     input: rawko_core::Value,
     id: Option<String>,
+    budget: rawko_core::Value,
 ) -> Result<Receipt, Failure> {
     let mut first = None;
     for ChartText { name, text } in charts {
@@ -45,5 +48,5 @@ async fn start(
         first.get_or_insert(edition);
     }
     let edition = first.ok_or_else(|| Failure::Usage("there is no chart to start".to_owned()))?;
-    Ok(host.start_edition(edition, input, id).await?)
+    Ok(host.start_within(edition, input, id, budget).await?)
 }

@@ -97,7 +97,8 @@ impl Place {
 
     /// What expressions see besides context and event.
     pub(crate) fn world(&self) -> World {
-        let agents = self.project.as_ref().map(|project| project.agents.clone()).unwrap_or_default();
+        let agents = self.project.as_ref().map(|project| project.agents.clone());
+        let agents = agents.unwrap_or_else(|| self.agents().entries());
         World { env: self.settings.env(), agents }
     }
 

@@ -17,6 +17,9 @@ pub(crate) enum Request {
         input: Value,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
+        /// What it and everything below it may spend; null: as much as its chart says.
+        #[serde(default)]
+        budget: Value,
     },
     Send {
         id: String,
@@ -139,7 +142,7 @@ impl From<Failure> for Refusal {
             Failure::Usage(message) => (Code::Usage, message),
             Failure::Invalid(message) => (Code::Invalid, message),
             Failure::Findings { rendered, message } => (Code::Invalid, format!("{message}\n{rendered}")),
-            Failure::Failed(message) => (Code::Failed, message),
+            Failure::Credentials(message) | Failure::Failed(message) => (Code::Failed, message),
             Failure::Transient(message) => (Code::Transient, message),
             Failure::Interrupted => (Code::Failed, "interrupted".to_owned()),
             Failure::Output(error) => (Code::Failed, error.to_string()),

@@ -107,7 +107,10 @@ fn given(text: &str) -> String {
 }
 
 fn first_line(text: &str) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    // A rule of dashes says nothing.
+    let says = |line: &&str| line.chars().any(char::is_alphanumeric);
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.clone().find(says).or_else(|| lines.next()).unwrap_or_default();
     match line.char_indices().nth(GIVEN_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line.to_owned(),

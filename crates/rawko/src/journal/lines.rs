@@ -36,6 +36,15 @@ pub(crate) fn log_lines(entry: &Entry) -> Vec<Json> {
     lines
 }
 
+/// A line of another kind about an entry.
+pub(crate) fn with(kind: &str, entry: &Entry, fields: Json) -> Json {
+    let mut line = begin(kind, entry);
+    if let Json::Object(fields) = fields {
+        line.extend(fields);
+    }
+    Json::Object(line)
+}
+
 /// What every line about an entry begins with.
 fn begin(kind: &str, entry: &Entry) -> Map<String, Json> {
     let mut line = Map::new();
@@ -132,10 +141,6 @@ fn effect(entry: &Entry, told: &Told) -> Option<Json> {
         Effect::Log { message } => ("log", json!({"message": message})),
         Effect::Stall { id, error } => ("stalled", json!({"invoke": id, "error": error.to_json()})),
     };
-    let mut line = begin(kind, entry);
-    if let Json::Object(fields) = fields {
-        // The kind of a timer must not hide what the line is.
-        line.extend(fields);
-    }
-    Some(Json::Object(line))
+    // The kind of a timer must not hide what the line is.
+    Some(with(kind, entry, fields))
 }

@@ -5,6 +5,7 @@ pub(crate) mod agent;
 pub(crate) mod lines;
 mod player;
 pub(crate) mod tail;
+pub(crate) mod task;
 pub(crate) mod text;
 mod tree;
 pub(crate) mod words;

@@ -39,16 +39,20 @@ pub(crate) fn print(
     Ok(())
 }
 
+/// How the title of something an agent did looks.
+pub(crate) fn agent_style(title: &str) -> Style {
+    match title {
+        "says" | "begins" | "ends" => Style::Bold,
+        "refused" | "fails" | "limit" | "model" => Style::Bad,
+        "warned" | "waits" => Style::Notice,
+        _ => Style::Dim,
+    }
+}
+
 /// Prints what an agent did, if it did anything that a person wants to hear of.
 pub(crate) fn print_agent(entry: &Entry, lead: &str, console: &mut Console) -> Result<(), Failure> {
     for (title, text) in agent::told(entry) {
-        let style = match title {
-            "says" | "begins" | "ends" => Style::Bold,
-            "refused" | "fails" | "limit" | "model" => Style::Bad,
-            "warned" | "waits" => Style::Notice,
-            _ => Style::Dim,
-        };
-        let title = console.paint(style, &format!("{title:<8}"));
+        let title = console.paint(agent_style(title), &format!("{title:<8}"));
         for (number, line) in text.lines().enumerate() {
             let title = if number == 0 { title.as_str() } else { "        " };
             console.line(&format!("{lead}{title} {line}"))?;

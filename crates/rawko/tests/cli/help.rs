@@ -4,13 +4,14 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 24] = [
     "init",
     "demo",
     "check",
     "simulate",
     "graph",
     "test",
+    "task",
     "run",
     "resume",
     "ps",
@@ -22,6 +23,7 @@ const COMMANDS: [&str; 22] = [
     "deny",
     "cancel",
     "fork",
+    "replay",
     "charts",
     "doctor",
     "import",

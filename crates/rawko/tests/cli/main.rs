@@ -23,3 +23,4 @@ mod running;
 mod scenarios;
 mod simulate;
 mod support;
+mod tasks;

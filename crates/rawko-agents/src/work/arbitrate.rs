@@ -1,0 +1,179 @@
+//! `work:select` and `work:evaluate`: the arbiter's questions, put to a model where no rule answers them. What was asked and
+//! answered goes into the result, so that the journal has it and another model can be asked the same later.
+
+use jiff::Timestamp;
+use rawko_core::{Map, Value};
+use rawko_host::{Call, Category, ServiceError};
+
+use super::complete::{bare_as, fault, text};
+use super::{Workshop, value};
+use crate::arbiter::{Case, ContextError, Decided, Inquiry, Moment, Next, Orchestration};
+use crate::memories::{Injection, MEMORIES_FOLDER, inject, note_use, rank, read_memories};
+use crate::message::{Message, Role, Usage};
+use crate::provider::{CompletionRequest, OutputSchema, ProviderError, ProviderProblem, judge};
+
+/// Who asks, as scripts and people who look on know it.
+const ARBITER: &str = "arbiter";
+
+pub(super) async fn decide(workshop: &Workshop, moment: Moment, call: Call) -> Result<Value, ServiceError> {
+    let context = Orchestration::of(&call.input).map_err(|error| unreadable(&error))?;
+    let agents = workshop.profiles();
+    let case = Case { moment, context: &context, agents: &agents, settings: &workshop.arbiter };
+    let now_ms = Timestamp::now().as_millisecond();
+    let mut inquiry = Inquiry::new(&case, &workshop.prompts, now_ms).map_err(|error| unreadable(&error))?;
+    let mut asking = Asking { workshop, call: &call, usage: Usage::default() };
+    let mut next = inquiry.next(&case);
+    loop {
+        next = match next {
+            Next::Decided(decided) => {
+                let memories = remembered(workshop, &context, decided.agent.as_deref(), now_ms);
+                return Ok(asking.told(moment, &decided, &inquiry, memories));
+            }
+            Next::Nobody => return Err(nobody(&context)),
+            Next::Ask { messages, schema } => {
+                let answer = asking.ask(messages, schema).await?;
+                inquiry.answered(&case, &answer)
+            }
+        };
+    }
+}
+
+struct Asking<'a> {
+    workshop: &'a Workshop,
+    call: &'a Call,
+    usage: Usage,
+}
+
+impl Asking<'_> {
+    /// `provider/model`: what settings say of the arbiter, else what the task was given, else the default.
+    fn model(&self) -> &str {
+        let task = self.call.input.get("providerName").as_str();
+        self.workshop.arbiter.model.as_deref().or(task).unwrap_or_default()
+    }
+
+    async fn ask(&mut self, messages: Vec<Message>, schema: Value) -> Result<String, ServiceError> {
+        self.insist_on_budget()?;
+        let bare = bare_as(ARBITER, self.call);
+        let attempt = bare.attempt;
+        let failed = |error: &ProviderError| {
+            let error = fault(error, attempt, self.workshop, &self.call.idempotency);
+            with_usage(error, self.usage)
+        };
+        let found = self.workshop.providers.find(self.model());
+        let (provider, model) = found.map_err(|problem| failed(&problem.into()))?;
+        let schema = Some(OutputSchema { name: "decision".into(), schema });
+        // A question with a problem in it is another question.
+        let idempotency = format!("{}-{}", bare.idempotency, messages.len());
+        let request = CompletionRequest { model, messages, schema, idempotency, ..bare };
+        let completion = provider.complete(request, &mut |_| {}).await.map_err(|error| failed(&error))?;
+        self.usage = self.usage.plus(completion.usage);
+        Ok(text(&completion.message))
+    }
+
+    /// A rule costs nothing; a question does.
+    fn insist_on_budget(&self) -> Result<(), ServiceError> {
+        let left = self.call.policy.get("budget");
+        let is_over = |key: &&str| left.get(key).as_f64().is_some_and(|left| left <= 0.0);
+        match ["tokens", "cost_usd", "time"].into_iter().find(is_over) {
+            Some(key) => {
+                let message = format!("`budget.{key}` is used up, and the arbiter would have to ask a model");
+                Err(with_usage(ServiceError::new(Category::Limit, message), self.usage))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn told(&self, moment: Moment, decided: &Decided, inquiry: &Inquiry, memories: Injection) -> Value {
+        let told = match moment {
+            Moment::Select => decided.to_selection(),
+            Moment::Evaluate => decided.to_value(),
+        };
+        let mut told = told.as_map().cloned().unwrap_or_default();
+        let mut record = inquiry.record().as_map().cloned().unwrap_or_default();
+        record.insert("model".into(), Value::str(self.model()));
+        record.insert("occasion".into(), self.call.input.get("occasion").clone());
+        if !memories.used.is_empty() {
+            told.insert("memories".into(), Value::from(memories.text));
+            told.insert("memoriesUsed".into(), value(&memories.used));
+        }
+        told.insert("usage".into(), value(&self.usage));
+        told.insert("record".into(), Value::Map(record.into()));
+        Value::Map(told.into())
+    }
+}
+
+/// Paid for, whatever came of it.
+fn with_usage(error: ServiceError, usage: Usage) -> ServiceError {
+    let mut details: Map = error.details.as_map().cloned().unwrap_or_default();
+    details.insert("usage".into(), value(&usage));
+    error.with_details(Value::Map(details.into()))
+}
+
+/// What is known from earlier work, for an agent that begins. Whoever has worked already was told.
+fn remembered(workshop: &Workshop, context: &Orchestration, agent: Option<&str>, now_ms: i64) -> Injection {
+    let Some(agent) = agent else { return Injection::default() };
+    let begins = context.sessions.get(agent).as_list().is_none_or(<[Value]>::is_empty);
+    let folder = workshop.root.join(MEMORIES_FOLDER);
+    let Ok(memories) = read_memories(&folder) else { return Injection::default() };
+    let injection = inject(&rank(&memories.all, &context.task, agent, now_ms), workshop.memories.tokens_max);
+    if begins {
+        // A count that cannot be kept changes nothing about the work.
+        injection.used.iter().for_each(|name| drop(note_use(&folder, name)));
+    }
+    injection
+}
+
+fn unreadable(error: &ContextError) -> ServiceError {
+    ServiceError::new(Category::Failed, error.to_string())
+}
+
+fn nobody(context: &Orchestration) -> ServiceError {
+    let message = match &context.agents {
+        Some(names) => format!("there is no agent that could be chosen: the task names {}", names.join(", ")),
+        None => "there is no agent that could be chosen; add one to .rawko/agents".to_owned(),
+    };
+    ServiceError::new(Category::Unknown, message)
+}
+
+/// What another model says to a question that was asked before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Again {
+    /// `{type, mode, reason}`, checked against the recorded schema.
+    pub decision: Value,
+    pub usage: Usage,
+}
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskAgainError {
+    #[error("the record has no prompt")]
+    NoPrompt,
+    #[error(transparent)]
+    Model(#[from] ProviderProblem),
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    #[error("the answer cannot be used: {0}")]
+    Unfit(String),
+}
+
+/// Puts a recorded question to a model, once.
+pub async fn ask_again(
+    workshop: &Workshop,
+    model: &str,
+    record: &Value,
+) -> Result<Again, AskAgainError> {
+    let prompt = record.get("prompt").as_str().ok_or(AskAgainError::NoPrompt)?;
+    let (provider, name) = workshop.providers.find(model)?;
+    let schema = OutputSchema { name: "decision".into(), schema: record.get("schema").clone() };
+    let request = CompletionRequest {
+        model: name,
+        messages: vec![Message::text(Role::User, prompt)],
+        schema: Some(schema.clone()),
+        agent: ARBITER.to_owned(),
+        occasion: format!("{}/replay", record.get("occasion").as_str().unwrap_or_default()),
+        ..CompletionRequest::default()
+    };
+    let completion = provider.complete(request, &mut |_| {}).await?;
+    let decision = judge(&completion, &schema).map_err(|unfit| AskAgainError::Unfit(unfit.to_string()))?;
+    Ok(Again { decision, usage: completion.usage })
+}

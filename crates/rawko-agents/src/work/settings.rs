@@ -1,0 +1,186 @@
+//! What a project says about tasks: `task:`, `memories:` and `arbiter:` in its settings, and its prompts; each complaint with
+//! its place.
+
+use rawko_chart::codes::settings::{INVALID_VALUE, UNREADABLE};
+use rawko_chart::{Finding, Severity, Source, Span, nearest};
+use rawko_core::{Map, Value};
+use rawko_host::{Section, SettingsReader};
+
+use super::read::Problems;
+use crate::agent::Agents;
+use crate::arbiter::{ArbiterSettings, Moment, Prompts, unknown_placeholders};
+use crate::memories::{MEMORIES_FOLDER, read_memories};
+
+/// `task:`, as the chart's context takes it: only what somebody said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskSettings {
+    /// `maxIterations`, `maxFailures`, `timeoutMs`, …
+    pub input: Map,
+}
+
+/// `memories:`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// Whether agents' work is asked for lessons.
+    pub remember: bool,
+    /// What memories may take of an agent's first prompt.
+    pub tokens_max: usize,
+    /// Who is asked; `None`: the project's usual model.
+    pub model: Option<String>,
+}
+
+impl Default for MemorySettings {
+    fn default() -> Self {
+        Self { remember: true, tokens_max: 1_000, model: None }
+    }
+}
+
+/// The settings' words and the chart's.
+const TASK_KEYS: [(&str, &str); 7] = [
+    ("max_iterations", "maxIterations"),
+    ("max_failures", "maxFailures"),
+    ("timeout", "timeoutMs"),
+    ("agent_timeout", "agentTimeoutMs"),
+    ("arbiter_timeout", "arbiterTimeoutMs"),
+    ("back_off_first", "backoffMs"),
+    ("back_off_longest", "backoffMaxMs"),
+];
+
+impl TaskSettings {
+    /// The project's section goes over the user's.
+    pub(super) fn read(reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Self {
+        let keys = TASK_KEYS.map(|(key, _)| key);
+        let mut input = Map::default();
+        for section in sections.iter().rev() {
+            for entry in reader.record(&section.document, "`task`", &keys) {
+                let what = format!("`{}` of `task`", entry.key);
+                let number = match entry.key.as_str() {
+                    "max_iterations" | "max_failures" => reader.whole(&entry.value, &what, 1),
+                    _ => reader
+                        .duration(&entry.value, &what)
+                        .and_then(|time| u64::try_from(time.as_millis()).ok()),
+                };
+                let name = TASK_KEYS.iter().find(|(key, _)| *key == entry.key).map(|(_, name)| *name);
+                if let (Some(number), Some(name)) = (number.and_then(|it| i64::try_from(it).ok()), name) {
+                    input.insert(name.into(), Value::Int(number));
+                }
+            }
+        }
+        Self { input }
+    }
+}
+
+impl MemorySettings {
+    pub(super) fn read(reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Self {
+        let mut own = Self::default();
+        for section in sections.iter().rev() {
+            for entry in reader.record(&section.document, "`memories`", &["remember", "tokens_max", "model"])
+            {
+                let what = format!("`{}` of `memories`", entry.key);
+                match entry.key.as_str() {
+                    "remember" => match entry.value.to_json().as_bool() {
+                        Some(remember) => own.remember = remember,
+                        None => reader.wrong_type(&entry.value, &what, "true or false"),
+                    },
+                    "tokens_max" => {
+                        let most = reader.whole(&entry.value, &what, 0);
+                        own.tokens_max =
+                            most.and_then(|most| usize::try_from(most).ok()).unwrap_or(own.tokens_max);
+                    }
+                    _ => own.model = reader.text(&entry.value, &what).map(str::to_owned),
+                }
+            }
+        }
+        own
+    }
+}
+
+const ARBITER_KEYS: [&str; 6] =
+    ["model", "fallback_agent", "planner", "retries", "select_prompt", "evaluate_prompt"];
+
+/// `arbiter:`. Agents that it names have to be there.
+pub(super) fn arbiter(
+    reader: &mut SettingsReader<'_>,
+    sections: &[&Section],
+    agents: &Agents,
+) -> ArbiterSettings {
+    let mut own = ArbiterSettings::default();
+    for section in sections.iter().rev() {
+        for entry in reader.record(&section.document, "`arbiter`", &ARBITER_KEYS) {
+            let what = format!("`{}` of `arbiter`", entry.key);
+            if entry.key == "retries" {
+                let retries = reader.whole(&entry.value, &what, 0).and_then(|it| u32::try_from(it).ok());
+                own.retries = retries.unwrap_or(own.retries);
+                continue;
+            }
+            let Some(text) = reader.text(&entry.value, &what).map(str::to_owned) else { continue };
+            match entry.key.as_str() {
+                "model" => own.model = Some(text),
+                "select_prompt" => own.select_prompt = Some(text),
+                "evaluate_prompt" => own.evaluate_prompt = Some(text),
+                key => {
+                    insist_on_agent(reader, &text, entry.value.span, agents);
+                    match key {
+                        "planner" => own.planner = text,
+                        _ => own.fallback_agent = Some(text),
+                    }
+                }
+            }
+        }
+    }
+    own
+}
+
+fn insist_on_agent(reader: &mut SettingsReader<'_>, name: &str, span: Span, agents: &Agents) {
+    // One whose file is wrong has been reported there.
+    if agents.get(name).is_some() || agents.unusable().iter().any(|agent| agent.name == name) {
+        return;
+    }
+    let names = agents.all().iter().map(|agent| agent.name.as_str());
+    let help = nearest(name, names)
+        .map_or_else(|| format!("add .rawko/agents/{name}.md"), |near| format!("did you mean `{near}`?"));
+    reader.invalid(span, format!("there is no agent `{name}`"), help);
+}
+
+/// The prompts; where they cannot be read, rawko's own, and a complaint.
+pub(super) fn prompts(
+    root: &std::path::Path,
+    settings: &ArbiterSettings,
+    problems: &mut Problems,
+) -> Prompts {
+    let source = |text: &str| Source::new(".rawko/prompts", text);
+    let prompts = match Prompts::read(root, settings) {
+        Ok(prompts) => prompts,
+        Err(error) => {
+            let finding = UNREADABLE.at(Span::new(0, 0), format!("a prompt cannot be read: {error}"));
+            problems.push((source(""), vec![finding]));
+            Prompts::default()
+        }
+    };
+    for (moment, name) in [(Moment::Select, "select"), (Moment::Evaluate, "evaluate")] {
+        for slip in unknown_placeholders(prompts.of(moment)) {
+            let message =
+                format!("the prompt `{name}` asks for `{{{slip}}}`, which nothing takes the place of");
+            let finding = INVALID_VALUE.at(Span::new(0, 0), message);
+            let help = "task, plan, agents, history, error, last, iteration, maxIterations, constraints and decisions are known";
+            problems.push((source(""), vec![Finding { severity: Severity::Warning, ..finding.help(help) }]));
+        }
+    }
+    prompts
+}
+
+/// Memories that cannot be read keep nobody from working.
+pub(super) fn memory_problems(root: &std::path::Path) -> Problems {
+    let folder = root.join(MEMORIES_FOLDER);
+    let Ok(memories) = read_memories(&folder) else { return Problems::new() };
+    let told = memories.problems.into_iter().map(|problem| {
+        let text = std::fs::read_to_string(folder.join(&problem.file)).unwrap_or_default();
+        let start: usize =
+            text.split_inclusive('\n').take(problem.line.saturating_sub(1)).map(str::len).sum();
+        let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+        let finding = INVALID_VALUE.at(Span::new(start, end), problem.message);
+        let source = Source::new(format!("{MEMORIES_FOLDER}/{}", problem.file), text);
+        (source, vec![Finding { severity: Severity::Warning, ..finding }])
+    });
+    told.collect()
+}

@@ -1,0 +1,147 @@
+//! The orchestrator with its real services: rules, a model that is asked, a fallback, memories; and what the journal has
+//! of each decision.
+
+use rawko_core::Value;
+use serde_json::json;
+
+use crate::yard::{Yard, yard};
+
+const PLANNER: &str = "---\nname: planner\nwhenToUse: For plans.\n---\nYou plan.\n";
+const TESTER: &str = "---\nname: tester\nwhenToUse: For tests.\ntransitions: {onSuccess: complete, onFailure: worker}\n---\nYou test.\n";
+
+/// A project with a planner, a worker and a tester.
+fn project(script: &str) -> Yard {
+    yard(script).file(".rawko/agents/planner.md", PLANNER).file(".rawko/agents/tester.md", TESTER)
+}
+
+fn who(output: &Value) -> Vec<String> {
+    let history = output.get("history").as_list().unwrap_or_default().iter();
+    let text = |entry: &Value, key: &str| entry.get(key).as_str().unwrap_or_default().to_owned();
+    history.map(|entry| format!("{} {}", text(entry, "agent"), text(entry, "result"))).collect()
+}
+
+/// The orchestrator's context at the end, and its output.
+async fn run(yard: &Yard, input: serde_json::Value) -> (Value, Value) {
+    let host = yard.host().await;
+    let start = rawko_host::Start { chart: "rawko".into(), input: input.into(), id: Some("t".into()) };
+    host.start(start).await.unwrap();
+    host.settled("t", std::time::Duration::from_secs(60)).await.unwrap();
+    let results = host.results("t").unwrap();
+    host.close().await;
+    (results.context, results.output)
+}
+
+const LOOP: &str = r#"
+- {agent: arbiter, when: "arbiter#1", data: {type: SELECT_MODE, mode: planner, reason: there is no plan}}
+- {agent: arbiter, when: "arbiter#2", data: {type: SELECT_MODE, mode: worker, reason: there is a plan}}
+- {agent: arbiter, when: "arbiter#3", data: {type: SELECT_MODE, mode: tester, reason: it should be tried}}
+- agent: planner
+  steps:
+    - tool_calls: [{name: PlanWrite, input: {goal: A note., steps: [{id: note, title: Write the note}]}}]
+    - text: One step.
+- agent: worker
+  steps:
+    - {tool_calls: [{name: Write, input: {path: note.txt, content: hello}}], usage: {input_tokens: 7, output_tokens: 3}}
+    - text: The note is there.
+- {agent: tester, text: It is there.}
+- {agent: memory, data: {memories: []}}
+"#;
+
+#[tokio::test]
+async fn agents_are_chosen_by_the_model_and_by_rules_until_it_is_complete() {
+    let yard = project(LOOP);
+    let (context, output) = run(&yard, json!({"task": "Write a note"})).await;
+    assert_eq!(output.get("outcome").as_str(), Some("complete"), "{output}");
+    assert_eq!(who(&context), ["planner success", "worker success", "tester success"]);
+    assert_eq!(context.get("lastArbiterDecision").get("by").as_str(), Some("rule"));
+    assert_eq!(yard.read("note.txt").as_deref(), Some("hello"));
+    let worked = &context.get("history").as_list().unwrap()[1];
+    assert_eq!(worked.get("filesModified").to_string(), r#"["note.txt"]"#);
+    assert!(worked.get("tokenUsage").get("input_tokens").as_i64() >= Some(7));
+    // The built-in agents step back where a project has its own.
+    let asked = yard.asked();
+    let first =
+        serde_json::to_string(asked.iter().find(|request| request.agent == "arbiter").unwrap()).unwrap();
+    assert!(first.contains("For plans.") && !first.contains("explorer"), "{first}");
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_used_is_asked_for_again_and_then_the_fallback_decides() {
+    let script = r#"
+- {agent: planner, text: I would rather not.}
+- {agent: worker, text: Done.}
+- {agent: tester, text: Fine.}
+- agent: arbiter
+  when: "arbiter#1"
+  steps:
+    - {text: "I think the planner should begin. COMPLETE!"}
+    - {expect: "it is not one JSON object", data: {type: SELECT_MODE, mode: nobody, reason: x}}
+    - {expect: "SELECT_MODE needs `mode`", data: {type: COMPLETE, reason: x}}
+- {agent: arbiter, when: "arbiter#2", data: {type: SELECT_MODE, mode: tester, reason: see}}
+"#;
+    let yard = project(script);
+    let (context, output) = run(&yard, json!({"task": "t", "remember": false})).await;
+    assert_eq!(output.get("outcome").as_str(), Some("complete"), "{output}");
+    assert_eq!(who(&context), ["planner success", "tester success"]);
+    let asked = yard.asked().iter().filter(|request| request.occasion == "arbiter#1").count();
+    assert_eq!(asked, 3);
+}
+
+#[tokio::test]
+async fn what_was_learnt_is_kept_and_told_to_whoever_begins_later() {
+    let script = LOOP.replace(
+        "data: {memories: []}",
+        "data: {memories: [{title: Notes are short, tags: [note], agents: [], body: One line is enough.}]}",
+    );
+    let yard = project(&script);
+    run(&yard, json!({"task": "Write a note"})).await;
+    let kept = yard.read(".rawko/memories/notes-are-short.md").unwrap();
+    assert!(kept.contains("One line is enough."), "{kept}");
+    // Of the same title there is only one, though three agents worked.
+    assert!(yard.read(".rawko/memories/notes-are-short-2.md").is_none());
+    let told = yard.asked();
+    let worker = told.iter().find(|request| request.agent == "worker").unwrap();
+    let first = serde_json::to_string(&worker.messages[0]).unwrap();
+    assert!(
+        first.contains("What is known from earlier work") && first.contains("One line is enough."),
+        "{first}"
+    );
+    let kept = yard.read(".rawko/memories/notes-are-short.md").unwrap();
+    assert!(kept.contains("uses: 2"), "the worker and the tester: {kept}");
+}
+
+#[tokio::test]
+async fn a_rate_limited_arbiter_backs_off_and_then_fails_within_the_failure_limit() {
+    let limited = "    - {error: {code: rate_limited, retry_after_ms: 2}}\n".repeat(5);
+    let yard = project(&format!("- agent: arbiter\n  steps:\n{limited}    - {{text: never}}\n"));
+    let (context, output) = run(&yard, json!({"task": "t", "backoffMs": 1})).await;
+    assert_eq!(output.get("outcome").as_str(), Some("failed"), "{output}");
+    assert_eq!(output.get("problem").get("code").as_str(), Some("rate_limited"));
+    assert_eq!(context.get("totalFailures"), &Value::Int(3));
+    assert_eq!(yard.asked().len(), 3);
+}
+
+#[tokio::test]
+async fn an_agent_that_is_cut_off_goes_where_its_file_says_and_its_conversation_can_be_reopened() {
+    let worker = "---\nname: worker\nwhenToUse: For work.\nlimits: {maxIterations: 1}\ntransitions: {onMaxIterations: tester}\n---\nYou work.\n";
+    let script = r#"
+- {agent: arbiter, when: "arbiter#1", data: {type: SELECT_MODE, mode: worker, reason: begin}}
+- agent: worker
+  steps:
+    - tool_calls: [{name: Read, input: {path: a.txt}}]
+    - {expect: "not run: the work was stopped", text: Now I am done.}
+- agent: tester
+  text: Not yet.
+- agent: arbiter
+  when: "arbiter#4"
+  data: {type: CONTINUE, reason: there is more}
+"#;
+    let tester = TESTER.replace("onSuccess: complete", "onSuccess: worker");
+    let yard = project(script)
+        .file(".rawko/agents/worker.md", worker)
+        .file(".rawko/agents/tester.md", &tester)
+        .file("a.txt", "a");
+    let (context, output) = run(&yard, json!({"task": "t", "remember": false, "maxIterations": 3})).await;
+    assert_eq!(who(&context), ["worker max_iterations", "tester success", "worker success"], "{output}");
+    assert_eq!(output.get("problem").get("code").as_str(), Some("max_iterations"));
+}

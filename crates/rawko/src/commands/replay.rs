@@ -1,0 +1,215 @@
+//! `rawko replay`: an instance's past, looked at again. Nothing is run and nothing is changed; with `--model` the arbiter's
+//! questions are put to another model.
+
+use rawko_agents::work::{AskAgainError, Workshop, ask_again};
+use rawko_core::Value;
+use serde_json::{Value as Json, json};
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{self, Place, StoreArgs};
+use crate::journal::task::{self, bare};
+use crate::journal::{Player, lines};
+use crate::known;
+use crate::times;
+
+const EXAMPLES: &str = "\
+Every decision of the arbiter is in the journal with what it was asked: the input, the prompt, the
+answers and what was wrong with them. --model asks another model the same question and says where
+it would have decided otherwise; that costs what asking costs, and changes nothing.
+
+Examples:
+  rawko replay fix-1 --decisions
+  rawko replay fix-1 --decisions --verbose
+  rawko replay fix-1 --decisions --model openai/gpt-5-mini
+  rawko replay fix-1 --decisions --json | jq -r .prompt";
+
+/// Look again at what was decided, and what another model would decide
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The instance
+    id: String,
+
+    /// The arbiter's decisions, each with its prompt
+    #[arg(long, required = true)]
+    decisions: bool,
+
+    /// Ask this model the same: `provider/model`
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// Show the inputs too
+    #[arg(long, short)]
+    verbose: bool,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// One decision out of the journal.
+struct Decided {
+    step: u64,
+    at_ms: i64,
+    title: &'static str,
+    words: String,
+    decision: Json,
+    agent: Option<String>,
+    record: Value,
+}
+
+/// What another model says to it.
+enum Other {
+    /// A rule decided; nobody was asked then either.
+    NotAsked,
+    Same(Json),
+    Differs(Json),
+    Failed(AskAgainError),
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    place.mention_settings(console);
+    let all = decisions(&place, &args.id)?;
+    if all.is_empty() && !args.json {
+        console.note(Style::Dim, "note", &format!("no arbiter has decided anything in {}", args.id));
+    }
+    match &args.model {
+        None => all.iter().try_for_each(|decided| show(decided, None, args, console))?,
+        Some(model) => hosting::block_on(async {
+            let (workshop, _) = place.workshop();
+            workshop.providers.find(model).map_err(|problem| Failure::Usage(problem.to_string()))?;
+            let mut tally = (0, 0);
+            for decided in &all {
+                let other = again(&workshop, model, decided).await;
+                match &other {
+                    Other::Same(_) => tally.0 += 1,
+                    Other::Differs(_) => tally.1 += 1,
+                    Other::NotAsked | Other::Failed(_) => {}
+                }
+                show(decided, Some(&other), args, console)?;
+            }
+            let asked = tally.0 + tally.1;
+            console.note(Style::Dim, "note", &format!("{model} differs in {} of {asked} decisions", tally.1));
+            Ok(())
+        })?,
+    }
+    Ok(Verdict::Done)
+}
+
+fn decisions(place: &Place, id: &str) -> Result<Vec<Decided>, Failure> {
+    let reader = known::reader(place)?;
+    let row = known::instance(&reader, id)?;
+    let records = reader.store().records(row.key, 0, usize::MAX)?;
+    let mut player = Player::new(reader, None);
+    let mut all = Vec::new();
+    for record in &records {
+        let entry = player.entry(record)?;
+        let Some(found) = task::decision(&entry) else { continue };
+        let (title, words) = found.words();
+        all.push(Decided {
+            step: entry.step,
+            at_ms: entry.at_ms,
+            title,
+            words,
+            decision: bare(found.decision),
+            agent: found.agent.map(str::to_owned),
+            record: found.record.clone(),
+        });
+    }
+    Ok(all)
+}
+
+async fn again(workshop: &Workshop, model: &str, decided: &Decided) -> Other {
+    if decided.decision["by"] == "rule" {
+        return Other::NotAsked;
+    }
+    match ask_again(workshop, model, &decided.record).await {
+        Ok(again) => {
+            let said = bare(&again.decision);
+            let kind = |decision: &Json| (decision["type"].clone(), decision["mode"].clone());
+            if kind(&said) == kind(&decided.decision) { Other::Same(said) } else { Other::Differs(said) }
+        }
+        Err(error) => Other::Failed(error),
+    }
+}
+
+fn show(decided: &Decided, other: Option<&Other>, args: &Args, console: &mut Console) -> Result<(), Failure> {
+    if args.json {
+        return console.line(&line(decided, other).to_string());
+    }
+    let moment = decided.record.get("moment").as_str().unwrap_or_default();
+    let head = format!("{:>4}  {}  ", decided.step, times::moment(decided.at_ms));
+    let head = console.paint(Style::Dim, &head);
+    let title = console.paint(Style::Accent, &format!("{moment:<9} {:<8}", decided.title));
+    console.line(&format!("{head}{title} {}", decided.words))?;
+    if let Some(other) = other {
+        let (style, text) = other_words(other);
+        let text = console.paint(style, &text);
+        console.line(&format!("      {text}"))?;
+    }
+    let input = serde_json::to_string_pretty(&decided.record.get("input").to_json()).unwrap_or_default();
+    if args.verbose {
+        block("input", &input, console)?;
+    }
+    // With another model the difference is what matters.
+    if args.verbose || other.is_none() {
+        block("prompt", decided.record.get("prompt").as_str().unwrap_or_default(), console)?;
+        for attempt in decided.record.get("attempts").as_list().unwrap_or_default() {
+            block("answer", attempt.get("answer").as_str().unwrap_or_default(), console)?;
+            if let Some(problem) = attempt.get("problem").as_str() {
+                block("problem", problem, console)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn block(title: &str, text: &str, console: &mut Console) -> Result<(), Failure> {
+    let title = console.paint(Style::Dim, &format!("      {title}"));
+    console.line(&title)?;
+    text.trim_end().lines().try_for_each(|line| console.line(format!("        {line}").trim_end()))
+}
+
+fn other_words(other: &Other) -> (Style, String) {
+    let said = |decision: &Json| {
+        let text = |key: &str| decision[key].as_str().unwrap_or_default().to_owned();
+        let mode = decision["mode"].as_str().map(|mode| format!(" {mode}")).unwrap_or_default();
+        format!("{}{mode}: {}", text("type"), text("reason"))
+    };
+    match other {
+        Other::NotAsked => (Style::Dim, "a rule decided; nobody is asked".to_owned()),
+        Other::Same(decision) => (Style::Good, format!("the same: {}", said(decision))),
+        Other::Differs(decision) => (Style::Notice, format!("differs: {}", said(decision))),
+        Other::Failed(error) => (Style::Bad, format!("no answer: {error}")),
+    }
+}
+
+fn line(decided: &Decided, other: Option<&Other>) -> Json {
+    let record = &decided.record;
+    let mut line = json!({
+        "v": lines::VERSION,
+        "type": "decision",
+        "step": decided.step,
+        "at_ms": decided.at_ms,
+        "moment": record.get("moment").to_json(),
+        "decision": decided.decision,
+        "agent": decided.agent,
+        "input": record.get("input").to_json(),
+        "prompt": record.get("prompt").to_json(),
+        "schema": record.get("schema").to_json(),
+        "attempts": record.get("attempts").to_json(),
+        "model": record.get("model").to_json(),
+    });
+    match other {
+        Some(Other::Same(decision)) => line["again"] = json!({"same": true, "decision": decision}),
+        Some(Other::Differs(decision)) => line["again"] = json!({"same": false, "decision": decision}),
+        Some(Other::Failed(error)) => line["again"] = json!({"error": error.to_string()}),
+        Some(Other::NotAsked) | None => {}
+    }
+    line
+}

@@ -1,0 +1,267 @@
+//! `rawko task`: a task in plain words. Agents are chosen, put to work and judged until it is done.
+
+use std::path::{Path, PathBuf};
+
+use rawko_agents::agent::Kind;
+use rawko_agents::provider::{ErrorCode, ProviderProblem};
+use rawko_agents::work::{Workshop, is_broken};
+use rawko_chart::render;
+use rawko_core::{Map, Value, duration};
+use rawko_host::{Decision, Edition, Question};
+
+use crate::console::{Console, Style};
+use crate::delivering::asked;
+use crate::failure::{Failure, Verdict};
+use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, TaskEnding, is_own};
+use crate::hosting::{self, Access, Place, Request, StoreArgs};
+use crate::loading;
+
+use super::run::{is_name, texts};
+
+const ORCHESTRATOR: &str = "rawko";
+const DRY_RUN: &str = "dry_run";
+
+const EXAMPLES: &str = "\
+The arbiter chooses an agent of the project, the agent works, the arbiter judges, until the task is
+complete or a limit says stop. Rules decide where they can, a model where they cannot. Every step is
+on disk before the next one: Ctrl-C, a crash or a reboot lose nothing, and `rawko resume` goes on.
+
+While it runs, from another terminal:
+  rawko send ID CANCEL                                   ends it
+  rawko send ID FORCE_AGENT --data '{\"agentName\": \"tester\"}'
+  rawko send ID SKIP_STEP                                the plan's current step
+  rawko send ID RETRY                                    the same agent again
+  rawko send ID RESET                                    forgets the task
+
+Afterwards: `rawko history ID`, `rawko replay ID --decisions`, `rawko logs --audit`.
+
+Exit codes: 0 done, 1 failed, 3 try again later, 41 credentials, 52 invalid settings or chart, 53 a
+limit is reached (`rawko resume ID --max-iterations N` goes on), 54 a loop was detected, 55 waiting,
+130 parked by Ctrl-C.
+
+Examples:
+  rawko task \"Make the tests pass\"
+  rawko task \"Add a --json option to the report\" --dry-run
+  rawko task \"Mend issue 12\" --agent developer --max-iterations 10 --max-budget-usd 2
+  rawko task \"Review the parser\" --model anthropic/claude-sonnet-4-5 --timeout 30m
+  rawko task \"Make the tests pass\" --chart my_flow.yaml
+  rawko task \"Make the tests pass\" --output-format stream-json | jq -c 'select(.type == \"decision\")'";
+
+/// Have a task done by the project's agents
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The task, in plain words
+    task: String,
+
+    /// Only plan: shows what would be done, and changes nothing
+    #[arg(long, conflicts_with_all = ["chart", "agent", "max_iterations"])]
+    dry_run: bool,
+
+    /// Who begins, whatever the arbiter thinks
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+
+    /// So many pieces of work at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_iterations: Option<u32>,
+
+    /// So much money at most, in US dollars
+    #[arg(long, value_name = "USD", value_parser = read_dollars)]
+    max_budget_usd: Option<f64>,
+
+    /// So much time at most
+    #[arg(long, value_name = "DURATION", value_parser = read_ms)]
+    timeout: Option<i64>,
+
+    /// The provider for agents whose files name no model
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+
+    /// The model for agents whose files name none: `provider/model`, or a model of --provider
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// Another chart than rawko's own: a file, or the id of one that the project offers
+    #[arg(long, value_name = "CHART")]
+    chart: Option<PathBuf>,
+
+    /// The id of the instance; without one it is made up
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+
+    #[command(flatten)]
+    follow: FollowArgs,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    if args.task.trim().is_empty() {
+        return Err(Failure::Usage("the task is empty; say what is to be done".to_owned()));
+    }
+    let place = Place::here(&args.store)?;
+    place.insist_on_settings(console)?;
+    let chart = chart(args, &place, console)?;
+    let manner = args.follow.manner();
+    hosting::block_on(async {
+        let input = {
+            // Servers that belong to it are started again by whoever hosts.
+            let workshop = workshop(&place, console)?;
+            insist_on_gate(&place, &chart)?;
+            input(args, &workshop, &chart)?
+        };
+        let mut signals = Signals::new()?;
+        let charts = [chart];
+        let mut access = Access::open(&place, &charts, console).await?;
+        let seq = access.reader().store().last_seq()?;
+        let budget = args.max_budget_usd.map(|most| Value::map([("cost_usd", Value::float(most))]));
+        let request = Request::Start {
+            charts: texts(&charts),
+            input,
+            id: args.id.clone(),
+            budget: budget.unwrap_or_default(),
+        };
+        let started = match asked(&mut access, request).await {
+            Ok(started) => started,
+            Err(failure) => {
+                access.close(console).await;
+                return Err(failure);
+            }
+        };
+        if manner.format == OutputFormat::Text {
+            let id = console.paint(Style::Bold, &started.instance);
+            console.line(&format!("{id}  {}", args.task.trim()))?;
+        }
+        let narrator = Narrator::new(charts[0].chart.id(), console);
+        let follow = Follow::after(seq, &access, &started.instance, &place, manner).narrated(narrator);
+        let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
+        TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }.tell(manner.format, console)
+    })
+}
+
+fn chart(args: &Args, place: &Place, console: &mut Console) -> Result<Edition, Failure> {
+    let own = if args.dry_run { DRY_RUN } else { ORCHESTRATOR };
+    match args.chart.as_deref() {
+        None => place.named(own),
+        Some(path) if is_name(path) => place.named(&path.to_string_lossy()),
+        Some(path) => {
+            let loaded = loading::runnable(Path::new(path))?;
+            loading::warn(&loaded, console);
+            Ok(loaded.edition())
+        }
+    }
+}
+
+/// Agents and settings that something is wrong with would only fail later, and cost.
+fn workshop(place: &Place, console: &mut Console) -> Result<Workshop, Failure> {
+    let (workshop, problems) = place.workshop();
+    for (source, findings) in &problems {
+        let style = render::Style { color: console.aside_colour() };
+        console.aside(&render::report(findings, source, style));
+    }
+    if is_broken(&problems) {
+        let message = "the project's agents or settings have mistakes; `rawko agents check` tells them again";
+        return Err(Failure::Invalid(message.to_owned()));
+    }
+    Ok(workshop)
+}
+
+/// A project that lets no agent work would refuse everything, one call at a time.
+fn insist_on_gate(place: &Place, chart: &Edition) -> Result<(), Failure> {
+    if !is_own(chart.chart.id()) {
+        return Ok(());
+    }
+    let question = Question {
+        name: "work:select",
+        instance: "",
+        chart: chart.chart.id(),
+        calls_so_far: 0,
+        agent: None,
+        policy: &Value::Null,
+    };
+    match place.settings.gate().decide(&question) {
+        Decision::Allowed { .. } => Ok(()),
+        Decision::Refused { rule, .. } => Err(Failure::Invalid(format!(
+            "no agent may work here: {rule}\nwrite `governance: {{allow: ['agent:*']}}` into .rawko/config.yaml"
+        ))),
+    }
+}
+
+/// What the chart is given: what settings say, and over it what the person says.
+fn input(args: &Args, workshop: &Workshop, chart: &Edition) -> Result<Value, Failure> {
+    let mut input = if is_own(chart.chart.id()) { workshop.task.input.clone() } else { Map::default() };
+    let mut put = |key: &str, value: Value| drop(input.insert(key.into(), value));
+    put("task", Value::str(args.task.trim()));
+    if args.dry_run {
+        put("planner", Value::str(&workshop.arbiter.planner));
+    }
+    if is_own(chart.chart.id()) && !workshop.memories.remember {
+        put("remember", Value::Bool(false));
+    }
+    if let Some(most) = args.max_iterations {
+        put("maxIterations", Value::Int(i64::from(most)));
+    }
+    if let Some(timeout_ms) = args.timeout {
+        put("timeoutMs", Value::Int(timeout_ms));
+    }
+    if let Some(name) = &args.agent {
+        insist_on_agent(workshop, name)?;
+        put("forcedAgent", Value::str(name));
+    }
+    match model(args) {
+        Some(model) => {
+            insist_on_model(workshop, &model, Failure::Usage)?;
+            put("providerName", Value::from(model));
+        }
+        None if needs_default(workshop) => insist_on_model(workshop, "", Failure::Invalid)?,
+        None => {}
+    }
+    Ok(Value::Map(input.into()))
+}
+
+fn model(args: &Args) -> Option<String> {
+    match (&args.provider, &args.model) {
+        (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
+        (Some(provider), None) => Some(provider.clone()),
+        (None, Some(model)) => Some(model.clone()),
+        (None, None) => None,
+    }
+}
+
+fn insist_on_agent(workshop: &Workshop, name: &str) -> Result<(), Failure> {
+    if workshop.agents.get(name).is_some() {
+        return Ok(());
+    }
+    let names: Vec<&str> = workshop.agents.all().iter().map(|agent| agent.name.as_str()).collect();
+    Err(Failure::Usage(format!("there is no agent `{name}`; there are {}", names.join(", "))))
+}
+
+/// Whether somebody who can be chosen has no model of its own.
+fn needs_default(workshop: &Workshop) -> bool {
+    let offered = workshop.profiles();
+    let agents = offered.iter().filter_map(|profile| workshop.agents.get(&profile.name));
+    agents.into_iter().any(|agent| match agent.kind {
+        Kind::Llm | Kind::Scripted => agent.model.is_none(),
+        Kind::Process | Kind::Acp | Kind::Human => false,
+    })
+}
+
+fn insist_on_model(workshop: &Workshop, model: &str, wrong: fn(String) -> Failure) -> Result<(), Failure> {
+    let told = |problem: ProviderProblem| match problem.code() {
+        ErrorCode::AuthenticationFailed => Failure::Credentials(problem.to_string()),
+        _ => wrong(problem.to_string()),
+    };
+    workshop.providers.find(model).map(drop).map_err(told)
+}
+
+fn read_ms(text: &str) -> Result<i64, String> {
+    let ms = duration::parse_ms(text).map_err(|error| error.to_string())?;
+    i64::try_from(ms).ok().filter(|ms| *ms > 0).ok_or_else(|| "write for example 30m".to_owned())
+}
+
+fn read_dollars(text: &str) -> Result<f64, String> {
+    let dollars: f64 = text.trim_start_matches('$').parse().map_err(|_| "write for example 2.50".to_owned())?;
+    if dollars.is_finite() && dollars > 0.0 { Ok(dollars) } else { Err("it must be more than nothing".to_owned()) }
+}

@@ -1,0 +1,110 @@
+//! How a task ends, in words: what came of it, what it cost, and what to do next.
+
+use rawko_core::{Status, Value};
+use rawko_host::{Reader, Spent};
+
+use super::{Ended, Ending, OutputFormat};
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{Place, Rest};
+use crate::standing::Standing;
+use crate::times;
+
+pub(crate) struct TaskEnding<'a> {
+    pub(crate) place: &'a Place,
+    pub(crate) reader: &'a Reader,
+    pub(crate) id: &'a str,
+    pub(crate) ended: Ended,
+    pub(crate) other: Option<u32>,
+}
+
+impl TaskEnding<'_> {
+    pub(crate) fn tell(self, format: OutputFormat, console: &mut Console) -> Result<Verdict, Failure> {
+        let standing = Standing::of(self.reader, self.id, &self.place.world(), times::now_ms())?;
+        let is_done = matches!(self.ended, Ended::Rest(Rest::Over(Status::Done)));
+        if format == OutputFormat::Text {
+            if is_done {
+                tell_outcome(standing.snapshot.output(), console)?;
+            }
+            let spent = console.paint(Style::Dim, &format!("spent {}", spent_words(&standing.spent())));
+            console.line(&spent)?;
+            console.flush()?;
+        }
+        let ending = Ending { standing: &standing, ended: self.ended, other: self.other };
+        let verdict = ending.tell(format, console)?;
+        hint(self.id, verdict, standing.snapshot.output(), console);
+        Ok(verdict)
+    }
+}
+
+/// `complete  after 4 iterations: all tests pass`
+fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
+    let outcome = output.get("outcome").as_str().unwrap_or("done");
+    let style = if ["complete", "planned", "done"].contains(&outcome) { Style::Good } else { Style::Bad };
+    let word = console.paint(style, &outcome.replace('_', " "));
+    let iterations = output.get("iterations").as_i64();
+    let iterations = iterations.map(|count| {
+        let noun = if count == 1 { "iteration" } else { "iterations" };
+        format!("after {count} {noun}")
+    });
+    let problem = output.get("problem").get("message").as_str();
+    let said = problem.or_else(|| output.get("summary").as_str()).map(str::trim).filter(|text| !text.is_empty());
+    let about: Vec<String> = iterations.into_iter().chain(said.map(str::to_owned)).collect();
+    console.line("")?;
+    console.line(format!("{word}  {}", about.join(": ")).trim_end())
+}
+
+/// `1,204 tokens, $0.0123, 7 tool calls, 3.2s of work`
+fn spent_words(spent: &Spent) -> String {
+    let calls = if spent.tool_calls == 1 { "tool call" } else { "tool calls" };
+    let time = times::span(i64::try_from(spent.time_ms).unwrap_or(i64::MAX));
+    let cost = if spent.cost_usd > 0.0 { format!(", ${:.4}", spent.cost_usd) } else { String::new() };
+    format!("{} tokens{cost}, {} {calls}, {time} of work", grouped(spent.tokens), spent.tool_calls)
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// What to try next.
+fn hint(id: &str, verdict: Verdict, output: &Value, console: &mut Console) {
+    let text = match verdict {
+        Verdict::Done if output.get("outcome").as_str() == Some("planned") => {
+            "nothing was changed; the same without --dry-run does it".to_owned()
+        }
+        Verdict::Done => format!("`rawko replay {id} --decisions` shows why it went this way"),
+        Verdict::Limit => {
+            let reached = output.get("iterations").as_i64().unwrap_or(0);
+            format!("what was done is kept; `rawko resume {id} --max-iterations {}` goes on", reached.max(1) * 2)
+        }
+        Verdict::Loop | Verdict::Failed => format!("what was done is kept; `rawko history {id}` tells it"),
+        Verdict::Credentials => "`rawko doctor` says which keys are missing".to_owned(),
+        Verdict::Transient => "try again later with `rawko task`".to_owned(),
+        Verdict::Invalid | Verdict::Waiting | Verdict::Interrupted | Verdict::Terminated => return,
+    };
+    console.note(Style::Dim, "next", &text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        let table = [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")];
+        for (number, expected) in table {
+            assert_eq!(grouped(number), expected);
+        }
+        let spent = Spent { tokens: 1_204, cost_usd: 0.01234, time_ms: 3_150, tool_calls: 1 };
+        assert_eq!(spent_words(&spent), "1,204 tokens, $0.0123, 1 tool call, 3.2s of work");
+        assert_eq!(spent_words(&Spent::default()), "0 tokens, 0 tool calls, 0ms of work");
+    }
+}

@@ -1,0 +1,126 @@
+//! What a task tells besides its states: who was chosen and why, how the plan stands, what was said and called. Read out of
+//! the journal's entries, for people as words and for programs as lines.
+
+use rawko_core::{Effect, Value};
+use serde_json::{Value as Json, json};
+
+use super::{Entry, What, lines};
+
+/// What the arbiter decided in an entry: the decision, whom it named, and what it was asked.
+pub(crate) struct Decision<'e> {
+    pub(crate) decision: &'e Value,
+    pub(crate) agent: Option<&'e str>,
+    /// `{moment, input, prompt, schema, attempts, model}`
+    pub(crate) record: &'e Value,
+}
+
+/// A result with a record of how it came about is the arbiter's, whatever the chart calls it.
+pub(crate) fn decision(entry: &Entry) -> Option<Decision<'_>> {
+    let What::Answered { data, .. } = &entry.what else { return None };
+    let record = data.get("record");
+    record.get("moment").as_str()?;
+    let chosen = data.get("decision");
+    let decision = if chosen.is_null() { data } else { chosen };
+    let agent = data.get("agent").get("name").as_str().or_else(|| decision.get("mode").as_str());
+    Some(Decision { decision, agent, record })
+}
+
+/// The decision alone, without what led to it.
+pub(crate) fn bare(decision: &Value) -> Json {
+    let keys = ["type", "mode", "reason", "summary", "by", "why"];
+    let said = keys.iter().filter(|key| !decision.get(key).is_null());
+    Json::Object(said.map(|key| ((*key).to_owned(), decision.get(key).to_json())).collect())
+}
+
+impl Decision<'_> {
+    /// A title and a sentence.
+    pub(crate) fn words(&self) -> (&'static str, String) {
+        let text = |key: &str| self.decision.get(key).as_str().unwrap_or_default();
+        let agent = self.agent.unwrap_or("nobody");
+        let (title, sentence) = match text("type") {
+            "COMPLETE" => ("complete", first_line(text("summary")).to_owned()),
+            "CONTINUE" => ("goes on", text("reason").to_owned()),
+            "RETRY" if self.agent.is_some() => ("again", format!("{agent}: {}", text("reason"))),
+            "RETRY" => ("again", text("reason").to_owned()),
+            _ => ("chooses", format!("{agent}: {}", text("reason"))),
+        };
+        let (why, reason) = (text("why"), text("reason"));
+        let by = match text("by") {
+            "rule" if why == reason => " (a rule)".to_owned(),
+            "rule" => format!(" (a rule: {why})"),
+            "fallback" => format!(" (the fallback: {why})"),
+            _ => String::new(),
+        };
+        (title, format!("{sentence}{by}"))
+    }
+}
+
+/// The plan, if this entry changed it.
+pub(crate) fn plan(entry: &Entry) -> Option<&Value> {
+    let changed = entry.changes.iter().find(|change| &*change.key == "plan")?;
+    let plan = &changed.after;
+    plan.get("steps").as_list().filter(|steps| !steps.is_empty()).map(|_| plan)
+}
+
+/// `[x] strip  Ignore spaces around names`
+pub(crate) fn step_words(step: &Value) -> String {
+    let text = |keys: [&str; 2]| keys.iter().find_map(|key| step.get(key).as_str()).unwrap_or_default();
+    let mark = match step.get("status").as_str() {
+        Some("done" | "complete") => "x",
+        Some("in_progress") => ">",
+        Some("failed") => "!",
+        Some("skipped") => "-",
+        Some(_) | None => " ",
+    };
+    format!("[{mark}] {}", text(["title", "description"]))
+}
+
+/// Lines for programs, beside those of the entry itself.
+pub(crate) fn lines_of(entry: &Entry) -> Vec<Json> {
+    let mut all = Vec::new();
+    if let Some(found) = decision(entry) {
+        let moment = found.record.get("moment").to_json();
+        let fields = json!({"moment": moment, "agent": found.agent, "decision": bare(found.decision)});
+        all.push(lines::with("decision", entry, fields));
+    }
+    if let Some(agent) = &entry.agent {
+        all.extend(said_and_called(entry).into_iter().map(|(kind, mut fields)| {
+            fields["agent"] = json!(agent);
+            lines::with(kind, entry, fields)
+        }));
+    }
+    if let Some(plan) = plan(entry) {
+        all.push(lines::with("plan", entry, json!({"plan": plan.to_json()})));
+    }
+    all
+}
+
+fn said_and_called(entry: &Entry) -> Vec<(&'static str, Json)> {
+    let mut all = Vec::new();
+    if let What::Answered { invoke, data } = &entry.what
+        && invoke == "complete"
+    {
+        let text = data.get("text").as_str().unwrap_or_default();
+        if !text.trim().is_empty() {
+            all.push(("said", json!({"text": text})));
+        }
+    }
+    if let What::Answered { invoke, data } = &entry.what
+        && invoke == "tool"
+    {
+        all.push(("tool_result", json!({"result": data.get("result").to_json()})));
+    }
+    for told in &entry.effects {
+        if let Effect::Invoke(invoke) = &told.effect
+            && let Some(tool) = invoke.src.strip_prefix("tool:")
+        {
+            let input = invoke.input.get("call").get("input").to_json();
+            all.push(("tool_call", json!({"tool": tool, "input": input})));
+        }
+    }
+    all
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}
