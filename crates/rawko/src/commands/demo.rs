@@ -29,6 +29,9 @@ pub(crate) struct Args {
     dir: Option<PathBuf>,
 }
 
+/// What the task is called, so that what to look at can be said in advance.
+const DEMO_ID: &str = "demo";
+
 /// Settings of whoever tries the demo that would change what it does.
 const OTHERS_SETTINGS: [&str; 2] = ["RAWKO_MODEL", "RAWKO_STORE"];
 
@@ -46,7 +49,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     console.line(&format!("A small Python project with a failing test, in {shown}."))?;
     console.line("Its models are scripted; the files, the tools and the test runs are real.")?;
     console.line("")?;
-    let command = console.paint(Style::Bold, &format!("$ rawko task \"{DEMO_TASK}\""));
+    let command = console.paint(Style::Bold, &format!("$ rawko task \"{DEMO_TASK}\" --id {DEMO_ID}"));
     console.line(&command)?;
     console.flush()?;
     let is_done = work(&dir)?;
@@ -91,7 +94,7 @@ fn temporary() -> Result<PathBuf, Failure> {
 fn work(dir: &Path) -> Result<bool, Failure> {
     let cannot = |error: io::Error| Failure::Failed(format!("`rawko task` could not be started: {error}"));
     let mut task = Command::new(std::env::current_exe().map_err(cannot)?);
-    task.args(["task", DEMO_TASK]).current_dir(dir).stdin(Stdio::null());
+    task.args(["task", DEMO_TASK, "--id", DEMO_ID]).current_dir(dir).stdin(Stdio::null());
     for name in OTHERS_SETTINGS {
         task.env_remove(name);
     }
@@ -111,11 +114,12 @@ fn tell(project: &[Template], dir: &Path, is_done: bool, console: &mut Console) 
     }
     for (command, what) in [
         ("python3 -m unittest", "the tests, now"),
-        ("rawko ps --all", "the task, and each agent at work"),
-        ("rawko history ID", "step by step, with every decision"),
+        ("rawko ps --all", "the task, and each agent's part of it"),
+        ("rawko history demo", "step by step, with everything that changed"),
+        ("rawko replay demo --decisions", "who was chosen, and why"),
         ("rawko agents list", "who they are; .rawko/README.md says how to change them"),
     ] {
-        console.line(&format!("  {command:<22} {what}"))?;
+        console.line(&format!("  {command:<30} {what}"))?;
     }
     console.line("With a model of your own, in a project of your own: rawko init")
 }
