@@ -59,6 +59,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     if let Some(most) = args.max_iterations {
         return raise(&standing, most, &place, manner, console);
     }
+    let is_task = is_own(standing.chart.id());
+    if status.is_over() && is_task {
+        let ended = Ended::Rest(Rest::Over(status));
+        let ending = TaskEnding { place: &place, reader: &reader, id: &args.id, ended, other: None };
+        return ending.tell(manner.format, console);
+    }
     if manner.format == OutputFormat::Text {
         say_where(&standing, console)?;
     }
@@ -77,11 +83,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             return Err(failure);
         }
         let mut follow = Follow::after(seq, &access, &args.id, &place, manner);
-        let chart = standing.chart.id();
-        if !is_own(chart) {
+        if !is_task {
             return follow.until_end(access, &mut signals, console).await;
         }
-        follow = follow.narrated(Narrator::new(chart, console));
+        let context = standing.snapshot.context_map(&standing.chart);
+        follow = follow.narrated(Narrator::resuming(standing.chart.id(), &context, console));
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place: &place, reader: &reader, id: &args.id, ended, other }.tell(manner.format, console)
     })
@@ -116,7 +122,8 @@ fn raise(
             let new = console.paint(Style::Bold, &forked);
             console.line(&format!("{new}  goes on with what {id} has done, up to {most} iterations"))?;
         }
-        let narrator = Narrator::new(standing.chart.id(), console);
+        let context = standing.snapshot.context_map(&standing.chart);
+        let narrator = Narrator::resuming(standing.chart.id(), &context, console);
         let follow = Follow::after(seq, &access, &forked, place, manner).narrated(narrator);
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place, reader: &reader, id: &forked, ended, other }.tell(manner.format, console)

@@ -98,7 +98,7 @@ impl Ending<'_> {
     /// The last line for programs.
     fn result(&self) -> Json {
         let Standing { snapshot, chart, .. } = self.standing;
-        json!({
+        let mut result = json!({
             "v": lines::VERSION,
             "type": "result",
             "id": self.standing.id(),
@@ -110,8 +110,12 @@ impl Ending<'_> {
             "error": self.error().to_json(),
             "step": snapshot.step_number(),
             "waits": waits(self.standing),
-            "spent": self.standing.spent().to_value().to_json(),
-        })
+        });
+        let spent = self.standing.spent();
+        if !spent.is_nothing() {
+            result["spent"] = spent.to_value().to_json();
+        }
+        result
     }
 
     fn hint(&self, console: &mut Console) {

@@ -39,6 +39,11 @@ impl Narrator {
         }
     }
 
+    /// Of a task that was told before: its plan is known.
+    pub(crate) fn resuming(chart: &str, context: &Value, console: &Console) -> Self {
+        Self { plan: context.get("plan").clone(), ..Self::new(chart, console) }
+    }
+
     pub(crate) fn is_live(&self) -> bool {
         self.is_live
     }

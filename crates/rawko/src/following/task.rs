@@ -3,7 +3,7 @@
 use rawko_core::{Status, Value};
 use rawko_host::{Reader, Spent};
 
-use super::{Ended, Ending, OutputFormat};
+use super::{Ended, Ending, OutputFormat, is_own};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, Rest};
@@ -24,6 +24,7 @@ impl TaskEnding<'_> {
         let is_done = matches!(self.ended, Ended::Rest(Rest::Over(Status::Done)));
         if format == OutputFormat::Text {
             if is_done {
+                console.line("")?;
                 tell_outcome(standing.snapshot.output(), console)?;
             }
             let spent = console.paint(Style::Dim, &format!("spent {}", spent_words(&standing.spent())));
@@ -32,7 +33,9 @@ impl TaskEnding<'_> {
         }
         let ending = Ending { standing: &standing, ended: self.ended, other: self.other };
         let verdict = ending.tell(format, console)?;
-        hint(self.id, verdict, standing.snapshot.output(), console);
+        if is_own(standing.chart.id()) {
+            hint(self.id, verdict, standing.snapshot.output(), console);
+        }
         Ok(verdict)
     }
 }
@@ -50,7 +53,6 @@ fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
     let problem = output.get("problem").get("message").as_str();
     let said = problem.or_else(|| output.get("summary").as_str()).map(str::trim).filter(|text| !text.is_empty());
     let about: Vec<String> = iterations.into_iter().chain(said.map(str::to_owned)).collect();
-    console.line("")?;
     console.line(format!("{word}  {}", about.join(": ")).trim_end())
 }
 

@@ -108,7 +108,7 @@ fn given(text: &str) -> String {
 
 fn first_line(text: &str) -> String {
     // A rule of dashes says nothing.
-    let says = |line: &&str| line.chars().any(char::is_alphanumeric);
+    let says = |line: &&str| line.chars().any(|c| !['=', '-', '_', '*'].contains(&c));
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines.clone().find(says).or_else(|| lines.next()).unwrap_or_default();
     match line.char_indices().nth(GIVEN_CHARS_MAX) {
