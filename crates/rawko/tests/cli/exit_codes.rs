@@ -125,6 +125,7 @@ fn two_is_usage() {
               simulate     Play a chart through in virtual time, without any service or agent
               graph        Draw a chart as Mermaid, PlantUML, Graphviz DOT or SVG
               test         Run scenario files: what a chart should do, step by step in virtual time
+              task         Have a task done by the project's agents
               run          Run a chart for real: timers, services, child charts and people, kept on disk
               resume       Go on with an instance that was parked, or try again what failed
               ps           List instances, newest first
@@ -136,7 +137,11 @@ fn two_is_usage() {
               deny         Say no to what an instance asks a person
               cancel       End an instance: its exit actions run, timers and calls stop
               fork         Go on from a past step in a new instance, with other values if wanted
+              replay       Look again at what was decided, and what another model would decide
               agents       List, show and check the agents of a project
+              serve        Host the project: instances go on, agents connect and take turns in channels
+              channels     Channels: list, create, show, steer, post, read
+              chat         Talk in a channel
               charts       List the charts that a project offers and those its instances run on
               doctor       Check the store, the settings, services, agents and charts, and say what to do
               import       Turn SCXML or an XState v5 JSON configuration into a rawko chart
@@ -153,7 +158,8 @@ fn two_is_usage() {
               0    done
               1    failed: an instance failed or was cancelled, a scenario did not hold, a simulation failed
               2    usage: wrong arguments, a file that cannot be read, an instance that is not there
-              3    try again later: the disk is full, somebody else holds the store
+              3    try again later: the disk is full, somebody else holds the store, a provider is out of reach
+              41   credentials: a provider does not take the key, or there is none
               52   the chart or the settings are invalid
               53   a budget or a limit is used up
               54   a loop was detected

@@ -171,7 +171,7 @@ fn a_dry_run_plans_and_changes_nothing() {
         $ rawko task Make the tests pass --dry-run --id dry
         dry  Make the tests pass
         planner    calls    Write stock.py
-        planner    refused  refused: `Write` is not allowed in the phase `design` (`phases.design.tools`, from rawko's own table…
+        planner    refused  `Write` is not allowed in the phase `design` (`phases.design.tools`, from rawko's own table of phase…
         planner    calls    PlanWrite g
         planner    gets     The plan is written. (+3 lines)
                    plan     [ ] Look
