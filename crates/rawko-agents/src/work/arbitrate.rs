@@ -157,11 +157,7 @@ pub enum AskAgainError {
 }
 
 /// Puts a recorded question to a model, once.
-pub async fn ask_again(
-    workshop: &Workshop,
-    model: &str,
-    record: &Value,
-) -> Result<Again, AskAgainError> {
+pub async fn ask_again(workshop: &Workshop, model: &str, record: &Value) -> Result<Again, AskAgainError> {
     let prompt = record.get("prompt").as_str().ok_or(AskAgainError::NoPrompt)?;
     let (provider, name) = workshop.providers.find(model)?;
     let schema = OutputSchema { name: "decision".into(), schema: record.get("schema").clone() };

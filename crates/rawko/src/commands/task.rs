@@ -137,7 +137,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let narrator = Narrator::new(charts[0].chart.id(), console);
         let follow = Follow::after(seq, &access, &started.instance, &place, manner).narrated(narrator);
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
-        TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }.tell(manner.format, console)
+        TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }
+            .tell(manner.format, console)
     })
 }
 
@@ -262,6 +263,11 @@ fn read_ms(text: &str) -> Result<i64, String> {
 }
 
 fn read_dollars(text: &str) -> Result<f64, String> {
-    let dollars: f64 = text.trim_start_matches('$').parse().map_err(|_| "write for example 2.50".to_owned())?;
-    if dollars.is_finite() && dollars > 0.0 { Ok(dollars) } else { Err("it must be more than nothing".to_owned()) }
+    let dollars: f64 =
+        text.trim_start_matches('$').parse().map_err(|_| "write for example 2.50".to_owned())?;
+    if dollars.is_finite() && dollars > 0.0 {
+        Ok(dollars)
+    } else {
+        Err("it must be more than nothing".to_owned())
+    }
 }

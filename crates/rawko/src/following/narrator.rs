@@ -79,7 +79,12 @@ impl Narrator {
     }
 
     /// An entry of the journal.
-    pub(crate) fn tell(&mut self, entry: &Entry, name: &Arc<str>, console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn tell(
+        &mut self,
+        entry: &Entry,
+        name: &Arc<str>,
+        console: &mut Console,
+    ) -> Result<(), Failure> {
         self.end_line(console)?;
         match &entry.agent {
             Some(agent) => self.tell_agent(entry, agent, is_first(name), console)?,
@@ -157,7 +162,8 @@ fn tell_root(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
     match &entry.what {
         What::CallFailed { invoke, error } => {
             let message = error.get("message").as_str().unwrap_or("it failed");
-            let who = if is_arbiters(invoke) { ARBITER } else { error.get("agent").as_str().unwrap_or("agent") };
+            let who =
+                if is_arbiters(invoke) { ARBITER } else { error.get("agent").as_str().unwrap_or("agent") };
             let title = if error.get("category").as_str() == Some("limit") { "limit" } else { "fails" };
             say(who, title, message, Style::Bad, console)?;
         }

@@ -51,7 +51,8 @@ fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
         format!("after {count} {noun}")
     });
     let problem = output.get("problem").get("message").as_str();
-    let said = problem.or_else(|| output.get("summary").as_str()).map(str::trim).filter(|text| !text.is_empty());
+    let said =
+        problem.or_else(|| output.get("summary").as_str()).map(str::trim).filter(|text| !text.is_empty());
     let about: Vec<String> = iterations.into_iter().chain(said.map(str::to_owned)).collect();
     console.line(format!("{word}  {}", about.join(": ")).trim_end())
 }
@@ -85,7 +86,10 @@ fn hint(id: &str, verdict: Verdict, output: &Value, console: &mut Console) {
         Verdict::Done => format!("`rawko replay {id} --decisions` shows why it went this way"),
         Verdict::Limit => {
             let reached = output.get("iterations").as_i64().unwrap_or(0);
-            format!("what was done is kept; `rawko resume {id} --max-iterations {}` goes on", reached.max(1) * 2)
+            format!(
+                "what was done is kept; `rawko resume {id} --max-iterations {}` goes on",
+                reached.max(1) * 2
+            )
         }
         Verdict::Loop | Verdict::Failed => format!("what was done is kept; `rawko history {id}` tells it"),
         Verdict::Credentials => "`rawko doctor` says which keys are missing".to_owned(),

@@ -60,7 +60,8 @@ const LOOP: &str = r#"
 "#;
 
 fn agent(name: &str, more: &str) -> (String, String) {
-    let text = format!("---\nname: {name}\nwhenToUse: For what a {name} does.\n{more}---\nYou are the {name}.\n");
+    let text =
+        format!("---\nname: {name}\nwhenToUse: For what a {name} does.\n{more}---\nYou are the {name}.\n");
     (format!(".rawko/agents/{name}.md"), text)
 }
 
@@ -148,7 +149,8 @@ fn a_task_is_planned_built_tried_mended_and_reviewed() {
         spent … 7 tool calls
         --- stderr
         next: `rawko replay fix --decisions` shows why it went this way
-    "#]].assert_eq(&told(&text, dir.path()));
+    "#]]
+    .assert_eq(&told(&text, dir.path()));
     let mended = fs::read_to_string(dir.path().join("stock.py")).unwrap();
     assert!(mended.contains("counts.get(name, 0) + count"), "{mended}");
 }
@@ -193,7 +195,11 @@ fn lines(text: &str) -> Vec<Json> {
 #[test]
 fn programs_get_a_line_for_everything_and_the_result_last() {
     let dir = whole();
-    let ran = run(dir.path(), &["task", "Make the tests pass", "--id", "fix", "--output-format", "stream-json"], "");
+    let ran = run(
+        dir.path(),
+        &["task", "Make the tests pass", "--id", "fix", "--output-format", "stream-json"],
+        "",
+    );
     let all = lines(&ran.stdout);
     assert!(all.iter().all(|line| line["v"] == 1 && line["type"].is_string()), "{}", ran.stdout);
     let of = |kind: &str| all.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
@@ -205,7 +211,8 @@ fn programs_get_a_line_for_everything_and_the_result_last() {
         SELECT_MODE developer by model: a test fails
         SELECT_MODE tester by rule: the agent developer declares onSuccess
         SELECT_MODE reviewer by model: all tests pass
-        COMPLETE - by rule: -"#]].assert_eq(&decisions.join("\n"));
+        COMPLETE - by rule: -"#]]
+    .assert_eq(&decisions.join("\n"));
     assert_eq!(of("said")[0]["text"], "Let me see.");
     assert_eq!(of("tool_call")[0]["input"]["path"], "stock.py");
     assert_eq!(of("tool_result").len(), of("tool_call").len());
@@ -214,7 +221,11 @@ fn programs_get_a_line_for_everything_and_the_result_last() {
     let last = all.last().unwrap();
     assert_eq!((&last["type"], &last["status"]), (&"result".into(), &"done".into()));
     assert_eq!(last["output"]["outcome"], "complete");
-    assert!(last["spent"]["tokens"].as_u64() > Some(0) && last["spent"]["tool_calls"] == 7, "{}", last["spent"]);
+    assert!(
+        last["spent"]["tokens"].as_u64() > Some(0) && last["spent"]["tool_calls"] == 7,
+        "{}",
+        last["spent"]
+    );
 
     let once = whole();
     let ran = run(once.path(), &["task", "Make the tests pass", "--output-format", "json"], "");
@@ -237,12 +248,14 @@ fn worker(more: &str) -> Vec<(String, String)> {
 fn every_way_to_end_has_its_exit_code() {
     let complete = "transitions: {onSuccess: complete}\n";
     let failing = "- agent: worker\n  steps: [{error: {code: invalid_request, message: no}}]\n";
-    let limited = "- agent: worker\n  steps:\n    - {error: {code: rate_limited, retry_after_ms: 1}}\n".to_owned()
+    let limited = "- agent: worker\n  steps:\n    - {error: {code: rate_limited, retry_after_ms: 1}}\n"
+        .to_owned()
         + &"    - {error: {code: rate_limited, retry_after_ms: 1}}\n".repeat(30);
     let fast = SETTINGS.replace("demo: {", "back_off: {first: 1ms}, demo: {");
     let fast = fast + "task: {back_off_first: 1ms}\nloop: {retries_max: 1}\n";
     let unkeyed = SETTINGS.replace("demo/x", "anthropic/claude-sonnet-4-5");
-    let denied = "- agent: worker\n  steps: [{error: {code: authentication_failed, message: the key is wrong}}]\n";
+    let denied =
+        "- agent: worker\n  steps: [{error: {code: authentication_failed, message: the key is wrong}}]\n";
     let round = "- agent: worker\n  steps:\n".to_owned()
         + &"    - tool_calls: [{name: Read, input: {path: stock.py}}]\n".repeat(60);
     let again = "- {agent: worker, text: More to do.}\n".to_owned();
@@ -254,14 +267,38 @@ fn every_way_to_end_has_its_exit_code() {
     let table: Vec<(&str, &str, &str, &str, &[&str], i32, &str)> = vec![
         ("done", SETTINGS, complete, ONE, &[], 0, "complete  after 1 iteration: Done."),
         ("an agent fails", SETTINGS, "", failing, &[], 1, "failed  after 3 iterations: no"),
-        ("no such agent", SETTINGS, "", ONE, &["--agent", "nobody"], 2, "there is no agent `nobody`; there are"),
+        (
+            "no such agent",
+            SETTINGS,
+            "",
+            ONE,
+            &["--agent", "nobody"],
+            2,
+            "there is no agent `nobody`; there are",
+        ),
         ("no such provider", SETTINGS, "", ONE, &["--model", "x/y"], 2, "there is no provider `x`"),
         ("rate limits", &fast, "", &limited, &[], 3, "the script says rate_limited"),
-        ("a key that is refused", SETTINGS, "", denied, &[], 41, "failed  after 1 iteration: the key is wrong"),
+        (
+            "a key that is refused",
+            SETTINGS,
+            "",
+            denied,
+            &[],
+            41,
+            "failed  after 1 iteration: the key is wrong",
+        ),
         ("no key at all", &unkeyed, "", ONE, &[], 41, "no key for provider `anthropic`"),
         ("settings", &other, "", ONE, &[], 52, "there is no agent `nobody`"),
         ("no agent may work", "providers: {default: demo/x}\n", "", ONE, &[], 52, "no agent may work here"),
-        ("the cap", SETTINGS, retrying, &again, &["--max-iterations", "1"], 53, "all 1 iterations are used up"),
+        (
+            "the cap",
+            SETTINGS,
+            retrying,
+            &again,
+            &["--max-iterations", "1"],
+            53,
+            "all 1 iterations are used up",
+        ),
         ("money", SETTINGS, retrying, dear, &["--max-budget-usd", "0.01"], 53, "`budget.cost_usd`"),
         ("time", SETTINGS, "", slow, &["--timeout", "200ms"], 53, "the time for the task is used up"),
         ("a loop", SETTINGS, "", &round, &[], 54, "loop detected"),
@@ -299,7 +336,8 @@ fn a_rate_limited_arbiter_backs_off_and_fails_within_the_limit() {
         --- stderr
         next: try again later with `rawko task`
         --- exit code 3
-    "#]].assert_eq(&told(&text, dir.path()));
+    "#]]
+    .assert_eq(&told(&text, dir.path()));
 }
 
 const RETRIES: &str = r#"
@@ -316,7 +354,8 @@ const RETRIES: &str = r#"
 #[test]
 fn an_endless_retry_stops_at_the_cap_and_resume_goes_on_from_there() {
     let steps = "    - {text: More to do.}\n".repeat(8);
-    let script = RETRIES.replace("- {agent: worker, text: More to do.}", &format!("- agent: worker\n  steps:\n{steps}"));
+    let script = RETRIES
+        .replace("- {agent: worker, text: More to do.}", &format!("- agent: worker\n  steps:\n{steps}"));
     let agents = [agent("worker", ""), agent("other", "")];
     let dir = project(SETTINGS, &agents, &script);
     let first = transcript(dir.path(), &["task", "Do it", "--id", "t", "--max-iterations", "2"], "");
@@ -390,7 +429,8 @@ fn a_task_that_is_killed_again_and_again_decides_the_same_and_repeats_no_tool() 
     let mut answered: BTreeMap<String, usize> = BTreeMap::new();
     for line in lines(&audit).iter().filter(|line| line["decision"] == "answered") {
         let effect = line["effect"].as_str().unwrap().to_owned();
-        if ["tool:", "model:", "work:"].iter().any(|kind| line["service"].as_str().unwrap().starts_with(kind)) {
+        if ["tool:", "model:", "work:"].iter().any(|kind| line["service"].as_str().unwrap().starts_with(kind))
+        {
             *answered.entry(effect).or_default() += 1;
         }
     }
@@ -428,7 +468,11 @@ fn a_task_at_work_hears_what_a_person_says() {
     let table: [(&str, &[&str], &str); 4] = [
         ("cancelled", &["CANCEL"], "cancelled"),
         ("another agent", &["FORCE_AGENT", "--data", r#"{"agentName": "other"}"#], "complete"),
-        ("nobody of that name", &["FORCE_AGENT", "--data", r#"{"agentName": "nobody"}"#, "--no-wait"], "executing"),
+        (
+            "nobody of that name",
+            &["FORCE_AGENT", "--data", r#"{"agentName": "nobody"}"#, "--no-wait"],
+            "executing",
+        ),
         ("forgotten", &["RESET"], "idle"),
     ];
     for (name, event, expected) in table {
@@ -527,7 +571,8 @@ fn a_project_replaces_the_chart() {
 
         complete  Done.
         spent … 0 tool calls
-    "#]].assert_eq(&told(&by_file, dir.path()));
+    "#]]
+    .assert_eq(&told(&by_file, dir.path()));
     // Under rawko's own id it takes the orchestrator's place without a word.
     let own = OWN.replace("id: my_flow", "id: rawko");
     fs::create_dir_all(dir.path().join(".rawko/charts")).unwrap();
@@ -542,9 +587,11 @@ fn a_project_replaces_the_chart() {
 #[test]
 fn another_model_is_asked_the_same_and_may_differ() {
     let settings = SETTINGS.replace("demo: {", "second: {kind: scripted, file: .rawko/second.yaml}, demo: {");
-    let script = format!("{ARBITER}{LOOP}").replace("        - {name: PlanUpdate, input: {id: add, status: done}}\n", "");
+    let script = format!("{ARBITER}{LOOP}")
+        .replace("        - {name: PlanUpdate, input: {id: add, status: done}}\n", "");
     let dir = project(&settings, &team(), &script);
-    let second = ARBITER.replace("mode: developer, reason: the plan can be built", "mode: tester, reason: first the tests");
+    let second = ARBITER
+        .replace("mode: developer, reason: the plan can be built", "mode: tester, reason: first the tests");
     let second = second.replace("{type: SELECT_MODE, mode: developer, reason: a test fails}", "[1]");
     fs::write(dir.path().join(".rawko/second.yaml"), second).unwrap();
     assert_eq!(run(dir.path(), &["task", "Make the tests pass", "--id", "fix"], "").code, Some(0));
@@ -584,7 +631,10 @@ fn the_first_agent_and_the_model_can_be_chosen() {
     let table: [(&[&str], &str); 3] = [
         (&["--agent", "other"], "other      says     The first model."),
         (&["--agent", "worker", "--provider", "second"], "worker     says     The second model."),
-        (&["--agent", "worker", "--provider", "second", "--model", "big"], "worker     says     The second model."),
+        (
+            &["--agent", "worker", "--provider", "second", "--model", "big"],
+            "worker     says     The second model.",
+        ),
     ];
     for (args, expected) in table {
         let ran = run(dir.path(), &[&["task", "Do it"], args].concat(), "");
