@@ -87,12 +87,47 @@ pub(super) fn input(agent: &AgentFile, casting: &Casting<'_>) -> Value {
     if let Value::Str(text) = casting.input {
         own.insert("prompt".into(), Value::Str(Arc::clone(text)));
     }
+    if rest.shift_remove("verdict").is_some_and(|wanted| wanted.as_bool() == Some(true))
+        && own.get("schema").is_none_or(Value::is_null)
+        && let Some(schema) = verdict_schema(agent)
+    {
+        own.insert("schema".into(), schema);
+    }
     own.insert("agent".into(), Value::str(&agent.name));
     own.insert("time_ms".into(), time_ms(agent, casting.policy));
     if !rest.is_empty() {
         own.insert("data".into(), Value::Map(rest.into()));
     }
     Value::Map(own.into())
+}
+
+/// The answer of an agent whose file says where its words lead: one of these words, and a report. Others answer in prose.
+fn verdict_schema(agent: &AgentFile) -> Option<Value> {
+    let transitions = &agent.transitions;
+    if transitions.custom.is_empty() {
+        return None;
+    }
+    let declared = [("passed", &transitions.on_success), ("failed", &transitions.on_failure)];
+    let declared = declared.into_iter().filter(|(_, target)| target.is_some()).map(|(word, _)| word);
+    let mut words: Vec<&str> = transitions.custom.keys().map(String::as_str).collect();
+    words.extend(declared);
+    words.sort_unstable();
+    words.dedup();
+    let text = |description: &str| {
+        Value::map([("type", Value::str("string")), ("description", Value::str(description))])
+    };
+    let mut verdict = text("how it came out").as_map().cloned().unwrap_or_default();
+    verdict.insert("enum".into(), Value::list(words.into_iter().map(Value::str).collect()));
+    let properties = Value::map([
+        ("verdict", Value::Map(verdict.into())),
+        ("report", text("what was done and found, for whoever goes on")),
+    ]);
+    Some(Value::map([
+        ("type", Value::str("object")),
+        ("properties", properties),
+        ("required", Value::list(vec![Value::str("verdict"), Value::str("report")])),
+        ("additionalProperties", Value::Bool(false)),
+    ]))
 }
 
 /// The least of what is left and what the agent's file allows.

@@ -145,3 +145,47 @@ async fn an_agent_that_is_cut_off_goes_where_its_file_says_and_its_conversation_
     assert_eq!(who(&context), ["worker max_iterations", "tester success", "worker success"], "{output}");
     assert_eq!(output.get("problem").get("code").as_str(), Some("max_iterations"));
 }
+
+/// Nothing is read out of prose: an agent whose file names words answers with one of them, and it leads where the file says.
+#[tokio::test]
+async fn a_verdict_leads_where_the_file_says() {
+    let tester = TESTER.replace(
+        "transitions: {onSuccess: complete, onFailure: worker}",
+        "transitions: {custom: {broken: worker, fine: complete}, onSuccess: complete}",
+    );
+    let script = r#"
+- {agent: arbiter, when: "arbiter#1", data: {type: SELECT_MODE, mode: tester, reason: look first}}
+- agent: tester
+  when: "tester#1"
+  steps:
+    - text: There were 0 failures, all complete and passed!
+    - {expect: "This cannot be used", data: {verdict: broken, report: Two tests fail.}}
+- agent: tester
+  when: "tester#3"
+  steps:
+    - text: what was said before
+    - data: {verdict: fine, report: All tests pass.}
+- {agent: worker, text: Mended.}
+- {agent: arbiter, when: "arbiter#3", data: {type: SELECT_MODE, mode: tester, reason: look again}}
+"#;
+    let yard = project(script).file(".rawko/agents/tester.md", &tester);
+    let (context, output) = run(&yard, json!({"task": "t", "remember": false})).await;
+    assert_eq!(who(&context), ["tester success", "worker success", "tester success"], "{output}");
+    assert_eq!(output.get("summary").as_str(), Some("All tests pass."));
+    let first = &context.get("history").as_list().unwrap()[0];
+    assert_eq!(first.get("data").get("verdict").as_str(), Some("broken"));
+    assert_eq!(first.get("output").as_str(), Some("Two tests fail."));
+    let schema =
+        yard.asked().iter().find(|request| request.agent == "tester").unwrap().schema.clone().unwrap();
+    assert_eq!(
+        schema.schema.get("properties").get("verdict").get("enum").to_string(),
+        r#"["broken","fine","passed"]"#
+    );
+    // Nobody else is asked for one.
+    assert!(
+        yard.asked()
+            .iter()
+            .filter(|request| request.agent == "worker")
+            .all(|request| request.schema.is_none())
+    );
+}

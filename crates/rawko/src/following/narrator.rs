@@ -1,7 +1,7 @@
 //! `Narrator`: a task as somebody would tell it. Who was chosen and why, what agents say as they say it, a line for each
 //! tool call, the plan as a list that ticks itself. Keeps only what it needs to not say anything twice.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rawko_core::{Effect, Value};
@@ -24,8 +24,20 @@ pub(crate) struct Narrator {
     plan: Value,
     /// Whose text stands on the line that is not yet ended.
     speaking: Option<Arc<str>>,
-    /// Whose last text was shown while it came.
-    heard: HashSet<Arc<str>>,
+    heard: HashMap<Arc<str>, Heard>,
+}
+
+/// What was heard of an answer that comes. The journal may have it whole before the last of it is heard.
+#[derive(Default)]
+struct Heard {
+    text: String,
+    /// Line ends at the end of it: shown only if something follows.
+    held: String,
+    is_ended: bool,
+    /// Data rather than words: the journal tells what of it is to be read.
+    is_data: bool,
+    /// The journal told it; what is still to be heard of it is not said again.
+    was_told: bool,
 }
 
 impl Narrator {
@@ -35,7 +47,7 @@ impl Narrator {
             is_foreign: !is_own(chart),
             plan: Value::Null,
             speaking: None,
-            heard: HashSet::new(),
+            heard: HashMap::new(),
         }
     }
 
@@ -58,19 +70,66 @@ impl Narrator {
             return Ok(());
         }
         match (progress.data.get("type").as_str(), progress.data.get("text").as_str()) {
-            (Some("text_delta"), Some(text)) => {
-                if !self.is_hearing(progress) {
-                    self.end_line(console)?;
-                    let who = agent_in(&progress.instance);
-                    begin(who, "says", Style::Bold, console)?;
-                    self.speaking = Some(Arc::clone(&progress.instance));
-                    self.heard.insert(Arc::clone(&progress.instance));
-                }
-                let indent = format!("\n{}", " ".repeat(WHO_WIDTH + 10));
-                console.data(&text.replace('\n', &indent))
+            (Some("text_delta"), Some(text)) => self.hear_text(&progress.instance, text, console),
+            (Some("message_done"), _) => {
+                let heard = self.heard.entry(Arc::clone(&progress.instance)).or_default();
+                *heard = match heard.was_told {
+                    true => Heard::default(),
+                    false => Heard { is_ended: true, ..std::mem::take(heard) },
+                };
+                self.end_line(console)
             }
-            (Some("message_done"), _) => self.end_line(console),
             _ => Ok(()),
+        }
+    }
+
+    fn hear_text(&mut self, instance: &Arc<str>, text: &str, console: &mut Console) -> Result<(), Failure> {
+        let heard = self.heard.entry(Arc::clone(instance)).or_default();
+        if heard.was_told || text.is_empty() {
+            return Ok(());
+        }
+        if heard.is_ended {
+            *heard = Heard::default();
+        }
+        heard.is_data |= heard.text.is_empty() && text.trim_start().starts_with('{');
+        heard.text.push_str(text);
+        if heard.is_data {
+            return Ok(());
+        }
+        heard.held.push_str(text);
+        let shown = heard.held.trim_end_matches('\n').to_owned();
+        heard.held.drain(..shown.len());
+        if self.speaking.as_ref() != Some(instance) {
+            self.end_line(console)?;
+            begin(agent_in(instance), "says", Style::Bold, console)?;
+            self.speaking = Some(Arc::clone(instance));
+        }
+        console.data(&indented(&shown))
+    }
+
+    /// An answer is in the journal. Says what was not heard of it, and whether there is nothing left to say.
+    fn catch_up(&mut self, entry: &Entry, console: &mut Console) -> Result<bool, Failure> {
+        let What::Answered { invoke, data } = &entry.what else { return Ok(false) };
+        if invoke != "complete" || !self.is_live {
+            return Ok(false);
+        }
+        let heard = self.heard.entry(Arc::clone(&entry.instance)).or_default();
+        let before = std::mem::take(heard);
+        heard.was_told = !before.is_ended;
+        if before.is_data {
+            return Ok(false);
+        }
+        if before.is_ended {
+            return Ok(!before.text.is_empty());
+        }
+        let text = data.get("text").as_str().unwrap_or_default();
+        match text.strip_prefix(&before.text) {
+            Some(rest) if !before.text.is_empty() && self.speaking.as_ref() == Some(&entry.instance) => {
+                let rest = format!("{}{rest}", before.held);
+                console.data(&indented(rest.trim_end_matches('\n')))?;
+                Ok(true)
+            }
+            Some(_) | None => Ok(false),
         }
     }
 
@@ -85,9 +144,10 @@ impl Narrator {
         name: &Arc<str>,
         console: &mut Console,
     ) -> Result<(), Failure> {
+        let was_heard = self.catch_up(entry, console)?;
         self.end_line(console)?;
         match &entry.agent {
-            Some(agent) => self.tell_agent(entry, agent, is_first(name), console)?,
+            Some(agent) => tell_agent(entry, agent, (is_first(name), was_heard), console)?,
             None if self.is_foreign => {
                 let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
                 text::print(entry, &lead, &lead, Detail::default(), console)?;
@@ -98,30 +158,6 @@ impl Narrator {
             Some(plan) => self.tell_plan(&plan.clone(), console),
             None => Ok(()),
         }
-    }
-
-    fn tell_agent(
-        &mut self,
-        entry: &Entry,
-        who: &str,
-        is_first: bool,
-        console: &mut Console,
-    ) -> Result<(), Failure> {
-        let is_answer = matches!(&entry.what, What::Answered { invoke, .. } if invoke == "complete");
-        let was_heard = is_answer && self.heard.remove(&entry.instance);
-        for (title, text) in agent::told(entry) {
-            let is_known = match title {
-                "says" => was_heard,
-                // The decision before, and the one after, say it.
-                "begins" => is_first,
-                "ends" => is_first || text == "finished",
-                _ => false,
-            };
-            if !is_known {
-                say(who, title, &text, text::agent_style(title), console)?;
-            }
-        }
-        Ok(())
     }
 
     /// All of it when it is new; then only what changed.
@@ -143,6 +179,27 @@ impl Narrator {
         }
         say("", "plan", &lines.join("\n"), Style::Accent, console)
     }
+}
+
+/// What an agent does. Of one that the task itself put to work, the decisions before and after say more.
+fn tell_agent(
+    entry: &Entry,
+    who: &str,
+    (is_first, was_heard): (bool, bool),
+    console: &mut Console,
+) -> Result<(), Failure> {
+    for (title, text) in agent::told(entry) {
+        let is_known = match title {
+            "says" => was_heard,
+            "begins" => is_first,
+            "ends" => is_first || text == "finished",
+            _ => false,
+        };
+        if !is_known {
+            say(who, title, &text, text::agent_style(title), console)?;
+        }
+    }
+    Ok(())
 }
 
 /// Charts that are told without their states.
@@ -234,6 +291,11 @@ fn agent_in(instance: &str) -> &str {
 
 fn is_number(part: &str) -> bool {
     part.parse::<u64>().is_ok()
+}
+
+/// Further lines stand below the first.
+fn indented(text: &str) -> String {
+    text.replace('\n', &format!("\n{}", " ".repeat(WHO_WIDTH + 10)))
 }
 
 fn begin(who: &str, title: &str, style: Style, console: &mut Console) -> Result<(), Failure> {

@@ -40,10 +40,12 @@ pub(crate) fn report(data: &Value) -> Option<String> {
 fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
     match invoke {
         "complete" => {
-            let text = data.get("text").as_str().unwrap_or_default().trim();
+            let report = data.get("data").get("report").as_str();
+            let text = report.or_else(|| data.get("text").as_str()).unwrap_or_default().trim();
+            let verdict = data.get("data").get("verdict").as_str().map(|word| ("verdict", word.to_owned()));
             let said = (!text.is_empty()).then(|| ("says", head(text)));
             let calls = data.get("tool_calls").as_list().unwrap_or_default().iter();
-            said.into_iter().chain(calls.map(|call| ("calls", call_words(call)))).collect()
+            said.into_iter().chain(verdict).chain(calls.map(|call| ("calls", call_words(call)))).collect()
         }
         "tool" => {
             let result = data.get("result");

@@ -11,7 +11,7 @@ use expect_test::expect;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-use crate::support::{command, directory, repository, run, stable, transcript};
+use crate::support::{RAWKO, command, directory, repository, run, stable, transcript};
 
 const SETTINGS: &str = "\
 governance: {allow: ['agent:*']}
@@ -640,5 +640,53 @@ fn the_first_agent_and_the_model_can_be_chosen() {
         let ran = run(dir.path(), &[&["task", "Do it"], args].concat(), "");
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+    }
+}
+
+/// The same task with a tester whose words lead somewhere by themselves.
+fn with_verdicts() -> TempDir {
+    let script = format!("{ARBITER}{LOOP}")
+        .replace("        - {name: PlanUpdate, input: {id: add, status: done}}\n", "")
+        .replace(
+            "    - text: One test fails, equal names are not added up.",
+            "    - data: {verdict: broken, report: \"One test fails, equal names are not added up.\"}",
+        )
+        .replace("    - text: All tests pass.", "    - data: {verdict: passed, report: All tests pass.}");
+    let mut agents = team();
+    agents[2] = agent("tester", "transitions: {custom: {broken: developer}, onSuccess: reviewer}\n");
+    project(SETTINGS, &agents, &script)
+}
+
+#[test]
+fn a_verdict_decides_without_a_model_and_a_terminal_shows_the_same_as_it_comes() {
+    let piped = with_verdicts();
+    let ran = run(piped.path(), &["task", "Make the tests pass", "--id", "fix"], "");
+    let piped = told(&ran.stdout, piped.path());
+    assert_eq!(ran.code, Some(0), "{piped}");
+    let decided = |text: &str| -> Vec<String> {
+        text.lines()
+            .filter(|line| line.starts_with("arbiter") || line.contains("verdict"))
+            .map(str::to_owned)
+            .collect()
+    };
+    expect![[r#"
+        arbiter    chooses  planner: there is no plan yet
+        arbiter    chooses  developer: the plan can be built
+        arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
+        tester     verdict  broken
+        arbiter    chooses  developer: the agent tester declares where `broken` leads (a rule)
+        arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
+        tester     verdict  passed
+        arbiter    chooses  reviewer: the agent tester declares onSuccess (a rule)
+        arbiter    complete The change is small and right. (a rule: the agent reviewer declares onSuccess)"#]]
+    .assert_eq(&decided(&piped).join("\n"));
+    for _ in 0..3 {
+        let dir = with_verdicts();
+        let rawko = format!("{RAWKO} --color never task 'Make the tests pass' --id fix 2> /dev/null");
+        let mut terminal = std::process::Command::new("script");
+        terminal.args(["-qec", &rawko, "/dev/null"]).current_dir(dir.path()).env("HOME", dir.path());
+        let shown = terminal.stdin(Stdio::null()).output().unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap().replace('\r', "");
+        assert_eq!(told(&shown, dir.path()), piped);
     }
 }
