@@ -77,9 +77,33 @@ def w5(n=1000):
         "NEXT": {"target": f"s{(i + 1) % n}"}, "JUMP": {"target": f"s{(i * 7 + 3) % n}"}}} for i in range(n)})
 
 
+def w9():
+    """The loop of an orchestrator: choose, work, judge, until the judge is content. Whoever is invoked answers at once."""
+    def asks(id, target, action, inputs, again=None):
+        done = {"target": target, "actions": [action]}
+        if again:
+            done = [done | {"guard": "event.data.done"}, {"target": again, "actions": [action]}]
+        return {"type": "atomic", "invoke": {"id": id, "src": f"agent:{id}", "input": inputs, "onDone": done}}
+
+    def take(key, expression):
+        return {"type": "assign", "context_updates": {key: expression}}
+
+    log = take("i", "context.i + 1")
+    log["context_updates"]["log"] = "append(context.log, context.result)"
+    return chart("w9", "select", {
+        "select": asks("llm", "execute", "set_action", {"i": "context.i"}),
+        "execute": asks("tool", "evaluate", "set_result", {"arg": "context.action"}),
+        "evaluate": asks("judge", "done", "next", {"i": "context.i", "max": "context.max", "result": "context.result"},
+                         again="select"),
+        "done": {"type": "final"}},
+        {"i": 0, "max": 50, "action": None, "result": None, "log": []},
+        {"set_action": take("action", "event.data.action"), "set_result": take("result", "event.data.output"),
+         "next": log})
+
+
 def main():
     stale = []
-    for name, document in {"w1": w1(), "w2": w2(), "w3": w3(), "w4": w4(), "w5": w5()}.items():
+    for name, document in {"w1": w1(), "w2": w2(), "w3": w3(), "w4": w4(), "w5": w5(), "w9": w9()}.items():
         path = HERE / f"{name}.json"
         text = json.dumps(document, indent=None if name == "w5" else 1) + "\n"
         if "--check" not in sys.argv:

@@ -12,6 +12,7 @@ export RAWKO_STORE
 serve=$!
 reporter=
 trap 'kill $serve $reporter 2> /dev/null; wait $serve 2> /dev/null; rm -rf "$state"' EXIT
+trap 'exit 143' INT TERM
 until grep -q listening "$state/serve.txt"; do sleep 0.05; done
 python3 agents/reporter.py "$(sed 's/listening on //' "$state/serve.txt")" &
 reporter=$!

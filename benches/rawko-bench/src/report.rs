@@ -17,9 +17,25 @@ pub struct Spent {
 }
 
 pub fn timed<T>(work: impl FnOnce() -> T) -> (Spent, T) {
-    let (cpu, wall) = (cpu_time(), Instant::now());
+    let watch = Stopwatch::start();
     let result = work();
-    (Spent { wall: wall.elapsed(), cpu: cpu_time().saturating_sub(cpu) }, result)
+    (watch.spent(), result)
+}
+
+/// For work that is no closure, because it waits.
+pub struct Stopwatch {
+    cpu: Duration,
+    wall: Instant,
+}
+
+impl Stopwatch {
+    pub fn start() -> Self {
+        Self { cpu: cpu_time(), wall: Instant::now() }
+    }
+
+    pub fn spent(&self) -> Spent {
+        Spent { wall: self.wall.elapsed(), cpu: cpu_time().saturating_sub(self.cpu) }
+    }
 }
 
 fn cpu_time() -> Duration {

@@ -213,13 +213,23 @@ fn settings_make_the_gate() {
 #[test]
 fn whoever_may_put_agents_to_work_may_choose_among_them() {
     let questions = [("work:select", 0), ("work:evaluate", 0), ("work:remember", 0), ("work:open", 0)];
-    check(&Gate::new(&["agent:dev*"], &["work:remember"], None).unwrap(), "null", &questions, expect![[r#"
+    check(
+        &Gate::new(&["agent:dev*"], &["work:remember"], None).unwrap(),
+        "null",
+        &questions,
+        expect![[r#"
         work:select after 0: allowed: `work:select` chooses among the agents, which `agent:dev*` in `governance.allow` of .rawko/config.yaml allows
         work:evaluate after 0: allowed: `work:evaluate` chooses among the agents, which `agent:dev*` in `governance.allow` of .rawko/config.yaml allows
         work:remember after 0: refused: `work:remember` is refused by `work:remember` in `governance.deny` of .rawko/config.yaml
         work:open after 0: refused: `work:open` is not in `governance.allow` of .rawko/config.yaml
-    "#]]);
-    check(&Gate::new(&["charge_card"], &[], None).unwrap(), "null", &questions[..1], expect![[r#"
+    "#]],
+    );
+    check(
+        &Gate::new(&["charge_card"], &[], None).unwrap(),
+        "null",
+        &questions[..1],
+        expect![[r#"
         work:select after 0: refused: `work:select` is not in `governance.allow` of .rawko/config.yaml
-    "#]]);
+    "#]],
+    );
 }

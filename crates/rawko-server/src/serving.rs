@@ -135,6 +135,7 @@ impl Serving {
             let _ = stop.send(());
             let _ = tokio::time::timeout(std::time::Duration::from_secs(2), task).await;
         }
+        self.channels.stop().await;
     }
 
     fn keep(&self, agent: AgentId, task: JoinHandle<()>) {

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, cancel, channels, charts, chat, check, completions, doctor, fork, graph, history, import,
-    logs, ps, replay, resume, run, schema, send, serve, show, simulate, task, test,
+    agents, answer, cancel, channels, charts, chat, check, completions, demo, doctor, fork, graph, history,
+    import, init, logs, ps, replay, resume, run, schema, send, serve, show, simulate, task, test,
 };
 
 const EXIT_CODES: &str = "\
@@ -48,6 +48,8 @@ pub(crate) enum ColorWhen {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Init(init::Args),
+    Demo(demo::Args),
     Check(check::Args),
     Simulate(simulate::Args),
     Graph(graph::Args),

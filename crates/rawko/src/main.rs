@@ -20,6 +20,7 @@ mod scenario;
 mod simulation;
 mod standing;
 mod table;
+mod templates;
 mod times;
 mod walk;
 

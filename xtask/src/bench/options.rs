@@ -9,11 +9,15 @@ pub(crate) const USAGE: &str = "\
 cargo xtask bench [--quick] [--only w1,st] [--peers xstate,scion] [--repetitions N] [--json]
 
   --quick            a fifth of the events, three repetitions; for looking, not for quoting
-  --only LIST        these workloads: w1 w2 w3 w4 w4b w5 w6 w7 w8 park st
-  --peers LIST       beside rawko and its limits: xstate, scion, langgraph (default), sismic, transitions, python-statemachine, none
+  --only LIST        these workloads: w1 w2 w3 w4 w4b w5 w6 w7 w8 w9 w9d park st
+  --peers LIST       beside rawko and its limits: xstate, scion, langgraph, openai-agents, autogen (default), sismic,
+                     transitions, python-statemachine, none
   --repetitions N    default 5; the repetitions of all peers are interleaved and the table shows medians
   --json             everything that was measured, instead of the table
 ";
+
+/// The peers that the targets and the page name.
+const BESIDE: [Peer; 5] = [Peer::XState, Peer::Scion, Peer::LangGraph, Peer::OpenAiAgents, Peer::AutoGen];
 
 pub(crate) struct Options {
     pub(crate) quick: bool,
@@ -32,7 +36,7 @@ impl Options {
         let mut options = Self {
             quick: false,
             only: None,
-            peers: vec![Peer::XState, Peer::Scion, Peer::LangGraph],
+            peers: BESIDE.to_vec(),
             repetitions: 0,
             json: false,
             command: ["cargo xtask bench"]
@@ -70,7 +74,7 @@ impl Options {
     /// Whether this run is fit for the page: everything, often enough, beside the peers the targets name.
     pub(crate) fn is_whole(&self) -> bool {
         let has = |peer| self.peers.contains(&peer);
-        let beside = [Peer::XState, Peer::Scion, Peer::LangGraph].into_iter().all(has);
+        let beside = BESIDE.into_iter().all(has);
         !self.quick && self.only.is_none() && self.repetitions >= 5 && beside
     }
 }

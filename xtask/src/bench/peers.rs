@@ -18,6 +18,8 @@ pub(crate) enum Peer {
     Transitions,
     PythonStatemachine,
     LangGraph,
+    OpenAiAgents,
+    AutoGen,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,10 +34,12 @@ impl Peer {
     pub(crate) const OURS: [Peer; 5] =
         [Peer::Rawko, Peer::RawkoTrace, Peer::Table, Peer::Statig, Peer::Sqlite];
 
-    pub(crate) const GUESTS: [Peer; 6] = [
+    pub(crate) const GUESTS: [Peer; 8] = [
         Peer::XState,
         Peer::Scion,
         Peer::LangGraph,
+        Peer::OpenAiAgents,
+        Peer::AutoGen,
         Peer::Sismic,
         Peer::Transitions,
         Peer::PythonStatemachine,
@@ -59,6 +63,8 @@ impl Peer {
             Peer::Transitions => "transitions",
             Peer::PythonStatemachine => "python-statemachine",
             Peer::LangGraph => "langgraph",
+            Peer::OpenAiAgents => "openai-agents",
+            Peer::AutoGen => "autogen",
         }
     }
 
@@ -69,6 +75,8 @@ impl Peer {
             Peer::Scion => "SCION",
             Peer::Sqlite => "SQLite",
             Peer::LangGraph => "LangGraph",
+            Peer::OpenAiAgents => "OpenAI Agents",
+            Peer::AutoGen => "AutoGen",
             Peer::RawkoTrace => "rawko, traced",
             Peer::Rawko
             | Peer::Table
@@ -83,15 +91,25 @@ impl Peer {
         match self {
             Peer::Rawko | Peer::RawkoTrace | Peer::Table | Peer::Statig | Peer::Sqlite => Language::Rust,
             Peer::XState | Peer::Scion => Language::JavaScript,
-            Peer::Sismic | Peer::Transitions | Peer::PythonStatemachine | Peer::LangGraph => Language::Python,
+            Peer::Sismic
+            | Peer::Transitions
+            | Peer::PythonStatemachine
+            | Peer::LangGraph
+            | Peer::OpenAiAgents
+            | Peer::AutoGen => Language::Python,
         }
     }
 
     pub(crate) fn can(self, workload: &str) -> bool {
         let workloads: &[&str] = match self {
-            Peer::Rawko => &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "park", "st"],
+            Peer::Rawko => {
+                &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "park", "st"]
+            }
             Peer::XState | Peer::Scion => &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "st"],
-            Peer::Sqlite | Peer::LangGraph => &["w8"],
+            Peer::Sqlite => &["w8"],
+            Peer::LangGraph => &["w8", "w9", "w9d"],
+            // Neither keeps a run on disk by itself.
+            Peer::OpenAiAgents | Peer::AutoGen => &["w9"],
             Peer::RawkoTrace => &["w1", "w2", "w3", "w4"],
             Peer::Table => &["w1", "w2", "w5"],
             Peer::Statig => &["w1", "w3", "w4", "w4b"],
@@ -106,15 +124,18 @@ impl Peer {
     /// The command that runs one workload once and prints the protocol's lines.
     pub(crate) fn bench(self, tools: &Tools, workload: &str, n: u64) -> Command {
         let mut command = match self {
-            Peer::Rawko if matches!(workload, "w8" | "park") => Command::new(&tools.durable),
+            Peer::Rawko if matches!(workload, "w8" | "w9d" | "park") => Command::new(&tools.durable),
             Peer::Rawko | Peer::RawkoTrace => Command::new(&tools.rawko_bench),
             Peer::Table | Peer::Statig | Peer::Sqlite => Command::new(&tools.limits),
-            Peer::LangGraph => tools.python("langgraph_w8.py"),
+            Peer::LangGraph if workload == "w8" => tools.python("langgraph_w8.py"),
+            Peer::LangGraph => tools.python("langgraph_w9.py"),
+            Peer::OpenAiAgents => tools.python("openai_agents_w9.py"),
+            Peer::AutoGen => tools.python("autogen_w9.py"),
             Peer::XState | Peer::Scion => tools.node("bench.js"),
             Peer::Sismic | Peer::Transitions | Peer::PythonStatemachine => tools.python("bench.py"),
         };
         match self {
-            Peer::Rawko | Peer::LangGraph => &mut command,
+            Peer::Rawko | Peer::LangGraph | Peer::OpenAiAgents | Peer::AutoGen => &mut command,
             Peer::RawkoTrace => command.arg("--trace"),
             Peer::Table
             | Peer::Statig
@@ -150,7 +171,9 @@ impl Peer {
             | Peer::Sismic
             | Peer::Transitions
             | Peer::PythonStatemachine
-            | Peer::LangGraph => None,
+            | Peer::LangGraph
+            | Peer::OpenAiAgents
+            | Peer::AutoGen => None,
         }
     }
 }

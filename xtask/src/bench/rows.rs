@@ -111,6 +111,16 @@ pub(crate) const ROWS: &[Row] = &[
         ..wall("w8", "events_per_s_64", "W8 64 instances", "1/s", &[AtLeast(100_000.0)])
     },
     wall("w8", "fsyncs_per_event_64", "W8 fsyncs", "an event", &[AtMost(1.0 / 30.0)]),
+    cpu(
+        "w9",
+        "us_per_iteration",
+        "W9 agent loop",
+        "µs",
+        None,
+        &[AtMost(15.0), Share { of: Peer::LangGraph, parts: 10.0 }],
+    ),
+    cpu("w9d", "us_per_iteration", "W9 on disk", "µs", None, &[Share { of: Peer::LangGraph, parts: 10.0 }]),
+    wall("w9d", "commits_per_iteration", "W9 commits", "an iteration", &[AtMost(3.0)]),
     wall("park", "restart_ms", "Restart on 10,000 parked", "ms", &[AtMost(2_000.0)]),
     wall("park", "resident_mb", "10,000 parked", "MB", &[AtMost(100.0)]),
     wall("st", "start_ms", "ST first transition", "ms", &[AtMost(5.0)]),

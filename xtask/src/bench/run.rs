@@ -11,9 +11,9 @@ use super::samples::Samples;
 use super::tools::Tools;
 use super::{progress, startup};
 
-/// In the order of the table. W9 needs agents and comes with them.
-pub(crate) const WORKLOADS: [&str; 11] =
-    ["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "park", "st"];
+/// In the order of the table.
+pub(crate) const WORKLOADS: [&str; 13] =
+    ["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "park", "st"];
 
 pub(crate) fn all(tools: &Tools, options: &Options) -> Result<Samples> {
     let mut samples = Samples::default();
@@ -46,7 +46,7 @@ fn once(tools: &Tools, options: &Options, peer: Peer, workload: &str, samples: &
     lines.lines().try_for_each(|line| samples.add_line(peer, workload, line))
 }
 
-/// How many events (W6: rounds, W7: instances): enough for a second or so, and always divisible as the checks need.
+/// How many events (W6: rounds, W7: instances, W9: iterations): enough for a second or so, and always divisible as the checks need.
 fn events(peer: Peer, workload: &str) -> u64 {
     let (rust, javascript, python) = match workload {
         "w1" | "w2" => (5_000_000, 1_000_000, 20_000),
@@ -56,6 +56,8 @@ fn events(peer: Peer, workload: &str) -> u64 {
         "w5" => (5_000_000, 300_000, 10_000),
         "w6" => (200_000, 20_000, 2_000),
         "w8" => (200_000, 20_000, 1_280),
+        "w9" => (200_000, 20_000, 1_000),
+        "w9d" => (5_000, 5_000, 500),
         "park" => (10_000, 10_000, 10_000),
         _ => (100_000, 100_000, 20_000),
     };

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use rawko_host::{Clock, Host};
 use rawko_turns::{AgentId, Channel, Effect, Event, Message, OptionLayers, is_name};
 use tokio::sync::{Mutex, watch};
+use tokio::task::JoinHandle;
 
 use self::keeping::Keeping;
 use self::room::{Room, RoomHandle};
@@ -31,7 +32,15 @@ struct Inner {
     hub: Hub,
     clock: Arc<dyn Clock>,
     log: LogSink,
-    rooms: Mutex<BTreeMap<String, RoomHandle>>,
+    rooms: Mutex<Rooms>,
+}
+
+/// The channels that are open.
+#[derive(Default)]
+struct Rooms {
+    open: BTreeMap<String, (RoomHandle, JoinHandle<()>)>,
+    /// Nothing is opened any more.
+    closing: bool,
 }
 
 impl Channels {
@@ -119,23 +128,41 @@ impl Channels {
             room.apply(Event::Removed { agent: agent.clone(), by: by.to_owned() }).await?;
         }
         self.inner.keeping.close(name).await?;
-        self.inner.rooms.lock().await.remove(name);
+        self.inner.rooms.lock().await.open.remove(name);
         self.inner.hub.forget_channel(name);
         Ok(())
     }
 
+    /// Stops all rooms: after this nothing is written, and whoever holds the store next is alone with it.
+    pub(crate) async fn stop(&self) {
+        let open = {
+            let mut rooms = self.inner.rooms.lock().await;
+            rooms.closing = true;
+            std::mem::take(&mut rooms.open)
+        };
+        for (_, (room, task)) in open {
+            // It ends when nobody can ask it anything any more.
+            drop(room);
+            let _ = task.await;
+        }
+    }
+
     async fn room(&self, name: &str) -> Result<RoomHandle, ChannelError> {
         let mut rooms = self.inner.rooms.lock().await;
-        if let Some(room) = rooms.get(name) {
+        if let Some((room, _)) = rooms.open.get(name) {
             return Ok(room.clone());
+        }
+        if rooms.closing {
+            return Err(ChannelError::Closing);
         }
         let inner = &self.inner;
         let channel = inner.keeping.load(name)?.ok_or_else(|| ChannelError::NoChannel(name.to_owned()))?;
         inner.hub.note_members(&channel);
         let (keeping, hub) = (inner.keeping.clone(), inner.hub.clone());
-        let room = Room::open(channel, keeping, hub, Arc::clone(&inner.clock), Arc::clone(&inner.log));
+        let (room, task) =
+            Room::open(channel, keeping, hub, Arc::clone(&inner.clock), Arc::clone(&inner.log));
         room.apply(Event::Recovered).await?;
-        rooms.insert(name.to_owned(), room.clone());
+        rooms.open.insert(name.to_owned(), (room.clone(), task));
         Ok(room)
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rawko_host::Clock;
 use rawko_turns::{Channel, Effect, Event, Message, reduce};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
 use super::delivering::deliver;
 use super::keeping::{Entry, Keeping, entries};
@@ -83,13 +84,13 @@ impl Room {
         hub: Hub,
         clock: Arc<dyn Clock>,
         log: LogSink,
-    ) -> RoomHandle {
+    ) -> (RoomHandle, JoinHandle<()>) {
         let (asks, mailbox) = mpsc::channel(MAILBOX);
         let (glance, watching) = watch::channel(Arc::new(Glance { channel: channel.clone(), version: 0 }));
         let messages = Messages::default();
         let room = Room { channel, messages, version: 0, keeping, hub, clock, log, glance };
-        tokio::spawn(room.run(mailbox));
-        RoomHandle { asks, glance: watching }
+        let task = tokio::spawn(room.run(mailbox));
+        (RoomHandle { asks, glance: watching }, task)
     }
 
     async fn run(mut self, mut mailbox: mpsc::Receiver<Ask>) {

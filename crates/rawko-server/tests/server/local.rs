@@ -52,7 +52,7 @@ async fn a_taker_answers_passes_fails_waits_and_is_stopped() {
     server.until("standup", |channel| channel.turn.is_some()).await;
     channels.apply("standup", Event::Skipped { by: "kim".into() }).await.unwrap();
     channels.apply("standup", say("again")).await.unwrap();
-    server.until("standup", |channel| channel.posted == 9).await;
+    server.until("standup", |channel| channel.posted == 10).await;
     assert_eq!(
         server.texts("standup").await,
         [
@@ -65,6 +65,7 @@ async fn a_taker_answers_passes_fails_waits_and_is_stopped() {
             "echo: I heard the answer",
             "kim: hang",
             "kim: again",
+            "echo: I heard hang and again",
         ]
     );
 }

@@ -1,6 +1,6 @@
 //! How channels, turns and messages look on a terminal.
 
-use rawko_turns::{Author, Channel, Message, Phase, State, TurnOrder};
+use rawko_turns::{Author, Channel, Member, Message, Phase, State, TurnOrder};
 
 use crate::console::{Console, Style};
 use crate::failure::Failure;
@@ -45,47 +45,58 @@ fn turn_words(channel: &Channel, now_ms: i64) -> String {
     }
 }
 
+/// How long the turn that runs has left.
+pub(crate) fn time_left_ms(channel: &Channel) -> Option<i64> {
+    match channel.turn.as_ref()?.phase {
+        Phase::Running { deadline_ms, .. } => Some(deadline_ms.saturating_sub(times::now_ms()).max(0)),
+        Phase::Waiting(_) => None,
+    }
+}
+
 /// The same as a line between messages.
 pub(crate) fn turn_line(channel: &Channel) -> String {
     let words = turn_words(channel, times::now_ms());
     format!("— {words}{} —", if channel.turn.is_some() { "" } else { " has the turn" })
 }
 
-/// A channel in full.
-pub(crate) fn describe(channel: &Channel, console: &mut Console) -> Result<(), Failure> {
-    let now_ms = times::now_ms();
+/// A channel in full, line by line.
+pub(crate) fn describe(channel: &Channel, console: &Console) -> Vec<String> {
     let order = match channel.options.for_channel().order {
         TurnOrder::RoundRobin => "round robin",
         TurnOrder::Priority => "by priority",
         TurnOrder::Manual => "whom a person names",
     };
-    let name = console.paint(Style::Bold, &channel.name);
-    console
-        .line(&format!("{name}  {}", console.paint(Style::Dim, &format!("{} messages", channel.posted))))?;
-    console.line(&format!("    turn     {}", turn_words(channel, now_ms)))?;
-    console.line(&format!("    order    {order}"))?;
-    let listed = channel.order.iter();
+    let count = console.paint(Style::Dim, &format!("{} messages", channel.posted));
+    let mut lines = vec![
+        format!("{}  {count}", console.paint(Style::Bold, &channel.name)),
+        format!("    turn     {}", turn_words(channel, times::now_ms())),
+        format!("    order    {order}"),
+    ];
     let others = channel.members.keys().filter(|agent| !channel.order.contains(agent));
-    for agent in listed.chain(others) {
-        let Some(member) = channel.members.get(agent) else { continue };
-        let unread = channel.posted.saturating_sub(member.seen);
-        let mut notes = vec![format!("{unread} unread")];
-        if member.priority != 0 {
-            notes.push(format!("priority {}", member.priority));
-        }
-        if member.grace_due_ms.is_some() {
-            notes.push("connection lost".to_owned());
-        }
-        if member.assigned && member.state == State::Offline {
-            notes.push("assigned".to_owned());
-        }
+    let everybody = channel.order.iter().chain(others);
+    lines.extend(everybody.filter_map(|agent| {
+        let member = channel.members.get(agent)?;
         let state = console.paint(state_style(member.state), &format!("{:<8}", member.state.as_str()));
-        console.line(&format!("    {state} {:<16} {}", agent.as_str(), notes.join(", ")))?;
-    }
+        Some(format!("    {state} {:<16} {}", agent.as_str(), notes(channel, member).join(", ")))
+    }));
     if !channel.held.is_empty() {
-        console.line(&format!("    held     {} messages until the turn ends", channel.held.len()))?;
+        lines.push(format!("    held     {} messages until the turn ends", channel.held.len()));
     }
-    Ok(())
+    lines
+}
+
+fn notes(channel: &Channel, member: &Member) -> Vec<String> {
+    let mut notes = vec![format!("{} unread", channel.posted.saturating_sub(member.seen))];
+    if member.priority != 0 {
+        notes.push(format!("priority {}", member.priority));
+    }
+    if member.grace_due_ms.is_some() {
+        notes.push("connection lost".to_owned());
+    }
+    if member.assigned && member.state == State::Offline {
+        notes.push("assigned".to_owned());
+    }
+    notes
 }
 
 fn state_style(state: State) -> Style {

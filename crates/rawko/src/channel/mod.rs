@@ -5,5 +5,5 @@ mod look;
 mod phrases;
 
 pub(crate) use asking::{Asker, me};
-pub(crate) use look::{describe, list, message_line, turn_line};
+pub(crate) use look::{describe, list, message_line, time_left_ms, turn_line};
 pub(crate) use phrases::{HELP, Phrase, read as read_phrase};

@@ -234,7 +234,7 @@ async fn show(channel: &str, json: bool, asker: &mut Asker, console: &mut Consol
     if json {
         return console.line(&format!("{:#}", serde_json::json!(channel)));
     }
-    describe(&channel, console)
+    describe(&channel, console).iter().try_for_each(|line| console.line(line))
 }
 
 async fn messages(

@@ -1,6 +1,7 @@
 //! `rawko chat`: a person in a channel, at a terminal.
 
 use std::io::{BufRead, IsTerminal};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rawko_core::duration;
@@ -10,13 +11,15 @@ use rustyline::ExternalPrinter;
 use rustyline::error::ReadlineError;
 use tokio::sync::mpsc;
 
-use crate::channel::{Asker, HELP, Phrase, describe, me, message_line, read_phrase, turn_line};
+use crate::channel::{Asker, HELP, Phrase, describe, me, message_line, read_phrase, time_left_ms, turn_line};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{self, Place, ServePlan, StoreArgs};
 
 /// How long to look for news before looking at what was typed.
 const LOOK_MS: u64 = 100;
+/// Below this it is said once more how long a turn has left.
+const HURRY_MS: i64 = 10_000;
 /// Messages from before that are shown first.
 const BEFORE: u64 = 10;
 
@@ -81,8 +84,10 @@ async fn talk(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<V
         seen: channel.posted.saturating_sub(BEFORE),
         version: None,
         turn: None,
+        hurried: false,
+        holder: Arc::default(),
     };
-    let (mut typed, mut screen) = listen(&chat.name)?;
+    let (mut typed, mut screen) = listen(&chat.name, Arc::clone(&chat.holder))?;
     chat.look(asker, &mut screen, console, 0).await?;
     let mut leaving: Option<Instant> = None;
     loop {
@@ -116,9 +121,15 @@ struct Chat {
     me: String,
     seen: u64,
     version: Option<u64>,
-    /// Who had the turn when we looked last.
+    /// The turn when we looked last.
     turn: Option<String>,
+    /// Whether it was said that its time is nearly over.
+    hurried: bool,
+    holder: Holder,
 }
+
+/// Whose turn it is and until when, for the prompt.
+type Holder = Arc<Mutex<Option<(String, Instant)>>>;
 
 impl Chat {
     /// Shows what is new.
@@ -140,10 +151,16 @@ impl Chat {
             .turn
             .as_ref()
             .map(|turn| format!("{} {}", turn.id, news.channel.state_of(&turn.agent).as_str()));
-        if turn != self.turn {
+        let left_ms = time_left_ms(&news.channel);
+        let hurry = left_ms.is_some_and(|left| left <= HURRY_MS);
+        if turn != self.turn || (hurry && !self.hurried) {
             self.turn = turn;
+            self.hurried = hurry;
             screen.show(&console.paint(Style::Dim, &turn_line(&news.channel)), console)?;
         }
+        let left = Duration::from_millis(left_ms.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0));
+        let holder = news.channel.turn.as_ref().map(|turn| (turn.agent.to_string(), Instant::now() + left));
+        *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = holder;
         Ok(news.channel)
     }
 
@@ -162,7 +179,7 @@ impl Chat {
             Phrase::Unknown(why) => screen.show(&why, console),
             Phrase::Who => {
                 let channel = asker.look(&name).await?;
-                describe(&channel, console)
+                screen.show(&describe(&channel, console).join("\n"), console)
             }
             Phrase::History(number) => {
                 let channel = asker.look(&name).await?;
@@ -213,12 +230,23 @@ impl Screen {
     }
 }
 
+/// `standup (ada, 42s)> `: whose turn it is, and for how long, as of now.
+fn prompt(name: &str, holder: &Holder) -> String {
+    match &*holder.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some((agent, until)) => {
+            let left = until.saturating_duration_since(Instant::now());
+            format!("{name} ({agent}, {}s)> ", left.as_secs())
+        }
+        None => format!("{name}> "),
+    }
+}
+
 fn read_duration(text: &str) -> Result<Duration, String> {
     duration::parse_ms(text).map(Duration::from_millis).map_err(|error| error.to_string())
 }
 
 /// Listens to the person on a thread of its own: reading a line waits for it.
-fn listen(name: &str) -> Result<(mpsc::UnboundedReceiver<Typed>, Screen), Failure> {
+fn listen(name: &str, holder: Holder) -> Result<(mpsc::UnboundedReceiver<Typed>, Screen), Failure> {
     let (lines, typed) = mpsc::unbounded_channel();
     if !std::io::stdin().is_terminal() {
         std::thread::spawn(move || {
@@ -231,15 +259,24 @@ fn listen(name: &str) -> Result<(mpsc::UnboundedReceiver<Typed>, Screen), Failur
     }
     let cannot = |error: ReadlineError| Failure::Usage(format!("cannot read from the terminal: {error}"));
     let mut editor = rustyline::DefaultEditor::new().map_err(cannot)?;
-    let printer = editor.create_external_printer().map_err(cannot)?;
-    let prompt = format!("{name}> ");
+    // A terminal that cannot draw gets plain lines.
+    let screen = match editor.create_external_printer() {
+        Ok(printer) => Screen::Prompt(Box::new(printer)),
+        Err(_) => Screen::Plain,
+    };
+    let name = name.to_owned();
     std::thread::spawn(move || {
-        while let Ok(line) = editor.readline(&prompt) {
+        while let Ok(line) = editor.readline(&prompt(&name, &holder)) {
             // Forgetting a line is no reason to stop.
             let _ = editor.add_history_entry(&line);
+            let leaves = read_phrase(&line, "") == Phrase::Quit;
             let _ = lines.send(Typed::Line(line));
+            // Nobody asks for another line then: the terminal is as it was before.
+            if leaves {
+                return;
+            }
         }
         let _ = lines.send(Typed::Line("/quit".to_owned()));
     });
-    Ok((typed, Screen::Prompt(Box::new(printer))))
+    Ok((typed, screen))
 }

@@ -8,11 +8,13 @@ pub(crate) mod charts;
 pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod fork;
 pub(crate) mod graph;
 pub(crate) mod history;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod logs;
 pub(crate) mod ps;
 pub(crate) mod replay;
@@ -32,6 +34,8 @@ use crate::failure::{Failure, Verdict};
 
 pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Failure> {
     match command {
+        Command::Init(args) => init::run(&args, console),
+        Command::Demo(args) => demo::run(&args, console),
         Command::Check(args) => check::run(&args, console),
         Command::Simulate(args) => simulate::run(&args, console),
         Command::Graph(args) => graph::run(&args, console),

@@ -121,6 +121,9 @@ fn two_is_usage() {
             Usage: rawko [OPTIONS] <COMMAND>
 
             Commands:
+              init         Prepare a project for agents: settings, four agents, a chart, and a README to edit
+                           from
+              demo         Watch agents work on a small project, offline
               check        Find everything that is wrong with a chart, or with all charts of a project
               simulate     Play a chart through in virtual time, without any service or agent
               graph        Draw a chart as Mermaid, PlantUML, Graphviz DOT or SVG

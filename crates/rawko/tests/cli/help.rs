@@ -4,7 +4,9 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 28] = [
+    "init",
+    "demo",
     "check",
     "simulate",
     "graph",
@@ -25,6 +27,7 @@ const COMMANDS: [&str; 25] = [
     "serve",
     "channels",
     "chat",
+    "agents",
     "charts",
     "doctor",
     "import",

@@ -1,9 +1,10 @@
-//! `durable w8|park [N]`: rawko's host on a real file. W8 counts acknowledged events a second; `park` starts a host on
-//! ten thousand parked instances. The work is done by this program started once more, which then dies without a word,
-//! so that what is checked afterwards is what was on disk.
+//! `durable w8|w9d|park [N]`: rawko's host on a real file. W8 counts acknowledged events a second; W9D is the loop of W9 with
+//! every transition on disk; `park` starts a host on ten thousand parked instances. The work is done by this program
+//! started once more, which then dies without a word, so that what is checked afterwards is what was on disk.
 
 mod park;
 mod w8;
+mod w9;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,13 +22,14 @@ fn main() -> Result<()> {
         ["--worker", workload, n, path] => worker(workload, n.parse()?, Path::new(path)),
         [workload] => measure(workload, default_n(workload)?),
         [workload, n] => measure(workload, n.parse().context("N is a whole number")?),
-        _ => bail!("which workload? w8 or park"),
+        _ => bail!("which workload? w8, w9d or park"),
     }
 }
 
 fn default_n(workload: &str) -> Result<u64> {
     match workload {
         "w8" => Ok(200_000),
+        "w9d" => Ok(2_000),
         "park" => Ok(10_000),
         other => bail!("no workload {other} in this program"),
     }
@@ -63,6 +65,7 @@ fn measure_in(place: &Path, workload: &str, n: u64) -> Result<()> {
     ensure!(output.status.code().is_none(), "the worker failed");
     match workload {
         "w8" => w8::check(&path, n)?,
+        "w9d" => w9::check(&path, n)?,
         _ => park::check(&path, n)?,
     }
     std::io::stdout().write_all(&output.stdout)?;
@@ -73,6 +76,7 @@ fn worker(workload: &str, n: u64, path: &Path) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     match workload {
         "w8" => runtime.block_on(w8::work(path, n))?,
+        "w9d" => runtime.block_on(w9::work(path, n))?,
         _ => runtime.block_on(park::work(path, n))?,
     }
     std::io::stdout().flush()?;

@@ -12,6 +12,7 @@ use rawko_bench::report::{Report, resident_bytes};
 use rawko_host::{Host, SystemClock};
 use rawko_server::{ServeOptions, Serving, TurnSettings};
 use rawko_store::{Options, SqliteStore};
+use rawko_turns::Event;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -68,6 +69,11 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
     });
     let agents = connect(&serving, channels, &address.to_string(), &shared).await?;
     let begun = Instant::now();
+    for channel in 0..channels {
+        serving.channels().apply(&channel.to_string(), Event::Resumed { by: "bench".to_owned() }).await?;
+        // Spread over the time that agents think, so that not all speak at once.
+        tokio::time::sleep(think / u32::try_from(channels)?).await;
+    }
     while posted(&serving, channels).await? < posts as u64 {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
@@ -95,6 +101,8 @@ async fn connect(
     for channel in 0..channels {
         let name = channel.to_string();
         serving.channels().create(&name, Default::default()).await?;
+        // Until everybody is there.
+        serving.channels().apply(&name, Event::Paused { by: "bench".to_owned() }).await?;
         for n in 0..AGENTS {
             serving.assign(&name, &format!("agent-{}-{n}", channel / SHARED), "bench").await?;
         }

@@ -1,0 +1,135 @@
+//! `rawko demo`: the whole loop on a small project of its own, offline. It does nothing that a person could not: it
+//! writes the project of `rawko init --demo` and runs `rawko task` in it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::files;
+use crate::templates::{self, DEMO_TASK, Template};
+
+const EXAMPLES: &str = "\
+A planner, a developer, a tester and a reviewer work on a small Python project until its tests
+pass. The models are scripted, so that no key and no network is needed and everybody sees the same;
+the files, the tools and the test runs are real. One test fails on the way, and is mended.
+
+Examples:
+  rawko demo
+  rawko demo /tmp/slugs";
+
+/// Watch agents work on a small project, offline
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Where to put the project; without it, into a temporary directory
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// What the task is called, so that what to look at can be said in advance.
+const DEMO_ID: &str = "demo";
+
+/// Settings of whoever tries the demo that would change what it does.
+const OTHERS_SETTINGS: [&str; 2] = ["RAWKO_MODEL", "RAWKO_STORE"];
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    insist_on_python()?;
+    let dir = match &args.dir {
+        Some(dir) => dir.clone(),
+        None => temporary()?,
+    };
+    let project = templates::demo(&dir)?;
+    for file in &project {
+        file.write(&dir)?;
+    }
+    let shown = files::shown(&dir);
+    console.line(&format!("A small Python project with a failing test, in {shown}."))?;
+    console.line("Its models are scripted; the files, the tools and the test runs are real.")?;
+    console.line("")?;
+    let command = console.paint(Style::Bold, &format!("$ rawko task \"{DEMO_TASK}\" --id {DEMO_ID}"));
+    console.line(&command)?;
+    console.flush()?;
+    let is_done = work(&dir)?;
+    console.line("")?;
+    tell(&project, &dir, is_done, console)?;
+    Ok(if is_done { Verdict::Done } else { Verdict::Failed })
+}
+
+/// The tests are real, so what runs them has to be there. Better said now than by a tester.
+fn insist_on_python() -> Result<(), Failure> {
+    let mut python = Command::new("python3");
+    let version =
+        python.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    match version {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) | Err(_) => {
+            Err(Failure::Usage("the demo's tests need `python3`, which cannot be run here".to_owned()))
+        }
+    }
+}
+
+/// A new directory that nobody else has.
+fn temporary() -> Result<PathBuf, Failure> {
+    let base = std::env::temp_dir();
+    let mut number = std::process::id();
+    loop {
+        let dir = base.join(format!("rawko-demo-{number}"));
+        match fs::create_dir(&dir) {
+            Ok(()) => return Ok(dir),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number = number.wrapping_add(1),
+            Err(error) => {
+                return Err(Failure::Usage(format!(
+                    "cannot make the directory `{}`: {error}",
+                    dir.display()
+                )));
+            }
+        }
+    }
+}
+
+/// Whether the task came to a good end. It tells its story itself.
+fn work(dir: &Path) -> Result<bool, Failure> {
+    let cannot = |error: io::Error| Failure::Failed(format!("`rawko task` could not be started: {error}"));
+    let mut task = Command::new(std::env::current_exe().map_err(cannot)?);
+    task.args(["task", DEMO_TASK, "--id", DEMO_ID]).current_dir(dir).stdin(Stdio::null());
+    for name in OTHERS_SETTINGS {
+        task.env_remove(name);
+    }
+    Ok(task.status().map_err(cannot)?.success())
+}
+
+fn tell(project: &[Template], dir: &Path, is_done: bool, console: &mut Console) -> Result<(), Failure> {
+    let changed: Vec<&str> =
+        project.iter().filter(|file| file.is_changed(dir)).map(|file| file.path).collect();
+    let changed = if changed.is_empty() { "nothing".to_owned() } else { changed.join(" and ") };
+    let ended = if is_done { "The task is complete." } else { "The task did not come to a good end." };
+    console.line(&format!("{ended} The agents changed {changed}."))?;
+    console.line("Look at what they did:")?;
+    console.line(&format!("  cd {}", dir.display()))?;
+    if let Some(alias) = alias() {
+        console.line(&format!("  {alias}"))?;
+    }
+    for (command, what) in [
+        ("python3 -m unittest", "the tests, now"),
+        ("rawko ps --all", "the task, and each agent's part of it"),
+        ("rawko history demo", "step by step, with everything that changed"),
+        ("rawko replay demo --decisions", "who was chosen, and why"),
+        ("rawko agents list", "who they are; .rawko/README.md says how to change them"),
+    ] {
+        console.line(&format!("  {command:<30} {what}"))?;
+    }
+    console.line("With a model of your own, in a project of your own: rawko init")
+}
+
+/// What makes `rawko` mean this program, unless it does already.
+fn alias() -> Option<String> {
+    let own = std::env::current_exe().ok()?.canonicalize().ok()?;
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let mut named = std::env::split_paths(&paths).map(|folder| folder.join("rawko"));
+    let is_own = |path: &PathBuf| path.canonicalize().is_ok_and(|path| path == own);
+    let first = named.find(|path| path.is_file());
+    (!first.is_some_and(|path| is_own(&path))).then(|| format!("alias rawko={}", own.display()))
+}

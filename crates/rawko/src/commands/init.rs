@@ -1,0 +1,88 @@
+//! `rawko init`: the files that agents need in a project, or a whole small project to try them in.
+
+use std::path::{Path, PathBuf};
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::files;
+use crate::templates::{self, DEMO_TASK, Settings, Template, Written};
+
+const EXAMPLES: &str = "\
+Writes `.rawko/`: settings with a model you have a key for and the checks the project seems to
+have, four agents (planner, developer, tester, reviewer), a chart with its scenarios, and a README
+that says how to change them. Nothing that is there is overwritten.
+
+Examples:
+  rawko init
+  rawko init path/to/project
+  rawko init --demo /tmp/slugs && cd /tmp/slugs && rawko check . && rawko test";
+
+/// Prepare a project for agents: settings, four agents, a chart, and a README to edit from
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The project; the directory is made if it is not there
+    #[arg(value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+
+    /// A small project to try things in instead, with scripted models: no key, no network
+    #[arg(long)]
+    demo: bool,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    if args.demo {
+        return demo(&args.dir, console);
+    }
+    let is_set = |key: &str| std::env::var_os(key).is_some_and(|value| !value.is_empty());
+    let settings = Settings::of(&args.dir, is_set);
+    let wrote = write(&templates::project(&settings), &args.dir, console)?;
+    if wrote == 0 {
+        console.note(Style::Notice, "note", "everything was there already, and nothing was changed");
+        return Ok(Verdict::Done);
+    }
+    if settings.checks.is_empty() {
+        let text = "no tests were recognised; name them under `phases` in .rawko/config.yaml";
+        console.note(Style::Notice, "note", text);
+    }
+    if settings.key.is_none() {
+        let text = format!(
+            "no key of a provider is set; `export {}=…`, or see .rawko/config.yaml",
+            Settings::wanted_key()
+        );
+        console.note(Style::Notice, "note", &text);
+    }
+    console.note(
+        Style::Good,
+        "next",
+        &format!("{}rawko doctor, then rawko task \"…\"", change_to(&args.dir)),
+    );
+    Ok(Verdict::Done)
+}
+
+fn demo(dir: &Path, console: &mut Console) -> Result<Verdict, Failure> {
+    write(&templates::demo(dir)?, dir, console)?;
+    console.note(Style::Good, "next", &format!("{}rawko task \"{DEMO_TASK}\"", change_to(dir)));
+    Ok(Verdict::Done)
+}
+
+/// How many files were written; each is told.
+fn write(files: &[Template], dir: &Path, console: &mut Console) -> Result<usize, Failure> {
+    let mut wrote = 0;
+    for file in files {
+        let (word, style) = match file.write(dir)? {
+            Written::Wrote => {
+                wrote += 1;
+                ("wrote", Style::Good)
+            }
+            Written::Kept => ("kept", Style::Dim),
+        };
+        let word = console.paint(style, &format!("{word:<5}"));
+        console.line(&format!("{word}  {}", files::shown(&dir.join(file.path))))?;
+    }
+    Ok(wrote)
+}
+
+fn change_to(dir: &Path) -> String {
+    if dir == Path::new(".") { String::new() } else { format!("cd {} && ", files::shown(dir)) }
+}

@@ -1,0 +1,97 @@
+//! The files that `rawko init` and `rawko demo` write, built into the binary, and writing them without ever overwriting
+//! anything.
+
+mod settings;
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+pub(crate) use settings::Settings;
+
+use crate::failure::Failure;
+use crate::files;
+
+/// What the demo is about, as `rawko task` is told it.
+pub(crate) const DEMO_TASK: &str = "Leave punctuation out of slugs, and number those that are taken";
+
+/// One file, by its path in the project.
+pub(crate) struct Template {
+    pub(crate) path: &'static str,
+    pub(crate) text: String,
+}
+
+/// What became of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    Wrote,
+    /// It was there, and stays as it is.
+    Kept,
+}
+
+/// The same in every project.
+const COMMON: [(&str, &str); 8] = [
+    (".rawko/README.md", include_str!("project/README.md")),
+    (".rawko/agents/planner.md", include_str!("project/agents/planner.md")),
+    (".rawko/agents/developer.md", include_str!("project/agents/developer.md")),
+    (".rawko/agents/tester.md", include_str!("project/agents/tester.md")),
+    (".rawko/agents/reviewer.md", include_str!("project/agents/reviewer.md")),
+    (".rawko/charts/review.yaml", include_str!("project/charts/review.yaml")),
+    (".rawko/charts/review.scenario.yaml", include_str!("project/charts/review.scenario.yaml")),
+    (".rawko/.gitignore", include_str!("project/gitignore")),
+];
+
+/// The demo's code and what its models say.
+const DEMO: [(&str, &str); 5] = [
+    ("README.md", include_str!("demo/README.md")),
+    ("slugs.py", include_str!("demo/slugs.py")),
+    ("test_slugs.py", include_str!("demo/test_slugs.py")),
+    (".rawko/config.yaml", include_str!("demo/config.yaml")),
+    (".rawko/script.yaml", include_str!("demo/script.yaml")),
+];
+
+/// For a project that is there already.
+pub(crate) fn project(settings: &Settings) -> Vec<Template> {
+    let own = Template { path: ".rawko/config.yaml", text: settings.text() };
+    std::iter::once(own).chain(COMMON.map(template)).collect()
+}
+
+/// A small project with scripted models, for a directory that is empty or not there: the script fits these files only, so
+/// they are not mixed with others.
+pub(crate) fn demo(dir: &Path) -> Result<Vec<Template>, Failure> {
+    if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
+        let name = files::shown(dir);
+        return Err(Failure::Usage(format!(
+            "`{name}` is not empty, and the demo needs a directory of its own"
+        )));
+    }
+    Ok(DEMO.into_iter().chain(COMMON).map(template).collect())
+}
+
+fn template((path, text): (&'static str, &str)) -> Template {
+    Template { path, text: text.to_owned() }
+}
+
+impl Template {
+    /// Writes it below a directory, unless something is there already.
+    pub(crate) fn write(&self, dir: &Path) -> Result<Written, Failure> {
+        let path = dir.join(self.path);
+        let cannot = |error: io::Error| Failure::Usage(format!("cannot write `{}`: {error}", path.display()));
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(cannot)?;
+        }
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => {
+                file.write_all(self.text.as_bytes()).map_err(cannot)?;
+                Ok(Written::Wrote)
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Written::Kept),
+            Err(error) => Err(cannot(error)),
+        }
+    }
+
+    /// Whether the file below this directory says something else by now.
+    pub(crate) fn is_changed(&self, dir: &Path) -> bool {
+        fs::read_to_string(dir.join(self.path)).is_ok_and(|text| text != self.text)
+    }
+}

@@ -1,0 +1,109 @@
+//! `rawko demo`, the README's first command: the whole loop offline, with real files, real tests, and a failure that is
+//! recovered from.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use expect_test::expect;
+use serde_json::Value as Json;
+
+use crate::support::{RAWKO, command, directory, repository, run, transcript};
+
+fn unittest(dir: &Path) -> (bool, String) {
+    let output = Command::new("python3").args(["-m", "unittest"]).current_dir(dir).output().unwrap();
+    (output.status.success(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn the_whole_loop_runs_offline_and_mends_what_failed() {
+    let dir = directory(&[]);
+    let demo = run(dir.path(), &["demo", "slugs"], "");
+    assert_eq!(demo.code, Some(0), "{}{}", demo.stdout, demo.stderr);
+    let slugs = dir.path().join("slugs");
+    assert!(demo.stdout.contains("The agents changed slugs.py and test_slugs.py."), "{}", demo.stdout);
+
+    // The files are real, and so are the tests.
+    let mended = fs::read_to_string(slugs.join("slugs.py")).unwrap();
+    assert!(mended.contains("while free in taken"), "{mended}");
+    let (passes, told) = unittest(&slugs);
+    assert!(passes && told.contains("Ran 4 tests"), "{told}");
+    let memory = fs::read_to_string(slugs.join(".rawko/memories/tests-run-with-python3-m-unittest.md"));
+    assert!(memory.is_ok_and(|text| text.contains("nothing to install")));
+
+    // Who worked, in which order, and how the test runs ended.
+    let listed = run(&slugs, &["ps", "--json", "--chart", "rawko"], "").stdout;
+    let listed: Json = serde_json::from_str(&listed).unwrap();
+    let id = listed["instances"][0]["id"].as_str().unwrap().to_owned();
+    let shown = run(&slugs, &["show", &id, "--json"], "").stdout;
+    let shown: Json = serde_json::from_str(&shown).unwrap();
+    let history = shown["context"]["history"].as_array().unwrap();
+    let agents: Vec<&str> = history.iter().map(|entry| entry["agent"].as_str().unwrap()).collect();
+    assert_eq!(agents, ["planner", "developer", "tester", "developer", "tester", "reviewer"]);
+    let said: Vec<&str> = history.iter().map(|entry| entry["output"].as_str().unwrap()).collect();
+    assert!(said[2].starts_with("1 of 4 tests fails"), "{said:?}");
+    assert!(said[4].starts_with("All 4 tests pass"), "{said:?}");
+    let steps = shown["context"]["plan"]["steps"].as_array().unwrap();
+    assert!(steps.iter().all(|step| step["status"] == "done"), "{steps:#?}");
+}
+
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
+    let shown = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let dir = directory(&[]);
+    let demo = run(dir.path(), &["demo", "slugs"], "");
+    // Where the project is changes with every run.
+    let printed = format!("{}{}", demo.stdout, demo.stderr).replace("in slugs.", "in /tmp/rawko-demo-4711.");
+    // Lines are left out, but none is invented and the order is kept.
+    let mut rest = printed.as_str();
+    for line in shown.lines().filter(|line| !line.is_empty() && !line.starts_with('…')) {
+        let at = rest
+            .find(line)
+            .unwrap_or_else(|| panic!("the README shows `{line}`\nthe demo prints\n{printed}"));
+        rest = &rest[at + line.len()..];
+    }
+}
+
+/// Without a directory it makes one, a new one every time, and says how to get at this rawko from there.
+#[test]
+fn a_temporary_directory_is_made_and_named() {
+    let dir = directory(&[]);
+    let mut places = Vec::new();
+    for _ in 0..2 {
+        let output = command(dir.path(), &["demo"]).env("TMPDIR", dir.path()).output().unwrap();
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{told}");
+        let place = told.lines().find_map(|line| line.strip_prefix("  cd ")).unwrap().to_owned();
+        assert!(Path::new(&place).starts_with(dir.path()) && Path::new(&place).join("slugs.py").is_file());
+        assert!(told.contains("  alias rawko=/"), "{told}");
+        places.push(place);
+    }
+    assert_ne!(places[0], places[1]);
+}
+
+#[test]
+fn where_rawko_is_in_the_path_no_alias_is_needed() {
+    let dir = directory(&[]);
+    let own = Path::new(RAWKO).parent().unwrap().to_owned();
+    let others = std::env::var_os("PATH").unwrap();
+    let path = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&others))).unwrap();
+    let output = command(dir.path(), &["demo", "slugs"]).env("PATH", path).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(!told.contains("alias") && told.contains("  cd slugs\n"), "{told}");
+}
+
+/// What is in the way is never overwritten.
+#[test]
+fn a_directory_that_is_not_empty_is_left_alone() {
+    let dir = directory(&[("slugs/slugs.py", "mine\n")]);
+    expect![[r#"
+        $ rawko demo slugs
+        --- stderr
+        error: `slugs` is not empty, and the demo needs a directory of its own
+        --- exit code 2
+    "#]]
+    .assert_eq(&transcript(dir.path(), &["demo", "slugs"], ""));
+    assert_eq!(fs::read_dir(dir.path().join("slugs")).unwrap().count(), 1);
+    assert_eq!(fs::read_to_string(dir.path().join("slugs/slugs.py")).unwrap(), "mine\n");
+}
