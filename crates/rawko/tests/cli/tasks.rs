@@ -264,7 +264,9 @@ fn every_way_to_end_has_its_exit_code() {
     let other = format!("{SETTINGS}arbiter: {{fallback_agent: nobody}}\n");
     let retrying = "transitions: {onSuccess: worker}\n";
     let human = "kind: human\n";
-    let table: Vec<(&str, &str, &str, &str, &[&str], i32, &str)> = vec![
+    /// Name, settings, script, agent, flags, exit code, last words.
+    type Case<'c> = (&'c str, &'c str, &'c str, &'c str, &'c [&'c str], i32, &'c str);
+    let table: Vec<Case<'_>> = vec![
         ("done", SETTINGS, complete, ONE, &[], 0, "complete  after 1 iteration: Done."),
         ("an agent fails", SETTINGS, "", failing, &[], 1, "failed  after 3 iterations: no"),
         (
