@@ -24,6 +24,7 @@ mod reader;
 mod recovery;
 mod services;
 mod settings;
+mod warden;
 
 pub use activity::{Activity, Settled};
 pub use builder::HostBuilder;
@@ -42,6 +43,8 @@ pub use reader::{Reader, Restored};
 pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
 };
+pub use warden::Warden;
+
 pub use settings::{Flags, Section, Settings, SettingsReader, parse_size};
 
 /// The guide's program, run as a test.

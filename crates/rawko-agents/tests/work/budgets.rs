@@ -65,8 +65,8 @@ async fn time_stops_the_work_in_the_middle_of_a_completion() {
     let yard = busy(&json!({"input_tokens": 1, "output_tokens": 1}), 400).chart(&limited("{time: 1s}"));
     let output = yard.run("limited", json!({})).await;
     assert_eq!(output.get("category").as_str(), Some("limit"), "{output}");
-    // How many there were in that second is the machine's affair; that it was not all of them is ours.
-    assert!(written(&yard) < 9, "{}", written(&yard));
+    // Two completions of 400 ms fit into the second; on a slow machine perhaps not even those.
+    assert!(written(&yard) <= 2, "{}", written(&yard));
 }
 
 #[tokio::test]

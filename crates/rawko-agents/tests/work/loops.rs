@@ -1,5 +1,11 @@
 //! Loops that end: by intent, by a limit, by what a model does over and over.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_core::Value;
+use rawko_host::Start;
+use rawko_store::{MemoryStore, Store};
 use serde_json::{Value as Json, json};
 
 use crate::yard::{Yard, yard};
@@ -132,4 +138,28 @@ async fn a_conversation_that_is_too_long_is_compacted() {
     let last = yard.asked().last().unwrap().clone();
     let text = serde_json::to_string(&last.messages).unwrap();
     assert!(text.len() < 16_000, "{}", text.len());
+}
+
+/// The host goes away while an agent waits for a provider; the next one waits for the rest, and asks once more.
+#[tokio::test]
+async fn a_back_off_survives_a_restart() {
+    let yard = yard(
+        &json!([{"agent": "worker", "steps": [{"error": {"code": "rate_limited", "retry_after_ms": 1500}}, {"text": "Done."}]}])
+            .to_string(),
+    )
+    .back_off_first("10ms");
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let host = yard.host_on(Arc::clone(&store)).await;
+    host.start(Start { chart: "one".into(), input: Value::Null, id: Some("i".into()) }).await.unwrap();
+    let mut changes = host.changes();
+    while host.results("i.worker.0").is_ok_and(|agent| agent.configuration != ["working.backing_off"]) {
+        changes.changed().await.unwrap();
+    }
+    host.close().await;
+    assert_eq!(yard.asked().len(), 1);
+    let host = yard.host_on(store).await;
+    host.settled("i", Duration::from_secs(60)).await.unwrap();
+    let output = host.results("i").unwrap().output;
+    assert_eq!(output.get("outcome").as_str(), Some("finished"), "{output}");
+    assert_eq!(yard.asked().iter().map(|request| request.attempt).collect::<Vec<_>>(), [0, 1]);
 }

@@ -106,6 +106,33 @@ fn wait_for(pid: u64) {
     }
 }
 
+/// What governance denies is denied to a program too, and each of its calls is in the audit before it is made.
+#[tokio::test]
+async fn each_call_of_a_program_passes_governance_and_is_audited() {
+    let rounds =
+        json!([[json!({"tool": ["readFile", {"path": "a.txt"}]}), write("out.txt"), done("I tried.")]]);
+    let yard = program(&rounds).file("a.txt", "a\n").replace_settings(
+        "governance: {allow: ['agent:*', 'checks:*', 'note']}",
+        "governance: {allow: ['agent:*'], deny: ['tool:Write']}",
+    );
+    let (output, audit) = yard.run_audited("outer", json!({})).await;
+    assert_eq!(output.get("outcome").as_str(), Some("finished"), "{output}");
+    assert!(!exists(&yard.root(), "out.txt"));
+    let results = heard(&yard, "tool_result");
+    assert!(results[1].to_string().contains("governance.deny"), "{results:?}");
+    let lines: Vec<String> =
+        audit.iter().map(|line| format!("{} {} {}", line.effect, line.decision, line.service)).collect();
+    assert_eq!(
+        lines,
+        [
+            "i/0/0 allowed agent:program",
+            "i/0/0/1 admitted tool:Read",
+            "i/0/0/2 refused tool:Write",
+            "i/0/0 answered agent:program",
+        ]
+    );
+}
+
 #[tokio::test]
 async fn a_command_is_an_agent_like_any_other() {
     let rounds = json!([[

@@ -185,3 +185,30 @@ async fn a_scripted_agent_has_a_script_of_its_own() {
     let output = yard.run("one", json!({"agent": "parrot"})).await;
     assert_eq!(output.get("text").as_str(), Some("From my own script."), "{output}");
 }
+
+/// The phase that writes has its limits too: tools it does not name, and everything outside the project.
+#[tokio::test]
+async fn the_phase_that_writes_stays_within_its_tools_and_the_project() {
+    let outside = tempfile::tempdir().unwrap();
+    let target = outside.path().join("out.txt").display().to_string();
+    let bash = |command: String| json!({"command": command});
+    let ways = [
+        ("a tool it does not name", "WebFetch", json!({"url": "http://example.test/"})),
+        ("an alias of it", "fetch", json!({"url": "http://example.test/"})),
+        ("the name of an MCP server's tool", "mcp__files__write", json!({})),
+        ("an absolute path", "Write", json!({"path": target, "content": "x"})),
+        ("a path upward", "Write", json!({"path": "../out.txt", "content": "x"})),
+        ("a symlink out", "Write", json!({"path": "link/rawko-out.txt", "content": "x"})),
+        ("a redirection out", "Bash", bash(format!("echo x > {target}"))),
+        ("a pipeline out", "Bash", bash(format!("echo x | tee {target}"))),
+        ("a substitution", "Bash", bash(format!("echo $(echo x > {target})"))),
+        ("a shell in the shell", "Bash", bash(format!("sh -c 'echo x > {target}'"))),
+    ];
+    for (way, tool, input) in ways {
+        let yard = project(tool, &input);
+        yard.run("one", json!({"phase": "implement", "goal": {"needs": []}})).await;
+        assert!(yard.last_prompt().contains("refused"), "{way}: {}", yard.last_prompt());
+        assert!(!outside.path().join("out.txt").exists(), "{way}");
+        assert!(!exists(&yard.root(), "out.txt") && !exists(&yard.root(), "link/rawko-out.txt"), "{way}");
+    }
+}

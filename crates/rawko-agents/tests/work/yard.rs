@@ -8,6 +8,7 @@ use rawko_agents::provider::{Completing, CompletionRequest, Listener, Provider, 
 use rawko_agents::work::{self, Workshop};
 use rawko_core::Value;
 use rawko_host::{Edition, Environment, Host, Settings, Settled, Start};
+use rawko_store::{MemoryStore, Store};
 
 const SETTINGS: &str = "
 governance: {allow: ['agent:*', 'checks:*', 'note']}
@@ -126,10 +127,18 @@ impl Yard {
     }
 
     pub(crate) async fn host(&self) -> Host {
+        self.host_on(Arc::new(MemoryStore::new())).await
+    }
+
+    /// A host on a store that outlives it.
+    pub(crate) async fn host_on(&self, store: Arc<dyn Store>) -> Host {
         let workshop = Arc::new(self.workshop());
         let gate = Settings::read_in(&self.root(), &Environment::default()).0.gate();
-        let mut builder =
-            Host::builder().services(workshop.join(rawko_host::Services::new())).cast(workshop).gate(gate);
+        let mut builder = Host::builder()
+            .store(store)
+            .services(workshop.join(rawko_host::Services::new()))
+            .cast(workshop)
+            .gate(gate);
         for edition in work::editions().unwrap() {
             builder = builder.chart(edition);
         }
@@ -141,14 +150,24 @@ impl Yard {
 
     /// Runs a chart to its end and gives its output.
     pub(crate) async fn run(&self, chart: &str, input: serde_json::Value) -> Value {
+        self.run_audited(chart, input).await.0
+    }
+
+    /// The same, with what the audit says.
+    pub(crate) async fn run_audited(
+        &self,
+        chart: &str,
+        input: serde_json::Value,
+    ) -> (Value, Vec<rawko_store::AuditLine>) {
         let host = self.host().await;
         let start = Start { chart: chart.into(), input: input.into(), id: Some("i".into()) };
         host.start(start).await.unwrap();
         let settled = host.settled("i", Duration::from_secs(60)).await.unwrap();
         let results = host.results("i").unwrap();
         assert!(matches!(settled, Settled::Over(_)), "{settled:?} {:?}", results.error);
+        let audit = host.reader().store().audit(None, usize::MAX).unwrap();
         host.close().await;
-        results.output
+        (results.output, audit)
     }
 
     /// The prompts so far.

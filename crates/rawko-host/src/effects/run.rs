@@ -12,6 +12,7 @@ use crate::instance::delivery::{Delivery, EffectNote, Source};
 use crate::instance::plan::Request;
 use crate::progress::Teller;
 use crate::services::{Call, Category, Service, ServiceError};
+use crate::warden::Warden;
 
 impl Inner {
     /// The service that an effect's name means. Sends go to endpoints, everything else to services.
@@ -56,11 +57,12 @@ impl Inner {
         running.insert(place, task.abort_handle());
     }
 
-    fn call_of(&self, effect: &OpenEffect, instance: Arc<str>, request: Request) -> Call {
+    fn call_of(self: &Arc<Self>, effect: &OpenEffect, instance: Arc<str>, request: Request) -> Call {
         let (id, input, attempt, policy) = asked(request);
         let (idempotency, name) = (Arc::clone(&effect.idempotency), Arc::clone(&effect.name));
         let teller = Teller::new(&self.watchers, &instance, &id, &name);
-        Call { idempotency, instance, id, name, input, attempt, policy, teller }
+        let warden = Warden::new(self, effect.instance, &instance, name.strip_prefix("agent:"));
+        Call { idempotency, instance, id, name, input, attempt, policy, teller, warden }
     }
 
     /// An effect that cannot be run answers with its failure.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rawko_core::Value;
 
 use crate::progress::Teller;
+use crate::warden::Warden;
 
 pub(crate) mod bodies;
 mod closure;
@@ -63,6 +64,8 @@ pub struct Call {
     pub policy: Value,
     /// Where to tell how it goes.
     pub teller: Teller,
+    /// Whom to ask before doing something that is not this call itself.
+    pub warden: Warden,
 }
 
 /// What becomes of a call without a result when the host starts again.
@@ -202,6 +205,7 @@ pub(crate) mod testing {
             attempt: 1,
             policy: Value::Null,
             teller: crate::progress::Teller::silent(),
+            warden: crate::warden::Warden::absent(),
         }
     }
 }

@@ -27,6 +27,7 @@ pub(crate) fn call(input: Value) -> Call {
         attempt: 2,
         policy: Value::map([("budget", Value::map([("tool_calls", Value::Int(3))]))]),
         teller: rawko_host::Teller::silent(),
+        warden: rawko_host::Warden::absent(),
     }
 }
 

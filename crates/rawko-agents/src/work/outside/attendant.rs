@@ -139,6 +139,13 @@ impl<'w> Attendant<'w> {
         self.state().transcript.returned(result);
     }
 
+    /// The project's governance, by the tool's own name, and the audit line before anything is done.
+    pub(super) async fn admit(&self, tool: &str, key: &str) -> Result<(), ToolOutcome> {
+        let own = self.workshop.toolbox.canonical_name(tool).unwrap_or_else(|| tool.to_owned());
+        let admitted = self.call.warden.admit(&format!("tool:{own}"), key).await;
+        admitted.map_err(|why| ToolOutcome::failed(format!("refused: {why}")))
+    }
+
     async fn run(&self, asked: &ToolUse) -> ToolOutcome {
         let (plan, run) = {
             let mut state = self.state();
@@ -153,6 +160,9 @@ impl<'w> Attendant<'w> {
             idempotency: &idempotency,
             plan: &plan,
         };
+        if let Err(refused) = self.admit(&asked.name, &idempotency).await {
+            return refused;
+        }
         let outcome = self.workshop.toolbox.run(call, &self.grant).await;
         self.note(asked, &outcome);
         outcome

@@ -68,6 +68,9 @@ impl<'a> Coder<'a> {
             (Err(why), _) | (_, Err(why)) => return ToolOutcome::failed(format!("refused: {why}")),
         };
         for Wish { tool, input } in &all {
+            if let Err(refused) = self.attendant.admit(tool, &self.key(&asked.id)).await {
+                return refused;
+            }
             let outcome = toolbox.permits(tool, input, &self.attendant.grant).await;
             if outcome.is_error {
                 return outcome;
@@ -98,6 +101,11 @@ impl<'a> Coder<'a> {
         Verdict::Allow
     }
 
+    /// The key of something it does within the call.
+    fn key(&self, id: &str) -> String {
+        format!("{}/{id}", self.attendant.call.idempotency)
+    }
+
     fn path(&self, path: &Path) -> Result<String, String> {
         absolute(path.to_str().unwrap_or_default(), self.cwd)
     }
@@ -108,7 +116,13 @@ impl<'a> Coder<'a> {
         let input = Value::map([("path", Value::str(&path)), ("offset", int(from)), ("limit", int(count))]);
         let tool_use = ToolUse { id: id.clone(), name: "Read".into(), input };
         let attendant = self.attendant;
-        let reading = attendant.workshop.toolbox.read_text(&path, from, count, &attendant.grant);
+        let key = self.key(&id);
+        let reading = async {
+            match attendant.admit("Read", &key).await {
+                Ok(()) => attendant.workshop.toolbox.read_text(&path, from, count, &attendant.grant).await,
+                Err(refused) => refused,
+            }
+        };
         let (outcome, _) = attendant.attempt(tool_use, reading).await;
         if outcome.is_error {
             attendant.close(&id, outcome.content.clone(), true);
@@ -123,7 +137,7 @@ impl<'a> Coder<'a> {
         let input = Value::map([("path", Value::str(&path)), ("content", Value::from(content))]);
         let tool_use = ToolUse { id: id.clone(), name: "Write".into(), input: input.clone() };
         let attendant = self.attendant;
-        let idempotency = format!("{}/{id}", attendant.call.idempotency);
+        let idempotency = self.key(&id);
         let call = ToolCall {
             name: "Write",
             input: &input,
@@ -131,7 +145,12 @@ impl<'a> Coder<'a> {
             idempotency: &idempotency,
             plan: &Value::NULL,
         };
-        let writing = attendant.workshop.toolbox.run(call, &attendant.grant);
+        let writing = async {
+            match attendant.admit("Write", &idempotency).await {
+                Ok(()) => attendant.workshop.toolbox.run(call, &attendant.grant).await,
+                Err(refused) => refused,
+            }
+        };
         let (outcome, _) = attendant.attempt(tool_use, writing).await;
         attendant.close(&id, outcome.content.clone(), outcome.is_error);
         if outcome.is_error {
