@@ -1,6 +1,7 @@
 //! Running a service for an effect: a task of its own, whose answer comes back as a delivery. Whoever stops the effect
 //! drops the task.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rawko_core::{Event, Value};
@@ -34,6 +35,9 @@ impl Inner {
             return self.fail(&effect, &ServiceError::new(Category::Unknown, message));
         };
         let call = self.call_of(&effect, instance, request);
+        if let Some(result) = at_once(&*service, &call) {
+            return self.answered(&effect, result);
+        }
         let place = (effect.instance, effect.step, effect.index);
         let host = Arc::clone(self);
         // Registered before it can finish: the entry is removed by the task itself.
@@ -93,6 +97,12 @@ impl Inner {
             self.complain(effect.instance, &error);
         }
     }
+}
+
+/// The answer of a plain function. One that panics has failed; the instance goes on.
+fn at_once(service: &dyn Service, call: &Call) -> Option<Result<Value, ServiceError>> {
+    catch_unwind(AssertUnwindSafe(|| service.at_once(call)))
+        .unwrap_or_else(|_| Some(Err(ServiceError::new(Category::Host, "the service crashed"))))
 }
 
 /// Stops the inner task when the outer one is stopped.
