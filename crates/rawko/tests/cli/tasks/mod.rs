@@ -2,5 +2,8 @@
 
 mod ending;
 mod hearing;
+mod killing;
+mod power;
 mod project;
+mod streaming;
 mod whole;
