@@ -5,5 +5,6 @@ mod hearing;
 mod killing;
 mod power;
 mod project;
+mod raising;
 mod streaming;
 mod whole;
