@@ -215,6 +215,10 @@ fn input(args: &Args, workshop: &Workshop, chart: &Edition) -> Result<Value, Fai
     }
     match model(args) {
         Some(model) => {
+            if let (Some(provider), None) = (&args.provider, &args.model) {
+                // A name alone could be meant as a model; this one is not.
+                insist_on_model(workshop, &format!("{provider}/any"), Failure::Usage)?;
+            }
             insist_on_model(workshop, &model, Failure::Usage)?;
             put("providerName", Value::from(model));
         }
