@@ -42,7 +42,11 @@ fn money_that_is_spent_stays_spent() {
         dir.path(),
         &[
             (&["--max-iterations", "9"], 2, "t has spent $0.0200; --max-budget-usd must be more than that"),
-            (&["--max-budget-usd", "0.02"], 2, "t has spent $0.0200; --max-budget-usd must be more than that"),
+            (
+                &["--max-budget-usd", "0.02"],
+                2,
+                "t has spent $0.0200; --max-budget-usd must be more than that",
+            ),
             (&["--max-budget-usd", "1", "--timeout", "1h"], 2, "t has not used up its time"),
             (&["--max-budget-usd", "1", "--max-iterations", "2"], 2, "t has had 2 iterations"),
         ],
