@@ -16,6 +16,7 @@ mod journal;
 mod known;
 mod loading;
 mod project;
+mod raising;
 mod scenario;
 mod simulation;
 mod table;

@@ -105,7 +105,11 @@ fn call_words(call: &Value) -> String {
 fn given(text: &str) -> String {
     let lines = text.trim_end().lines().count();
     let first = first_line(text);
-    if lines > 1 { format!("{first} (+{} lines)", lines - 1) } else { first }
+    match lines {
+        0 | 1 => first,
+        2 => format!("{first} (+1 line)"),
+        lines => format!("{first} (+{} lines)", lines - 1),
+    }
 }
 
 fn first_line(text: &str) -> String {

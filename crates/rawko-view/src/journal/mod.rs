@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod lines;
+pub mod live;
 mod player;
 pub mod tail;
 pub mod task;

@@ -6,7 +6,7 @@ use rawko_agents::agent::Kind;
 use rawko_agents::provider::{ErrorCode, ProviderProblem};
 use rawko_agents::work::{Workshop, is_broken};
 use rawko_chart::render;
-use rawko_core::{Map, Value, duration};
+use rawko_core::{Map, Value};
 use rawko_host::{Decision, Edition, Question};
 
 use crate::console::{Console, Style};
@@ -15,6 +15,7 @@ use crate::failure::{Failure, Verdict};
 use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, TaskEnding, is_own};
 use crate::hosting::{self, Access, Place, Request, StoreArgs};
 use crate::loading;
+use crate::raising::{read_dollars, read_ms};
 
 use super::run::{is_name, texts};
 
@@ -115,7 +116,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let mut signals = Signals::new()?;
         let charts = [chart];
         let mut access = Access::open(&place, &charts, console).await?;
-        let seq = access.reader().store().last_seq()?;
+        let (seq, heard) = (access.reader().store().last_seq()?, access.progress());
         let budget = args.max_budget_usd.map(|most| Value::map([("cost_usd", Value::float(most))]));
         let request = Request::Start {
             charts: texts(&charts),
@@ -135,7 +136,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             console.line(&format!("{id}  {}", args.task.trim()))?;
         }
         let narrator = Narrator::new(charts[0].chart.id(), console);
-        let follow = Follow::after(seq, &access, &started.instance, &place, manner).narrated(narrator);
+        let follow = Follow::after(seq, &access, &started.instance, &place, manner);
+        let follow = follow.hearing(heard, &access).narrated(narrator);
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }
             .tell(manner.format, console)
@@ -213,6 +215,10 @@ fn input(args: &Args, workshop: &Workshop, chart: &Edition) -> Result<Value, Fai
     }
     match model(args) {
         Some(model) => {
+            if let (Some(provider), None) = (&args.provider, &args.model) {
+                // A name alone could be meant as a model; this one is not.
+                insist_on_model(workshop, &format!("{provider}/any"), Failure::Usage)?;
+            }
             insist_on_model(workshop, &model, Failure::Usage)?;
             put("providerName", Value::from(model));
         }
@@ -255,19 +261,4 @@ fn insist_on_model(workshop: &Workshop, model: &str, wrong: fn(String) -> Failur
         _ => wrong(problem.to_string()),
     };
     workshop.providers.find(model).map(drop).map_err(told)
-}
-
-fn read_ms(text: &str) -> Result<i64, String> {
-    let ms = duration::parse_ms(text).map_err(|error| error.to_string())?;
-    i64::try_from(ms).ok().filter(|ms| *ms > 0).ok_or_else(|| "write for example 30m".to_owned())
-}
-
-fn read_dollars(text: &str) -> Result<f64, String> {
-    let dollars: f64 =
-        text.trim_start_matches('$').parse().map_err(|_| "write for example 2.50".to_owned())?;
-    if dollars.is_finite() && dollars > 0.0 {
-        Ok(dollars)
-    } else {
-        Err("it must be more than nothing".to_owned())
-    }
 }
