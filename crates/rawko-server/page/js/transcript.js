@@ -1,0 +1,164 @@
+// What agents said and did, as it streams: words, tool calls with their results, decisions. Apart from the journal, which knows
+// steps but no conversation.
+import { get, path } from './api.js';
+import { calmly, h } from './dom.js';
+import { icon } from './icons.js';
+import { prose } from './prose.js';
+import { treeOf } from './tree.js';
+import { brief, moment } from './words.js';
+
+const WORDS = { says: 'says', calls: 'calls', gets: 'gets', decision: 'decides', plan: 'plans', note: 'notes', fails: 'fails' };
+
+export class Transcript {
+  constructor(id) {
+    this.id = id;
+    this.turns = h('ol', { class: 'turns', role: 'list' });
+    this.streaming = h('div', { class: 'streaming', 'aria-live': 'off' });
+    this.earlier = h('button', { class: 'button quiet small', type: 'button', hidden: true, on: { click: () => this.older() } }, 'Earlier');
+    this.nothing = h('p', { class: 'muted pad', hidden: true }, 'No agent has said anything in this instance.');
+    this.element = h('div', { class: 'transcript' }, this.earlier, this.turns, this.streaming, this.nothing);
+    Object.assign(this, { next: null, count: 0, pieces: new Map(), last: '', reading: null, fresh: false });
+  }
+
+  /** Reads what was said last. Asked again while it reads, it reads once more. */
+  async read() {
+    if (this.reading) {
+      this.fresh = true;
+      return this.reading;
+    }
+    this.reading = this.fetch().finally(() => {
+      this.reading = null;
+      if (this.fresh) {
+        this.fresh = false;
+        this.read();
+      }
+    });
+    return this.reading;
+  }
+
+  async fetch() {
+    const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200 }).catch(() => ({ turns: null, next: null }));
+    if (!turns) return;
+    const stays = this.pinned();
+    const known = this.turns.children.length;
+    const text = JSON.stringify(turns);
+    if (text !== this.last) {
+      this.last = text;
+      this.put(turns, known);
+    }
+    this.next = next;
+    this.earlier.hidden = !next;
+    this.nothing.hidden = turns.length > 0 || this.pieces.size > 0;
+    if (stays) this.scroll();
+  }
+
+  /** Only what is new is built; what somebody opened stays open. */
+  put(turns, known) {
+    const keys = new Map([...this.turns.children].map((child) => [child.dataset.key, child]));
+    const items = turns.map((turn, at) => {
+      const key = `${turn.instance}/${turn.step}/${turn.kind}/${turn.at_ms}/${brief(turn.title ?? turn.text, 24)}/${at}`;
+      const there = keys.get(key) ?? turnOf(turn);
+      there.dataset.key = key;
+      if (known && !keys.has(key) && !calmly()) there.classList.add('arrived');
+      return there;
+    });
+    this.turns.replaceChildren(...items);
+    // What has arrived as a whole is not streaming any more.
+    this.settle();
+  }
+
+  settle() {
+    for (const [key, piece] of this.pieces) {
+      if (!piece.done) continue;
+      piece.element.remove();
+      this.pieces.delete(key);
+    }
+  }
+
+  async older() {
+    const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200, before: this.next });
+    this.turns.prepend(...turns.map(turnOf));
+    this.next = next;
+    this.earlier.hidden = !next;
+  }
+
+  /** A piece of what an agent is saying or doing right now. */
+  progress({ instance, invoke, name, data }) {
+    const key = `${instance}/${invoke}`;
+    const stays = this.pinned();
+    const piece = this.pieces.get(key) ?? this.begin(key, name ?? agentOf(instance));
+    if (data.type === 'text_delta') {
+      piece.text += data.text ?? data.delta ?? '';
+      piece.words.replaceChildren(prose(piece.text));
+    } else if (data.type === 'tool_use_start') piece.tools.append(h('div', { class: 'tool-line' }, icon('tool', 14), h('span', null, `calls ${data.name ?? 'a tool'}`)));
+    else if (data.type === 'tool_result') piece.tools.lastElementChild?.classList.add('done');
+    else if (data.type === 'message_done' || data.type === 'error') piece.done = true;
+    this.nothing.hidden = true;
+    if (stays) this.scroll();
+  }
+
+  begin(key, agent) {
+    const words = h('div', { class: 'turn-words' });
+    const tools = h('div');
+    const element = h('div', { class: 'turn live' }, face(agent), h('div', { class: 'turn-body' }, h('div', { class: 'turn-head' }, h('strong', null, agent), h('span', { class: 'typing', 'aria-label': 'is working' }, h('i'), h('i'), h('i'))), words, tools));
+    const piece = { element, words, tools, text: '', done: false };
+    this.pieces.set(key, piece);
+    this.streaming.append(element);
+    return piece;
+  }
+
+  /** A step was taken: what streamed for it is in the transcript now. */
+  stepped() {
+    for (const piece of this.pieces.values()) piece.done = true;
+    this.read();
+  }
+
+  scroller() {
+    return this.element.closest('.panel-body') ?? this.element.parentElement;
+  }
+
+  pinned() {
+    const box = this.scroller();
+    return !box || box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+  }
+
+  scroll() {
+    const box = this.scroller();
+    if (box) box.scrollTop = box.scrollHeight;
+  }
+}
+
+const agentOf = (instance) => instance.split('.').at(1) ?? instance;
+
+/** A letter in a colour of its own: who speaks is seen before it is read. */
+export function face(name) {
+  let sum = 0;
+  for (const letter of name ?? '?') sum = (sum * 31 + letter.charCodeAt(0)) % 360;
+  return h('span', { class: 'face', 'aria-hidden': 'true', data: { hue: String(Math.floor(sum / 45)) } }, (name ?? '?').slice(0, 1).toUpperCase());
+}
+
+function turnOf(turn) {
+  const small = turn.kind === 'calls' || turn.kind === 'gets' || turn.kind === 'note' || turn.kind === 'fails';
+  const head = h('div', { class: 'turn-head' }, h('strong', null, turn.agent ?? 'rawko'), h('span', { class: 'turn-kind' }, WORDS[turn.kind] ?? turn.kind), small ? h('span', { class: 'turn-title' }, turn.title ?? '') : null, h('time', { class: 'turn-time number' }, moment(turn.at_ms)));
+  return h('li', { class: `turn ${turn.kind}` }, small ? h('span', { class: 'face small', 'aria-hidden': 'true' }, icon(turn.kind === 'fails' ? 'error' : 'tool', 14)) : face(turn.agent ?? 'rawko'), h('div', { class: 'turn-body' }, head, small ? details(turn) : words(turn)));
+}
+
+function words(turn) {
+  const title = turn.title && turn.title !== turn.text ? h('p', { class: 'turn-lead' }, turn.title) : null;
+  const plan = turn.kind === 'plan' && Array.isArray(turn.data?.steps) ? planOf(turn.data) : null;
+  return h('div', { class: 'turn-words' }, title, plan ?? (turn.text ? prose(turn.text) : null));
+}
+
+function details(turn) {
+  const text = turn.text && turn.text !== turn.title ? turn.text : null;
+  if (!text && !turn.data) return null;
+  const body = h('div', { class: 'turn-detail' }, text ? h('pre', { tabindex: 0 }, text) : null, turn.data ? treeOf(turn.data, 'Details') : null);
+  return h('details', { class: 'turn-fold' }, h('summary', null, brief(text ?? turn.data, 90)), body);
+}
+
+/** A plan's steps with what became of each. */
+export function planOf(plan) {
+  const state = (step) => ({ done: 'ticked', completed: 'ticked', in_progress: 'current', skipped: 'skipped', failed: 'failed' })[step.status] ?? 'open';
+  const step = (it) => h('li', { class: state(it) }, h('span', { class: 'plan-title' }, it.title ?? it.description ?? it.id), h('span', { class: 'hidden-visually' }, ` (${it.status ?? 'open'})`), it.notes ? h('small', { class: 'muted' }, it.notes) : null);
+  return h('div', { class: 'plan' }, plan.goal ? h('p', { class: 'plan-goal' }, plan.goal) : null, h('ol', { class: 'plan-steps' }, plan.steps.map(step)));
+}
