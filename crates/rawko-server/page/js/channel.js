@@ -198,7 +198,7 @@ function messageOf(message, first) {
   const author = message.from ?? 'channel';
   const fresh = first || calmly() ? '' : ' arrived';
   if (message.kind === 'notice') return h('li', { class: `message notice-line${fresh}` }, h('span', null, message.text), h('time', { class: 'number', title: fullMoment(message.at_ms) }, moment(message.at_ms)));
-  return h('li', { class: `message ${message.kind}${fresh}` }, face(author), h('div', { class: 'message-body' }, h('div', { class: 'turn-head' }, h('strong', null, author), message.kind === 'person' ? h('span', { class: 'tag' }, 'person') : null, message.late ? h('span', { class: 'tag' }, 'late') : null, h('time', { class: 'turn-time number', title: fullMoment(message.at_ms) }, moment(message.at_ms))), prose(message.text)));
+  return h('li', { class: `message by-${message.kind}${fresh}` }, face(author), h('div', { class: 'message-body' }, h('div', { class: 'turn-head' }, h('strong', null, author), message.kind === 'person' ? h('span', { class: 'tag' }, 'person') : null, message.late ? h('span', { class: 'tag' }, 'late') : null, h('time', { class: 'turn-time number', title: fullMoment(message.at_ms) }, moment(message.at_ms))), prose(message.text)));
 }
 
 function rememberedName() {

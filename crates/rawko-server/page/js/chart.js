@@ -7,6 +7,7 @@ import { failed } from './empty.js';
 import { icon } from './icons.js';
 import { bind } from './keys.js';
 import { doing, notice } from './notices.js';
+import { inline } from './prose.js';
 import { go, href } from './route.js';
 import { begin } from './start.js';
 import { plural } from './words.js';
@@ -33,7 +34,7 @@ class ChartView {
     const fresh = route.name === 'new';
     Object.assign(this, { root, id: route.name, version: route.query.version ?? null, may, fresh, title: fresh ? 'New chart' : route.name, checking: new AbortController(), original: '' });
     this.editor = new Editor({ label: 'Text of the chart', writable: true, changed: () => this.changed() });
-    this.drawing = new Drawing({ label: 'Drawing of the chart' });
+    this.drawing = new Drawing({ label: 'Drawing of the chart', lights: false });
     this.list = h('ol', { class: 'findings', role: 'list' });
     this.verdict = h('p', { class: 'verdict', role: 'status', 'aria-live': 'polite' });
     this.facts = h('span', { class: 'muted' });
@@ -119,7 +120,7 @@ class ChartView {
   }
 
   found(findings) {
-    const errors = findings.filter((it) => it.severity === 'error').length;
+    const errors = findings.filter((it) => it.severity !== 'warning').length;
     const warnings = findings.length - errors;
     const words = [errors ? plural(errors, 'error') : null, warnings ? plural(warnings, 'warning') : null].filter(Boolean).join(', ');
     this.verdict.dataset.tone = errors ? 'bad' : warnings ? 'warn' : 'good';
@@ -132,8 +133,8 @@ class ChartView {
     const row = h(
       'button',
       { class: `finding ${it.severity}`, type: 'button', on: { click: () => this.editor.show(it), focus: () => this.drawing.point(it), mouseenter: () => this.drawing.point(it), mouseleave: () => this.drawing.point(null), blur: () => this.drawing.point(null) } },
-      icon(it.severity === 'error' ? 'error' : 'warning'),
-      h('span', { class: 'finding-body' }, h('span', { class: 'finding-message' }, it.message), it.label ? h('span', { class: 'muted' }, it.label) : null, it.help ? h('span', { class: 'finding-help' }, it.help) : null, h('span', { class: 'finding-place muted' }, h('code', null, it.code), it.line ? ` · line ${it.line}` : '')),
+      icon(it.severity === 'warning' ? 'warning' : 'error'),
+      h('span', { class: 'finding-body' }, h('span', { class: 'finding-message' }, inline(it.message)), it.label ? h('span', { class: 'muted' }, it.label) : null, it.help ? h('span', { class: 'finding-help' }, inline(it.help)) : null, h('span', { class: 'finding-place muted' }, h('code', null, it.code), it.line ? ` · line ${it.line}` : '')),
     );
     return h('li', null, row);
   }

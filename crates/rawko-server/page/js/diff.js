@@ -1,10 +1,11 @@
 // What changed between two values, down to the part that did, and its look. Apart from the tree, which shows one value.
 import { h } from './dom.js';
 import { leaf } from './tree.js';
-import { brief } from './words.js';
+import { brief, plural } from './words.js';
 
 const LINES_MAX = 400;
 const PARTS_MAX = 60;
+const FEW = 8;
 
 const isBranch = (value) => typeof value === 'object' && value !== null;
 
@@ -41,10 +42,15 @@ export function lineDifferences(before, after) {
 
 /** @param {{key: string, before: any, after: any}[]} changes */
 export function diff(changes) {
-  const parts = changes.flatMap(({ key, before, after }) => differences(before, after, key));
-  const rows = parts.slice(0, PARTS_MAX).map(row);
-  if (parts.length > PARTS_MAX) rows.push(h('li', { class: 'muted' }, `and ${parts.length - PARTS_MAX} more changes`));
-  return h('ul', { class: 'diff' }, rows);
+  const keys = changes.map(({ key, before, after }) => ({ key, parts: differences(before, after, key) })).filter(({ parts }) => parts.length);
+  const few = keys.reduce((sum, { parts }) => sum + parts.length, 0) <= FEW;
+  return h('ul', { class: 'diff' }, keys.map(({ key, parts }) => (parts.length === 1 ? row(parts[0]) : many(key, parts, few))));
+}
+
+/** A key with several changes within: opened where there are few in all. */
+function many(key, parts, open) {
+  const rest = parts.length > PARTS_MAX ? h('li', { class: 'muted' }, `and ${parts.length - PARTS_MAX} more`) : null;
+  return h('li', null, h('details', { class: 'diff-fold', open }, h('summary', null, h('span', { class: 'diff-path' }, key), h('span', { class: 'muted' }, plural(parts.length, 'change'))), h('ul', { class: 'diff' }, parts.slice(0, PARTS_MAX).map(row), rest)));
 }
 
 function row({ path, before, after }) {

@@ -2,7 +2,7 @@
 // Apart from where it stands (an instance, a chart), and from zooming.
 import { calmly, h } from './dom.js';
 import { icon } from './icons.js';
-import { Viewport } from './viewport.js';
+import { READABLE, Viewport } from './viewport.js';
 
 const TRACE_MS = 900;
 
@@ -13,6 +13,7 @@ svg.rawko-chart { --rawko-bg: transparent; --rawko-text: var(--text); --rawko-mu
   --rawko-group: var(--drawn-group); --rawko-bar: var(--drawn-bar); --rawko-line: var(--drawn-line); --rawko-edge: var(--drawn-edge);
   --rawko-label: var(--drawn-label); --rawko-event: var(--accent-text); --rawko-active: var(--good); --rawko-lit: var(--good-soft);
   --rawko-mark: var(--bad); display: block; overflow: visible }
+:host(.trouble) svg.rawko-chart { --rawko-active: var(--bad); --rawko-lit: var(--bad-soft) }
 .state > .box, .state > .bar { transition: fill 180ms, stroke 180ms }
 .state.entered > .box { animation: lit 700ms ease-out }
 @keyframes lit { 0% { stroke-width: 9 } 100% { stroke-width: 3 } }
@@ -45,12 +46,12 @@ function sheet(text) {
 }
 
 export class Drawing {
-  constructor({ label }) {
+  constructor({ label, lights = true }) {
     this.content = h('div', { class: 'drawing-content' });
     this.shadow = this.content.attachShadow({ mode: 'open' });
     this.frame = h('div', { class: 'drawing-frame', tabindex: 0, role: 'group', 'aria-label': `${label}. Arrow keys move it, plus and minus zoom, 0 fits.` }, this.content);
     const tool = (name, words, run) => h('button', { class: 'button quiet icon-only', type: 'button', 'aria-label': words, title: words, on: { click: run } }, icon(name));
-    this.tools = h('div', { class: 'drawing-tools' }, tool('plus', 'Zoom in', () => this.view.zoom(1.3)), tool('minus', 'Zoom out', () => this.view.zoom(1 / 1.3)), tool('fit', 'Fit', () => this.view.fit()), tool('aim', 'Show active states', () => this.showActive(true)));
+    this.tools = h('div', { class: 'drawing-tools' }, tool('plus', 'Zoom in', () => this.view.zoom(1.3)), tool('minus', 'Zoom out', () => this.view.zoom(1 / 1.3)), tool('fit', 'Fit', () => this.view.fit()), lights ? tool('aim', 'Show active states', () => this.showActive(true)) : null);
     this.element = h('div', { class: 'drawing' }, this.frame, this.tools);
     this.view = new Viewport(this.frame, this.content);
     this.nodes = new Map();
@@ -66,14 +67,10 @@ export class Drawing {
   /** Takes a drawing as the server made it. The same text again changes nothing. */
   put(text) {
     if (text === this.text) return;
-    const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
-    const svg = parsed.documentElement;
+    const { rules, markup } = unstyled(text);
+    const svg = new DOMParser().parseFromString(markup, 'image/svg+xml').documentElement;
     if (svg.nodeName !== 'svg') throw new Error('the drawing is no SVG');
     this.text = text;
-    const rules = [...svg.querySelectorAll('style')].map((style) => {
-      style.remove();
-      return style.textContent;
-    });
     const styled = clean(svg);
     const own = document.adoptNode(svg);
     for (const [element, style] of styled) for (const [name, value] of style) element.style.setProperty(name, value);
@@ -93,8 +90,8 @@ export class Drawing {
     for (const [node, elements] of this.nodes) if (elements.some((element) => element.classList.contains('active'))) this.lit.add(node);
   }
 
-  /** Lights the states of a configuration and those around them. */
-  light(configuration, { entered = [] } = {}) {
+  /** Lights the states of a configuration and those around them. `entered`: those that were not lit before say so. */
+  light(configuration, { entered = false } = {}) {
     const wanted = new Set();
     for (const path of configuration ?? []) {
       const parts = path.split('.');
@@ -102,7 +99,7 @@ export class Drawing {
     }
     for (const [node, elements] of this.nodes) {
       const on = wanted.has(node);
-      const fresh = on && (entered.includes(node) || (entered === true && !this.lit.has(node)));
+      const fresh = on && entered && !this.lit.has(node);
       for (const element of elements) {
         element.classList.toggle('active', on);
         element.classList.remove('entered');
@@ -113,6 +110,11 @@ export class Drawing {
       }
     }
     this.lit = wanted;
+  }
+
+  /** States where something failed are lit as trouble. */
+  trouble(is) {
+    this.content.classList.toggle('trouble', is);
   }
 
   /** Marks transitions as those of the step that is shown. */
@@ -168,7 +170,7 @@ export class Drawing {
     const elements = leaves.flatMap((node) => this.nodes.get(node) ?? []);
     if (!elements.length) return;
     const box = this.box(elements);
-    if (always || ((this.view.scale < 0.45 || this.view.own) && !(this.view.sees(box) && this.view.scale >= 0.45))) this.view.look(box);
+    if (always || !this.view.sees(box) || this.view.scale < READABLE) this.view.look(box);
   }
 }
 
@@ -177,17 +179,29 @@ function gather(map, key, element) {
   else map.set(key, [element]);
 }
 
-/** Takes away all that could act, and `style` attributes, which the page's policy forbids in markup; answers with what these said. */
+/**
+ * Takes the rules and `style` attributes out of the text: the page's policy forbids them in markup, and says so as soon as they
+ * are parsed. The rules become a sheet, the attributes wait as `data-style`.
+ */
+function unstyled(text) {
+  const rules = [];
+  const markup = text
+    .replace(/<style[^>]*>([\s\S]*?)<\/style>/g, (_, rule) => {
+      rules.push(rule.replace(/&gt;/g, '>').replace(/&lt;/g, '<').replace(/&amp;/g, '&'));
+      return '';
+    })
+    .replace(/<[a-zA-Z][^>]*>/g, (tag) => tag.replace(/ style="/g, ' data-style="'));
+  return { rules, markup };
+}
+
+/** Takes away all that could act; answers with what `style` attributes said. */
 function clean(svg) {
   for (const element of svg.querySelectorAll('script, foreignObject, iframe, a, use, image')) element.remove();
-  const styled = [];
   for (const element of svg.querySelectorAll('*')) {
-    for (const { name, value } of [...element.attributes]) {
-      if (name === 'style') styled.push([element, value.split(';').filter(Boolean).map((part) => part.split(':').map((word) => word.trim()))]);
-      if (name === 'style' || name.startsWith('on')) element.removeAttribute(name);
-    }
+    for (const { name } of [...element.attributes]) if (name.startsWith('on')) element.removeAttribute(name);
   }
-  return styled;
+  const said = (element) => element.dataset.style.split(';').filter(Boolean).map((part) => part.split(':').map((word) => word.trim()));
+  return [...svg.querySelectorAll('[data-style]')].map((element) => [element, said(element)]);
 }
 
 function run(route) {

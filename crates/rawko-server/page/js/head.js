@@ -15,7 +15,7 @@ export class Head {
       const button = h('button', { class: `button ${tone}`, type: 'button', on: { click: () => run(button) } }, icon(name), h('span', null, words));
       return button;
     };
-    this.acts = { retry: act('retry', 'Try again', acts.retry, 'primary'), send: act('send', 'Send', acts.send), fork: act('fork', 'Fork', acts.fork), cancel: act('stop', 'Cancel', acts.cancel) };
+    this.acts = { retry: act('retry', 'Try again', acts.retry, 'primary'), send: act('send', 'Send', acts.send), cancel: act('stop', 'Cancel', acts.cancel) };
     const crumbs = h('p', { class: 'crumbs' }, h('a', { href: href('instances') }, 'Instances'), this.lineage);
     this.element = h('header', { class: 'instance-head' }, crumbs, h('div', { class: 'instance-title' }, h('h1', { title: id }, id), this.pill, h('span', { class: 'grow' }), may.operate ? h('div', { class: 'row head-acts' }, Object.values(this.acts)) : null), this.facts);
   }

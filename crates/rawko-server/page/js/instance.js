@@ -35,7 +35,7 @@ class InstanceView {
     this.context = new Tree({ label: 'Context' });
     this.transcript = new Transcript(id);
     this.present = new Present(id, { may, changed: () => this.refresh() });
-    this.head = new Head(id, { may, acts: { send: () => sendEvent(id, this.doc?.waits?.events ?? []), cancel: () => cancel(id), retry: (button) => doing(button, () => retry(id)), fork: () => this.fork() } });
+    this.head = new Head(id, { may, acts: { send: () => sendEvent(id, this.doc?.waits?.events ?? []), cancel: () => cancel(id), retry: (button) => doing(button, () => retry(id)) } });
     this.contextNote = h('p', { class: 'muted small-text' });
     this.panels = new Panels({
       label: 'Details',
@@ -128,6 +128,7 @@ class InstanceView {
     const entry = this.journal.entry(step);
     const configuration = live ? this.doc?.configuration : entry?.configuration ?? (this.settled?.step === step ? this.settled.configuration : null);
     if (configuration) this.drawing.light(configuration, options);
+    this.drawing.trouble((live ? this.doc?.status : entry?.status) === 'error');
     this.drawing.took(live && !entry ? [] : entry?.transitions);
     if (this.panels.current === 'step') this.step.show(step, entry);
   }

@@ -10,7 +10,7 @@ import { go, href, note } from './route.js';
 import { begin } from './start.js';
 import { VirtualList } from './virtual.js';
 import { spentBrief } from './spent.js';
-import { TONES, compact, number, plural, states, tone, waiting } from './words.js';
+import { TONES, compact, number, states, tone, waiting } from './words.js';
 
 const PAGE = 200;
 const FILTERS = [
@@ -230,14 +230,14 @@ const headings = () =>
 
 /** The cells of a row, made once and filled again as the list scrolls. */
 function parts(row) {
-  const cell = (name) => h('span', { class: `cell ${name}` });
+  const cell = (name) => h('span', { class: `cell cell-${name}` });
   const [chart, where, waits, steps, money] = ['chart', 'states', 'waits', 'steps number', 'cost number'].map(cell);
   const dot = h('span', { class: 'dot' });
   const hidden = h('span', { class: 'hidden-visually' });
   const name = h('span', { class: 'row-name' });
   const tags = h('span', { class: 'row-tags' });
   const since = ago(Date.now());
-  row.append(h('span', { class: 'cell name' }, dot, hidden, name, tags), chart, where, waits, steps, money, h('span', { class: 'cell age' }, since));
+  row.append(h('span', { class: 'cell cell-name' }, dot, hidden, name, tags), chart, where, waits, steps, money, h('span', { class: 'cell cell-age' }, since));
   return {
     show(it) {
       row.classList.toggle('loading', !it);
@@ -252,7 +252,7 @@ function parts(row) {
       where.title = where.textContent;
       say(waits, waiting(it));
       waits.dataset.tone = tone(it);
-      say(steps, plural(it.step, 'step'));
+      say(steps, number(it.step));
       say(money, spentBrief(it.spent));
       reset(since, it.created_ms);
       row.classList.toggle('changed', performance.now() - (it.changed ?? -1e4) < 1200);

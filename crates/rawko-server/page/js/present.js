@@ -5,6 +5,7 @@ import { ago, countdown } from './clock.js';
 import { fill, h, keyed, say } from './dom.js';
 import { icon } from './icons.js';
 import { doing } from './notices.js';
+import { inline } from './prose.js';
 import { href } from './route.js';
 import { spentBrief } from './spent.js';
 import { planOf } from './transcript.js';
@@ -57,8 +58,8 @@ export class Present {
     if (this.trouble.dataset.key === fault) return;
     this.trouble.dataset.key = fault;
     const again = h('button', { class: 'button', type: 'button', on: { click: () => doing(again, () => retry(this.id)) } }, icon('retry'), 'Try again');
-    const error = doc.failure?.error;
-    fill(this.trouble, h('div', { class: 'card bad-card', role: 'alert' }, h('h3', null, icon('error'), doc.failure ? `${doc.failure.invoke} failed` : 'Stopped'), h('p', { class: 'wrap' }, fault), error && typeof error === 'object' ? treeOf(error, 'The failure') : null, this.may.operate && doc.status === 'error' ? h('div', { class: 'row' }, again) : null));
+    const { message: _said, ...error } = Object(doc.failure?.error);
+    fill(this.trouble, h('div', { class: 'card bad-card', role: 'alert' }, h('h3', null, icon('error'), doc.failure ? `${doc.failure.invoke} failed` : 'Stopped'), h('p', { class: 'wrap' }, inline(fault)), Object.keys(error).length ? treeOf(error, 'The failure') : null, this.may.operate && doc.status === 'error' ? h('div', { class: 'row' }, again) : null));
   }
 
   ending(doc) {
@@ -69,7 +70,8 @@ export class Present {
     if (!over) return void this.result.replaceChildren();
     const output = doc.output;
     const summary = output && typeof output === 'object' && typeof output.summary === 'string' ? output.summary : null;
-    const body = output === null || output === undefined ? h('p', { class: 'muted' }, 'It has no output.') : typeof output === 'object' ? treeOf(output, 'Output') : h('p', { class: 'wrap' }, brief(output, 2000));
+    const others = summary ? Object.fromEntries(Object.entries(output).filter(([key]) => key !== 'summary' && key !== 'task')) : output;
+    const body = output === null || output === undefined ? h('p', { class: 'muted' }, 'It has no output.') : typeof output === 'object' ? treeOf(others, 'Output') : h('p', { class: 'wrap' }, brief(output, 2000));
     fill(this.result, h('div', { class: `card ${doc.status === 'done' ? 'good-card' : ''}` }, h('h3', null, icon(doc.status === 'done' ? 'check' : 'stop'), doc.status === 'done' ? 'Done' : 'Cancelled'), summary ? h('p', { class: 'wrap' }, summary) : null, body));
   }
 

@@ -5,7 +5,7 @@ import { h } from './dom.js';
 const INLINE = /(`[^`\n]+`)|(\*\*[^*\n]+\*\*)|(\*[^*\s][^*\n]*\*)/;
 
 /** Words within a line. */
-function inline(text) {
+export function inline(text) {
   const parts = [];
   let rest = text;
   for (let found = INLINE.exec(rest); found; found = INLINE.exec(rest)) {

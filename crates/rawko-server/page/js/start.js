@@ -34,7 +34,7 @@ export function begin({ chart = null } = {}) {
 
 function taskForm() {
   const task = h('textarea', { class: 'input', rows: 4, placeholder: 'Leave punctuation out of slugs, and number those that are taken' });
-  const agent = h('select', { class: 'input' }, h('option', { value: '' }, 'the arbiter chooses'));
+  const agent = h('select', { class: 'input' }, h('option', { value: '' }, 'the arbiter’s choice'));
   const iterations = h('input', { class: 'input number', type: 'number', min: 1, placeholder: '50' });
   const budget = h('input', { class: 'input number', type: 'number', min: 0, step: 'any', placeholder: 'no limit' });
   get(path('agents'))

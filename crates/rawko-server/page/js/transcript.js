@@ -137,10 +137,15 @@ export function face(name) {
   return h('span', { class: 'face', 'aria-hidden': 'true', data: { hue: String(Math.floor(sum / 45)) } }, (name ?? '?').slice(0, 1).toUpperCase());
 }
 
+const SMALL = ['calls', 'gets', 'note', 'fails'];
+
 function turnOf(turn) {
-  const small = turn.kind === 'calls' || turn.kind === 'gets' || turn.kind === 'note' || turn.kind === 'fails';
-  const head = h('div', { class: 'turn-head' }, h('strong', null, turn.agent ?? 'rawko'), h('span', { class: 'turn-kind' }, WORDS[turn.kind] ?? turn.kind), small ? h('span', { class: 'turn-title' }, turn.title ?? '') : null, h('time', { class: 'turn-time number' }, moment(turn.at_ms)));
-  return h('li', { class: `turn ${turn.kind}` }, small ? h('span', { class: 'face small', 'aria-hidden': 'true' }, icon(turn.kind === 'fails' ? 'error' : 'tool', 14)) : face(turn.agent ?? 'rawko'), h('div', { class: 'turn-body' }, head, small ? details(turn) : words(turn)));
+  if (SMALL.includes(turn.kind)) return h('li', { class: `turn small kind-${turn.kind}` }, h('span', { class: 'face small', 'aria-hidden': 'true' }, icon(turn.kind === 'fails' ? 'error' : turn.kind === 'gets' ? 'back' : 'tool', 14)), h('div', { class: 'turn-body' }, details(turn)));
+  return h('li', { class: `turn kind-${turn.kind}` }, face(turn.agent ?? 'rawko'), h('div', { class: 'turn-body' }, head(turn), words(turn)));
+}
+
+function head(turn, title = null) {
+  return h('div', { class: 'turn-head' }, h('strong', null, turn.agent ?? 'rawko'), h('span', { class: 'turn-kind' }, WORDS[turn.kind] ?? turn.kind), title ? h('span', { class: 'turn-title' }, title) : null, h('time', { class: 'turn-time number' }, moment(turn.at_ms)));
 }
 
 function words(turn) {
@@ -149,11 +154,13 @@ function words(turn) {
   return h('div', { class: 'turn-words' }, title, plan ?? (turn.text ? prose(turn.text) : null));
 }
 
+/** A tool call or its result: one line that opens. */
 function details(turn) {
+  const title = turn.title ?? brief(turn.text ?? turn.data, 90);
   const text = turn.text && turn.text !== turn.title ? turn.text : null;
-  if (!text && !turn.data) return null;
+  if (!text && !turn.data) return head(turn, title);
   const body = h('div', { class: 'turn-detail' }, text ? h('pre', { tabindex: 0 }, text) : null, turn.data ? treeOf(turn.data, 'Details') : null);
-  return h('details', { class: 'turn-fold' }, h('summary', null, brief(text ?? turn.data, 90)), body);
+  return h('details', { class: 'turn-fold' }, h('summary', null, head(turn, title)), body);
 }
 
 /** A plan's steps with what became of each. */

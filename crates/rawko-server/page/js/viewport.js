@@ -3,6 +3,7 @@ import { calmly } from './dom.js';
 
 const SMALLEST = 0.05;
 const LARGEST = 4;
+export const READABLE = 0.45;
 
 export class Viewport {
   /** @param {HTMLElement} frame what is looked through @param {HTMLElement} content what is moved */
@@ -15,7 +16,7 @@ export class Viewport {
     for (const type of ['pointerup', 'pointercancel']) frame.addEventListener(type, (event) => this.up(event));
     frame.addEventListener('keydown', (event) => this.key(event));
     frame.addEventListener('dblclick', (event) => this.zoom(event.shiftKey ? 1 / 1.6 : 1.6, this.point(event)));
-    this.watch = new ResizeObserver(() => (this.own ? this.apply() : this.fit(false)));
+    this.watch = new ResizeObserver(() => (this.own ? this.apply() : this.begin()));
     this.watch.observe(frame);
   }
 
@@ -26,7 +27,16 @@ export class Viewport {
 
   size(width, height) {
     Object.assign(this, { width, height });
+    this.begin();
+  }
+
+  /** The first look: all of it if that can be read, else its top, as wide as the frame. */
+  begin() {
+    const { clientWidth: width, clientHeight: height } = this.frame;
     this.fit(false);
+    if (!width || !height || this.scale >= READABLE) return;
+    const scale = Math.max(READABLE, Math.min(1, (width - 24) / this.width));
+    this.go({ scale, x: (width - this.width * scale) / 2, y: 12 }, false);
   }
 
   /** All of it, as large as it goes. */
