@@ -28,7 +28,9 @@ export function onTrouble(given) {
   Object.assign(listeners, given);
 }
 
-async function call(method, path, { body, signal, key, accept } = {}) {
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function call(method, path, { body, signal, key, accept, patience = 2 } = {}) {
   const headers = { Accept: accept ?? 'application/json' };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (key) headers['Idempotency-Key'] = key;
@@ -43,6 +45,10 @@ async function call(method, path, { body, signal, key, accept } = {}) {
     throw new Unreachable();
   }
   if (response.ok) return response;
+  if (response.status === 429 && method === 'GET' && patience > 0) {
+    await pause(Math.min(3, Number(response.headers.get('Retry-After')) || 1) * 1000);
+    return call(method, path, { signal, accept, patience: patience - 1 });
+  }
   const said = await response.json().catch(() => ({}));
   const problem = new Problem({ title: response.statusText, ...said, status: response.status });
   if (response.status === 401) listeners.refused(problem);

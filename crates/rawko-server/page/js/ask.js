@@ -50,7 +50,7 @@ export function askCard(ask, { may, origin = false, answered }) {
   return h(
     'article',
     { class: 'card ask', 'aria-labelledby': id },
-    h('header', { class: 'ask-head' }, h('span', { class: 'ask-icon', 'aria-hidden': 'true' }, icon('approvals', 18)), h('h3', { id }, input.title ?? input.prompt ?? input.message ?? `${ask.invoke} needs an answer`), expiry(ask)),
+    h('header', { class: 'ask-head' }, h('span', { class: 'ask-icon', 'aria-hidden': 'true' }, icon('approvals', 18)), h('h2', { id }, input.title ?? input.prompt ?? input.message ?? `${ask.invoke} needs an answer`), expiry(ask)),
     origin ? h('p', { class: 'ask-origin' }, h('a', { href: href('instances', ask.id) }, ask.id), ask.chart ? h('span', { class: 'muted' }, ` · ${ask.chart}`) : null, h('span', { class: 'muted' }, ` · ${ask.invoke}`)) : null,
     text(input),
     rest(input),

@@ -14,6 +14,7 @@ import { membersOf } from './channels.js';
 import { fullMoment, moment } from './words.js';
 
 const STATES = { OFFLINE: 'offline', IDLE: 'idle', QUEUED: 'waits for its turn', ACTIVE: 'has the turn', WAITING: 'pauses in its turn' };
+const WAITS = { running: '', waiting: 'waits', interrupted: 'interrupted', paused: 'paused' };
 const NAME_KEY = 'rawko-name';
 
 export function channel(root, route, { may }) {
@@ -90,14 +91,14 @@ class ChannelView {
   }
 
   clock(it, turn) {
-    const key = JSON.stringify([turn, it?.paused_ms ?? it?.paused]);
+    const key = JSON.stringify([turn, it?.paused_ms]);
     if (key === this.turnKey) return;
     this.turnKey = key;
-    const paused = it?.paused_ms || it?.paused || turn?.state === 'paused';
+    const paused = it?.paused_ms || turn?.state === 'paused';
     if (!turn) return void fill(this.turn, h('p', { class: 'muted' }, paused ? 'The channel is paused.' : 'Nobody has the turn.'));
     const bar = h('div', { class: 'clock-bar', 'aria-hidden': 'true' }, h('span'));
-    const left = turn.deadline_ms && !paused ? h('span', { class: 'clock-left' }, countdown(turn.deadline_ms, bar, turn.since_ms), h('span', { class: 'muted' }, ' left')) : h('span', { class: 'muted' }, paused ? 'paused' : turn.state ?? '');
-    fill(this.turn, h('div', { class: 'clock-who' }, face(turn.agent), h('strong', { class: 'grow' }, turn.agent), left), bar);
+    const left = turn.deadline_ms && !paused ? h('span', { class: 'clock-left' }, countdown(turn.deadline_ms, bar, turn.since_ms), h('span', { class: 'muted' }, ' left')) : h('span', { class: 'muted' }, paused ? 'paused' : WAITS[turn.state] ?? '');
+    fill(this.turn, h('div', { class: 'clock-who' }, face(turn.agent), h('strong', { class: 'grow' }, turn.agent), left), bar, turn.reason ? h('p', { class: 'muted small-text' }, `waits: ${turn.reason}`) : turn.state === 'interrupted' ? h('p', { class: 'muted small-text' }, 'a person has the floor') : null);
     return undefined;
   }
 
@@ -114,7 +115,7 @@ class ChannelView {
   }
 
   steer(it, turn) {
-    const paused = Boolean(it?.paused_ms || it?.paused);
+    const paused = Boolean(it?.paused_ms);
     const key = JSON.stringify([paused, Boolean(turn)]);
     if (key === this.actsKey) return;
     this.actsKey = key;
@@ -126,7 +127,7 @@ class ChannelView {
   }
 
   async act(action, more = {}) {
-    await post(path('channels', this.name, 'actions'), { action, by: this.by(), ...more });
+    await post(path('channels', this.name, 'actions'), { action, ...more });
     this.refresh();
   }
 

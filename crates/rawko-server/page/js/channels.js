@@ -71,7 +71,7 @@ function card(it) {
 function update(item, it) {
   const members = membersOf(it);
   fill(item.parts.faces, members.slice(0, 6).map(({ name }) => face(name)));
-  say(item.parts.turn, it.paused_ms || it.paused ? 'paused' : it.turn?.agent ? `${it.turn.agent} has the turn` : 'nobody has the turn');
+  say(item.parts.turn, it.paused_ms ? 'paused' : it.turn?.agent ? `${it.turn.agent} has the turn` : 'nobody has the turn');
   say(item.parts.members, `${plural(members.length, 'member')} · ${plural(it.posted ?? 0, 'message')}`);
 }
 

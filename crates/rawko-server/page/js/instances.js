@@ -53,7 +53,7 @@ class Feed {
       while (this.next && this.rows.length < this.wanted) {
         const limit = this.wanted - this.rows.length > PAGE ? 500 : PAGE;
         const answer = await get(path('instances'), { ...this.query, limit, cursor: this.next }, { signal: this.abort.signal });
-        this.take(answer, this.rows.filter((row) => !answer.instances.some((other) => other.id === row.id)));
+        this.take({ ...answer, instances: answer.instances.filter((row) => !this.places.has(row.id)) }, this.rows);
         this.changed();
       }
     } catch {

@@ -59,7 +59,7 @@ export class Present {
     this.trouble.dataset.key = fault;
     const again = h('button', { class: 'button', type: 'button', on: { click: () => doing(again, () => retry(this.id)) } }, icon('retry'), 'Try again');
     const { message: _said, ...error } = Object(doc.failure?.error);
-    fill(this.trouble, h('div', { class: 'card bad-card', role: 'alert' }, h('h3', null, icon('error'), doc.failure ? `${doc.failure.invoke} failed` : 'Stopped'), h('p', { class: 'wrap' }, inline(fault)), Object.keys(error).length ? treeOf(error, 'The failure') : null, this.may.operate && doc.status === 'error' ? h('div', { class: 'row' }, again) : null));
+    fill(this.trouble, h('div', { class: 'card bad-card', role: 'alert' }, h('h2', null, icon('error'), doc.failure ? `${doc.failure.invoke} failed` : 'Stopped'), h('p', { class: 'wrap' }, inline(fault)), Object.keys(error).length ? treeOf(error, 'The failure') : null, this.may.operate && doc.status === 'error' ? h('div', { class: 'row' }, again) : null));
   }
 
   ending(doc) {
@@ -72,7 +72,7 @@ export class Present {
     const summary = output && typeof output === 'object' && typeof output.summary === 'string' ? output.summary : null;
     const others = summary ? Object.fromEntries(Object.entries(output).filter(([key]) => key !== 'summary' && key !== 'task')) : output;
     const body = output === null || output === undefined ? h('p', { class: 'muted' }, 'It has no output.') : typeof output === 'object' ? treeOf(others, 'Output') : h('p', { class: 'wrap' }, brief(output, 2000));
-    fill(this.result, h('div', { class: `card ${doc.status === 'done' ? 'good-card' : ''}` }, h('h3', null, icon(doc.status === 'done' ? 'check' : 'stop'), doc.status === 'done' ? 'Done' : 'Cancelled'), summary ? h('p', { class: 'wrap' }, summary) : null, body));
+    fill(this.result, h('div', { class: `card ${doc.status === 'done' ? 'good-card' : ''}` }, h('h2', null, icon(doc.status === 'done' ? 'check' : 'stop'), doc.status === 'done' ? 'Done' : 'Cancelled'), summary ? h('p', { class: 'wrap' }, summary) : null, body));
   }
 
   planning(plan) {
@@ -106,7 +106,7 @@ export class Present {
   }
 }
 
-const part = (title, ...body) => h('section', { class: 'part' }, h('h3', null, title), body);
+const part = (title, ...body) => h('section', { class: 'part' }, h('h2', null, title), body);
 
 function runningRow(it) {
   return h('li', null, h('span', { class: 'spinner', 'aria-hidden': 'true' }), h('span', { class: 'grow' }, h('strong', null, it.invoke), h('span', { class: 'muted' }, ` ${it.src ?? ''}`), it.attempt > 1 ? h('span', { class: 'tag' }, `attempt ${it.attempt}`) : null), it.since_ms ? ago(it.since_ms, { long: true }) : null);

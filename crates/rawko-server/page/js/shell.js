@@ -21,7 +21,8 @@ const THEMES = { auto: ['auto', 'Colours as the system'], light: ['sun', 'Light 
 
 /** Builds the frame and returns its parts. */
 export function shell(root, { leave }) {
-  const badge = h('span', { class: 'badge', hidden: true });
+  const count = h('span');
+  const badge = h('span', { class: 'badge', hidden: true }, count, h('span', { class: 'hidden-visually' }, ' waiting'));
   const links = new Map(PLACES.map(([view, name]) => [view, place(view, name, view === 'approvals' ? badge : null)]));
   const state = h('span', { class: 'connection', data: { state: 'idle' } }, h('span', { class: 'connection-dot', 'aria-hidden': 'true' }), h('span', { class: 'connection-word' }, STATES.idle));
   const exit = h('button', { class: 'button quiet', type: 'button', hidden: true, on: { click: leave } }, icon('leave'), h('span', null, 'Log out'));
@@ -52,10 +53,9 @@ export function shell(root, { leave }) {
       say(state.lastElementChild, STATES[name]);
     },
     lost: lostBanner(banner),
-    approvals(count) {
-      badge.hidden = !count;
-      say(badge, count > 99 ? '99+' : count);
-      attributes(links.get('approvals'), { 'aria-label': count ? `Approvals, ${count} waiting` : null });
+    approvals(total) {
+      badge.hidden = !total;
+      say(count, total > 99 ? '99+' : total);
     },
     session({ required, role }) {
       exit.hidden = !(required && role);

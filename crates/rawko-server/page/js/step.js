@@ -52,7 +52,7 @@ export class StepPanel {
   }
 }
 
-const section = (title, ...body) => h('section', { class: 'part' }, h('h3', null, title), body);
+const section = (title, ...body) => h('section', { class: 'part' }, h('h2', null, title), body);
 
 function head(step, entry) {
   return h(

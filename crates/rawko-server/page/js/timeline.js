@@ -28,7 +28,7 @@ export class Timeline {
     this.what = h('span', { class: 'timeline-what' });
     const tool = (name, words, run) => h('button', { class: 'button quiet icon-only', type: 'button', 'aria-label': words, title: words, on: { click: run } }, icon(name));
     this.play = tool('play', 'Play', () => this.toggle());
-    this.pace = h('button', { class: 'button quiet small number', type: 'button', 'aria-label': 'Speed', title: 'Speed', on: { click: () => this.faster() } }, '1×');
+    this.pace = h('button', { class: 'button quiet small number', type: 'button', 'aria-label': 'Speed 1×', title: 'Speed', on: { click: () => this.faster() } }, '1×');
     this.back = h('button', { class: 'button small live-button', type: 'button', on: { click: () => this.follow() } }, h('span', { class: 'live-dot', 'aria-hidden': 'true' }), 'Live');
     this.fork = world.fork ? h('button', { class: 'button small', type: 'button', on: { click: world.fork } }, icon('fork'), 'Fork from here') : null;
     this.element = h(
