@@ -1,4 +1,5 @@
 // The present of an instance: what it asks, what it takes, what runs, what it waits for, its children. Apart from its past.
+import { get, path } from './api.js';
 import { askCard, askKey } from './ask.js';
 import { deliver, retry, sendEvent } from './acting.js';
 import { ago, countdown } from './clock.js';
@@ -99,11 +100,31 @@ export class Present {
     return h('span', { class: 'joined' }, send, more);
   }
 
+  /** Children at once, whatever is below them as soon as it is read. */
   family(doc) {
     const rows = doc.child_rows ?? (doc.children ?? []).map((id) => ({ id, status: null }));
     this.parts.children.hidden = !rows.length;
-    keyed(this.children, rows, (row) => row.id, childRow, updateChild);
+    keyed(this.children, grown(rows, this.below ?? []), (row) => row.id, childRow, updateChild);
+    if (rows.length) this.readBelow(rows);
   }
+
+  /** The ids of children begin with that of their parent, so one question finds the whole tree. */
+  async readBelow(rows) {
+    if (this.reading) return;
+    this.reading = true;
+    const answer = await get(path('instances'), { children: 'true', q: `${this.id}.`, limit: 500 }).catch(() => null);
+    this.reading = false;
+    if (!answer) return;
+    this.below = answer.instances;
+    keyed(this.children, grown(rows, this.below), (row) => row.id, childRow, updateChild);
+  }
+}
+
+/** Rows with those below them. */
+function grown(rows, all) {
+  const of = (id) => all.filter((row) => row.parent?.id === id).sort((a, b) => a.created_ms - b.created_ms);
+  const grow = (row) => ({ ...row, child_rows: of(row.id).map(grow) });
+  return rows.map(grow);
 }
 
 const part = (title, ...body) => h('section', { class: 'part' }, h('h2', null, title), body);
