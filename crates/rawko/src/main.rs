@@ -17,12 +17,14 @@ mod known;
 mod loading;
 mod project;
 mod scenario;
+mod served;
 mod simulation;
 mod standing;
 mod table;
 mod templates;
 mod times;
 mod walk;
+mod wish;
 
 use std::process::ExitCode;
 

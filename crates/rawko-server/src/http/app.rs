@@ -9,6 +9,7 @@ use rawko_host::{Clock, Engine, Reader, SystemClock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::access::{Access, Tokens};
+use super::charts::Shelf;
 use super::limits::{Answers, Buckets};
 use super::problem::{Problem, ProblemCode};
 use super::project::{NoProject, Project};
@@ -31,7 +32,12 @@ pub struct AppOptions {
     pub project: Arc<dyn Project>,
     pub tokens: Tokens,
     pub settings: ServerSettings,
+    /// What `/metrics` says, as Prometheus reads it.
+    pub metrics: Option<Metrics>,
 }
+
+/// Writes the metrics of this moment.
+pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl AppOptions {
     /// A host and nothing else: no project around it, no channels, nobody to keep out.
@@ -45,6 +51,7 @@ impl AppOptions {
             project: Arc::new(NoProject),
             tokens: Tokens::default(),
             settings: ServerSettings::default(),
+            metrics: None,
         }
     }
 }
@@ -61,6 +68,7 @@ struct Inner {
     gate: Option<Gatekeeper>,
     buckets: Buckets,
     answers: Answers,
+    shelf: Shelf,
     streams: Arc<Semaphore>,
     closing: watch::Sender<bool>,
     since: Instant,
@@ -75,6 +83,7 @@ impl App {
             gate: options.channels.as_ref().map(|channels| channels.gatekeeper()),
             buckets: Buckets::new(options.settings.rate),
             answers: Answers::default(),
+            shelf: Shelf::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             closing: watch::Sender::new(false),
             since: Instant::now(),
@@ -119,6 +128,10 @@ impl App {
         self.inner.gate.as_ref().ok_or_else(none)
     }
 
+    pub(crate) fn metrics(&self) -> Option<&Metrics> {
+        self.inner.options.metrics.as_ref()
+    }
+
     pub(crate) fn access(&self) -> &Access {
         &self.inner.access
     }
@@ -129,6 +142,11 @@ impl App {
 
     pub(crate) fn answers(&self) -> &Answers {
         &self.inner.answers
+    }
+
+    /// What is known about charts.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.inner.shelf
     }
 
     pub(crate) fn uptime_ms(&self) -> u64 {

@@ -5,10 +5,15 @@ mod access;
 mod agents;
 mod app;
 mod assets;
+mod audit;
+mod channels;
+mod charts;
 mod extract;
 mod headers;
+mod health;
 mod limits;
 mod listen;
+mod metrics;
 mod openapi;
 mod paging;
 mod panics;
@@ -22,7 +27,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use utoipa_axum::router::OpenApiRouter;
 
 pub use access::{Role, Tokens};
-pub use app::{App, AppOptions};
+pub use app::{App, AppOptions, Metrics};
 pub use listen::Server;
 pub use openapi::document as openapi_document;
 pub use problem::{Problem, ProblemCode};
@@ -34,7 +39,15 @@ pub(crate) type Routes = OpenApiRouter<App>;
 
 /// All nouns, without what goes around them.
 fn nouns() -> Routes {
-    let nouns = [session::routes(), agents::routes()];
+    let nouns = [
+        session::routes(),
+        health::routes(),
+        metrics::routes(),
+        charts::routes(),
+        agents::routes(),
+        channels::routes(),
+        audit::routes(),
+    ];
     nouns.into_iter().fold(OpenApiRouter::with_openapi(openapi::preamble()), OpenApiRouter::merge)
 }
 
