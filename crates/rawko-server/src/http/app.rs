@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::access::{Access, Tokens};
 use super::charts::Shelf;
-use super::limits::{Answers, Buckets};
+use super::limits::{Answers, Buckets, Patience};
 use super::problem::{Problem, ProblemCode};
 use super::project::{NoProject, Project};
 use super::settings::ServerSettings;
@@ -32,6 +32,7 @@ pub struct AppOptions {
     pub project: Arc<dyn Project>,
     pub tokens: Tokens,
     pub settings: ServerSettings,
+    pub patience: Patience,
     /// What `/metrics` says, as Prometheus reads it.
     pub metrics: Option<Metrics>,
 }
@@ -51,6 +52,7 @@ impl AppOptions {
             project: Arc::new(NoProject),
             tokens: Tokens::default(),
             settings: ServerSettings::default(),
+            patience: Patience::default(),
             metrics: None,
         }
     }
@@ -126,6 +128,10 @@ impl App {
     pub(crate) fn gate(&self) -> Result<&Gatekeeper, Problem> {
         let none = || Problem::new(ProblemCode::Unavailable, "this server has no channels");
         self.inner.gate.as_ref().ok_or_else(none)
+    }
+
+    pub(crate) fn patience(&self) -> Patience {
+        self.inner.options.patience
     }
 
     pub(crate) fn metrics(&self) -> Option<&Metrics> {

@@ -28,6 +28,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 pub use access::{Role, Tokens};
 pub use app::{App, AppOptions, Metrics};
+pub use limits::Patience;
 pub use listen::Server;
 pub use openapi::document as openapi_document;
 pub use problem::{Problem, ProblemCode};
@@ -58,8 +59,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/v1/openapi.json", axum::routing::get(openapi::serve))
         .fallback(assets::serve)
         .layer(from_fn_with_state(app.clone(), limits::once))
-        .layer(from_fn(limits::whole_body))
-        .layer(from_fn(limits::in_time))
+        .layer(from_fn_with_state(app.clone(), limits::whole_body))
+        .layer(from_fn_with_state(app.clone(), limits::in_time))
         .layer(from_fn_with_state(app.clone(), access::guard))
         .layer(from_fn(panics::contain))
         .layer(from_fn(headers::finish))
