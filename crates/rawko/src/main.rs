@@ -17,16 +17,17 @@ mod known;
 mod loading;
 mod project;
 mod scenario;
+mod served;
 mod simulation;
-mod standing;
 mod table;
 mod templates;
-mod times;
 mod walk;
+mod wish;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+pub(crate) use rawko_view::{standing, times};
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
