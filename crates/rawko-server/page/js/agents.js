@@ -28,7 +28,7 @@ export function agents(root) {
     return undefined;
   }
 
-  const refresh = steady(read, 2000);
+  const refresh = steady(read, 10_000);
   read();
   return { title: 'Agents', heard: (type) => type === 'step' && refresh(), again: refresh, gone: () => refresh.cancel() };
 }

@@ -21,6 +21,9 @@ function name(event) {
 
 const writes = (target) => target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
+/** What moves along in whatever scrolls stays there. */
+const SCROLLS = ['Home', 'End', 'PageUp', 'PageDown', 'Space', 'ArrowUp', 'ArrowDown'];
+
 export function listen() {
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
@@ -30,6 +33,7 @@ export function listen() {
     pending = null;
     // What a focused control does with Space, Enter and the arrows is its own.
     if (['Space', 'Enter'].includes(pressed) && event.target.closest?.('button, a, summary, [role=tab], [role=slider], [role=treeitem]')) return;
+    if (SCROLLS.includes(pressed) && event.target.matches?.('.panel-body, .panel-body *, pre, .messages, .scroll *')) return;
     for (const bindings of [...groups.values()].reverse()) {
       const found = bindings.find((binding) => binding.keys.split(' / ').includes(wanted));
       if (found) {

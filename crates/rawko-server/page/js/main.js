@@ -7,7 +7,8 @@ import { current, go } from './route.js';
 import { shell } from './shell.js';
 import { wear } from './theme.js';
 import { steady } from './dom.js';
-import { failed } from './empty.js';
+import { announce } from './notices.js';
+import { empty, failed } from './empty.js';
 import { login } from './login.js';
 import { instances } from './instances.js';
 import { instance } from './instance.js';
@@ -19,7 +20,6 @@ import { charts } from './charts.js';
 import { chart } from './chart.js';
 import { agents } from './agents.js';
 import { begin } from './start.js';
-import { empty } from './empty.js';
 
 /**
  * A view: `mount` fills its root and answers with what it hears.
@@ -40,11 +40,18 @@ const frame = shell(document.getElementById('app'), { leave });
 /** @type {{session: any, view: View | null, key: string}} */
 const page = { session: null, view: null, key: '' };
 const live = new Live({ state: connected, event: heard, again });
-const countApprovals = steady(readApprovals, 250);
+const countApprovals = steady(readApprovals, 800);
 
 function connected(state) {
   frame.connection(state);
+  if (state === 'lost') stillKnown();
   frame.lost(state === 'lost', () => live.retryNow() ?? live.connect());
+}
+
+/** A stream that ends may mean that the token does not count any more; the stream itself cannot say so. */
+async function stillKnown() {
+  const session = await get(path('session')).catch(() => null);
+  if (session && !session.role && page.session) askForToken();
 }
 
 function heard(type, data) {
@@ -67,7 +74,6 @@ async function readApprovals() {
 function show() {
   if (!page.session) return;
   const route = current();
-  if (route.view === 'main') return void frame.main.focus();
   frame.at(route.view);
   const key = `${route.view}/${route.name ?? ''}`;
   if (page.key === key && page.view?.moved?.(route) !== false) return;
@@ -90,6 +96,7 @@ function enter(mount, route) {
     throw error;
   }
   document.title = `${page.view.title} · rawko`;
+  announce(page.view.title);
   live.follow(route.view === 'instances' && route.name !== null ? { instance: route.name } : {});
   if (document.activeElement === document.body) frame.main.focus({ preventScroll: true });
 }
@@ -151,5 +158,10 @@ bind('Anywhere', [
   { keys: 'n', does: 'start a task or an instance', run: () => page.session && page.session.role !== 'read' && begin() },
 ]);
 listen();
+// The address says which view is shown, so the way to the content may not be one.
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  frame.main.focus();
+});
 addEventListener('hashchange', show);
 boot();

@@ -13,7 +13,8 @@ import { planOf } from './transcript.js';
 import { treeOf } from './tree.js';
 import { TONES, brief, plural, states, tone } from './words.js';
 
-const KINDS = { after: 'after', send: 'delayed send', timeout: 'time-out', retry: 'next attempt' };
+/** What the timer's own words do not say. */
+const KINDS = { after: '', send: ' delayed send', timeout: '', retry: '' };
 
 export class Present {
   constructor(id, { may, changed }) {
@@ -134,7 +135,7 @@ function runningRow(it) {
 }
 
 function timerRow(it) {
-  return h('li', null, icon('clock'), h('span', { class: 'grow' }, it.for ?? '', h('span', { class: 'muted' }, ` ${KINDS[it.kind] ?? it.kind}`)), countdown(it.due_ms));
+  return h('li', null, icon('clock'), h('span', { class: 'grow' }, it.for ?? '', h('span', { class: 'muted' }, KINDS[it.kind] ?? ` ${it.kind}`)), countdown(it.due_ms));
 }
 
 function childRow(row) {

@@ -3,7 +3,7 @@ import { calmly } from './dom.js';
 
 const SMALLEST = 0.05;
 const LARGEST = 4;
-export const READABLE = 0.45;
+export const READABLE = 0.7;
 
 export class Viewport {
   /** @param {HTMLElement} frame what is looked through @param {HTMLElement} content what is moved */
