@@ -40,18 +40,23 @@ const VIEWS = [
 ];
 
 for (const [name, options] of Object.entries({
-  'light': { colorScheme: 'light' },
-  'dark': { colorScheme: 'dark' },
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
   'a phone': { colorScheme: 'light', viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true },
 })) {
   test(`nothing serious is in the way of anybody: ${name}`, async () => {
-    for (const [hash, ready] of VIEWS) assert.deepEqual(await violations(browser, open.address, hash, ready, options), [], hash);
+    for (const [hash, ready] of VIEWS)
+      assert.deepEqual(await violations(browser, open.address, hash, ready, options), [], hash);
   });
 }
 
 test('nothing is wider than a phone', async () => {
   for (const [hash, ready] of VIEWS) {
-    const { page, close } = await visit(browser, open.address, hash, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
+    const { page, close } = await visit(browser, open.address, hash, {
+      viewport: { width: 360, height: 740 },
+      isMobile: true,
+      hasTouch: true,
+    });
     await page.waitForSelector(ready);
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360, hash);
     await close();
@@ -59,7 +64,11 @@ test('nothing is wider than a phone', async () => {
 });
 
 test('a finger drags the timeline', async () => {
-  const { page, close } = await visit(browser, open.address, '#/instances/order-2', { viewport: { width: 390, height: 800 }, isMobile: true, hasTouch: true });
+  const { page, close } = await visit(browser, open.address, '#/instances/order-2', {
+    viewport: { width: 390, height: 800 },
+    isMobile: true,
+    hasTouch: true,
+  });
   await page.waitForSelector('.timeline-where:has-text("1 / 1")');
   const box = await page.locator('.timeline-slider').boundingBox();
   await page.touchscreen.tap(box.x + 12, box.y + box.height / 2);
@@ -82,8 +91,15 @@ test('colours follow the reader, and the switch goes over them', async () => {
 test('a server with tokens asks for one, and a reader may only read', async () => {
   const guarded = project();
   writeFileSync(join(guarded.root, 'admin.token'), 'a-secret-of-the-admin\n');
-  writeFileSync(join(guarded.root, '.rawko/config.yaml'), 'server: {tokens: [{name: guest, role: read, env: GUEST_TOKEN}]}\n', { flag: 'a' });
-  const server = await serve(guarded.root, { words: ['--token-file', 'admin.token'], env: { GUEST_TOKEN: 'a-secret-of-the-guest' } });
+  writeFileSync(
+    join(guarded.root, '.rawko/config.yaml'),
+    'server: {tokens: [{name: guest, role: read, env: GUEST_TOKEN}]}\n',
+    { flag: 'a' },
+  );
+  const server = await serve(guarded.root, {
+    words: ['--token-file', 'admin.token'],
+    env: { GUEST_TOKEN: 'a-secret-of-the-guest' },
+  });
   try {
     const { page, close } = await visit(browser, server.address, '', { expected: [/401/, /403/] });
     await page.waitForSelector('text=Log in to rawko');

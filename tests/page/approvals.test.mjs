@@ -36,7 +36,11 @@ test('a question is answered and a form filled in', async () => {
   await form.waitFor();
   await form.getByText('Submit').click();
   await form.getByRole('alert').waitFor();
-  assert.equal(await form.getByLabel('Street').getAttribute('aria-invalid'), 'true', 'what is needed is said at the field');
+  assert.equal(
+    await form.getByLabel('Street').getAttribute('aria-invalid'),
+    'true',
+    'what is needed is said at the field',
+  );
   await form.getByLabel('Street').fill('Main Road 1');
   await form.getByLabel('Floor').fill('2');
   await form.getByLabel('Carrier').selectOption('Parcel');
@@ -58,7 +62,11 @@ test('a denial leads where the chart says', async () => {
   await page.reload();
   await page.click('.ask >> text=Deny');
   await page.waitForSelector('.pill:has-text("done")');
-  const lit = await page.evaluate(() => [...document.querySelector('.drawing-content').shadowRoot.querySelectorAll('.state.active')].map((state) => state.dataset.node));
+  const lit = await page.evaluate(() =>
+    [...document.querySelector('.drawing-content').shadowRoot.querySelectorAll('.state.active')].map(
+      (state) => state.dataset.node,
+    ),
+  );
   assert.deepEqual(lit.filter(Boolean), ['rejected']);
   await close();
 });

@@ -31,14 +31,23 @@ after(async () => {
   made?.remove();
 });
 
-const drawn = (page, selector) => page.evaluate((wanted) => [...document.querySelector('.drawing-content').shadowRoot.querySelectorAll(wanted)].map((it) => it.dataset.node ?? it.dataset.transition), selector);
+const drawn = (page, selector) =>
+  page.evaluate(
+    (wanted) =>
+      [...document.querySelector('.drawing-content').shadowRoot.querySelectorAll(wanted)].map(
+        (it) => it.dataset.node ?? it.dataset.transition,
+      ),
+    selector,
+  );
 
 test('findings stand beside the text and on the drawing', async () => {
   const { page, close } = await visit(browser, server.address, '#/charts/new');
   await page.waitForSelector('text=Nothing to complain about');
   await page.fill('.editor-text', DOOR);
   await page.waitForSelector('.finding:has-text("lost")');
-  await page.waitForFunction(() => document.querySelector('.drawing-content').shadowRoot.querySelector('.state.finding'));
+  await page.waitForFunction(() =>
+    document.querySelector('.drawing-content').shadowRoot.querySelector('.state.finding'),
+  );
   assert.deepEqual(await drawn(page, '.state.finding'), ['lost']);
   assert.ok((await page.locator('.editor-mark').count()) > 0, 'the place is underlined');
   await page.fill('.editor-text', DOOR.replace('OPENED: open', 'OPENED: opne'));
@@ -61,7 +70,9 @@ test('findings stand beside the text and on the drawing', async () => {
 test('every chart of the project is listed and drawn', async () => {
   const { page, close } = await visit(browser, server.address, '#/charts');
   await page.click('.chart-card:has-text("order")');
-  await page.waitForFunction(() => document.querySelector('.drawing-content')?.shadowRoot.querySelector('[data-node="charging"]'));
+  await page.waitForFunction(() =>
+    document.querySelector('.drawing-content')?.shadowRoot.querySelector('[data-node="charging"]'),
+  );
   assert.match(await page.inputValue('.editor-text'), /remember_approver/);
   await close();
 });

@@ -35,7 +35,11 @@ test('everything by keyboard', async () => {
   await page.waitForSelector('.virtual-row');
 
   await page.keyboard.press('Tab');
-  assert.equal(await page.evaluate(() => document.activeElement.className), 'skip', 'the first stop leads to the content');
+  assert.equal(
+    await page.evaluate(() => document.activeElement.className),
+    'skip',
+    'the first stop leads to the content',
+  );
   await page.keyboard.press('/');
   assert.equal(await page.evaluate(() => document.activeElement.type), 'search');
   await page.keyboard.type('order-1');

@@ -88,7 +88,10 @@ test('a task is started, watched, looked back at and forked', async (t) => {
   });
 
   await t.test('a link to a step shows that step', async () => {
-    const link = page.url().replace(/step=\d+/, 'step=2').replace('tab=context', 'tab=step');
+    const link = page
+      .url()
+      .replace(/step=\d+/, 'step=2')
+      .replace('tab=context', 'tab=step');
     const other = await visit(browser, server.address, link.slice(link.indexOf('#')));
     await other.page.waitForSelector('.step-chip:has-text("2")');
     assert.equal(await other.page.getAttribute('.timeline-slider', 'aria-valuenow'), '2');

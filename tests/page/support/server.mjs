@@ -20,7 +20,11 @@ function freePort() {
 export async function serve(root, { port = null, env = {}, words = [] } = {}) {
   const own = port ?? (await freePort());
   const address = `http://127.0.0.1:${own}`;
-  const child = spawn(RAWKO, ['serve', '--listen', `127.0.0.1:${own}`, ...words], { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(RAWKO, ['serve', '--listen', `127.0.0.1:${own}`, ...words], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said = (said + text).slice(-20_000)));
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
@@ -51,7 +55,10 @@ async function answering(address, child, said) {
 }
 
 async function ask(address, body) {
-  const request = body === undefined ? {} : { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  const request =
+    body === undefined
+      ? {}
+      : { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
   const response = await fetch(address, request);
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new Error(`${address}: ${response.status} ${JSON.stringify(answer)}`);

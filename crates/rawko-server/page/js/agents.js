@@ -30,15 +30,48 @@ export function agents(root) {
 
   const refresh = steady(read, 10_000);
   read();
-  return { title: 'Agents', heard: (type) => type === 'step' && refresh(), again: refresh, gone: () => refresh.cancel() };
+  return {
+    title: 'Agents',
+    heard: (type) => type === 'step' && refresh(),
+    again: refresh,
+    gone: () => refresh.cancel(),
+  };
 }
 
 const nothing = () =>
-  empty({ title: 'No agents yet', lead: 'An agent is a file in .rawko/agents: instructions, tools and a model.', commands: [['Four to begin with', 'rawko init'], ['What is wrong with them', 'rawko agents check']] });
+  empty({
+    title: 'No agents yet',
+    lead: 'An agent is a file in .rawko/agents: instructions, tools and a model.',
+    commands: [
+      ['Four to begin with', 'rawko init'],
+      ['What is wrong with them', 'rawko agents check'],
+    ],
+  });
 
 function card() {
-  const parts = { face: h('span'), name: h('strong'), id: h('code', { class: 'muted' }), pill: h('span', { class: 'pill' }, h('span', { class: 'dot' }), h('span')), words: h('p', { class: 'agent-words' }), message: h('p', { class: 'agent-message' }), facts: h('dl', { class: 'head-facts' }) };
-  const item = h('li', { class: 'card agent' }, h('div', { class: 'agent-head' }, parts.face, h('div', { class: 'grow agent-name' }, parts.name, parts.id), parts.pill), parts.words, parts.message, parts.facts);
+  const parts = {
+    face: h('span'),
+    name: h('strong'),
+    id: h('code', { class: 'muted' }),
+    pill: h('span', { class: 'pill' }, h('span', { class: 'dot' }), h('span')),
+    words: h('p', { class: 'agent-words' }),
+    message: h('p', { class: 'agent-message' }),
+    facts: h('dl', { class: 'head-facts' }),
+  };
+  const item = h(
+    'li',
+    { class: 'card agent' },
+    h(
+      'div',
+      { class: 'agent-head' },
+      parts.face,
+      h('div', { class: 'grow agent-name' }, parts.name, parts.id),
+      parts.pill,
+    ),
+    parts.words,
+    parts.message,
+    parts.facts,
+  );
   item.parts = parts;
   return item;
 }
@@ -49,8 +82,10 @@ function update(item, it) {
   fill(parts.face, face(it.name));
   say(parts.name, it.displayName ?? it.name);
   say(parts.id, it.name);
-  parts.pill.dataset.tone = parts.pill.firstElementChild.dataset.tone = it.busy ? 'work' : TONE[health.state] ?? 'cancelled';
-  say(parts.pill.lastElementChild, it.busy ? `busy with ${number(it.busy)}` : HEALTH[health.state] ?? health.state);
+  parts.pill.dataset.tone = parts.pill.firstElementChild.dataset.tone = it.busy
+    ? 'work'
+    : (TONE[health.state] ?? 'cancelled');
+  say(parts.pill.lastElementChild, it.busy ? `busy with ${number(it.busy)}` : (HEALTH[health.state] ?? health.state));
   say(parts.words, it.description ?? it.whenToUse ?? '');
   parts.message.hidden = !health.message || health.state === 'ok';
   say(parts.message, health.message ?? '');
@@ -62,7 +97,12 @@ function update(item, it) {
     it.calls ? fact('Worked', h('span', { class: 'number' }, plural(it.calls, 'time'))) : null,
     it.failures ? fact('Failed', h('span', { class: 'number' }, plural(it.failures, 'time'))) : null,
     it.cost_usd > 0 ? fact('Cost', h('span', { class: 'number' }, cost(it.cost_usd))) : null,
-    it.channels?.length ? fact('Channels', it.channels.map((name, at) => [at ? ', ' : null, h('a', { href: href('channels', name) }, `#${name}`)])) : null,
+    it.channels?.length
+      ? fact(
+          'Channels',
+          it.channels.map((name, at) => [at ? ', ' : null, h('a', { href: href('channels', name) }, `#${name}`)]),
+        )
+      : null,
     it.file ? fact('File', h('code', null, it.file)) : null,
   );
 }

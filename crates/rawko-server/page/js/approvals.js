@@ -33,12 +33,21 @@ export function approvals(root, _route, { may }) {
 
   const refresh = steady(read, 200);
   read();
-  return { title: 'Approvals', heard: (type) => type === 'step' && refresh(), again: refresh, gone: () => refresh.cancel() };
+  return {
+    title: 'Approvals',
+    heard: (type) => type === 'step' && refresh(),
+    again: refresh,
+    gone: () => refresh.cancel(),
+  };
 }
 
 const nothing = () =>
   empty({
     title: 'Nobody waits for you',
     lead: 'A chart asks a person with `src: human`: an approval, or a form to fill in. Its questions stand here until somebody answers, here or in a terminal.',
-    commands: [['What waits for a person', 'rawko ps --waiting person'], ['Say yes', 'rawko approve ID'], ['Say no', 'rawko deny ID']],
+    commands: [
+      ['What waits for a person', 'rawko ps --waiting person'],
+      ['Say yes', 'rawko approve ID'],
+      ['Say no', 'rawko deny ID'],
+    ],
   });

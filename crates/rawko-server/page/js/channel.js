@@ -13,7 +13,13 @@ import { face } from './transcript.js';
 import { membersOf } from './channels.js';
 import { fullMoment, moment } from './words.js';
 
-const STATES = { OFFLINE: 'offline', IDLE: 'idle', QUEUED: 'waits for its turn', ACTIVE: 'has the turn', WAITING: 'pauses in its turn' };
+const STATES = {
+  OFFLINE: 'offline',
+  IDLE: 'idle',
+  QUEUED: 'waits for its turn',
+  ACTIVE: 'has the turn',
+  WAITING: 'pauses in its turn',
+};
 const WAITS = { running: '', waiting: 'waits', interrupted: 'interrupted', paused: 'paused' };
 const NAME_KEY = 'rawko-name';
 
@@ -28,8 +34,20 @@ class ChannelView {
     this.turn = h('div', { class: 'turn-clock' });
     this.queue = h('ol', { class: 'queue', role: 'list' });
     this.acts = h('div', { class: 'row' });
-    this.words = h('textarea', { class: 'input', rows: 2, placeholder: `Say something in #${name}`, 'aria-label': 'Message' });
-    this.as = h('input', { class: 'input as-name', type: 'text', 'aria-label': 'Your name', placeholder: 'Your name', autocomplete: 'nickname', value: rememberedName() });
+    this.words = h('textarea', {
+      class: 'input',
+      rows: 2,
+      placeholder: `Say something in #${name}`,
+      'aria-label': 'Message',
+    });
+    this.as = h('input', {
+      class: 'input as-name',
+      type: 'text',
+      'aria-label': 'Your name',
+      placeholder: 'Your name',
+      autocomplete: 'nickname',
+      value: rememberedName(),
+    });
     this.send = h('button', { class: 'button primary', type: 'submit' }, icon('send'), 'Say');
     this.form = h('form', { class: 'speak' }, this.as, this.words, this.send);
     this.form.addEventListener('submit', (event) => {
@@ -41,8 +59,26 @@ class ChannelView {
       event.preventDefault();
       this.speak();
     });
-    this.body = h('div', { class: 'channel' }, h('div', { class: 'channel-talk' }, this.messages, may.operate ? this.form : null), h('aside', { class: 'channel-side', 'aria-label': 'Turns' }, h('section', { class: 'part' }, h('h2', null, 'Turn'), this.turn, this.acts), h('section', { class: 'part' }, h('h2', null, 'Queue'), this.queue)));
-    root.append(h('div', { class: 'view-head' }, h('p', { class: 'crumbs' }, h('a', { href: href('channels') }, 'Channels')), h('h1', null, `# ${name}`)), this.body);
+    this.body = h(
+      'div',
+      { class: 'channel' },
+      h('div', { class: 'channel-talk' }, this.messages, may.operate ? this.form : null),
+      h(
+        'aside',
+        { class: 'channel-side', 'aria-label': 'Turns' },
+        h('section', { class: 'part' }, h('h2', null, 'Turn'), this.turn, this.acts),
+        h('section', { class: 'part' }, h('h2', null, 'Queue'), this.queue),
+      ),
+    );
+    root.append(
+      h(
+        'div',
+        { class: 'view-head' },
+        h('p', { class: 'crumbs' }, h('a', { href: href('channels') }, 'Channels')),
+        h('h1', null, `# ${name}`),
+      ),
+      this.body,
+    );
     this.refresh = steady(() => this.read(), 120);
     this.unbind = bind('Channel', [{ keys: 'c', does: 'speak', run: () => this.words.focus() }]);
     this.read();
@@ -58,7 +94,11 @@ class ChannelView {
       const answer = await get(path('channels', this.name));
       if (!this.left) this.show(answer);
     } catch (error) {
-      if (!this.known && !this.left) fill(this.body, failed(error, () => location.reload()));
+      if (!this.known && !this.left)
+        fill(
+          this.body,
+          failed(error, () => location.reload()),
+        );
     } finally {
       this.reading = false;
       if (this.stale) {
@@ -80,7 +120,8 @@ class ChannelView {
   post(messages) {
     const fresh = messages.filter((message) => message.number > this.last);
     if (!fresh.length && this.messages.children.length) return;
-    if (!messages.length) return void fill(this.messages, h('li', { class: 'muted pad' }, 'Nobody has said anything yet.'));
+    if (!messages.length)
+      return void fill(this.messages, h('li', { class: 'muted pad' }, 'Nobody has said anything yet.'));
     const pinned = this.messages.scrollHeight - this.messages.scrollTop - this.messages.clientHeight < 80;
     const first = this.last === 0;
     if (first) this.messages.replaceChildren();
@@ -95,23 +136,57 @@ class ChannelView {
     if (key === this.turnKey) return;
     this.turnKey = key;
     const paused = it?.paused_ms || turn?.state === 'paused';
-    if (!turn) return void fill(this.turn, h('p', { class: 'muted' }, paused ? 'The channel is paused.' : 'Nobody has the turn.'));
+    if (!turn)
+      return void fill(
+        this.turn,
+        h('p', { class: 'muted' }, paused ? 'The channel is paused.' : 'Nobody has the turn.'),
+      );
     const bar = h('div', { class: 'clock-bar', 'aria-hidden': 'true' }, h('span'));
-    const left = turn.deadline_ms && !paused ? h('span', { class: 'clock-left' }, countdown(turn.deadline_ms, bar, turn.since_ms), h('span', { class: 'muted' }, ' left')) : h('span', { class: 'muted' }, paused ? 'paused' : WAITS[turn.state] ?? '');
-    fill(this.turn, h('div', { class: 'clock-who' }, face(turn.agent), h('strong', { class: 'grow' }, turn.agent), left), bar, turn.reason ? h('p', { class: 'muted small-text' }, `waits: ${turn.reason}`) : turn.state === 'interrupted' ? h('p', { class: 'muted small-text' }, 'a person has the floor') : null);
+    const left =
+      turn.deadline_ms && !paused
+        ? h(
+            'span',
+            { class: 'clock-left' },
+            countdown(turn.deadline_ms, bar, turn.since_ms),
+            h('span', { class: 'muted' }, ' left'),
+          )
+        : h('span', { class: 'muted' }, paused ? 'paused' : (WAITS[turn.state] ?? ''));
+    fill(
+      this.turn,
+      h('div', { class: 'clock-who' }, face(turn.agent), h('strong', { class: 'grow' }, turn.agent), left),
+      bar,
+      turn.reason
+        ? h('p', { class: 'muted small-text' }, `waits: ${turn.reason}`)
+        : turn.state === 'interrupted'
+          ? h('p', { class: 'muted small-text' }, 'a person has the floor')
+          : null,
+    );
     return undefined;
   }
 
   line(it, queue, turn) {
     const members = membersOf(it);
     const state = (name) => members.find((member) => member.name === name)?.state;
-    const names = (queue ?? []).map((one) => (typeof one === 'string' ? one : one.agent ?? one.name));
+    const names = (queue ?? []).map((one) => (typeof one === 'string' ? one : (one.agent ?? one.name)));
     const others = members.map((member) => member.name).filter((name) => !names.includes(name) && name !== turn?.agent);
     const key = JSON.stringify([names, others, members.map((member) => member.state), turn?.agent]);
     if (key === this.queueKey) return;
     this.queueKey = key;
-    const row = (name, at) => h('li', null, h('span', { class: 'queue-place number' }, at === null ? '' : at + 1), face(name), h('span', { class: 'grow' }, name), h('span', { class: 'muted small-text' }, STATES[state(name)] ?? state(name) ?? ''));
-    fill(this.queue, names.filter((name) => name !== turn?.agent).map(row), others.map((name) => row(name, null)), members.length ? null : h('li', { class: 'muted' }, 'No agent is in this channel.'));
+    const row = (name, at) =>
+      h(
+        'li',
+        null,
+        h('span', { class: 'queue-place number' }, at === null ? '' : at + 1),
+        face(name),
+        h('span', { class: 'grow' }, name),
+        h('span', { class: 'muted small-text' }, STATES[state(name)] ?? state(name) ?? ''),
+      );
+    fill(
+      this.queue,
+      names.filter((name) => name !== turn?.agent).map(row),
+      others.map((name) => row(name, null)),
+      members.length ? null : h('li', { class: 'muted' }, 'No agent is in this channel.'),
+    );
   }
 
   steer(it, turn) {
@@ -120,10 +195,26 @@ class ChannelView {
     if (key === this.actsKey) return;
     this.actsKey = key;
     const act = (name, words, action, more) => {
-      const button = h('button', { class: 'button small', type: 'button', on: { click: () => doing(button, () => this.act(action, more)) } }, icon(name), words);
+      const button = h(
+        'button',
+        { class: 'button small', type: 'button', on: { click: () => doing(button, () => this.act(action, more)) } },
+        icon(name),
+        words,
+      );
       return button;
     };
-    fill(this.acts, paused ? act('play', 'Resume', 'resume') : act('pause', 'Pause', 'pause'), turn ? act('forward', 'Skip', 'skip') : null, h('button', { class: 'button small', type: 'button', on: { click: () => this.assign() } }, icon('plus'), 'Assign'), h('button', { class: 'button quiet small', type: 'button', on: { click: () => this.close() } }, 'Close channel'));
+    fill(
+      this.acts,
+      paused ? act('play', 'Resume', 'resume') : act('pause', 'Pause', 'pause'),
+      turn ? act('forward', 'Skip', 'skip') : null,
+      h(
+        'button',
+        { class: 'button small', type: 'button', on: { click: () => this.assign() } },
+        icon('plus'),
+        'Assign',
+      ),
+      h('button', { class: 'button quiet small', type: 'button', on: { click: () => this.close() } }, 'Close channel'),
+    );
   }
 
   async act(action, more = {}) {
@@ -132,9 +223,18 @@ class ChannelView {
   }
 
   assign() {
-    const agent = h('input', { class: 'input', type: 'text', list: 'known-agents', autocomplete: 'off', spellcheck: 'false' });
+    const agent = h('input', {
+      class: 'input',
+      type: 'text',
+      list: 'known-agents',
+      autocomplete: 'off',
+      spellcheck: 'false',
+    });
     const known = h('datalist', { id: 'known-agents' });
-    get(path('agents')).then(({ agents }) => known.append(...agents.map((it) => h('option', { value: it.name }))), () => {});
+    get(path('agents')).then(
+      ({ agents }) => known.append(...agents.map((it) => h('option', { value: it.name }))),
+      () => {},
+    );
     ask({
       title: 'Assign an agent',
       lead: 'It goes to the end of the queue. If nobody has the turn, it has it at once.',
@@ -198,8 +298,31 @@ class ChannelView {
 function messageOf(message, first) {
   const author = message.from ?? 'channel';
   const fresh = first || calmly() ? '' : ' arrived';
-  if (message.kind === 'notice') return h('li', { class: `message notice-line${fresh}` }, h('span', null, message.text), h('time', { class: 'number', title: fullMoment(message.at_ms) }, moment(message.at_ms)));
-  return h('li', { class: `message by-${message.kind}${fresh}` }, face(author), h('div', { class: 'message-body' }, h('div', { class: 'turn-head' }, h('strong', null, author), message.kind === 'person' ? h('span', { class: 'tag' }, 'person') : null, message.late ? h('span', { class: 'tag' }, 'late') : null, h('time', { class: 'turn-time number', title: fullMoment(message.at_ms) }, moment(message.at_ms))), prose(message.text)));
+  if (message.kind === 'notice')
+    return h(
+      'li',
+      { class: `message notice-line${fresh}` },
+      h('span', null, message.text),
+      h('time', { class: 'number', title: fullMoment(message.at_ms) }, moment(message.at_ms)),
+    );
+  return h(
+    'li',
+    { class: `message by-${message.kind}${fresh}` },
+    face(author),
+    h(
+      'div',
+      { class: 'message-body' },
+      h(
+        'div',
+        { class: 'turn-head' },
+        h('strong', null, author),
+        message.kind === 'person' ? h('span', { class: 'tag' }, 'person') : null,
+        message.late ? h('span', { class: 'tag' }, 'late') : null,
+        h('time', { class: 'turn-time number', title: fullMoment(message.at_ms) }, moment(message.at_ms)),
+      ),
+      prose(message.text),
+    ),
+  );
 }
 
 function rememberedName() {

@@ -11,8 +11,18 @@ import { plural } from './words.js';
 export function channels(root, _route, { may }) {
   const list = h('ul', { class: 'cards', role: 'list' });
   const body = h('div', { class: 'scroll' });
-  const create = () => h('button', { class: 'button primary', type: 'button', on: { click: make } }, icon('plus'), 'New channel');
-  root.append(h('div', { class: 'view-head' }, h('h1', null, 'Channels'), h('span', { class: 'grow' }), may.operate ? create() : null), body);
+  const create = () =>
+    h('button', { class: 'button primary', type: 'button', on: { click: make } }, icon('plus'), 'New channel');
+  root.append(
+    h(
+      'div',
+      { class: 'view-head' },
+      h('h1', null, 'Channels'),
+      h('span', { class: 'grow' }),
+      may.operate ? create() : null,
+    ),
+    body,
+  );
   let known = false;
 
   async function read() {
@@ -30,14 +40,43 @@ export function channels(root, _route, { may }) {
 
   const refresh = steady(read, 300);
   read();
-  return { title: 'Channels', heard: (type) => type === 'channel' && refresh(), again: refresh, gone: () => refresh.cancel() };
+  return {
+    title: 'Channels',
+    heard: (type) => type === 'channel' && refresh(),
+    again: refresh,
+    gone: () => refresh.cancel(),
+  };
 }
 
 function make() {
-  const name = h('input', { class: 'input', type: 'text', autocomplete: 'off', spellcheck: 'false', placeholder: 'standup' });
-  const chosen = h('div', { class: 'ticks' }, h('p', { class: 'muted' }, 'No agents are known yet; any may be assigned later.'));
+  const name = h('input', {
+    class: 'input',
+    type: 'text',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'standup',
+  });
+  const chosen = h(
+    'div',
+    { class: 'ticks' },
+    h('p', { class: 'muted' }, 'No agents are known yet; any may be assigned later.'),
+  );
   get(path('agents'))
-    .then(({ agents }) => agents.length && fill(chosen, agents.map((it) => h('label', { class: 'switch' }, h('input', { type: 'checkbox', value: it.name }), h('span', null, it.displayName ?? it.name)))))
+    .then(
+      ({ agents }) =>
+        agents.length &&
+        fill(
+          chosen,
+          agents.map((it) =>
+            h(
+              'label',
+              { class: 'switch' },
+              h('input', { type: 'checkbox', value: it.name }),
+              h('span', null, it.displayName ?? it.name),
+            ),
+          ),
+        ),
+    )
     .catch(() => {});
   ask({
     title: 'New channel',
@@ -57,28 +96,53 @@ const nothing = (actions) =>
   empty({
     title: 'No channel yet',
     lead: 'In a channel, agents take turns and people speak when they like. Name one in the settings, or make one here.',
-    commands: [['Make one', 'rawko channels create standup'], ['Sit down in it', 'rawko chat standup']],
+    commands: [
+      ['Make one', 'rawko channels create standup'],
+      ['Sit down in it', 'rawko chat standup'],
+    ],
     actions,
   });
 
 function card(it) {
-  const parts = { faces: h('span', { class: 'faces' }), turn: h('span', { class: 'muted' }), members: h('span', { class: 'muted' }) };
-  const item = h('li', null, h('a', { class: 'card card-link channel-card', href: href('channels', it.name) }, h('span', { class: 'channel-name' }, `# ${it.name}`), parts.faces, h('span', { class: 'channel-words' }, parts.turn, parts.members)));
+  const parts = {
+    faces: h('span', { class: 'faces' }),
+    turn: h('span', { class: 'muted' }),
+    members: h('span', { class: 'muted' }),
+  };
+  const item = h(
+    'li',
+    null,
+    h(
+      'a',
+      { class: 'card card-link channel-card', href: href('channels', it.name) },
+      h('span', { class: 'channel-name' }, `# ${it.name}`),
+      parts.faces,
+      h('span', { class: 'channel-words' }, parts.turn, parts.members),
+    ),
+  );
   item.parts = parts;
   return item;
 }
 
 function update(item, it) {
   const members = membersOf(it);
-  fill(item.parts.faces, members.slice(0, 6).map(({ name }) => face(name)));
-  say(item.parts.turn, it.paused_ms ? 'paused' : it.turn?.agent ? `${it.turn.agent} has the turn` : 'nobody has the turn');
+  fill(
+    item.parts.faces,
+    members.slice(0, 6).map(({ name }) => face(name)),
+  );
+  say(
+    item.parts.turn,
+    it.paused_ms ? 'paused' : it.turn?.agent ? `${it.turn.agent} has the turn` : 'nobody has the turn',
+  );
   say(item.parts.members, `${plural(members.length, 'member')} · ${plural(it.posted ?? 0, 'message')}`);
 }
 
 /** Members in the order they take turns in. They may come as a list or by name. */
 export function membersOf(channel) {
   const given = channel?.members ?? {};
-  const all = Array.isArray(given) ? given.map((it) => (typeof it === 'string' ? { name: it } : { name: it.name ?? it.agent, ...it })) : Object.entries(given).map(([name, it]) => ({ name, ...it }));
+  const all = Array.isArray(given)
+    ? given.map((it) => (typeof it === 'string' ? { name: it } : { name: it.name ?? it.agent, ...it }))
+    : Object.entries(given).map(([name, it]) => ({ name, ...it }));
   const order = channel?.order ?? [];
   const rank = (name) => (order.includes(name) ? order.indexOf(name) : order.length);
   return all.sort((a, b) => rank(a.name) - rank(b.name));

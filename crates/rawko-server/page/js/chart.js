@@ -32,7 +32,16 @@ export function chart(root, route, { may }) {
 class ChartView {
   constructor(root, route, may) {
     const fresh = route.name === 'new';
-    Object.assign(this, { root, id: route.name, version: route.query.version ?? null, may, fresh, title: fresh ? 'New chart' : route.name, checking: new AbortController(), original: '' });
+    Object.assign(this, {
+      root,
+      id: route.name,
+      version: route.query.version ?? null,
+      may,
+      fresh,
+      title: fresh ? 'New chart' : route.name,
+      checking: new AbortController(),
+      original: '',
+    });
     this.editor = new Editor({ label: 'Text of the chart', writable: true, changed: () => this.changed() });
     this.drawing = new Drawing({ label: 'Drawing of the chart', lights: false });
     this.list = h('ol', { class: 'findings', role: 'list' });
@@ -40,20 +49,82 @@ class ChartView {
     this.facts = h('span', { class: 'muted' });
     this.versions = h('select', { class: 'input', 'aria-label': 'Version', hidden: true });
     this.versions.addEventListener('change', () => go('charts', this.id, { version: this.versions.value }));
-    this.start = h('button', { class: 'button', type: 'button', hidden: fresh || !may.operate, on: { click: () => begin({ chart: this.id }) } }, icon('play'), 'Start');
-    this.upload = h('button', { class: 'button primary', type: 'button', hidden: !may.admin, disabled: true, on: { click: () => doing(this.upload, () => this.offer()) } }, icon('upload'), 'Offer this text');
-    this.file = h('input', { type: 'file', class: 'hidden-visually', tabindex: -1, 'aria-hidden': 'true', accept: '.yaml,.yml,.json,.scxml' });
-    this.file.addEventListener('change', () => this.take(this.file.files[0]));
-    const open = h('button', { class: 'button', type: 'button', on: { click: () => this.file.click() } }, 'Open a file');
-    this.body = h('div', { class: 'chart' }, h('section', { class: 'chart-text', 'aria-label': 'Text' }, this.editor.element, h('div', { class: 'chart-findings' }, this.verdict, this.list)), h('section', { class: 'drawing-card', 'aria-label': 'Drawing' }, this.drawing.element));
-    root.append(h('div', { class: 'view-head' }, h('p', { class: 'crumbs' }, h('a', { href: href('charts') }, 'Charts')), h('h1', null, this.title), this.versions, this.facts, h('span', { class: 'grow' }), this.file, open, this.start, this.upload), this.body);
-    root.addEventListener('dragover', this.over = (event) => event.preventDefault());
-    root.addEventListener('drop', this.drop = (event) => {
-      event.preventDefault();
-      this.take(event.dataTransfer.files[0]);
+    this.start = h(
+      'button',
+      {
+        class: 'button',
+        type: 'button',
+        hidden: fresh || !may.operate,
+        on: { click: () => begin({ chart: this.id }) },
+      },
+      icon('play'),
+      'Start',
+    );
+    this.upload = h(
+      'button',
+      {
+        class: 'button primary',
+        type: 'button',
+        hidden: !may.admin,
+        disabled: true,
+        on: { click: () => doing(this.upload, () => this.offer()) },
+      },
+      icon('upload'),
+      'Offer this text',
+    );
+    this.file = h('input', {
+      type: 'file',
+      class: 'hidden-visually',
+      tabindex: -1,
+      'aria-hidden': 'true',
+      accept: '.yaml,.yml,.json,.scxml',
     });
+    this.file.addEventListener('change', () => this.take(this.file.files[0]));
+    const open = h(
+      'button',
+      { class: 'button', type: 'button', on: { click: () => this.file.click() } },
+      'Open a file',
+    );
+    this.body = h(
+      'div',
+      { class: 'chart' },
+      h(
+        'section',
+        { class: 'chart-text', 'aria-label': 'Text' },
+        this.editor.element,
+        h('div', { class: 'chart-findings' }, this.verdict, this.list),
+      ),
+      h('section', { class: 'drawing-card', 'aria-label': 'Drawing' }, this.drawing.element),
+    );
+    root.append(
+      h(
+        'div',
+        { class: 'view-head' },
+        h('p', { class: 'crumbs' }, h('a', { href: href('charts') }, 'Charts')),
+        h('h1', null, this.title),
+        this.versions,
+        this.facts,
+        h('span', { class: 'grow' }),
+        this.file,
+        open,
+        this.start,
+        this.upload,
+      ),
+      this.body,
+    );
+    root.addEventListener('dragover', (this.over = (event) => event.preventDefault()));
+    root.addEventListener(
+      'drop',
+      (this.drop = (event) => {
+        event.preventDefault();
+        this.take(event.dataTransfer.files[0]);
+      }),
+    );
     this.check = calm(() => this.look(), 260);
-    this.unbind = bind('Chart', [{ keys: 'e', does: 'edit the text', run: () => this.editor.area.focus() }, { keys: '0', does: 'fit the drawing', run: () => this.drawing.view.fit() }]);
+    this.unbind = bind('Chart', [
+      { keys: 'e', does: 'edit the text', run: () => this.editor.area.focus() },
+      { keys: '0', does: 'fit the drawing', run: () => this.drawing.view.fit() },
+    ]);
     if (fresh) this.begin(FIRST);
     else this.read();
   }
@@ -62,24 +133,35 @@ class ChartView {
     try {
       const it = await get(path('charts', this.id), { version: this.version });
       if (this.left) return;
-      say(this.facts, it.source === 'built_in' ? "rawko's own" : it.name ?? '');
+      say(this.facts, it.source === 'built_in' ? "rawko's own" : (it.name ?? ''));
       this.offerVersions(it);
       this.original = it.text ?? '';
       this.editor.text = this.original;
       this.found(it.findings ?? []);
-      const drawn = await text(path('charts', this.id, 'graph'), { version: this.version, format: 'svg', theme: 'light' }, { accept: 'image/svg+xml' });
+      const drawn = await text(
+        path('charts', this.id, 'graph'),
+        { version: this.version, format: 'svg', theme: 'light' },
+        { accept: 'image/svg+xml' },
+      );
       if (this.left) return;
       this.drawing.put(drawn);
       this.drawing.findings(it.findings ?? []);
     } catch (error) {
-      if (!this.left && !this.editor.text) fill(this.body, failed(error, () => location.reload()));
+      if (!this.left && !this.editor.text)
+        fill(
+          this.body,
+          failed(error, () => location.reload()),
+        );
     }
   }
 
   offerVersions(it) {
     const versions = (it.versions ?? []).map((one) => (typeof one === 'string' ? one : one.version)).filter(Boolean);
     this.versions.hidden = versions.length < 2;
-    fill(this.versions, versions.map((one) => h('option', { value: one }, one)));
+    fill(
+      this.versions,
+      versions.map((one) => h('option', { value: one }, one)),
+    );
     this.versions.value = it.version ?? '';
   }
 
@@ -122,19 +204,41 @@ class ChartView {
   found(findings) {
     const errors = findings.filter((it) => it.severity !== 'warning').length;
     const warnings = findings.length - errors;
-    const words = [errors ? plural(errors, 'error') : null, warnings ? plural(warnings, 'warning') : null].filter(Boolean).join(', ');
+    const words = [errors ? plural(errors, 'error') : null, warnings ? plural(warnings, 'warning') : null]
+      .filter(Boolean)
+      .join(', ');
     this.verdict.dataset.tone = errors ? 'bad' : warnings ? 'warn' : 'good';
     fill(this.verdict, icon(errors ? 'error' : warnings ? 'warning' : 'check'), words || 'Nothing to complain about');
     this.editor.mark(findings);
-    fill(this.list, findings.map((it) => this.finding(it)));
+    fill(
+      this.list,
+      findings.map((it) => this.finding(it)),
+    );
   }
 
   finding(it) {
     const row = h(
       'button',
-      { class: `finding ${it.severity}`, type: 'button', on: { click: () => this.editor.show(it), focus: () => this.drawing.point(it), mouseenter: () => this.drawing.point(it), mouseleave: () => this.drawing.point(null), blur: () => this.drawing.point(null) } },
+      {
+        class: `finding ${it.severity}`,
+        type: 'button',
+        on: {
+          click: () => this.editor.show(it),
+          focus: () => this.drawing.point(it),
+          mouseenter: () => this.drawing.point(it),
+          mouseleave: () => this.drawing.point(null),
+          blur: () => this.drawing.point(null),
+        },
+      },
       icon(it.severity === 'warning' ? 'warning' : 'error'),
-      h('span', { class: 'finding-body' }, h('span', { class: 'finding-message' }, inline(it.message)), it.label ? h('span', { class: 'muted' }, it.label) : null, it.help ? h('span', { class: 'finding-help' }, inline(it.help)) : null, h('span', { class: 'finding-place muted' }, h('code', null, it.code), it.line ? ` · line ${it.line}` : '')),
+      h(
+        'span',
+        { class: 'finding-body' },
+        h('span', { class: 'finding-message' }, inline(it.message)),
+        it.label ? h('span', { class: 'muted' }, it.label) : null,
+        it.help ? h('span', { class: 'finding-help' }, inline(it.help)) : null,
+        h('span', { class: 'finding-place muted' }, h('code', null, it.code), it.line ? ` · line ${it.line}` : ''),
+      ),
     );
     return h('li', null, row);
   }

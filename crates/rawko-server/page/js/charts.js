@@ -6,18 +6,39 @@ import { icon } from './icons.js';
 import { href } from './route.js';
 import { number, plural } from './words.js';
 
-const SOURCES = { project: 'of the project', uploaded: 'uploaded', built_in: "rawko's own", stored: 'kept by instances' };
+const SOURCES = {
+  project: 'of the project',
+  uploaded: 'uploaded',
+  built_in: "rawko's own",
+  stored: 'kept by instances',
+};
 
 export function charts(root, _route, { may }) {
   const body = h('div', { class: 'scroll' });
   const add = () => h('a', { class: 'button primary', href: href('charts', 'new') }, icon('plus'), 'New chart');
-  root.append(h('div', { class: 'view-head' }, h('h1', null, 'Charts'), h('span', { class: 'grow' }), may.admin ? add() : h('a', { class: 'button', href: href('charts', 'new') }, 'Check a chart')), body);
+  root.append(
+    h(
+      'div',
+      { class: 'view-head' },
+      h('h1', null, 'Charts'),
+      h('span', { class: 'grow' }),
+      may.admin ? add() : h('a', { class: 'button', href: href('charts', 'new') }, 'Check a chart'),
+    ),
+    body,
+  );
 
   async function read() {
     try {
       const { charts: all } = await get(path('charts'));
       if (!all.length) return void fill(body, nothing());
-      fill(body, h('ul', { class: 'cards two', role: 'list' }, all.filter((it) => it.latest !== false).map((it) => card(it, all))));
+      fill(
+        body,
+        h(
+          'ul',
+          { class: 'cards two', role: 'list' },
+          all.filter((it) => it.latest !== false).map((it) => card(it, all)),
+        ),
+      );
     } catch (error) {
       fill(body, failed(error, read));
     }
@@ -28,7 +49,15 @@ export function charts(root, _route, { may }) {
 }
 
 const nothing = () =>
-  empty({ title: 'No charts yet', lead: 'A chart says which states your work can be in and what moves it from one to the next. It is a YAML file in .rawko/charts.', commands: [['A project with one', 'rawko init'], ['Is it right?', 'rawko check CHART'], ['Run it', 'rawko run CHART']] });
+  empty({
+    title: 'No charts yet',
+    lead: 'A chart says which states your work can be in and what moves it from one to the next. It is a YAML file in .rawko/charts.',
+    commands: [
+      ['A project with one', 'rawko init'],
+      ['Is it right?', 'rawko check CHART'],
+      ['Run it', 'rawko run CHART'],
+    ],
+  });
 
 function card(it, all) {
   const versions = all.filter((other) => other.id === it.id).length;
@@ -39,9 +68,31 @@ function card(it, all) {
     h(
       'a',
       { class: 'card card-link chart-card', href: href('charts', it.id) },
-      h('span', { class: 'chart-head' }, h('strong', null, it.id), h('span', { class: 'muted number' }, it.version ?? ''), h('span', { class: 'grow' }), it.findings ? h('span', { class: 'pill', data: { tone: 'person' } }, icon('warning', 14), plural(it.findings, 'finding')) : it.findings === 0 ? h('span', { class: 'pill', data: { tone: 'done' } }, icon('check', 14), 'checked') : null),
+      h(
+        'span',
+        { class: 'chart-head' },
+        h('strong', null, it.id),
+        h('span', { class: 'muted number' }, it.version ?? ''),
+        h('span', { class: 'grow' }),
+        it.findings
+          ? h('span', { class: 'pill', data: { tone: 'person' } }, icon('warning', 14), plural(it.findings, 'finding'))
+          : it.findings === 0
+            ? h('span', { class: 'pill', data: { tone: 'done' } }, icon('check', 14), 'checked')
+            : null,
+      ),
       it.description ? h('span', { class: 'chart-words' }, it.description) : null,
-      h('span', { class: 'muted small-text' }, [it.states ? plural(it.states, 'state') : null, plural(running, 'instance'), versions > 1 ? `${number(versions)} versions` : null, SOURCES[it.source] ?? it.source].filter(Boolean).join(' · ')),
+      h(
+        'span',
+        { class: 'muted small-text' },
+        [
+          it.states ? plural(it.states, 'state') : null,
+          plural(running, 'instance'),
+          versions > 1 ? `${number(versions)} versions` : null,
+          SOURCES[it.source] ?? it.source,
+        ]
+          .filter(Boolean)
+          .join(' · '),
+      ),
     ),
   );
 }

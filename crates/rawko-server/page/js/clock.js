@@ -18,7 +18,8 @@ export function heardNow(ms) {
 
 function write(element) {
   const { since, until } = element.dataset;
-  if (since !== undefined) say(element, element.dataset.long ? duration(now() - Number(since)) : age(now() - Number(since)));
+  if (since !== undefined)
+    say(element, element.dataset.long ? duration(now() - Number(since)) : age(now() - Number(since)));
   if (until === undefined) return;
   const left = Number(until) - now();
   say(element, left > 0 ? duration(left < 60_000 ? Math.ceil(left / 1000) * 1000 : left) : 'due');
@@ -57,7 +58,13 @@ export function ago(ms, { long = false } = {}) {
 
 /** How long until something. With a bar it shows how much of the whole is left. */
 export function countdown(ms, bar = null, since = null) {
-  const element = h('time', { class: 'number countdown', role: 'timer', datetime: iso(ms), title: fullMoment(ms), data: { until: String(ms) } });
+  const element = h('time', {
+    class: 'number countdown',
+    role: 'timer',
+    datetime: iso(ms),
+    title: fullMoment(ms),
+    data: { until: String(ms) },
+  });
   if (bar) {
     bar.whole = Math.max(1, ms - (since ?? now()));
     element.bar = new WeakRef(bar);

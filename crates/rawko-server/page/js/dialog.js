@@ -17,11 +17,21 @@ export function ask({ title, lead, body = [], act, tone = 'primary', work, wide 
   const form = h(
     'form',
     { method: 'dialog', class: 'dialog-form', novalidate: true },
-    h('header', { class: 'dialog-head' }, h('h2', { id }, title), closeButton(() => dialog.close())),
+    h(
+      'header',
+      { class: 'dialog-head' },
+      h('h2', { id }, title),
+      closeButton(() => dialog.close()),
+    ),
     lead ? h('p', { class: 'lead' }, lead) : null,
     h('div', { class: 'dialog-body' }, body),
     problem,
-    h('footer', { class: 'dialog-foot' }, h('button', { class: 'button', type: 'button', on: { click: () => dialog.close() } }, 'Cancel'), submit),
+    h(
+      'footer',
+      { class: 'dialog-foot' },
+      h('button', { class: 'button', type: 'button', on: { click: () => dialog.close() } }, 'Cancel'),
+      submit,
+    ),
   );
   const dialog = h('dialog', { class: wide ? 'dialog wide' : 'dialog', 'aria-labelledby': id }, form);
   form.addEventListener('submit', async (event) => {
@@ -47,13 +57,27 @@ export function tell({ title, body, wide = false }) {
   const dialog = h(
     'dialog',
     { class: wide ? 'dialog wide' : 'dialog', 'aria-labelledby': id },
-    h('div', { class: 'dialog-form' }, h('header', { class: 'dialog-head' }, h('h2', { id }, title), closeButton(() => dialog.close())), h('div', { class: 'dialog-body' }, body)),
+    h(
+      'div',
+      { class: 'dialog-form' },
+      h(
+        'header',
+        { class: 'dialog-head' },
+        h('h2', { id }, title),
+        closeButton(() => dialog.close()),
+      ),
+      h('div', { class: 'dialog-body' }, body),
+    ),
   );
   return open(dialog);
 }
 
 function closeButton(close) {
-  return h('button', { class: 'button quiet icon-only', type: 'button', 'aria-label': 'Close', on: { click: close } }, icon('close'));
+  return h(
+    'button',
+    { class: 'button quiet icon-only', type: 'button', 'aria-label': 'Close', on: { click: close } },
+    icon('close'),
+  );
 }
 
 function open(dialog) {
@@ -66,7 +90,9 @@ function open(dialog) {
   dialog.addEventListener('mousedown', (event) => event.target === dialog && dialog.close());
   document.body.appendChild(dialog);
   dialog.showModal();
-  const first = dialog.querySelector('[autofocus], .dialog-body input, .dialog-body textarea, .dialog-body select, .dialog-foot [type=submit]');
+  const first = dialog.querySelector(
+    '[autofocus], .dialog-body input, .dialog-body textarea, .dialog-body select, .dialog-foot [type=submit]',
+  );
   if (first instanceof HTMLElement) first.focus();
   return dialog;
 }

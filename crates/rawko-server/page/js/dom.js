@@ -32,7 +32,8 @@ function set(element, name, value) {
   if (value === null || value === undefined || value === false) return;
   if (name === 'class') element.setAttribute('class', value);
   else if (name === 'data') Object.assign(element.dataset, value);
-  else if (name === 'on') for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
+  else if (name === 'on')
+    for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
   else if (name === 'style') for (const [key, it] of Object.entries(value)) element.style.setProperty(key, it);
   else if (name === 'value') element.value = value;
   else if (name === 'checked') element.checked = value;
@@ -43,7 +44,8 @@ function set(element, name, value) {
 export function append(parent, child) {
   if (Array.isArray(child)) for (const one of child) append(parent, one);
   else if (child instanceof Node) parent.appendChild(child);
-  else if (child !== null && child !== undefined && child !== false) parent.appendChild(document.createTextNode(String(child)));
+  else if (child !== null && child !== undefined && child !== false)
+    parent.appendChild(document.createTextNode(String(child)));
 }
 
 /** Puts other children in the place of those that are there. @param {Node} parent @param {...Child} children */
@@ -87,7 +89,8 @@ export function keyed(parent, items, key, create, update) {
 export function attributes(element, values) {
   for (const [name, value] of Object.entries(values)) {
     if (value === null || value === undefined || value === false) element.removeAttribute(name);
-    else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value === true ? '' : String(value));
+    else if (element.getAttribute(name) !== String(value))
+      element.setAttribute(name, value === true ? '' : String(value));
   }
 }
 

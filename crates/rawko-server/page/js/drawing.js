@@ -49,9 +49,30 @@ export class Drawing {
   constructor({ label, lights = true }) {
     this.content = h('div', { class: 'drawing-content' });
     this.shadow = this.content.attachShadow({ mode: 'open' });
-    this.frame = h('div', { class: 'drawing-frame', tabindex: 0, role: 'group', 'aria-label': `${label}. Arrow keys move it, plus and minus zoom, 0 fits.` }, this.content);
-    const tool = (name, words, run) => h('button', { class: 'button quiet icon-only', type: 'button', 'aria-label': words, title: words, on: { click: run } }, icon(name));
-    this.tools = h('div', { class: 'drawing-tools' }, tool('plus', 'Zoom in', () => this.view.zoom(1.3)), tool('minus', 'Zoom out', () => this.view.zoom(1 / 1.3)), tool('fit', 'Fit', () => this.view.fit()), lights ? tool('aim', 'Show active states', () => this.showActive(true)) : null);
+    this.frame = h(
+      'div',
+      {
+        class: 'drawing-frame',
+        tabindex: 0,
+        role: 'group',
+        'aria-label': `${label}. Arrow keys move it, plus and minus zoom, 0 fits.`,
+      },
+      this.content,
+    );
+    const tool = (name, words, run) =>
+      h(
+        'button',
+        { class: 'button quiet icon-only', type: 'button', 'aria-label': words, title: words, on: { click: run } },
+        icon(name),
+      );
+    this.tools = h(
+      'div',
+      { class: 'drawing-tools' },
+      tool('plus', 'Zoom in', () => this.view.zoom(1.3)),
+      tool('minus', 'Zoom out', () => this.view.zoom(1 / 1.3)),
+      tool('fit', 'Fit', () => this.view.fit()),
+      lights ? tool('aim', 'Show active states', () => this.showActive(true)) : null,
+    );
     this.element = h('div', { class: 'drawing' }, this.frame, this.tools);
     this.view = new Viewport(this.frame, this.content);
     this.nodes = new Map();
@@ -85,9 +106,11 @@ export class Drawing {
     this.nodes = new Map();
     this.transitions = new Map();
     for (const element of svg.querySelectorAll('[data-node]')) gather(this.nodes, element.dataset.node, element);
-    for (const element of svg.querySelectorAll('[data-transition]')) gather(this.transitions, element.dataset.transition, element);
+    for (const element of svg.querySelectorAll('[data-transition]'))
+      gather(this.transitions, element.dataset.transition, element);
     this.lit = new Set();
-    for (const [node, elements] of this.nodes) if (elements.some((element) => element.classList.contains('active'))) this.lit.add(node);
+    for (const [node, elements] of this.nodes)
+      if (elements.some((element) => element.classList.contains('active'))) this.lit.add(node);
   }
 
   /** Lights the states of a configuration and those around them. `entered`: those that were not lit before say so. */
@@ -120,7 +143,8 @@ export class Drawing {
   /** Marks transitions as those of the step that is shown. */
   took(ids) {
     const wanted = new Set((ids ?? []).map(String));
-    for (const [id, elements] of this.transitions) for (const element of elements) element.classList.toggle('taken', wanted.has(id));
+    for (const [id, elements] of this.transitions)
+      for (const element of elements) element.classList.toggle('taken', wanted.has(id));
   }
 
   /** A transition happens: something runs along its route. */
@@ -136,9 +160,11 @@ export class Drawing {
 
   /** @param {{node?: string | null, transition?: string | number | null, severity: string}[]} findings */
   findings(findings) {
-    for (const elements of [...this.nodes.values(), ...this.transitions.values()]) for (const element of elements) element.classList.remove('finding', 'warning');
+    for (const elements of [...this.nodes.values(), ...this.transitions.values()])
+      for (const element of elements) element.classList.remove('finding', 'warning');
     for (const finding of findings) {
-      for (const element of this.at(finding)) element.classList.add('finding', finding.severity === 'warning' ? 'warning' : 'finding');
+      for (const element of this.at(finding))
+        element.classList.add('finding', finding.severity === 'warning' ? 'warning' : 'finding');
     }
   }
 
@@ -152,7 +178,7 @@ export class Drawing {
 
   at({ node, transition }) {
     if (transition !== null && transition !== undefined) return this.transitions.get(String(transition)) ?? [];
-    return node === null || node === undefined ? [] : this.nodes.get(node) ?? [];
+    return node === null || node === undefined ? [] : (this.nodes.get(node) ?? []);
   }
 
   box(elements) {
@@ -200,7 +226,11 @@ function clean(svg) {
   for (const element of svg.querySelectorAll('*')) {
     for (const { name } of [...element.attributes]) if (name.startsWith('on')) element.removeAttribute(name);
   }
-  const said = (element) => element.dataset.style.split(';').filter(Boolean).map((part) => part.split(':').map((word) => word.trim()));
+  const said = (element) =>
+    element.dataset.style
+      .split(';')
+      .filter(Boolean)
+      .map((part) => part.split(':').map((word) => word.trim()));
   return [...svg.querySelectorAll('[data-style]')].map((element) => [element, said(element)]);
 }
 
@@ -211,6 +241,12 @@ function run(route) {
   const shown = Math.max(24, length * 0.25);
   trace.style.setProperty('stroke-dasharray', `${shown} ${length + shown}`);
   route.parentNode.appendChild(trace);
-  const moving = trace.animate([{ strokeDashoffset: shown, opacity: 1 }, { strokeDashoffset: -length, opacity: 0.9 }], { duration: TRACE_MS, easing: 'cubic-bezier(.4,0,.3,1)' });
+  const moving = trace.animate(
+    [
+      { strokeDashoffset: shown, opacity: 1 },
+      { strokeDashoffset: -length, opacity: 0.9 },
+    ],
+    { duration: TRACE_MS, easing: 'cubic-bezier(.4,0,.3,1)' },
+  );
   moving.onfinish = moving.oncancel = () => trace.remove();
 }

@@ -6,10 +6,23 @@ const LINE = 20;
 export class Editor {
   /** @param {{label: string, changed: () => void, writable: boolean}} options */
   constructor({ label, changed, writable }) {
-    this.area = h('textarea', { class: 'editor-text', 'aria-label': label, spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', wrap: 'off', readonly: !writable });
+    this.area = h('textarea', {
+      class: 'editor-text',
+      'aria-label': label,
+      spellcheck: 'false',
+      autocapitalize: 'off',
+      autocomplete: 'off',
+      wrap: 'off',
+      readonly: !writable,
+    });
     this.gutter = h('div', { class: 'editor-gutter number', 'aria-hidden': 'true' });
     this.marks = h('div', { class: 'editor-marks', 'aria-hidden': 'true' });
-    this.element = h('div', { class: 'editor' }, this.gutter, h('div', { class: 'editor-field' }, this.marks, this.area));
+    this.element = h(
+      'div',
+      { class: 'editor' },
+      this.gutter,
+      h('div', { class: 'editor-field' }, this.marks, this.area),
+    );
     this.findings = [];
     this.lines = 0;
     this.area.addEventListener('input', () => {
@@ -46,14 +59,19 @@ export class Editor {
   mark(findings) {
     this.findings = findings;
     const lines = this.area.value.split('\n');
-    const bars = findings.filter((it) => it.line).map((it) => {
-      const end = it.end_line && it.end_line > it.line ? (lines[it.line - 1] ?? '').length + 1 : it.end_column ?? it.column + 1;
-      const bar = h('span', { class: `editor-mark ${it.severity}` });
-      bar.style.setProperty('top', `${(it.line - 1) * LINE}px`);
-      bar.style.setProperty('left', `calc(${Math.max(0, (it.column ?? 1) - 1)} * 1ch)`);
-      bar.style.setProperty('width', `calc(${Math.max(1, end - (it.column ?? 1))} * 1ch)`);
-      return bar;
-    });
+    const bars = findings
+      .filter((it) => it.line)
+      .map((it) => {
+        const end =
+          it.end_line && it.end_line > it.line
+            ? (lines[it.line - 1] ?? '').length + 1
+            : (it.end_column ?? it.column + 1);
+        const bar = h('span', { class: `editor-mark ${it.severity}` });
+        bar.style.setProperty('top', `${(it.line - 1) * LINE}px`);
+        bar.style.setProperty('left', `calc(${Math.max(0, (it.column ?? 1) - 1)} * 1ch)`);
+        bar.style.setProperty('width', `calc(${Math.max(1, end - (it.column ?? 1))} * 1ch)`);
+        return bar;
+      });
     const rows = [...new Set(findings.map((it) => it.line).filter(Boolean))].map((line) => {
       const row = h('span', { class: 'editor-line' });
       row.style.setProperty('top', `${(line - 1) * LINE}px`);

@@ -7,7 +7,11 @@ import { announce } from './notices.js';
 
 /** A command to copy. */
 export function command(text) {
-  const button = h('button', { class: 'button quiet icon-only', type: 'button', 'aria-label': `Copy: ${text}` }, icon('copy', 14));
+  const button = h(
+    'button',
+    { class: 'button quiet icon-only', type: 'button', 'aria-label': `Copy: ${text}` },
+    icon('copy', 14),
+  );
   button.addEventListener('click', async () => {
     try {
       await navigator.clipboard.writeText(text);
@@ -28,7 +32,13 @@ export function empty({ title, lead, commands = [], actions = [] }) {
     h('div', { class: 'empty-picture', 'aria-hidden': 'true' }, h('span'), h('span'), h('span')),
     h('h2', null, title),
     h('p', { class: 'lead' }, lead),
-    commands.length ? h('dl', { class: 'commands' }, commands.map(([what, text]) => [h('dt', null, what), h('dd', null, command(text))])) : null,
+    commands.length
+      ? h(
+          'dl',
+          { class: 'commands' },
+          commands.map(([what, text]) => [h('dt', null, what), h('dd', null, command(text))]),
+        )
+      : null,
     actions.length ? h('div', { class: 'row center' }, actions) : null,
   );
 }

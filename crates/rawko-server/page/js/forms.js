@@ -11,24 +11,44 @@ let serial = 0;
 export function schemaOf(form) {
   if (Array.isArray(form)) {
     const fields = form.map((field) => (typeof field === 'string' ? { name: field } : field));
-    const properties = Object.fromEntries(fields.map(({ name, key, id, required, ...rest }) => [name ?? key ?? id, rest]));
-    return { type: 'object', properties, required: fields.filter((field) => field.required).map((field) => field.name ?? field.key ?? field.id) };
+    const properties = Object.fromEntries(
+      fields.map(({ name, key, id, required, ...rest }) => [name ?? key ?? id, rest]),
+    );
+    return {
+      type: 'object',
+      properties,
+      required: fields.filter((field) => field.required).map((field) => field.name ?? field.key ?? field.id),
+    };
   }
   const inner = form?.schema ?? form ?? {};
   if (inner.properties) return { type: 'object', required: [], ...inner };
   const fields = inner.fields ?? inner;
   if (Array.isArray(fields)) return schemaOf(fields);
-  const properties = Object.fromEntries(Object.entries(fields).map(([name, it]) => [name, typeof it === 'string' ? { type: it } : it ?? {}]));
-  return { type: 'object', properties, required: Object.entries(properties).filter(([, it]) => it.required === true).map(([name]) => name) };
+  const properties = Object.fromEntries(
+    Object.entries(fields).map(([name, it]) => [name, typeof it === 'string' ? { type: it } : (it ?? {})]),
+  );
+  return {
+    type: 'object',
+    properties,
+    required: Object.entries(properties)
+      .filter(([, it]) => it.required === true)
+      .map(([name]) => name),
+  };
 }
 
 /**
  * A form for a schema. `read()` gives the values, or throws with what is missing, which is then shown beside its field.
  */
 export function schemaForm(schema, initial = {}) {
-  const fields = Object.entries(schema.properties ?? {}).map(([name, it]) => fieldOf(name, it ?? {}, (schema.required ?? []).includes(name), initial?.[name]));
+  const fields = Object.entries(schema.properties ?? {}).map(([name, it]) =>
+    fieldOf(name, it ?? {}, (schema.required ?? []).includes(name), initial?.[name]),
+  );
   return {
-    element: h('div', { class: 'schema-form' }, fields.map((field) => field.element)),
+    element: h(
+      'div',
+      { class: 'schema-form' },
+      fields.map((field) => field.element),
+    ),
     read() {
       const values = {};
       const missing = [];
@@ -43,14 +63,20 @@ export function schemaForm(schema, initial = {}) {
       }
       if (missing.length) {
         missing[0].focus?.();
-        throw new Error(missing.length === 1 ? `${missing[0].label}: ${missing[0].trouble ?? 'it is not filled in'}` : `${missing.length} fields are not filled in right`);
+        throw new Error(
+          missing.length === 1
+            ? `${missing[0].label}: ${missing[0].trouble ?? 'it is not filled in'}`
+            : `${missing.length} fields are not filled in right`,
+        );
       }
       return values;
     },
   };
 }
 
-const typeOf = (schema) => (Array.isArray(schema.type) ? schema.type.find((type) => type !== 'null') : schema.type) ?? (schema.enum ? 'enum' : schema.properties ? 'object' : 'string');
+const typeOf = (schema) =>
+  (Array.isArray(schema.type) ? schema.type.find((type) => type !== 'null') : schema.type) ??
+  (schema.enum ? 'enum' : schema.properties ? 'object' : 'string');
 
 function fieldOf(name, schema, required, given) {
   const label = schema.title ?? schema.label ?? words(name);
@@ -65,7 +91,12 @@ function fieldOf(name, schema, required, given) {
   return line(name, label, schema, required, initial);
 }
 
-const words = (name) => name.charAt(0).toUpperCase() + name.slice(1).replace(/[_-]+/g, ' ').replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
+const words = (name) =>
+  name.charAt(0).toUpperCase() +
+  name
+    .slice(1)
+    .replace(/[_-]+/g, ' ')
+    .replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
 
 /** A control with its label, what helps, and room for what is wrong. */
 function wrap(name, label, schema, required, control, read) {
@@ -79,7 +110,14 @@ function wrap(name, label, schema, required, control, read) {
     name,
     label,
     trouble: null,
-    element: h('div', { class: 'field' }, h('label', { for: id }, label, required ? h('span', { class: 'required', 'aria-hidden': 'true' }, ' *') : null), control, trouble, hint),
+    element: h(
+      'div',
+      { class: 'field' },
+      h('label', { for: id }, label, required ? h('span', { class: 'required', 'aria-hidden': 'true' }, ' *') : null),
+      control,
+      trouble,
+      hint,
+    ),
     focus: () => control.focus(),
     complain(text) {
       field.trouble = text;
@@ -120,7 +158,14 @@ function matches(pattern, value) {
 }
 
 function amount(name, label, schema, required, type, initial) {
-  const control = h('input', { class: 'input number', type: 'number', step: type === 'integer' ? 1 : 'any', min: schema.minimum, max: schema.maximum, inputmode: 'decimal' });
+  const control = h('input', {
+    class: 'input number',
+    type: 'number',
+    step: type === 'integer' ? 1 : 'any',
+    min: schema.minimum,
+    max: schema.maximum,
+    inputmode: 'decimal',
+  });
   control.value = initial ?? '';
   return wrap(name, label, schema, required, control, () => {
     if (control.value === '' && (required || control.validity.badInput)) throw new Error('a number is needed');
@@ -135,28 +180,53 @@ function amount(name, label, schema, required, type, initial) {
 
 function choice(name, label, schema, required, choices, initial) {
   const title = (value) => schema.oneOf?.find((one) => one.const === value)?.title ?? String(value?.label ?? value);
-  const control = h('select', { class: 'input' }, required && initial === undefined ? h('option', { value: '' }, 'Choose…') : required ? null : h('option', { value: '' }, '–'), choices.map((value, at) => h('option', { value: String(at) }, title(value))));
+  const control = h(
+    'select',
+    { class: 'input' },
+    required && initial === undefined
+      ? h('option', { value: '' }, 'Choose…')
+      : required
+        ? null
+        : h('option', { value: '' }, '–'),
+    choices.map((value, at) => h('option', { value: String(at) }, title(value))),
+  );
   const at = choices.findIndex((value) => value === initial);
   control.value = at >= 0 ? String(at) : '';
   return wrap(name, label, schema, required, control, () => {
     if (control.value === '' && required) throw new Error('choose one');
-    return control.value === '' ? undefined : choices[Number(control.value)]?.value ?? choices[Number(control.value)];
+    return control.value === '' ? undefined : (choices[Number(control.value)]?.value ?? choices[Number(control.value)]);
   });
 }
 
 function tick(name, label, schema, initial) {
   const control = h('input', { type: 'checkbox', checked: initial === true });
   const hint = schema.description ? h('small', { class: 'hint' }, schema.description) : null;
-  return { name, label, element: h('div', { class: 'field' }, h('label', { class: 'switch' }, control, h('span', null, label)), hint), read: () => control.checked, focus: () => control.focus() };
+  return {
+    name,
+    label,
+    element: h('div', { class: 'field' }, h('label', { class: 'switch' }, control, h('span', null, label)), hint),
+    read: () => control.checked,
+    focus: () => control.focus(),
+  };
 }
 
 function group(name, label, schema, initial) {
   const inner = schemaForm({ required: [], ...schema }, initial ?? {});
-  return { name, label, element: h('fieldset', { class: 'group' }, h('legend', null, label), inner.element), read: () => inner.read() };
+  return {
+    name,
+    label,
+    element: h('fieldset', { class: 'group' }, h('legend', null, label), inner.element),
+    read: () => inner.read(),
+  };
 }
 
 function json(name, label, schema, required, initial) {
-  const control = h('textarea', { class: 'input code', rows: 3, spellcheck: 'false', placeholder: schema.type === 'array' ? '[]' : '{}' });
+  const control = h('textarea', {
+    class: 'input code',
+    rows: 3,
+    spellcheck: 'false',
+    placeholder: schema.type === 'array' ? '[]' : '{}',
+  });
   control.value = initial === undefined ? '' : JSON.stringify(initial, null, 2);
   return wrap(name, label, { description: 'JSON', ...schema }, required, control, () => {
     if (control.value.trim() === '') {
@@ -172,14 +242,22 @@ export function readJson(text) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`this is no JSON: ${error.message.replace(/^JSON\.parse: |^Unexpected/, (it) => (it === 'Unexpected' ? 'unexpected' : ''))}`);
+    throw new Error(
+      `this is no JSON: ${error.message.replace(/^JSON\.parse: |^Unexpected/, (it) => (it === 'Unexpected' ? 'unexpected' : ''))}`,
+    );
   }
 }
 
 /** A field for JSON that says while typing whether it is. */
 export function jsonInput({ rows = 5, value = '', placeholder = '{}', label }) {
   const trouble = h('small', { class: 'trouble', role: 'status', hidden: true });
-  const control = h('textarea', { class: 'input code', rows, spellcheck: 'false', placeholder, 'aria-label': label ?? null });
+  const control = h('textarea', {
+    class: 'input code',
+    rows,
+    spellcheck: 'false',
+    placeholder,
+    'aria-label': label ?? null,
+  });
   control.value = value;
   const read = () => (control.value.trim() === '' ? undefined : readJson(control.value));
   control.addEventListener('input', () => {

@@ -29,13 +29,24 @@ class InstanceView {
     Object.assign(this, { root, id, may, title: id, doc: null, past: new AbortController(), settled: null });
     this.journal = new Journal(id, () => this.grown());
     this.drawing = new Drawing({ label: `Drawing of the chart of ${id}` });
-    this.timeline = new Timeline({ entry: (step) => this.journal.entry(step), chosen: (step, live) => this.chosen(step, live), fork: may.operate ? () => this.fork() : null });
+    this.timeline = new Timeline({
+      entry: (step) => this.journal.entry(step),
+      chosen: (step, live) => this.chosen(step, live),
+      fork: may.operate ? () => this.fork() : null,
+    });
     this.steps = new Steps({ journal: this.journal, chosen: (step) => this.timeline.to(step) });
     this.step = new StepPanel(this.journal);
     this.context = new Tree({ label: 'Context' });
     this.transcript = new Transcript(id);
     this.present = new Present(id, { may, changed: () => this.refresh() });
-    this.head = new Head(id, { may, acts: { send: () => sendEvent(id, this.doc?.waits?.events ?? []), cancel: () => cancel(id), retry: (button) => doing(button, () => retry(id)) } });
+    this.head = new Head(id, {
+      may,
+      acts: {
+        send: () => sendEvent(id, this.doc?.waits?.events ?? []),
+        cancel: () => cancel(id),
+        retry: (button) => doing(button, () => retry(id)),
+      },
+    });
     this.contextNote = h('p', { class: 'muted small-text' });
     this.panels = new Panels({
       label: 'Details',
@@ -43,9 +54,24 @@ class InstanceView {
       panels: [
         { key: 'now', title: 'Now', element: this.present.element },
         { key: 'step', title: 'Step', element: this.step.element, shown: () => this.follow() },
-        { key: 'context', title: 'Context', element: h('div', null, this.contextNote, this.context.element), shown: () => this.follow() },
-        { key: 'transcript', title: 'Transcript', element: this.transcript.element, shown: () => this.transcript.read().then(() => this.transcript.scroll()) },
-        { key: 'journal', title: 'Journal', element: this.steps.element, shown: () => this.steps.choose(this.timeline.step) },
+        {
+          key: 'context',
+          title: 'Context',
+          element: h('div', null, this.contextNote, this.context.element),
+          shown: () => this.follow(),
+        },
+        {
+          key: 'transcript',
+          title: 'Transcript',
+          element: this.transcript.element,
+          shown: () => this.transcript.read().then(() => this.transcript.scroll()),
+        },
+        {
+          key: 'journal',
+          title: 'Journal',
+          element: this.steps.element,
+          shown: () => this.steps.choose(this.timeline.step),
+        },
       ],
     });
     this.refresh = steady(() => this.read(), 120);
@@ -59,7 +85,17 @@ class InstanceView {
   }
 
   lay() {
-    this.body = h('div', { class: 'instance' }, h('div', { class: 'instance-left' }, h('section', { class: 'drawing-card', 'aria-label': 'Drawing' }, this.drawing.element), this.timeline.element), this.panels.element);
+    this.body = h(
+      'div',
+      { class: 'instance' },
+      h(
+        'div',
+        { class: 'instance-left' },
+        h('section', { class: 'drawing-card', 'aria-label': 'Drawing' }, this.drawing.element),
+        this.timeline.element,
+      ),
+      this.panels.element,
+    );
     this.root.append(this.head.element, this.body);
   }
 
@@ -81,7 +117,16 @@ class InstanceView {
     if (error.name === 'AbortError' || this.doc) return;
     const gone = error.status === 404;
     this.head.element.hidden = true;
-    fill(this.body, gone ? empty({ title: `There is no instance ${this.id}`, lead: 'It may live in another project, or its store was replaced.', commands: [['Which ones there are', 'rawko ps --all']] }) : failed(error, () => location.reload()));
+    fill(
+      this.body,
+      gone
+        ? empty({
+            title: `There is no instance ${this.id}`,
+            lead: 'It may live in another project, or its store was replaced.',
+            commands: [['Which ones there are', 'rawko ps --all']],
+          })
+        : failed(error, () => location.reload()),
+    );
   }
 
   /** What the instance is now. */
@@ -103,7 +148,9 @@ class InstanceView {
 
   async draw() {
     try {
-      this.drawing.put(await text(path('instances', this.id, 'drawing'), { theme: 'light' }, { accept: 'image/svg+xml' }));
+      this.drawing.put(
+        await text(path('instances', this.id, 'drawing'), { theme: 'light' }, { accept: 'image/svg+xml' }),
+      );
       this.lightNow();
     } catch (error) {
       if (!this.left) fill(this.drawing.frame, h('p', { class: 'muted pad' }, error.message));
@@ -126,7 +173,9 @@ class InstanceView {
   light(options) {
     const { step, live } = this.timeline;
     const entry = this.journal.entry(step);
-    const configuration = live ? this.doc?.configuration : entry?.configuration ?? (this.settled?.step === step ? this.settled.configuration : null);
+    const configuration = live
+      ? this.doc?.configuration
+      : (entry?.configuration ?? (this.settled?.step === step ? this.settled.configuration : null));
     if (configuration) this.drawing.light(configuration, options);
     this.drawing.trouble((live ? this.doc?.status : entry?.status) === 'error');
     this.drawing.took(live && !entry ? [] : entry?.transitions);
@@ -206,7 +255,9 @@ class InstanceView {
     this.drawing.trace(entry.transitions);
     this.light({ entered: true });
     this.drawing.showActive();
-    announce(`${entry.title ?? 'step'}: ${states(entry.configuration)}${entry.status === 'active' ? '' : `, ${TONES[tone(entry)] ?? entry.status}`}`);
+    announce(
+      `${entry.title ?? 'step'}: ${states(entry.configuration)}${entry.status === 'active' ? '' : `, ${TONES[tone(entry)] ?? entry.status}`}`,
+    );
   }
 
   again() {
@@ -242,7 +293,11 @@ class InstanceView {
       { keys: '4', does: 'the transcript', run: tab('transcript') },
       { keys: '5', does: 'the journal', run: tab('journal') },
       { keys: 'f', does: 'fork from here', run: () => this.may.operate && this.fork() },
-      { keys: 's', does: 'send an event', run: () => this.may.operate && sendEvent(this.id, this.doc?.waits?.events ?? []) },
+      {
+        keys: 's',
+        does: 'send an event',
+        run: () => this.may.operate && sendEvent(this.id, this.doc?.waits?.events ?? []),
+      },
       { keys: '0', does: 'fit the drawing', run: () => this.drawing.view.fit() },
       { keys: '.', does: 'show the active states', run: () => this.drawing.showActive(true) },
     ];

@@ -3,6 +3,7 @@ import { get, path } from './api.js';
 import { attributes, calm, fill, h, say, steady } from './dom.js';
 import { ago, reset } from './clock.js';
 import { empty, failed } from './empty.js';
+import { Feed } from './feed.js';
 import { icon } from './icons.js';
 import { bind } from './keys.js';
 import { announce } from './notices.js';
@@ -12,9 +13,13 @@ import { VirtualList } from './virtual.js';
 import { spentBrief } from './spent.js';
 import { TONES, compact, number, states, tone, waiting } from './words.js';
 
-const PAGE = 200;
 const FILTERS = [
-  { key: '', label: 'All', query: {}, count: (counts) => counts.active + counts.done + counts.error + counts.cancelled },
+  {
+    key: '',
+    label: 'All',
+    query: {},
+    count: (counts) => counts.active + counts.done + counts.error + counts.cancelled,
+  },
   { key: 'active', label: 'Active', query: { status: 'active' }, count: (counts) => counts.active },
   { key: 'person', label: 'Waits for a person', query: { waits: 'person' }, count: (counts) => counts.person },
   { key: 'error', label: 'Error', query: { status: 'error' }, count: (counts) => counts.error },
@@ -22,88 +27,67 @@ const FILTERS = [
   { key: 'cancelled', label: 'Cancelled', query: { status: 'cancelled' }, count: (counts) => counts.cancelled },
 ];
 
-/** Rows by cursor, in one order, as far as somebody looked. */
-class Feed {
-  constructor(query, changed) {
-    Object.assign(this, { query, changed, rows: [], places: new Map(), next: null, total: 0, counts: null, ready: false, loading: false, wanted: 0 });
-    this.abort = new AbortController();
-  }
-
-  async first() {
-    const answer = await get(path('instances'), { ...this.query, limit: PAGE }, { signal: this.abort.signal });
-    this.take(answer, []);
-    this.ready = true;
-    this.changed();
-  }
-
-  take(answer, before) {
-    this.rows = before.concat(answer.instances);
-    this.places = new Map(this.rows.map((row, index) => [row.id, index]));
-    this.total = Math.max(answer.total ?? 0, this.rows.length);
-    this.next = answer.next;
-    this.counts = answer.counts ?? this.counts;
-  }
-
-  /** Reads on until row `to` is there. One request at a time: each cursor comes with the answer before. */
-  async need(to) {
-    this.wanted = Math.max(this.wanted, Math.min(to, this.total));
-    if (this.loading) return;
-    this.loading = true;
-    try {
-      while (this.next && this.rows.length < this.wanted) {
-        const limit = this.wanted - this.rows.length > PAGE ? 500 : PAGE;
-        const answer = await get(path('instances'), { ...this.query, limit, cursor: this.next }, { signal: this.abort.signal });
-        this.take({ ...answer, instances: answer.instances.filter((row) => !this.places.has(row.id)) }, this.rows);
-        this.changed();
-      }
-    } catch {
-      // The rows stay empty; the connection's banner says why, and `again` reads anew.
-    } finally {
-      this.loading = false;
-    }
-  }
-
-  /** What is newest, read again; what was read below stays. */
-  async refresh() {
-    const limit = Math.min(500, Math.max(PAGE, this.rows.length));
-    const answer = await get(path('instances'), { ...this.query, limit }, { signal: this.abort.signal });
-    const fresh = new Set(answer.instances.map((row) => row.id));
-    const keep = this.rows.length > limit ? this.rows.slice(limit).filter((row) => !fresh.has(row.id)) : [];
-    const next = keep.length ? this.next : answer.next;
-    this.take({ ...answer, instances: answer.instances.concat(keep), next }, []);
-    this.ready = true;
-    this.changed();
-  }
-
-  /** Something happened to an instance. Answers whether it is in the list. */
-  patch(event) {
-    const index = this.places.get(event.instance);
-    if (index === undefined) return false;
-    const { step, status, configuration, waits_for, updated_ms } = event;
-    Object.assign(this.rows[index], { step, status, configuration, updated_ms }, waits_for ? { waits_for } : {});
-    this.rows[index].changed = performance.now();
-    return true;
-  }
-}
-
 /** @param {HTMLElement} root */
 export function instances(root, route, { may }) {
   const narrow = matchMedia('(max-width: 760px)');
-  const asked = { filter: route.query.filter ?? '', q: route.query.q ?? '', chart: route.query.chart ?? '', children: route.query.children === 'true' };
+  const asked = {
+    filter: route.query.filter ?? '',
+    q: route.query.q ?? '',
+    chart: route.query.chart ?? '',
+    children: route.query.children === 'true',
+  };
   let feed = null;
 
   const total = h('span', { class: 'muted number' });
   const chips = FILTERS.map((filter) => chip(filter, () => ask({ filter: filter.key })));
-  const search = h('input', { class: 'input', type: 'search', placeholder: 'Find by id', 'aria-label': 'Find by id', value: asked.q, spellcheck: 'false', autocomplete: 'off' });
+  const search = h('input', {
+    class: 'input',
+    type: 'search',
+    placeholder: 'Find by id',
+    'aria-label': 'Find by id',
+    value: asked.q,
+    spellcheck: 'false',
+    autocomplete: 'off',
+  });
   const charts = h('select', { class: 'input', 'aria-label': 'Chart' }, h('option', { value: '' }, 'Every chart'));
   const children = h('input', { type: 'checkbox', checked: asked.children });
   const body = h('div', { class: 'list-body' });
-  const list = new VirtualList({ height: narrow.matches ? 68 : 44, label: 'Instances', render, need: (from, to) => feed?.need(to), pick });
+  const list = new VirtualList({
+    height: narrow.matches ? 68 : 44,
+    label: 'Instances',
+    render,
+    need: (from, to) => feed?.need(to),
+    pick,
+  });
   list.element.addEventListener('auxclick', (event) => event.button === 1 && pickAt(event, true));
 
   root.append(
-    h('div', { class: 'view-head' }, h('h1', null, 'Instances'), total, h('span', { class: 'grow' }), may.operate ? h('button', { class: 'button primary', type: 'button', on: { click: () => begin() } }, icon('plus'), 'Start') : null),
-    h('div', { class: 'filters' }, h('div', { class: 'chips', role: 'group', 'aria-label': 'Status' }, chips.map((it) => it.element)), h('div', { class: 'filters-more' }, h('div', { class: 'search' }, icon('search'), search), charts, h('label', { class: 'switch' }, children, h('span', null, 'Children')))),
+    h(
+      'div',
+      { class: 'view-head' },
+      h('h1', null, 'Instances'),
+      total,
+      h('span', { class: 'grow' }),
+      may.operate
+        ? h('button', { class: 'button primary', type: 'button', on: { click: () => begin() } }, icon('plus'), 'Start')
+        : null,
+    ),
+    h(
+      'div',
+      { class: 'filters' },
+      h(
+        'div',
+        { class: 'chips', role: 'group', 'aria-label': 'Status' },
+        chips.map((it) => it.element),
+      ),
+      h(
+        'div',
+        { class: 'filters-more' },
+        h('div', { class: 'search' }, icon('search'), search),
+        charts,
+        h('label', { class: 'switch' }, children, h('span', null, 'Children')),
+      ),
+    ),
     body,
   );
 
@@ -116,7 +100,10 @@ export function instances(root, route, { may }) {
   function read() {
     feed?.abort.abort();
     const filter = FILTERS.find((it) => it.key === asked.filter) ?? FILTERS[0];
-    const mine = new Feed({ ...filter.query, q: asked.q, chart: asked.chart, children: asked.children ? 'true' : '' }, () => feed === mine && shown());
+    const mine = new Feed(
+      { ...filter.query, q: asked.q, chart: asked.chart, children: asked.children ? 'true' : '' },
+      () => feed === mine && shown(),
+    );
     feed = mine;
     for (const it of chips) it.press(it.key === filter.key);
     list.choose(-1);
@@ -135,12 +122,23 @@ export function instances(root, route, { may }) {
 
   function nothingThere() {
     const narrowed = asked.filter || asked.q || asked.chart;
-    if (narrowed) return empty({ title: 'No instance matches', lead: 'Other words, or another filter, may find it.', actions: [h('button', { class: 'button', on: { click: () => clear() } }, 'Show all')] });
+    if (narrowed)
+      return empty({
+        title: 'No instance matches',
+        lead: 'Other words, or another filter, may find it.',
+        actions: [h('button', { class: 'button', on: { click: () => clear() } }, 'Show all')],
+      });
     return empty({
       title: 'Nothing runs here yet',
       lead: 'An instance is one running chart. Start one here, or in the project from a terminal; it shows up by itself.',
-      commands: [['See agents at work, offline', 'rawko demo'], ['Have a task done', 'rawko task "Fix the failing test"'], ['Run a chart', 'rawko run CHART']],
-      actions: may.operate ? [h('button', { class: 'button primary', on: { click: () => begin() } }, icon('plus'), 'Start')] : [],
+      commands: [
+        ['See agents at work, offline', 'rawko demo'],
+        ['Have a task done', 'rawko task "Fix the failing test"'],
+        ['Run a chart', 'rawko run CHART'],
+      ],
+      actions: may.operate
+        ? [h('button', { class: 'button primary', on: { click: () => begin() } }, icon('plus'), 'Start')]
+        : [],
     });
   }
 
@@ -209,7 +207,12 @@ export function instances(root, route, { may }) {
 
 function chip(filter, chosen) {
   const count = h('span', { class: 'chip-count number' });
-  const element = h('button', { class: 'chip', type: 'button', 'aria-pressed': 'false', on: { click: chosen } }, filter.label, count);
+  const element = h(
+    'button',
+    { class: 'chip', type: 'button', 'aria-pressed': 'false', on: { click: chosen } },
+    filter.label,
+    count,
+  );
   return {
     key: filter.key,
     element,
@@ -226,7 +229,13 @@ async function readCharts(select, chosen) {
 }
 
 const headings = () =>
-  h('div', { class: 'columns', 'aria-hidden': 'true' }, ['Instance', 'Chart', 'States', 'Waits for', 'Steps', 'Cost', 'Age'].map((word, at) => h('span', { class: `c${at}` }, word)));
+  h(
+    'div',
+    { class: 'columns', 'aria-hidden': 'true' },
+    ['Instance', 'Chart', 'States', 'Waits for', 'Steps', 'Cost', 'Age'].map((word, at) =>
+      h('span', { class: `c${at}` }, word),
+    ),
+  );
 
 /** The cells of a row, made once and filled again as the list scrolls. */
 function parts(row) {
@@ -237,7 +246,15 @@ function parts(row) {
   const name = h('span', { class: 'row-name' });
   const tags = h('span', { class: 'row-tags' });
   const since = ago(Date.now());
-  row.append(h('span', { class: 'cell cell-name' }, dot, hidden, name, tags), chart, where, waits, steps, money, h('span', { class: 'cell cell-age' }, since));
+  row.append(
+    h('span', { class: 'cell cell-name' }, dot, hidden, name, tags),
+    chart,
+    where,
+    waits,
+    steps,
+    money,
+    h('span', { class: 'cell cell-age' }, since),
+  );
   return {
     show(it) {
       row.classList.toggle('loading', !it);
@@ -246,7 +263,11 @@ function parts(row) {
       say(hidden, `${TONES[tone(it)] ?? it.status}: `);
       say(name, it.id);
       name.title = it.id;
-      fill(tags, it.forked_from ? tag('fork', `forked from ${it.forked_from.id}`) : null, it.agent ? tag(it.agent, 'agent') : null);
+      fill(
+        tags,
+        it.forked_from ? tag('fork', `forked from ${it.forked_from.id}`) : null,
+        it.agent ? tag(it.agent, 'agent') : null,
+      );
       say(chart, it.version ? `${it.chart} ${it.version}` : it.chart);
       say(where, states(it.configuration));
       where.title = where.textContent;

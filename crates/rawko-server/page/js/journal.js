@@ -9,7 +9,15 @@ const STATES_MAX = 80;
 export class Journal {
   /** @param {string} id @param {() => void} changed */
   constructor(id, changed) {
-    Object.assign(this, { id, changed, last: 0, blocks: new Map(), asked: new Map(), states: new Map(), stories: new Map() });
+    Object.assign(this, {
+      id,
+      changed,
+      last: 0,
+      blocks: new Map(),
+      asked: new Map(),
+      states: new Map(),
+      stories: new Map(),
+    });
     this.abort = new AbortController();
   }
 
@@ -59,7 +67,11 @@ export class Journal {
 
   async fetch(at) {
     try {
-      const answer = await get(path('instances', this.id, 'journal'), { from: at * BLOCK, limit: BLOCK, order: 'asc' }, { signal: this.abort.signal });
+      const answer = await get(
+        path('instances', this.id, 'journal'),
+        { from: at * BLOCK, limit: BLOCK, order: 'asc' },
+        { signal: this.abort.signal },
+      );
       const block = this.blocks.get(at) ?? new Map();
       for (const entry of answer.entries) block.set(entry.step, { ...entry, story: entry.story });
       this.blocks.set(at, block);
@@ -98,7 +110,11 @@ export class Journal {
   /** Why a step went as it did: which transitions were taken and why others were not. */
   async storyAt(step, { signal } = {}) {
     if (!this.stories.has(step)) {
-      const answer = await get(path('instances', this.id, 'journal'), { from: step, limit: 1, order: 'asc', explain: 'true' }, { signal });
+      const answer = await get(
+        path('instances', this.id, 'journal'),
+        { from: step, limit: 1, order: 'asc', explain: 'true' },
+        { signal },
+      );
       const found = answer.entries.find((entry) => entry.step === step);
       this.stories.set(step, found?.story ?? []);
     }

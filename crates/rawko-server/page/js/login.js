@@ -6,7 +6,13 @@ import { mark } from './icons.js';
 import { complaint } from './words.js';
 
 export function login(root, entered) {
-  const token = h('input', { type: 'password', class: 'input', autocomplete: 'current-password', required: true, spellcheck: 'false' });
+  const token = h('input', {
+    type: 'password',
+    class: 'input',
+    autocomplete: 'current-password',
+    required: true,
+    spellcheck: 'false',
+  });
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true });
   const submit = h('button', { class: 'button primary', type: 'submit' }, 'Log in');
   const form = h(
@@ -14,7 +20,11 @@ export function login(root, entered) {
     { class: 'card login' },
     h('div', { class: 'login-mark' }, mark(36)),
     h('h1', null, 'Log in to rawko'),
-    h('p', { class: 'lead' }, 'This server wants a token. Whoever runs it has set it with --token-file, RAWKO_TOKEN or server.tokens in the settings.'),
+    h(
+      'p',
+      { class: 'lead' },
+      'This server wants a token. Whoever runs it has set it with --token-file, RAWKO_TOKEN or server.tokens in the settings.',
+    ),
     field('Token', token, 'It is kept in a cookie that no script can read.'),
     problem,
     submit,

@@ -67,7 +67,10 @@ function again() {
 
 async function readApprovals() {
   if (!page.session?.role) return;
-  const { approvals: asks, total } = await get(path('approvals'), { limit: 1 }).catch(() => ({ approvals: [], total: null }));
+  const { approvals: asks, total } = await get(path('approvals'), { limit: 1 }).catch(() => ({
+    approvals: [],
+    total: null,
+  }));
   if (total !== null) frame.approvals(total ?? asks.length);
 }
 
@@ -101,7 +104,8 @@ function enter(mount, route) {
   if (document.activeElement === document.body) frame.main.focus({ preventScroll: true });
 }
 
-const nowhere = () => empty({ title: 'There is no such page', lead: 'The address may be of another version of rawko.', commands: [] });
+const nowhere = () =>
+  empty({ title: 'There is no such page', lead: 'The address may be of another version of rawko.', commands: [] });
 
 async function enterSession() {
   const session = await get(path('session'));
@@ -155,7 +159,11 @@ bind('Anywhere', [
   { keys: 'g c', does: 'channels', run: () => go('channels') },
   { keys: 'g h', does: 'charts', run: () => go('charts') },
   { keys: 'g p', does: 'agents', run: () => go('agents') },
-  { keys: 'n', does: 'start a task or an instance', run: () => page.session && page.session.role !== 'read' && begin() },
+  {
+    keys: 'n',
+    does: 'start a task or an instance',
+    run: () => page.session && page.session.role !== 'read' && begin(),
+  },
 ]);
 listen();
 // The address says which view is shown, so the way to the content may not be one.

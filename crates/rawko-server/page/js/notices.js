@@ -21,8 +21,19 @@ export function announce(text) {
 
 export function notice(text, { tone = 'good', link = null } = {}) {
   announce(text);
-  const close = h('button', { class: 'button quiet icon-only', 'aria-label': 'Dismiss', on: { click: () => box.remove() } }, icon('close', 14));
-  const box = h('div', { class: `notice ${tone}` }, icon(tone === 'bad' ? 'error' : 'check'), h('span', { class: 'grow' }, text), link, close);
+  const close = h(
+    'button',
+    { class: 'button quiet icon-only', 'aria-label': 'Dismiss', on: { click: () => box.remove() } },
+    icon('close', 14),
+  );
+  const box = h(
+    'div',
+    { class: `notice ${tone}` },
+    icon(tone === 'bad' ? 'error' : 'check'),
+    h('span', { class: 'grow' }, text),
+    link,
+    close,
+  );
   shelf?.appendChild(box);
   while (shelf && shelf.children.length > 3) shelf.firstElementChild.remove();
   setTimeout(() => box.remove(), tone === 'bad' ? SHOWN_MS * 2 : SHOWN_MS);

@@ -11,12 +11,44 @@ export class Panels {
     const name = `panels-${++serial}`;
     for (const panel of panels) {
       panel.count = h('span', { class: 'tab-count number', hidden: true });
-      panel.tab = h('button', { class: 'tab', type: 'button', role: 'tab', id: `${name}-${panel.key}`, 'aria-controls': `${name}-${panel.key}-body`, on: { click: () => this.choose(panel.key, true) } }, panel.title, panel.count);
-      panel.body = h('div', { class: 'panel-body', role: 'tabpanel', id: `${name}-${panel.key}-body`, 'aria-labelledby': `${name}-${panel.key}`, tabindex: 0, hidden: true }, panel.element);
+      panel.tab = h(
+        'button',
+        {
+          class: 'tab',
+          type: 'button',
+          role: 'tab',
+          id: `${name}-${panel.key}`,
+          'aria-controls': `${name}-${panel.key}-body`,
+          on: { click: () => this.choose(panel.key, true) },
+        },
+        panel.title,
+        panel.count,
+      );
+      panel.body = h(
+        'div',
+        {
+          class: 'panel-body',
+          role: 'tabpanel',
+          id: `${name}-${panel.key}-body`,
+          'aria-labelledby': `${name}-${panel.key}`,
+          tabindex: 0,
+          hidden: true,
+        },
+        panel.element,
+      );
     }
-    const tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': label }, panels.map((panel) => panel.tab));
+    const tabs = h(
+      'div',
+      { class: 'tabs', role: 'tablist', 'aria-label': label },
+      panels.map((panel) => panel.tab),
+    );
     tabs.addEventListener('keydown', (event) => this.key(event));
-    this.element = h('section', { class: 'panel', 'aria-label': label }, tabs, panels.map((panel) => panel.body));
+    this.element = h(
+      'section',
+      { class: 'panel', 'aria-label': label },
+      tabs,
+      panels.map((panel) => panel.body),
+    );
   }
 
   choose(key, byHand = false) {
@@ -42,7 +74,9 @@ export class Panels {
   key(event) {
     const at = this.panels.findIndex((panel) => panel.key === this.current);
     const last = this.panels.length - 1;
-    const wanted = { ArrowRight: at === last ? 0 : at + 1, ArrowLeft: at === 0 ? last : at - 1, Home: 0, End: last }[event.key];
+    const wanted = { ArrowRight: at === last ? 0 : at + 1, ArrowLeft: at === 0 ? last : at - 1, Home: 0, End: last }[
+      event.key
+    ];
     if (wanted === undefined) return;
     event.preventDefault();
     this.choose(this.panels[wanted].key, true);

@@ -34,13 +34,24 @@ export class Present {
       timers: part('Timers', this.timers),
       children: part('Children', this.children),
     };
-    this.element = h('div', { class: 'stack present' }, this.trouble, this.asks, this.result, this.plan, this.quiet, Object.values(this.parts));
+    this.element = h(
+      'div',
+      { class: 'stack present' },
+      this.trouble,
+      this.asks,
+      this.result,
+      this.plan,
+      this.quiet,
+      Object.values(this.parts),
+    );
   }
 
   show(doc) {
     const waits = doc.waits ?? { asks: [], events: [], timers: [] };
     this.failing(doc);
-    keyed(this.asks, waits.asks, askKey, (ask) => askCard(ask, { may: this.may, origin: ask.id !== this.id, answered: () => this.changed() }));
+    keyed(this.asks, waits.asks, askKey, (ask) =>
+      askCard(ask, { may: this.may, origin: ask.id !== this.id, answered: () => this.changed() }),
+    );
     this.ending(doc);
     this.planning(doc.context?.plan);
     this.offer(waits.events);
@@ -49,19 +60,43 @@ export class Present {
     this.parts.timers.hidden = !waits.timers.length;
     keyed(this.timers, waits.timers, (it) => `${it.kind}/${it.for}/${it.due_ms}`, timerRow);
     this.family(doc);
-    const idle = !waits.asks.length && !waits.events.length && !waits.timers.length && !doc.running?.length && doc.status === 'active';
+    const idle =
+      !waits.asks.length &&
+      !waits.events.length &&
+      !waits.timers.length &&
+      !doc.running?.length &&
+      doc.status === 'active';
     this.quiet.hidden = !idle;
     say(this.quiet, idle ? 'It does nothing at the moment.' : '');
   }
 
   failing(doc) {
-    const fault = doc.fault ?? (doc.status === 'error' ? doc.failure?.error?.message ?? 'Nothing handles a failure; it waits for somebody.' : null);
+    const fault =
+      doc.fault ??
+      (doc.status === 'error'
+        ? (doc.failure?.error?.message ?? 'Nothing handles a failure; it waits for somebody.')
+        : null);
     if (!fault) return void this.trouble.replaceChildren();
     if (this.trouble.dataset.key === fault) return;
     this.trouble.dataset.key = fault;
-    const again = h('button', { class: 'button', type: 'button', on: { click: () => doing(again, () => retry(this.id)) } }, icon('retry'), 'Try again');
+    const again = h(
+      'button',
+      { class: 'button', type: 'button', on: { click: () => doing(again, () => retry(this.id)) } },
+      icon('retry'),
+      'Try again',
+    );
     const { message: _said, ...error } = Object(doc.failure?.error);
-    fill(this.trouble, h('div', { class: 'card bad-card', role: 'alert' }, h('h2', null, icon('error'), doc.failure ? `${doc.failure.invoke} failed` : 'Stopped'), h('p', { class: 'wrap' }, inline(fault)), Object.keys(error).length ? treeOf(error, 'The failure') : null, this.may.operate && doc.status === 'error' ? h('div', { class: 'row' }, again) : null));
+    fill(
+      this.trouble,
+      h(
+        'div',
+        { class: 'card bad-card', role: 'alert' },
+        h('h2', null, icon('error'), doc.failure ? `${doc.failure.invoke} failed` : 'Stopped'),
+        h('p', { class: 'wrap' }, inline(fault)),
+        Object.keys(error).length ? treeOf(error, 'The failure') : null,
+        this.may.operate && doc.status === 'error' ? h('div', { class: 'row' }, again) : null,
+      ),
+    );
   }
 
   ending(doc) {
@@ -72,9 +107,25 @@ export class Present {
     if (!over) return void this.result.replaceChildren();
     const output = doc.output;
     const summary = output && typeof output === 'object' && typeof output.summary === 'string' ? output.summary : null;
-    const others = summary ? Object.fromEntries(Object.entries(output).filter(([key]) => key !== 'summary' && key !== 'task')) : output;
-    const body = output === null || output === undefined ? h('p', { class: 'muted' }, 'It has no output.') : typeof output === 'object' ? treeOf(others, 'Output') : h('p', { class: 'wrap' }, brief(output, 2000));
-    fill(this.result, h('div', { class: `card ${doc.status === 'done' ? 'good-card' : ''}` }, h('h2', null, icon(doc.status === 'done' ? 'check' : 'stop'), doc.status === 'done' ? 'Done' : 'Cancelled'), summary ? h('p', { class: 'wrap' }, summary) : null, body));
+    const others = summary
+      ? Object.fromEntries(Object.entries(output).filter(([key]) => key !== 'summary' && key !== 'task'))
+      : output;
+    const body =
+      output === null || output === undefined
+        ? h('p', { class: 'muted' }, 'It has no output.')
+        : typeof output === 'object'
+          ? treeOf(others, 'Output')
+          : h('p', { class: 'wrap' }, brief(output, 2000));
+    fill(
+      this.result,
+      h(
+        'div',
+        { class: `card ${doc.status === 'done' ? 'good-card' : ''}` },
+        h('h2', null, icon(doc.status === 'done' ? 'check' : 'stop'), doc.status === 'done' ? 'Done' : 'Cancelled'),
+        summary ? h('p', { class: 'wrap' }, summary) : null,
+        body,
+      ),
+    );
   }
 
   planning(plan) {
@@ -90,14 +141,43 @@ export class Present {
   offer(events) {
     this.parts.events.hidden = !events.length || !this.may.operate;
     const all = [...events.map((name) => ({ name })), { name: null }];
-    keyed(this.events, all, ({ name }) => name ?? '…', ({ name }) => this.eventButton(name));
+    keyed(
+      this.events,
+      all,
+      ({ name }) => name ?? '…',
+      ({ name }) => this.eventButton(name),
+    );
     this.offered = events;
   }
 
   eventButton(name) {
-    if (name === null) return h('button', { class: 'button quiet small', type: 'button', on: { click: () => sendEvent(this.id, this.offered) } }, 'Other…');
-    const send = h('button', { class: 'button small code', type: 'button', title: `Send ${name}`, on: { click: () => doing(send, () => deliver(this.id, { type: name })) } }, name);
-    const more = h('button', { class: 'button small icon-only', type: 'button', 'aria-label': `Send ${name} with data`, title: 'With data', on: { click: () => sendEvent(this.id, this.offered, name) } }, icon('more', 14));
+    if (name === null)
+      return h(
+        'button',
+        { class: 'button quiet small', type: 'button', on: { click: () => sendEvent(this.id, this.offered) } },
+        'Other…',
+      );
+    const send = h(
+      'button',
+      {
+        class: 'button small code',
+        type: 'button',
+        title: `Send ${name}`,
+        on: { click: () => doing(send, () => deliver(this.id, { type: name })) },
+      },
+      name,
+    );
+    const more = h(
+      'button',
+      {
+        class: 'button small icon-only',
+        type: 'button',
+        'aria-label': `Send ${name} with data`,
+        title: 'With data',
+        on: { click: () => sendEvent(this.id, this.offered, name) },
+      },
+      icon('more', 14),
+    );
     return h('span', { class: 'joined' }, send, more);
   }
 
@@ -131,16 +211,41 @@ function grown(rows, all) {
 const part = (title, ...body) => h('section', { class: 'part' }, h('h2', null, title), body);
 
 function runningRow(it) {
-  return h('li', null, h('span', { class: 'spinner', 'aria-hidden': 'true' }), h('span', { class: 'grow' }, h('strong', null, it.invoke), h('span', { class: 'muted' }, ` ${it.src ?? ''}`), it.attempt > 1 ? h('span', { class: 'tag' }, `attempt ${it.attempt}`) : null), it.since_ms ? ago(it.since_ms, { long: true }) : null);
+  return h(
+    'li',
+    null,
+    h('span', { class: 'spinner', 'aria-hidden': 'true' }),
+    h(
+      'span',
+      { class: 'grow' },
+      h('strong', null, it.invoke),
+      h('span', { class: 'muted' }, ` ${it.src ?? ''}`),
+      it.attempt > 1 ? h('span', { class: 'tag' }, `attempt ${it.attempt}`) : null,
+    ),
+    it.since_ms ? ago(it.since_ms, { long: true }) : null,
+  );
 }
 
 function timerRow(it) {
-  return h('li', null, icon('clock'), h('span', { class: 'grow' }, it.for ?? '', h('span', { class: 'muted' }, KINDS[it.kind] ?? ` ${it.kind}`)), countdown(it.due_ms));
+  return h(
+    'li',
+    null,
+    icon('clock'),
+    h('span', { class: 'grow' }, it.for ?? '', h('span', { class: 'muted' }, KINDS[it.kind] ?? ` ${it.kind}`)),
+    countdown(it.due_ms),
+  );
 }
 
 function childRow(row) {
   const dot = h('span', { class: 'dot' });
-  const link = h('a', { class: 'child-link', href: href('instances', row.id) }, dot, h('span', { class: 'grow child-name' }, row.id), h('span', { class: 'child-where muted' }), h('span', { class: 'child-spent number muted' }));
+  const link = h(
+    'a',
+    { class: 'child-link', href: href('instances', row.id) },
+    dot,
+    h('span', { class: 'grow child-name' }, row.id),
+    h('span', { class: 'child-where muted' }),
+    h('span', { class: 'child-spent number muted' }),
+  );
   const inner = h('ul', { class: 'children' });
   return h('li', null, link, inner);
 }
@@ -149,8 +254,7 @@ function updateChild(element, row) {
   const [dot, , where, spent] = element.firstElementChild.children;
   if (row.status) dot.dataset.tone = tone(row);
   dot.title = TONES[dot.dataset.tone] ?? '';
-  say(where, row.status === 'active' ? states(row.configuration) : row.status ?? '');
+  say(where, row.status === 'active' ? states(row.configuration) : (row.status ?? ''));
   say(spent, spentBrief(row.spent) || (row.step === undefined ? '' : plural(row.step, 'step')));
   keyed(element.lastElementChild, row.child_rows ?? [], (it) => it.id, childRow, updateChild);
 }
-

@@ -24,7 +24,7 @@ export function inline(text) {
 export function prose(text) {
   const root = h('div', { class: 'prose' });
   const lines = String(text ?? '').split('\n');
-  for (let at = 0; at < lines.length; ) at = block(lines, at, root);
+  for (let at = 0; at < lines.length;) at = block(lines, at, root);
   return root;
 }
 
@@ -40,7 +40,12 @@ function block(lines, at, root) {
   }
   if (/^\s*([-*]|\d+[.)])\s+/.test(line)) return list(lines, at, root);
   let end = at;
-  while (end < lines.length && lines[end].trim() !== '' && !/^(```|#{1,4}\s|\s*([-*]|\d+[.)])\s)/.test(end === at ? '' : lines[end])) end += 1;
+  while (
+    end < lines.length &&
+    lines[end].trim() !== '' &&
+    !/^(```|#{1,4}\s|\s*([-*]|\d+[.)])\s)/.test(end === at ? '' : lines[end])
+  )
+    end += 1;
   const paragraph = h('p');
   lines.slice(at, end).forEach((it, index) => paragraph.append(...(index ? [h('br')] : []), ...inline(it)));
   root.append(paragraph);
@@ -63,8 +68,11 @@ function list(lines, at, root) {
     const found = item.exec(lines[end]);
     if (found) {
       const task = /^\[([ xX])\]\s+(.*)/.exec(found[3]);
-      made.append(h('li', { class: task ? (task[1] === ' ' ? 'open' : 'ticked') : null }, inline(task ? task[2] : found[3])));
-    } else if (/^\s+\S/.test(lines[end]) && made.lastElementChild) made.lastElementChild.append(' ', ...inline(lines[end].trim()));
+      made.append(
+        h('li', { class: task ? (task[1] === ' ' ? 'open' : 'ticked') : null }, inline(task ? task[2] : found[3])),
+      );
+    } else if (/^\s+\S/.test(lines[end]) && made.lastElementChild)
+      made.lastElementChild.append(' ', ...inline(lines[end].trim()));
     else break;
   }
   root.append(made);

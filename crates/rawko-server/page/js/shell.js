@@ -17,15 +17,29 @@ const PLACES = [
 ];
 
 const STATES = { live: 'Live', connecting: 'Connecting', lost: 'Reconnecting', idle: 'Not connected' };
-const THEMES = { auto: ['auto', 'Colours as the system'], light: ['sun', 'Light colours'], dark: ['moon', 'Dark colours'] };
+const THEMES = {
+  auto: ['auto', 'Colours as the system'],
+  light: ['sun', 'Light colours'],
+  dark: ['moon', 'Dark colours'],
+};
 
 /** Builds the frame and returns its parts. */
 export function shell(root, { leave }) {
   const count = h('span');
   const badge = h('span', { class: 'badge', hidden: true }, count, h('span', { class: 'hidden-visually' }, ' waiting'));
   const links = new Map(PLACES.map(([view, name]) => [view, place(view, name, view === 'approvals' ? badge : null)]));
-  const state = h('span', { class: 'connection', data: { state: 'idle' } }, h('span', { class: 'connection-dot', 'aria-hidden': 'true' }), h('span', { class: 'connection-word' }, STATES.idle));
-  const exit = h('button', { class: 'button quiet', type: 'button', hidden: true, on: { click: leave } }, icon('leave'), h('span', null, 'Log out'));
+  const state = h(
+    'span',
+    { class: 'connection', data: { state: 'idle' } },
+    h('span', { class: 'connection-dot', 'aria-hidden': 'true' }),
+    h('span', { class: 'connection-word' }, STATES.idle),
+  );
+  const exit = h(
+    'button',
+    { class: 'button quiet', type: 'button', hidden: true, on: { click: leave } },
+    icon('leave'),
+    h('span', null, 'Log out'),
+  );
   const banner = h('div', { class: 'banner', role: 'status', hidden: true });
   const main = h('main', { id: 'main', class: 'main', tabindex: -1 });
   const spoken = h('div', { class: 'hidden-visually', role: 'status', 'aria-live': 'polite' });
@@ -36,7 +50,15 @@ export function shell(root, { leave }) {
       'header',
       { class: 'side' },
       h('a', { class: 'brand', href: href('instances') }, mark(), h('span', null, 'rawko')),
-      h('nav', { class: 'nav', 'aria-label': 'Main' }, h('ul', null, [...links.values()].map((link) => h('li', null, link)))),
+      h(
+        'nav',
+        { class: 'nav', 'aria-label': 'Main' },
+        h(
+          'ul',
+          null,
+          [...links.values()].map((link) => h('li', null, link)),
+        ),
+      ),
       h('div', { class: 'side-foot' }, state, h('div', { class: 'side-tools' }, themeButton(), keysButton(), exit)),
     ),
     h('div', { class: 'stage' }, banner, main),
@@ -84,7 +106,17 @@ function themeButton() {
 }
 
 function keysButton() {
-  return h('button', { class: 'button quiet icon-only', type: 'button', 'aria-label': 'Keys', title: 'Keys (?)', on: { click: overlay } }, icon('keyboard'));
+  return h(
+    'button',
+    {
+      class: 'button quiet icon-only',
+      type: 'button',
+      'aria-label': 'Keys',
+      title: 'Keys (?)',
+      on: { click: overlay },
+    },
+    icon('keyboard'),
+  );
 }
 
 /** Says that the connection is lost, a moment after it is: most gaps are over before anybody would read it. */
@@ -101,7 +133,11 @@ function lostBanner(banner) {
     timer = setTimeout(() => {
       banner.replaceChildren(
         icon('warning'),
-        h('span', { class: 'grow' }, 'The connection to rawko is lost. What you see may be old; it is taken up again by itself.'),
+        h(
+          'span',
+          { class: 'grow' },
+          'The connection to rawko is lost. What you see may be old; it is taken up again by itself.',
+        ),
         h('button', { class: 'button small', type: 'button', on: { click: retry } }, 'Try now'),
       );
       banner.hidden = false;

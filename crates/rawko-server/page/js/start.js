@@ -11,7 +11,13 @@ export function begin({ chart = null } = {}) {
   const kinds = [taskForm(), chartForm(chart)];
   let chosen = chart ? 1 : 0;
   const room = h('div', { class: 'stack' });
-  const tabs = kinds.map((kind, at) => h('button', { class: 'segment', type: 'button', 'aria-pressed': String(at === chosen), on: { click: () => choose(at) } }, kind.name));
+  const tabs = kinds.map((kind, at) =>
+    h(
+      'button',
+      { class: 'segment', type: 'button', 'aria-pressed': String(at === chosen), on: { click: () => choose(at) } },
+      kind.name,
+    ),
+  );
   function choose(at) {
     chosen = at;
     tabs.forEach((tab, index) => tab.setAttribute('aria-pressed', String(index === at)));
@@ -33,16 +39,35 @@ export function begin({ chart = null } = {}) {
 }
 
 function taskForm() {
-  const task = h('textarea', { class: 'input', rows: 4, placeholder: 'Leave punctuation out of slugs, and number those that are taken' });
+  const task = h('textarea', {
+    class: 'input',
+    rows: 4,
+    placeholder: 'Leave punctuation out of slugs, and number those that are taken',
+  });
   const agent = h('select', { class: 'input' }, h('option', { value: '' }, 'the arbiter’s choice'));
   const iterations = h('input', { class: 'input number', type: 'number', min: 1, placeholder: '50' });
   const budget = h('input', { class: 'input number', type: 'number', min: 0, step: 'any', placeholder: 'no limit' });
   get(path('agents'))
-    .then(({ agents }) => agent.append(...agents.map((it) => h('option', { value: it.name }, it.displayName ?? it.name))))
+    .then(({ agents }) =>
+      agent.append(...agents.map((it) => h('option', { value: it.name }, it.displayName ?? it.name))),
+    )
     .catch(() => {});
   return {
     name: 'A task',
-    fields: [field('Task', task, 'In plain words. An arbiter chooses an agent, the agent works, the arbiter judges, until it is complete.'), h('div', { class: 'fields' }, field('Begins with', agent), field('Iterations at most', iterations), field('Dollars at most', budget))],
+    fields: [
+      field(
+        'Task',
+        task,
+        'In plain words. An arbiter chooses an agent, the agent works, the arbiter judges, until it is complete.',
+      ),
+      h(
+        'div',
+        { class: 'fields' },
+        field('Begins with', agent),
+        field('Iterations at most', iterations),
+        field('Dollars at most', budget),
+      ),
+    ],
     start() {
       if (!task.value.trim()) throw new Error('say what should be done');
       const body = { task: task.value.trim() };
@@ -57,17 +82,30 @@ function taskForm() {
 function chartForm(chosen) {
   const chart = h('select', { class: 'input', 'aria-label': 'Chart' });
   const input = jsonInput({ label: 'Input', placeholder: '{"amount": 30}' });
-  const id = h('input', { class: 'input code', type: 'text', autocomplete: 'off', spellcheck: 'false', placeholder: 'made up if left out' });
+  const id = h('input', {
+    class: 'input code',
+    type: 'text',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'made up if left out',
+  });
   get(path('charts'))
     .then(({ charts }) => {
       const offered = charts.filter((it) => it.latest !== false);
-      chart.append(...offered.map((it) => h('option', { value: it.id }, it.version ? `${it.id} ${it.version}` : it.id)));
+      chart.append(
+        ...offered.map((it) => h('option', { value: it.id }, it.version ? `${it.id} ${it.version}` : it.id)),
+      );
       if (chosen) chart.value = chosen;
     })
     .catch(() => {});
   return {
     name: 'A chart',
-    fields: [field('Chart', chart), field('Input', input.control, 'JSON: overrides what the chart declares in its context'), input.trouble, field('Id', id)],
+    fields: [
+      field('Chart', chart),
+      field('Input', input.control, 'JSON: overrides what the chart declares in its context'),
+      input.trouble,
+      field('Id', id),
+    ],
     start() {
       if (!chart.value) throw new Error('there is no chart to start; put one into .rawko/charts, or upload one');
       const body = { chart: chart.value };

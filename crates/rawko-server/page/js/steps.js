@@ -54,7 +54,10 @@ function parts(row) {
     mark.dataset.mark = markOf(entry);
     say(title, entry.title ?? entry.kind);
     title.title = title.textContent;
-    say(where, entry.kind === 'ignored' ? 'ignored' : entry.kind === 'refused' ? 'refused' : states(entry.configuration));
+    say(
+      where,
+      entry.kind === 'ignored' ? 'ignored' : entry.kind === 'refused' ? 'refused' : states(entry.configuration),
+    );
     where.title = where.textContent;
     say(time, moment(entry.at_ms));
     time.title = fullMoment(entry.at_ms);

@@ -17,7 +17,23 @@ export function tasks(root, _route, { may }) {
   const more = h('button', { class: 'button', type: 'button', hidden: true, on: { click: () => read(next) } }, 'More');
   let rows = [];
   let next = null;
-  root.append(h('div', { class: 'view-head' }, h('h1', null, 'Tasks'), h('span', { class: 'grow' }), may.operate ? h('button', { class: 'button primary', type: 'button', on: { click: () => begin() } }, icon('plus'), 'New task') : null), body);
+  root.append(
+    h(
+      'div',
+      { class: 'view-head' },
+      h('h1', null, 'Tasks'),
+      h('span', { class: 'grow' }),
+      may.operate
+        ? h(
+            'button',
+            { class: 'button primary', type: 'button', on: { click: () => begin() } },
+            icon('plus'),
+            'New task',
+          )
+        : null,
+    ),
+    body,
+  );
 
   async function read(cursor = null) {
     try {
@@ -27,7 +43,11 @@ export function tasks(root, _route, { may }) {
       next = answer.next ?? null;
       show();
     } catch (error) {
-      if (!rows.length) fill(body, failed(error, () => read()));
+      if (!rows.length)
+        fill(
+          body,
+          failed(error, () => read()),
+        );
     }
   }
 
@@ -40,21 +60,38 @@ export function tasks(root, _route, { may }) {
 
   const refresh = steady(() => read(), 500);
   read();
-  return { title: 'Tasks', heard: (type) => type === 'step' && refresh(), again: refresh, gone: () => refresh.cancel() };
+  return {
+    title: 'Tasks',
+    heard: (type) => type === 'step' && refresh(),
+    again: refresh,
+    gone: () => refresh.cancel(),
+  };
 }
 
 function nothing(may) {
   return empty({
     title: 'No task yet',
     lead: 'Say in plain words what should be done. An arbiter chooses an agent, the agent works, the arbiter judges what it did, until the task is complete or a limit says stop.',
-    commands: [['Watch one, offline', 'rawko demo'], ['Have something done', 'rawko task "Fix the failing test"'], ['Prepare a project', 'rawko init']],
-    actions: may.operate ? [h('button', { class: 'button primary', on: { click: () => begin() } }, icon('plus'), 'New task')] : [],
+    commands: [
+      ['Watch one, offline', 'rawko demo'],
+      ['Have something done', 'rawko task "Fix the failing test"'],
+      ['Prepare a project', 'rawko init'],
+    ],
+    actions: may.operate
+      ? [h('button', { class: 'button primary', on: { click: () => begin() } }, icon('plus'), 'New task')]
+      : [],
   });
 }
 
 function card(row) {
   const link = h('a', { class: 'card card-link task', href: href('instances', row.id) });
-  const parts = { who: h('span', { class: 'task-who' }), text: h('span', { class: 'task-text' }), meta: h('span', { class: 'task-meta muted' }), pill: h('span', { class: 'pill' }, h('span', { class: 'dot' }), h('span')), bar: h('span', { class: 'progress', 'aria-hidden': 'true' }, h('span')) };
+  const parts = {
+    who: h('span', { class: 'task-who' }),
+    text: h('span', { class: 'task-text' }),
+    meta: h('span', { class: 'task-meta muted' }),
+    pill: h('span', { class: 'pill' }, h('span', { class: 'dot' }), h('span')),
+    bar: h('span', { class: 'progress', 'aria-hidden': 'true' }, h('span')),
+  };
   link.append(parts.who, h('span', { class: 'task-main' }, parts.text, parts.meta, parts.bar), parts.pill);
   const item = h('li', null, link);
   item.parts = parts;
@@ -69,7 +106,10 @@ function update(item, row) {
   const ticked = steps.filter((step) => step.status === 'done' || step.status === 'completed').length;
   fill(who, face(agent ?? row.task ?? row.id));
   say(text, row.task ?? row.id);
-  fill(meta, words(row, agent, steps, ticked).flatMap((it, at) => [at ? ' · ' : null, it]));
+  fill(
+    meta,
+    words(row, agent, steps, ticked).flatMap((it, at) => [at ? ' · ' : null, it]),
+  );
   pill.dataset.tone = kind;
   pill.firstElementChild.dataset.tone = kind;
   say(pill.lastElementChild, TONES[kind] ?? row.status);

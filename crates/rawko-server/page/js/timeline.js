@@ -4,12 +4,17 @@ import { attributes, h, say } from './dom.js';
 import { icon } from './icons.js';
 import { moment, number } from './words.js';
 
-const SPEEDS = [[1, '1×'], [4, '4×'], [20, '20×']];
+const SPEEDS = [
+  [1, '1×'],
+  [4, '4×'],
+  [20, '20×'],
+];
 const PLAY_MS = 700;
 
 /** What kind of mark an entry has on the strip. */
 export function markOf(entry) {
-  if (entry.kind === 'refused' || entry.error || entry.status === 'error' || entry.event?.kind === 'failed') return 'bad';
+  if (entry.kind === 'refused' || entry.error || entry.status === 'error' || entry.event?.kind === 'failed')
+    return 'bad';
   if (entry.kind === 'ignored') return 'faint';
   if (entry.kind === 'started' || entry.kind === 'forked') return 'first';
   if (entry.event?.kind === 'event') return 'outside';
@@ -23,19 +28,64 @@ export class Timeline {
     Object.assign(this, { last: 0, step: 0, live: true, playing: 0, speed: 0, frame: 0 });
     this.canvas = h('canvas', { class: 'timeline-marks', 'aria-hidden': 'true' });
     this.thumb = h('div', { class: 'timeline-thumb', 'aria-hidden': 'true' });
-    this.slider = h('div', { class: 'timeline-slider', role: 'slider', tabindex: 0, 'aria-label': 'Step', 'aria-valuemin': 0 }, h('div', { class: 'timeline-track' }), this.canvas, this.thumb);
+    this.slider = h(
+      'div',
+      { class: 'timeline-slider', role: 'slider', tabindex: 0, 'aria-label': 'Step', 'aria-valuemin': 0 },
+      h('div', { class: 'timeline-track' }),
+      this.canvas,
+      this.thumb,
+    );
     this.where = h('span', { class: 'timeline-where number' });
     this.what = h('span', { class: 'timeline-what' });
-    const tool = (name, words, run) => h('button', { class: 'button quiet icon-only', type: 'button', 'aria-label': words, title: words, on: { click: run } }, icon(name));
+    const tool = (name, words, run) =>
+      h(
+        'button',
+        { class: 'button quiet icon-only', type: 'button', 'aria-label': words, title: words, on: { click: run } },
+        icon(name),
+      );
     this.play = tool('play', 'Play', () => this.toggle());
-    this.pace = h('button', { class: 'button quiet small number', type: 'button', 'aria-label': 'Speed 1×', title: 'Speed', on: { click: () => this.faster() } }, '1×');
-    this.back = h('button', { class: 'button small live-button', type: 'button', on: { click: () => this.follow() } }, h('span', { class: 'live-dot', 'aria-hidden': 'true' }), 'Live');
-    this.fork = world.fork ? h('button', { class: 'button small', type: 'button', on: { click: world.fork } }, icon('fork'), 'Fork from here') : null;
+    this.pace = h(
+      'button',
+      {
+        class: 'button quiet small number',
+        type: 'button',
+        'aria-label': 'Speed 1×',
+        title: 'Speed',
+        on: { click: () => this.faster() },
+      },
+      '1×',
+    );
+    this.back = h(
+      'button',
+      { class: 'button small live-button', type: 'button', on: { click: () => this.follow() } },
+      h('span', { class: 'live-dot', 'aria-hidden': 'true' }),
+      'Live',
+    );
+    this.fork = world.fork
+      ? h(
+          'button',
+          { class: 'button small', type: 'button', on: { click: world.fork } },
+          icon('fork'),
+          'Fork from here',
+        )
+      : null;
     this.element = h(
       'section',
       { class: 'timeline', 'aria-label': 'Timeline' },
       this.slider,
-      h('div', { class: 'timeline-bar' }, tool('first', 'First step', () => this.to(0)), tool('back', 'Step before', () => this.to(this.step - 1)), this.play, tool('forward', 'Next step', () => this.to(this.step + 1)), tool('last', 'Last step', () => this.to(this.last)), this.pace, h('div', { class: 'timeline-words' }, this.where, this.what), this.fork, this.back),
+      h(
+        'div',
+        { class: 'timeline-bar' },
+        tool('first', 'First step', () => this.to(0)),
+        tool('back', 'Step before', () => this.to(this.step - 1)),
+        this.play,
+        tool('forward', 'Next step', () => this.to(this.step + 1)),
+        tool('last', 'Last step', () => this.to(this.last)),
+        this.pace,
+        h('div', { class: 'timeline-words' }, this.where, this.what),
+        this.fork,
+        this.back,
+      ),
     );
     this.slider.addEventListener('pointerdown', (event) => this.grab(event));
     this.slider.addEventListener('pointermove', (event) => this.held && this.drag(event));
@@ -141,8 +191,12 @@ export class Timeline {
     const part = this.last ? this.step / this.last : 1;
     this.slider.style.setProperty('--part', String(part));
     this.element.classList.toggle('past', !this.live);
-    const title = entry ? entry.title ?? entry.kind : '';
-    attributes(this.slider, { 'aria-valuemax': this.last, 'aria-valuenow': this.step, 'aria-valuetext': `step ${this.step} of ${this.last}${title ? `: ${title}` : ''}${this.live ? ', live' : ''}` });
+    const title = entry ? (entry.title ?? entry.kind) : '';
+    attributes(this.slider, {
+      'aria-valuemax': this.last,
+      'aria-valuenow': this.step,
+      'aria-valuetext': `step ${this.step} of ${this.last}${title ? `: ${title}` : ''}${this.live ? ', live' : ''}`,
+    });
     say(this.where, `${number(this.step)} / ${number(this.last)}`);
     say(this.what, entry ? `${title} · ${moment(entry.at_ms)}` : '');
     attributes(this.back, { 'aria-pressed': String(this.live) });
@@ -159,7 +213,9 @@ export class Timeline {
     }
     const pen = this.canvas.getContext('2d');
     const styles = getComputedStyle(this.slider);
-    const colours = Object.fromEntries(['plain', 'outside', 'bad', 'faint', 'first'].map((name) => [name, styles.getPropertyValue(`--mark-${name}`)]));
+    const colours = Object.fromEntries(
+      ['plain', 'outside', 'bad', 'faint', 'first'].map((name) => [name, styles.getPropertyValue(`--mark-${name}`)]),
+    );
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
     const room = width - 16;

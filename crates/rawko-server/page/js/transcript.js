@@ -7,14 +7,26 @@ import { prose } from './prose.js';
 import { treeOf } from './tree.js';
 import { brief, moment } from './words.js';
 
-const WORDS = { says: 'says', calls: 'calls', gets: 'gets', decision: 'decides', plan: 'plans', note: 'notes', fails: 'fails' };
+const WORDS = {
+  says: 'says',
+  calls: 'calls',
+  gets: 'gets',
+  decision: 'decides',
+  plan: 'plans',
+  note: 'notes',
+  fails: 'fails',
+};
 
 export class Transcript {
   constructor(id) {
     this.id = id;
     this.turns = h('ol', { class: 'turns', role: 'list' });
     this.streaming = h('div', { class: 'streaming', 'aria-live': 'off' });
-    this.earlier = h('button', { class: 'button quiet small', type: 'button', hidden: true, on: { click: () => this.older() } }, 'Earlier');
+    this.earlier = h(
+      'button',
+      { class: 'button quiet small', type: 'button', hidden: true, on: { click: () => this.older() } },
+      'Earlier',
+    );
     this.nothing = h('p', { class: 'muted pad', hidden: true }, 'No agent has said anything in this instance.');
     this.element = h('div', { class: 'transcript' }, this.earlier, this.turns, this.streaming, this.nothing);
     Object.assign(this, { next: null, count: 0, pieces: new Map(), last: '', reading: null, fresh: false });
@@ -37,7 +49,10 @@ export class Transcript {
   }
 
   async fetch() {
-    const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200 }).catch(() => ({ turns: null, next: null }));
+    const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200 }).catch(() => ({
+      turns: null,
+      next: null,
+    }));
     if (!turns) return;
     const stays = this.pinned();
     const known = this.turns.children.length;
@@ -90,7 +105,10 @@ export class Transcript {
     if (data.type === 'text_delta') {
       piece.text += data.text ?? data.delta ?? '';
       piece.words.replaceChildren(prose(piece.text));
-    } else if (data.type === 'tool_use_start') piece.tools.append(h('div', { class: 'tool-line' }, icon('tool', 14), h('span', null, `calls ${data.name ?? 'a tool'}`)));
+    } else if (data.type === 'tool_use_start')
+      piece.tools.append(
+        h('div', { class: 'tool-line' }, icon('tool', 14), h('span', null, `calls ${data.name ?? 'a tool'}`)),
+      );
     else if (data.type === 'tool_result') piece.tools.lastElementChild?.classList.add('done');
     else if (data.type === 'message_done' || data.type === 'error') piece.done = true;
     this.nothing.hidden = true;
@@ -100,7 +118,23 @@ export class Transcript {
   begin(key, agent) {
     const words = h('div', { class: 'turn-words' });
     const tools = h('div');
-    const element = h('div', { class: 'turn live' }, face(agent), h('div', { class: 'turn-body' }, h('div', { class: 'turn-head' }, h('strong', null, agent), h('span', { class: 'typing', 'aria-label': 'is working' }, h('i'), h('i'), h('i'))), words, tools));
+    const element = h(
+      'div',
+      { class: 'turn live' },
+      face(agent),
+      h(
+        'div',
+        { class: 'turn-body' },
+        h(
+          'div',
+          { class: 'turn-head' },
+          h('strong', null, agent),
+          h('span', { class: 'typing', 'aria-label': 'is working' }, h('i'), h('i'), h('i')),
+        ),
+        words,
+        tools,
+      ),
+    );
     const piece = { element, words, tools, text: '', done: false };
     this.pieces.set(key, piece);
     this.streaming.append(element);
@@ -134,18 +168,44 @@ const agentOf = (instance) => instance.split('.').at(1) ?? instance;
 export function face(name) {
   let sum = 0;
   for (const letter of name ?? '?') sum = (sum * 31 + letter.charCodeAt(0)) % 360;
-  return h('span', { class: 'face', 'aria-hidden': 'true', data: { hue: String(Math.floor(sum / 45)) } }, (name ?? '?').slice(0, 1).toUpperCase());
+  return h(
+    'span',
+    { class: 'face', 'aria-hidden': 'true', data: { hue: String(Math.floor(sum / 45)) } },
+    (name ?? '?').slice(0, 1).toUpperCase(),
+  );
 }
 
 const SMALL = ['calls', 'gets', 'note', 'fails'];
 
 function turnOf(turn) {
-  if (SMALL.includes(turn.kind)) return h('li', { class: `turn small kind-${turn.kind}` }, h('span', { class: 'face small', 'aria-hidden': 'true' }, icon(turn.kind === 'fails' ? 'error' : turn.kind === 'gets' ? 'back' : 'tool', 14)), h('div', { class: 'turn-body' }, details(turn)));
-  return h('li', { class: `turn kind-${turn.kind}` }, face(turn.agent ?? 'rawko'), h('div', { class: 'turn-body' }, head(turn), words(turn)));
+  if (SMALL.includes(turn.kind))
+    return h(
+      'li',
+      { class: `turn small kind-${turn.kind}` },
+      h(
+        'span',
+        { class: 'face small', 'aria-hidden': 'true' },
+        icon(turn.kind === 'fails' ? 'error' : turn.kind === 'gets' ? 'back' : 'tool', 14),
+      ),
+      h('div', { class: 'turn-body' }, details(turn)),
+    );
+  return h(
+    'li',
+    { class: `turn kind-${turn.kind}` },
+    face(turn.agent ?? 'rawko'),
+    h('div', { class: 'turn-body' }, head(turn), words(turn)),
+  );
 }
 
 function head(turn, title = null) {
-  return h('div', { class: 'turn-head' }, h('strong', null, turn.agent ?? 'rawko'), h('span', { class: 'turn-kind' }, WORDS[turn.kind] ?? turn.kind), title ? h('span', { class: 'turn-title' }, title) : null, h('time', { class: 'turn-time number' }, moment(turn.at_ms)));
+  return h(
+    'div',
+    { class: 'turn-head' },
+    h('strong', null, turn.agent ?? 'rawko'),
+    h('span', { class: 'turn-kind' }, WORDS[turn.kind] ?? turn.kind),
+    title ? h('span', { class: 'turn-title' }, title) : null,
+    h('time', { class: 'turn-time number' }, moment(turn.at_ms)),
+  );
 }
 
 function words(turn) {
@@ -159,13 +219,33 @@ function details(turn) {
   const title = turn.title ?? brief(turn.text ?? turn.data, 90);
   const text = turn.text && turn.text !== turn.title ? turn.text : null;
   if (!text && !turn.data) return head(turn, title);
-  const body = h('div', { class: 'turn-detail' }, text ? h('pre', { tabindex: 0 }, text) : null, turn.data ? treeOf(turn.data, 'Details') : null);
+  const body = h(
+    'div',
+    { class: 'turn-detail' },
+    text ? h('pre', { tabindex: 0 }, text) : null,
+    turn.data ? treeOf(turn.data, 'Details') : null,
+  );
   return h('details', { class: 'turn-fold' }, h('summary', null, head(turn, title)), body);
 }
 
 /** A plan's steps with what became of each. */
 export function planOf(plan) {
-  const state = (step) => ({ done: 'ticked', completed: 'ticked', in_progress: 'current', skipped: 'skipped', failed: 'failed' })[step.status] ?? 'open';
-  const step = (it) => h('li', { class: state(it) }, h('span', { class: 'plan-title' }, it.title ?? it.description ?? it.id), h('span', { class: 'hidden-visually' }, ` (${it.status ?? 'open'})`), it.notes ? h('small', { class: 'muted' }, it.notes) : null);
-  return h('div', { class: 'plan' }, plan.goal ? h('p', { class: 'plan-goal' }, plan.goal) : null, h('ol', { class: 'plan-steps' }, plan.steps.map(step)));
+  const state = (step) =>
+    ({ done: 'ticked', completed: 'ticked', in_progress: 'current', skipped: 'skipped', failed: 'failed' })[
+      step.status
+    ] ?? 'open';
+  const step = (it) =>
+    h(
+      'li',
+      { class: state(it) },
+      h('span', { class: 'plan-title' }, it.title ?? it.description ?? it.id),
+      h('span', { class: 'hidden-visually' }, ` (${it.status ?? 'open'})`),
+      it.notes ? h('small', { class: 'muted' }, it.notes) : null,
+    );
+  return h(
+    'div',
+    { class: 'plan' },
+    plan.goal ? h('p', { class: 'plan-goal' }, plan.goal) : null,
+    h('ol', { class: 'plan-steps' }, plan.steps.map(step)),
+  );
 }

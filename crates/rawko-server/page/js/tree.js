@@ -25,8 +25,11 @@ export class Tree {
 
   entries(value, path) {
     const all = Object.entries(value);
-    const rows = all.slice(0, MANY).map(([key, inner]) => this.entry(key, inner, path ? `${path}.${key}` : key, Array.isArray(value)));
-    if (all.length > MANY) rows.push(h('p', { class: 'muted tree-more' }, `and ${plural(all.length - MANY, 'more', 'more')}`));
+    const rows = all
+      .slice(0, MANY)
+      .map(([key, inner]) => this.entry(key, inner, path ? `${path}.${key}` : key, Array.isArray(value)));
+    if (all.length > MANY)
+      rows.push(h('p', { class: 'muted tree-more' }, `and ${plural(all.length - MANY, 'more', 'more')}`));
     return rows;
   }
 
@@ -34,16 +37,21 @@ export class Tree {
     const name = h('span', { class: numbered ? 'tree-index' : 'tree-key' }, key);
     const marked = this.changed.has(path) ? ' changed' : '';
     if (!isBranch(value) || Object.keys(value).length === 0) {
-      if (typeof value === 'string' && (value.length > LONG || value.includes('\n'))) return this.long(name, value, path, marked);
+      if (typeof value === 'string' && (value.length > LONG || value.includes('\n')))
+        return this.long(name, value, path, marked);
       return h('div', { class: `tree-row${marked}` }, name, leaf(value));
     }
     const body = h('div', { class: 'tree-body' });
-    return this.folding(path, marked, [name, h('span', { class: 'tree-gist' }, gist(value))], body, () => body.append(...this.entries(value, path)));
+    return this.folding(path, marked, [name, h('span', { class: 'tree-gist' }, gist(value))], body, () =>
+      body.append(...this.entries(value, path)),
+    );
   }
 
   long(name, value, path, marked) {
     const body = h('pre', { class: 'tree-text', tabindex: 0 });
-    return this.folding(path, marked, [name, h('span', { class: 'tree-string' }, brief(value, 70))], body, () => body.append(value));
+    return this.folding(path, marked, [name, h('span', { class: 'tree-string' }, brief(value, 70))], body, () =>
+      body.append(value),
+    );
   }
 
   /** What is closed is not built: a context may be large. */

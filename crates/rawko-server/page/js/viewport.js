@@ -54,7 +54,10 @@ export class Viewport {
     const fits = Math.min(width / (box.width + 80), height / (box.height + 80));
     const scale = Math.min(Math.max(this.scale, 0.8), Math.max(fits, SMALLEST), 1.25);
     this.own = true;
-    this.go({ scale, x: width / 2 - (box.x + box.width / 2) * scale, y: height / 2 - (box.y + box.height / 2) * scale }, animate);
+    this.go(
+      { scale, x: width / 2 - (box.x + box.width / 2) * scale, y: height / 2 - (box.y + box.height / 2) * scale },
+      animate,
+    );
   }
 
   /** Whether a part is seen as a whole, and not too small to read. */
@@ -106,7 +109,8 @@ export class Viewport {
     event.preventDefault();
     const lines = event.deltaMode === 1 ? 16 : 1;
     // A pinch on a touchpad comes as a wheel with Ctrl; a plain wheel zooms too, Shift and sideways pan.
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) return this.pan(-(event.deltaX || event.deltaY) * lines, event.deltaX ? -event.deltaY * lines : 0);
+    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+      return this.pan(-(event.deltaX || event.deltaY) * lines, event.deltaX ? -event.deltaY * lines : 0);
     return this.zoom(Math.exp((-event.deltaY * lines) / (event.ctrlKey ? 120 : 480)), this.point(event));
   }
 

@@ -14,7 +14,11 @@ export class VirtualList {
     this.rows = new Map();
     this.spare = [];
     this.space = h('div', { class: 'virtual-space', role: 'presentation' });
-    this.element = h('div', { class: 'virtual', role: 'listbox', tabindex: 0, 'aria-label': options.label }, this.space);
+    this.element = h(
+      'div',
+      { class: 'virtual', role: 'listbox', tabindex: 0, 'aria-label': options.label },
+      this.space,
+    );
     this.frame = 0;
     this.element.addEventListener('scroll', () => this.soon(), { passive: true });
     this.element.addEventListener('keydown', (event) => this.key(event));
@@ -84,7 +88,8 @@ export class VirtualList {
     const before = this.chosen;
     this.chosen = this.total ? Math.max(-1, Math.min(index, this.total - 1)) : -1;
     if (reveal && this.chosen >= 0) this.reveal(this.chosen);
-    for (const at of [before, this.chosen]) this.rows.get(at)?.setAttribute('aria-selected', String(at === this.chosen));
+    for (const at of [before, this.chosen])
+      this.rows.get(at)?.setAttribute('aria-selected', String(at === this.chosen));
     if (this.chosen >= 0) this.element.setAttribute('aria-activedescendant', `${this.id()}-${this.chosen}`);
     else this.element.removeAttribute('aria-activedescendant');
     this.soon();
@@ -102,7 +107,10 @@ export class VirtualList {
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (event.key in moves) {
       event.preventDefault();
-      const wanted = Math.max(0, Math.min(this.total - 1, Math.max(this.chosen, moves[event.key] > 0 ? this.chosen : 0) + moves[event.key]));
+      const wanted = Math.max(
+        0,
+        Math.min(this.total - 1, Math.max(this.chosen, moves[event.key] > 0 ? this.chosen : 0) + moves[event.key]),
+      );
       this.choose(wanted);
       this.options.moved?.(wanted);
     } else if ((event.key === 'Enter' || event.key === ' ') && this.chosen >= 0) {

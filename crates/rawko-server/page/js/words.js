@@ -2,7 +2,12 @@
 
 const count = new Intl.NumberFormat('en-GB');
 const clockTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const dayTime = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const dayTime = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
 const whole = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
 export const number = (value) => (value === null || value === undefined ? '–' : count.format(value));
@@ -70,7 +75,8 @@ export function waiting(row) {
 
 /** The kind of dot beside an instance: colour and shape go together, so that colour is never the only sign. */
 export function tone(row) {
-  if (row.status === 'active') return row.waits_for === 'person' ? 'person' : row.waits_for === 'work' ? 'work' : 'active';
+  if (row.status === 'active')
+    return row.waits_for === 'person' ? 'person' : row.waits_for === 'work' ? 'work' : 'active';
   return row.status;
 }
 
@@ -88,7 +94,7 @@ export const states = (configuration) => (configuration ?? []).join(', ');
 
 /** A value on one line, cut on a character boundary. */
 export function brief(value, length = 80) {
-  const text = typeof value === 'string' ? value : JSON.stringify(value) ?? 'null';
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null');
   const flat = text.replace(/\s+/g, ' ');
   const characters = Array.from(flat.slice(0, length * 2 + 2));
   return characters.length > length ? `${characters.slice(0, length).join('')}…` : flat;
