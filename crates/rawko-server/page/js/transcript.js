@@ -101,10 +101,11 @@ export class Transcript {
   progress({ instance, invoke, name, data }) {
     const key = `${instance}/${invoke}`;
     const stays = this.pinned();
-    const piece = this.pieces.get(key) ?? this.begin(key, name ?? agentOf(instance));
+    const piece = this.pieces.get(key) ?? this.begin(key, speaker(instance, name));
     if (data.type === 'text_delta') {
       piece.text += data.text ?? data.delta ?? '';
-      piece.words.replaceChildren(prose(piece.text));
+      // A structured answer is for the machinery; the turn says it in words when it is whole.
+      if (!piece.text.trimStart().startsWith('{')) piece.words.replaceChildren(prose(piece.text));
     } else if (data.type === 'tool_use_start')
       piece.tools.append(
         h('div', { class: 'tool-line' }, icon('tool', 14), h('span', null, `calls ${data.name ?? 'a tool'}`)),
@@ -162,7 +163,11 @@ export class Transcript {
   }
 }
 
-const agentOf = (instance) => instance.split('.').at(1) ?? instance;
+/** Who is heard: an agent's instance is called `parent.agent.step.index`; what a task does itself is the arbiter's. */
+function speaker(instance, name) {
+  if (name?.startsWith('work:')) return 'arbiter';
+  return instance.split('.').at(-3) ?? name ?? instance;
+}
 
 /** A letter in a colour of its own: who speaks is seen before it is read. */
 export function face(name) {
