@@ -21,7 +21,6 @@ svg.rawko-chart { --rawko-bg: transparent; --rawko-text: var(--text); --rawko-mu
 .transition.taken > .head { fill: var(--accent) }
 .transition.taken .pill { stroke: var(--accent); stroke-width: 1.2 }
 .trace { fill: none; stroke: var(--accent); stroke-width: 4; stroke-linecap: round }
-.spark { fill: var(--accent) }
 .finding > .box { stroke: var(--bad); stroke-width: 2.5; stroke-dasharray: 6 4 }
 .finding > .route { stroke: var(--bad); stroke-width: 2; stroke-dasharray: 6 4 }
 .finding > .head { fill: var(--bad) }

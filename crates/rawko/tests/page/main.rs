@@ -13,6 +13,11 @@ use std::sync::{Mutex, PoisonError};
 static BROWSER: Mutex<()> = Mutex::new(());
 
 #[test]
+fn what_needs_no_browser() {
+    drive("pure", &[]);
+}
+
+#[test]
 fn a_task_is_started_watched_looked_back_at_and_forked() {
     drive("tasks", &[]);
 }
@@ -61,7 +66,8 @@ fn drive(name: &str, more: &[(&str, &Path)]) {
     let installed = tools.join("node_modules/playwright-core").is_dir();
     assert!(installed, "playwright-core is not installed: run `cargo xtask tools` (tests/page/package.json)");
     let mut node = Command::new("node");
-    node.arg("--test").arg("--test-reporter=spec").arg(script);
+    // Files of the page are modules; on the page it is the page that says so.
+    node.args(["--experimental-default-type=module", "--test", "--test-reporter=spec"]).arg(script);
     node.env("RAWKO_BIN", env!("CARGO_BIN_EXE_rawko")).env("RAWKO_TOOLS", tools).envs(more.iter().copied());
     let output = node.output().expect("node can be started");
     let said = String::from_utf8_lossy(&output.stdout);
