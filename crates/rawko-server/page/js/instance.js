@@ -19,14 +19,23 @@ import { Transcript } from './transcript.js';
 import { Tree } from './tree.js';
 import { TONES, states, tone } from './words.js';
 
-export function instance(root, route, { may }) {
-  return new InstanceView(root, route, may);
+export function instance(root, route, { may, follow }) {
+  return new InstanceView(root, route, may, follow);
 }
 
 class InstanceView {
-  constructor(root, route, may) {
+  constructor(root, route, may, follow) {
     const id = route.name;
-    Object.assign(this, { root, id, may, title: id, doc: null, past: new AbortController(), settled: null });
+    Object.assign(this, {
+      root,
+      id,
+      may,
+      followOther: follow,
+      title: id,
+      doc: null,
+      past: new AbortController(),
+      settled: null,
+    });
     this.journal = new Journal(id, () => this.grown());
     this.drawing = new Drawing({ label: `Drawing of the chart of ${id}` });
     this.timeline = new Timeline({
@@ -116,6 +125,8 @@ class InstanceView {
   refused(error) {
     if (error.name === 'AbortError' || this.doc) return;
     const gone = error.status === 404;
+    // Nothing streams for what is not there; it may begin any time.
+    if (gone) this.followOther({});
     this.head.element.hidden = true;
     fill(
       this.body,
@@ -135,10 +146,11 @@ class InstanceView {
     if (this.left) return;
     const first = !this.doc;
     this.doc = doc;
+    this.journal.begin(doc.forked_from?.step ?? 0);
     this.journal.grow(doc.last_step ?? doc.step);
-    this.timeline.grow(this.journal.last);
+    this.timeline.grow(this.journal.last, this.journal.first);
     this.journal.need(this.journal.last - 40, this.journal.last);
-    if (this.journal.last <= 2000) this.journal.need(0, this.journal.last);
+    if (this.journal.last - this.journal.first <= 2000) this.journal.need(this.journal.first, this.journal.last);
     this.head.show(doc);
     this.present.show(doc);
     this.panels.count('now', doc.waits?.asks?.length ?? 0, 'person');
@@ -190,7 +202,7 @@ class InstanceView {
     this.light({ entered: true });
     if (!live && before !== undefined && step === before + 1) this.drawing.trace(this.journal.entry(step)?.transitions);
     if (this.panels.current === 'journal') this.steps.choose(step);
-    else this.steps.list.chosen = step;
+    else this.steps.list.chosen = step - this.journal.first;
     this.past.abort();
     this.past = new AbortController();
     this.settle();
@@ -239,6 +251,7 @@ class InstanceView {
   heard(type, data) {
     if (type === 'progress') return this.transcript.progress(data);
     if (type !== 'step') return undefined;
+    if (!this.doc) return void (data.instance === this.id && location.reload());
     if (data.instance === this.id) this.stepped(data);
     this.refresh();
     if (this.panels.current === 'transcript' || this.transcript.pieces.size) this.transcript.stepped();
@@ -283,7 +296,7 @@ class InstanceView {
     return [
       { keys: 'ArrowLeft', does: 'the step before', run: () => timeline.to(timeline.step - 1) },
       { keys: 'ArrowRight', does: 'the next step', run: () => timeline.to(timeline.step + 1) },
-      { keys: 'Home', does: 'the first step', run: () => timeline.to(0) },
+      { keys: 'Home', does: 'the first step', run: () => timeline.to(timeline.first) },
       { keys: 'End', does: 'the last step', run: () => timeline.to(timeline.last) },
       { keys: 'Space', does: 'play, pause', run: () => timeline.toggle() },
       { keys: 'l', does: 'back to what happens now', run: () => timeline.follow() },

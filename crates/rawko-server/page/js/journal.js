@@ -12,6 +12,7 @@ export class Journal {
     Object.assign(this, {
       id,
       changed,
+      first: 0,
       last: 0,
       blocks: new Map(),
       asked: new Map(),
@@ -23,6 +24,11 @@ export class Journal {
 
   destroy() {
     this.abort.abort();
+  }
+
+  /** A fork's journal begins with the step that it was forked from. */
+  begin(first) {
+    this.first = first;
   }
 
   /** How far the journal goes now. */
@@ -48,13 +54,13 @@ export class Journal {
   /** Sees to it that the entries from `from` to `to` are here soon. */
   need(from, to) {
     const end = Math.min(to, this.last);
-    for (let at = Math.floor(Math.max(0, from) / BLOCK); at <= Math.floor(end / BLOCK); at += 1) {
+    for (let at = Math.floor(Math.max(this.first, from) / BLOCK); at <= Math.floor(end / BLOCK); at += 1) {
       if (!this.whole(at)) this.read(at);
     }
   }
 
   whole(at) {
-    const wanted = Math.min(BLOCK, this.last - at * BLOCK + 1);
+    const wanted = Math.min(at * BLOCK + BLOCK - 1, this.last) - Math.max(at * BLOCK, this.first) + 1;
     return (this.blocks.get(at)?.size ?? 0) >= wanted;
   }
 

@@ -90,9 +90,10 @@ function show() {
 }
 
 function enter(mount, route) {
+  live.follow(route.view === 'instances' && route.name !== null ? { instance: route.name } : {});
   const may = { operate: page.session.role !== 'read', admin: page.session.role === 'admin' };
   try {
-    page.view = mount(frame.main, route, { may });
+    page.view = mount(frame.main, route, { may, follow: (interest) => live.follow(interest) });
   } catch (error) {
     page.view = null;
     frame.main.replaceChildren(failed(error));
@@ -100,7 +101,6 @@ function enter(mount, route) {
   }
   document.title = `${page.view.title} · rawko`;
   announce(page.view.title);
-  live.follow(route.view === 'instances' && route.name !== null ? { instance: route.name } : {});
   if (document.activeElement === document.body) frame.main.focus({ preventScroll: true });
 }
 

@@ -44,7 +44,9 @@ export class StepPanel {
   }
 
   changes(entry) {
-    const changes = entry.changes ?? [];
+    const begins = entry.kind === 'started' || entry.kind === 'forked';
+    // What an instance begins with was nothing before.
+    const changes = (entry.changes ?? []).map((change) => (begins ? { ...change, before: undefined } : change));
     return section(
       'Context',
       changes.length ? diff(changes) : h('p', { class: 'muted' }, 'Nothing in the context changed.'),
@@ -109,11 +111,18 @@ function head(step, entry) {
 function cause(entry) {
   const event = entry.event;
   if (!event) return null;
-  const data = event.data ?? event.error ?? null;
+  const data = event.data ?? event.error ?? event.input ?? event.edits ?? null;
   const title =
-    { event: 'Event', answered: 'Answer', failed: 'Failure', timer: 'Timer', retry: 'Retry', cancel: 'Cancel' }[
-      event.kind
-    ] ?? 'Event';
+    {
+      event: 'Event',
+      answered: 'Answer',
+      failed: 'Failure',
+      timer: 'Timer',
+      started: 'Input',
+      forked: 'Edits',
+      retry: 'Retry',
+      cancel: 'Cancel',
+    }[event.kind] ?? 'Event';
   if (data === null || data === undefined) return event.reason ? section(title, h('p', null, event.reason)) : null;
   if (typeof data === 'string') return section(title, prose(data));
   return section(title, treeOf(data, title));

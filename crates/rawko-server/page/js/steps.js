@@ -12,11 +12,11 @@ export class Steps {
     this.list = new VirtualList({
       height: 34,
       label: 'Steps',
-      render: (index, row) => this.render(index, row),
-      need: (from, to) => journal.need(from, to),
-      pick: (index) => chosen(index),
+      render: (index, row) => this.render(index + journal.first, row),
+      need: (from, to) => journal.need(from + journal.first, to + journal.first),
+      pick: (index) => chosen(index + journal.first),
     });
-    this.list.options.moved = (index) => chosen(index);
+    this.list.options.moved = (index) => chosen(index + journal.first);
     this.element = h('div', { class: 'steps' }, this.list.element);
   }
 
@@ -25,13 +25,15 @@ export class Steps {
   }
 
   changed() {
-    if (this.list.total !== this.journal.last + 1) this.list.setTotal(this.journal.last + 1);
+    const total = this.journal.last - this.journal.first + 1;
+    if (this.list.total !== total) this.list.setTotal(total);
     else this.list.soon();
   }
 
   choose(step) {
     this.changed();
-    if (this.list.chosen !== step) this.list.choose(step);
+    const index = step - this.journal.first;
+    if (this.list.chosen !== index) this.list.choose(index);
   }
 
   render(step, row) {

@@ -25,7 +25,7 @@ export class Timeline {
   /** @param {{entry: (step: number) => any, chosen: (step: number, live: boolean) => void, fork: (() => void) | null}} world */
   constructor(world) {
     this.world = world;
-    Object.assign(this, { last: 0, step: 0, live: true, playing: 0, speed: 0, frame: 0 });
+    Object.assign(this, { first: 0, last: 0, step: 0, live: true, playing: 0, speed: 0, frame: 0 });
     this.canvas = h('canvas', { class: 'timeline-marks', 'aria-hidden': 'true' });
     this.thumb = h('div', { class: 'timeline-thumb', 'aria-hidden': 'true' });
     this.slider = h(
@@ -76,7 +76,7 @@ export class Timeline {
       h(
         'div',
         { class: 'timeline-bar' },
-        tool('first', 'First step', () => this.to(0)),
+        tool('first', 'First step', () => this.to(this.first)),
         tool('back', 'Step before', () => this.to(this.step - 1)),
         this.play,
         tool('forward', 'Next step', () => this.to(this.step + 1)),
@@ -102,15 +102,16 @@ export class Timeline {
   }
 
   /** The journal is longer now. Whoever looks at the present goes along. */
-  grow(last) {
-    this.last = Math.max(0, last);
+  grow(last, first = this.first) {
+    this.first = first;
+    this.last = Math.max(first, last);
     if (this.live) this.step = this.last;
     this.soon();
   }
 
   /** Goes to a step; the last one is still the past unless it is followed. */
   to(step, { live = false } = {}) {
-    this.step = Math.max(0, Math.min(this.last, Math.round(step)));
+    this.step = Math.max(this.first, Math.min(this.last, Math.round(step)));
     this.live = live;
     this.soon();
     this.world.chosen(this.step, this.live);
@@ -123,7 +124,7 @@ export class Timeline {
 
   toggle() {
     if (this.playing) return this.stop();
-    if (this.step >= this.last) this.to(0);
+    if (this.step >= this.last) this.to(this.first);
     const next = () => {
       if (this.step >= this.last) return this.stop();
       this.to(this.step + 1);
@@ -161,7 +162,7 @@ export class Timeline {
   drag(event) {
     const box = this.slider.getBoundingClientRect();
     const part = (event.clientX - box.left - 8) / Math.max(1, box.width - 16);
-    const step = Math.round(Math.max(0, Math.min(1, part)) * this.last);
+    const step = this.first + Math.round(Math.max(0, Math.min(1, part)) * (this.last - this.first));
     if (step !== this.step || this.live) this.to(step);
   }
 
@@ -171,14 +172,19 @@ export class Timeline {
   }
 
   key(event) {
-    const page = Math.max(10, Math.round(this.last / 20));
+    const page = Math.max(10, Math.round((this.last - this.first) / 20));
     const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -page, PageUp: page };
     if (event.key in moves) this.to(this.step + moves[event.key] * (event.shiftKey ? 10 : 1));
-    else if (event.key === 'Home') this.to(0);
+    else if (event.key === 'Home') this.to(this.first);
     else if (event.key === 'End') this.to(this.last);
     else if (event.key === ' ') this.toggle();
     else return;
     event.preventDefault();
+  }
+
+  /** Where a step is on the line, from 0 to 1. */
+  part(step) {
+    return this.last > this.first ? (step - this.first) / (this.last - this.first) : 1;
   }
 
   soon() {
@@ -188,11 +194,12 @@ export class Timeline {
   draw() {
     this.frame = 0;
     const entry = this.world.entry(this.step);
-    const part = this.last ? this.step / this.last : 1;
+    const part = this.part(this.step);
     this.slider.style.setProperty('--part', String(part));
     this.element.classList.toggle('past', !this.live);
     const title = entry ? (entry.title ?? entry.kind) : '';
     attributes(this.slider, {
+      'aria-valuemin': this.first,
       'aria-valuemax': this.last,
       'aria-valuenow': this.step,
       'aria-valuetext': `step ${this.step} of ${this.last}${title ? `: ${title}` : ''}${this.live ? ', live' : ''}`,
@@ -219,16 +226,17 @@ export class Timeline {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
     const room = width - 16;
-    const stride = Math.max(1, Math.floor(this.last / Math.max(1, room)));
-    const thick = Math.max(1, Math.min(3, (room / Math.max(1, this.last)) * 0.5));
+    const length = this.last - this.first;
+    const stride = Math.max(1, Math.floor(length / Math.max(1, room)));
+    const thick = Math.max(1, Math.min(3, (room / Math.max(1, length)) * 0.5));
     const middle = height / 2;
-    for (let step = 0; step <= this.last; step += stride) {
+    for (let step = this.first; step <= this.last; step += stride) {
       const entry = this.world.entry(step);
       if (!entry) continue;
       const mark = markOf(entry);
       const tall = mark === 'plain' || mark === 'faint' ? 8 : 14;
       pen.fillStyle = colours[mark];
-      pen.fillRect(8 + (this.last ? step / this.last : 1) * room - thick / 2, middle - tall / 2, thick, tall);
+      pen.fillRect(8 + this.part(step) * room - thick / 2, middle - tall / 2, thick, tall);
     }
   }
 }

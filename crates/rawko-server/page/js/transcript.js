@@ -70,8 +70,11 @@ export class Transcript {
   /** Only what is new is built; what somebody opened stays open. */
   put(turns, known) {
     const keys = new Map([...this.turns.children].map((child) => [child.dataset.key, child]));
-    const items = turns.map((turn, at) => {
-      const key = `${turn.instance}/${turn.step}/${turn.kind}/${turn.at_ms}/${brief(turn.title ?? turn.text, 24)}/${at}`;
+    const counts = new Map();
+    const items = turns.map((turn) => {
+      const place = (counts.get(turn.seq) ?? 0) + 1;
+      counts.set(turn.seq, place);
+      const key = `${turn.seq}/${place}`;
       const there = keys.get(key) ?? turnOf(turn);
       there.dataset.key = key;
       if (known && !keys.has(key) && !calmly()) there.classList.add('arrived');
@@ -183,54 +186,48 @@ export function face(name) {
 const SMALL = ['calls', 'gets', 'note', 'fails'];
 
 function turnOf(turn) {
-  if (SMALL.includes(turn.kind))
-    return h(
-      'li',
-      { class: `turn small kind-${turn.kind}` },
-      h(
-        'span',
-        { class: 'face small', 'aria-hidden': 'true' },
-        icon(turn.kind === 'fails' ? 'error' : turn.kind === 'gets' ? 'back' : 'tool', 14),
-      ),
-      h('div', { class: 'turn-body' }, details(turn)),
-    );
-  return h(
-    'li',
-    { class: `turn kind-${turn.kind}` },
-    face(turn.agent ?? 'rawko'),
-    h('div', { class: 'turn-body' }, head(turn), words(turn)),
-  );
+  const small = SMALL.includes(turn.kind);
+  const picture = { fails: 'error', gets: 'back', note: 'more' }[turn.kind] ?? 'tool';
+  const mark = small ? h('span', { class: 'face small', 'aria-hidden': 'true' }, icon(picture, 14)) : face(who(turn));
+  const body = h('div', { class: 'turn-body' }, small ? details(turn) : [head(turn), words(turn)]);
+  return h('li', { class: `turn kind-${turn.kind}${small ? ' small' : ''}` }, mark, body);
 }
+
+/** What nobody in particular did is the task's own; who decides is the arbiter. */
+const who = (turn) => (turn.kind === 'decision' ? 'arbiter' : (turn.agent ?? 'rawko'));
+
+/** What was done, in a word: decisions and notes bring their own. */
+const verb = (turn) => (['decision', 'note'].includes(turn.kind) && turn.title) || (WORDS[turn.kind] ?? turn.kind);
 
 function head(turn, title = null) {
   return h(
     'div',
     { class: 'turn-head' },
-    h('strong', null, turn.agent ?? 'rawko'),
-    h('span', { class: 'turn-kind' }, WORDS[turn.kind] ?? turn.kind),
+    h('strong', null, who(turn)),
+    h('span', { class: 'turn-kind' }, verb(turn)),
     title ? h('span', { class: 'turn-title' }, title) : null,
     h('time', { class: 'turn-time number' }, moment(turn.at_ms)),
   );
 }
 
 function words(turn) {
-  const title = turn.title && turn.title !== turn.text ? h('p', { class: 'turn-lead' }, turn.title) : null;
   const plan = turn.kind === 'plan' && Array.isArray(turn.data?.steps) ? planOf(turn.data) : null;
-  return h('div', { class: 'turn-words' }, title, plan ?? (turn.text ? prose(turn.text) : null));
+  return h('div', { class: 'turn-words' }, plan ?? (turn.text ? prose(turn.text) : null));
 }
 
-/** A tool call or its result: one line that opens. */
+/** A tool call, its result or a note: one line that opens where there is more. */
 function details(turn) {
-  const title = turn.title ?? brief(turn.text ?? turn.data, 90);
-  const text = turn.text && turn.text !== turn.title ? turn.text : null;
-  if (!text && !turn.data) return head(turn, title);
-  const body = h(
-    'div',
-    { class: 'turn-detail' },
-    text ? h('pre', { tabindex: 0 }, text) : null,
-    turn.data ? treeOf(turn.data, 'Details') : null,
+  const title = turn.kind === 'note' ? brief(turn.text || '', 90) : turn.title || brief(turn.text || '', 90);
+  const data = turn.text ? null : (turn.data?.input ?? turn.data);
+  const more = (turn.text && turn.text !== title) || (data && Object.keys(data).length);
+  if (!more) return head(turn, title);
+  const body = turn.text ? h('pre', { tabindex: 0 }, turn.text) : treeOf(data, 'Details');
+  return h(
+    'details',
+    { class: 'turn-fold' },
+    h('summary', null, head(turn, title)),
+    h('div', { class: 'turn-detail' }, body),
   );
-  return h('details', { class: 'turn-fold' }, h('summary', null, head(turn, title)), body);
 }
 
 /** A plan's steps with what became of each. */
