@@ -29,7 +29,7 @@ export class Transcript {
     );
     this.nothing = h('p', { class: 'muted pad', hidden: true }, 'No agent has said anything in this instance.');
     this.element = h('div', { class: 'transcript' }, this.earlier, this.turns, this.streaming, this.nothing);
-    Object.assign(this, { next: null, count: 0, pieces: new Map(), last: '', reading: null, fresh: false });
+    Object.assign(this, { next: null, past: [], count: 0, pieces: new Map(), last: '', reading: null, fresh: false });
   }
 
   /** Reads what was said last. Asked again while it reads, it reads once more. */
@@ -61,8 +61,9 @@ export class Transcript {
       this.last = text;
       this.put(turns, known);
     }
-    this.next = next;
-    this.earlier.hidden = !next;
+    // Whoever went further back goes on from there.
+    if (!this.past.length) this.next = next;
+    this.earlier.hidden = !this.next;
     this.nothing.hidden = turns.length > 0 || this.pieces.size > 0;
     if (stays) this.scroll();
   }
@@ -80,7 +81,7 @@ export class Transcript {
       if (known && !keys.has(key) && !calmly()) there.classList.add('arrived');
       return there;
     });
-    this.turns.replaceChildren(...items);
+    this.turns.replaceChildren(...this.past, ...items);
     // What has arrived as a whole is not streaming any more.
     this.settle();
   }
@@ -95,7 +96,9 @@ export class Transcript {
 
   async older() {
     const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200, before: this.next });
-    this.turns.prepend(...turns.map(turnOf));
+    const items = turns.map(turnOf);
+    this.past.unshift(...items);
+    this.turns.prepend(...items);
     this.next = next;
     this.earlier.hidden = !next;
   }
