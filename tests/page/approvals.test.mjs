@@ -10,7 +10,7 @@ import { serve } from './support/server.mjs';
 let made, server, browser;
 
 before(async () => {
-  made = project();
+  made = project({ channel: false });
   server = await serve(made.root);
   browser = await openBrowser();
 });

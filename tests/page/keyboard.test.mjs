@@ -8,7 +8,7 @@ import { serve } from './support/server.mjs';
 let made, server, browser;
 
 before(async () => {
-  made = project();
+  made = project({ channel: false });
   server = await serve(made.root);
   browser = await openBrowser();
   await server.post('instances', { chart: 'order', id: 'order-1', input: { amount: 250 } });

@@ -9,7 +9,7 @@ const TASK = 'Leave punctuation out of slugs, and number those that are taken';
 let made, server, browser;
 
 before(async () => {
-  made = project();
+  made = project({ channel: false });
   server = await serve(made.root);
   browser = await openBrowser();
 });

@@ -99,15 +99,17 @@ for line in sys.stdin:
 const SETTINGS = `
 services:
   charge_card: {command: [python3, charge_card.py], on_restart: retry}
-turns:
+`;
+
+const CHANNEL = `turns:
   agents:
     echo: {command: [python3, echo.py]}
   channels:
     standup: {agents: [echo]}
 `;
 
-/** Makes a project in a directory of its own. `remove` takes it away again. */
-export function project() {
+/** Makes a project in a directory of its own; a channel is an instance, too, so some want none. `remove` takes it away again. */
+export function project({ channel = true } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'rawko-page-'));
   const write = (name, text) => writeFileSync(join(root, name), text);
   rawko(root, 'init', '--demo', '.');
@@ -118,7 +120,7 @@ export function project() {
   write('echo.py', ECHO);
   const config = join(root, '.rawko/config.yaml');
   execFileSync('sed', ['-i', 's/allow: \\["agent:\\*", /allow: ["charge_card", "agent:*", /', config]);
-  appendFileSync(config, SETTINGS);
+  appendFileSync(config, SETTINGS + (channel ? CHANNEL : ''));
   return { root, write, remove: () => rmSync(root, { recursive: true, force: true }) };
 }
 

@@ -235,7 +235,7 @@ class ChartView {
         'span',
         { class: 'finding-body' },
         h('span', { class: 'finding-message' }, inline(it.message)),
-        it.label ? h('span', { class: 'muted' }, it.label) : null,
+        it.label ? h('span', { class: 'muted' }, inline(it.label)) : null,
         it.help ? h('span', { class: 'finding-help' }, inline(it.help)) : null,
         h('span', { class: 'finding-place muted' }, h('code', null, it.code), it.line ? ` · line ${it.line}` : ''),
       ),

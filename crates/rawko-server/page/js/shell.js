@@ -123,13 +123,14 @@ function keysButton() {
 function lostBanner(banner) {
   let timer = 0;
   return (lost, retry) => {
-    clearTimeout(timer);
     if (!lost) {
+      clearTimeout(timer);
+      timer = 0;
       if (!banner.hidden) announce('Connected again.');
       banner.hidden = true;
       return banner.replaceChildren();
     }
-    if (!banner.hidden) return undefined;
+    if (!banner.hidden || timer) return undefined;
     timer = setTimeout(() => {
       banner.replaceChildren(
         icon('warning'),
