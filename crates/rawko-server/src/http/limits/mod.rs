@@ -1,0 +1,11 @@
+//! What bounds a request: how often, how large, how long; and that the same one twice is done once.
+
+mod bodies;
+mod buckets;
+mod once;
+mod time;
+
+pub(crate) use bodies::whole_body;
+pub(crate) use buckets::{Buckets, Client};
+pub(crate) use once::{Answers, once};
+pub(crate) use time::in_time;
