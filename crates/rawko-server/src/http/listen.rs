@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::app::{App, AppOptions};
+use super::live::Hangup;
 use super::router;
 
 /// Connections at a time: event streams, agents and everybody else. More wait to be accepted.
@@ -98,9 +99,12 @@ async fn one(
 }
 
 async fn talk(stream: TcpStream, peer: SocketAddr, router: Router, mut closing: watch::Receiver<bool>) {
+    let hangup = Hangup::default();
+    let cut = hangup.clone();
     let router =
         router.layer(axum::middleware::from_fn(move |mut request: Request, next: axum::middleware::Next| {
             request.extensions_mut().insert(Peer(peer));
+            request.extensions_mut().insert(hangup.clone());
             next.run(request)
         }));
     let service = TowerToHyperService::new(router.into_service::<Incoming>());
@@ -114,6 +118,8 @@ async fn talk(stream: TcpStream, peer: SocketAddr, router: Router, mut closing: 
     tokio::select! {
         // It ended, in whatever way: that is the connection's own trouble.
         _ = connection.as_mut() => return,
+        // Its client does not read what a stream has to tell.
+        () = cut.wanted() => return,
         _ = closing.wait_for(|closing| *closing) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;

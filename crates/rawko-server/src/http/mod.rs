@@ -7,8 +7,10 @@ mod app;
 mod assets;
 mod extract;
 mod headers;
+mod instances;
 mod limits;
 mod listen;
+mod live;
 mod openapi;
 mod paging;
 mod panics;
@@ -34,7 +36,7 @@ pub(crate) type Routes = OpenApiRouter<App>;
 
 /// All nouns, without what goes around them.
 fn nouns() -> Routes {
-    let nouns = [session::routes(), agents::routes()];
+    let nouns = [session::routes(), agents::routes(), instances::routes(), live::routes()];
     nouns.into_iter().fold(OpenApiRouter::with_openapi(openapi::preamble()), OpenApiRouter::merge)
 }
 
