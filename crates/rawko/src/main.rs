@@ -17,10 +17,12 @@ mod known;
 mod loading;
 mod project;
 mod scenario;
+mod served;
 mod simulation;
 mod table;
 mod templates;
 mod walk;
+mod wish;
 
 use std::process::ExitCode;
 

@@ -9,7 +9,8 @@ use rawko_host::{Clock, Engine, Reader, SystemClock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::access::{Access, Tokens};
-use super::limits::{Answers, Buckets};
+use super::charts::Shelf;
+use super::limits::{Answers, Buckets, Patience};
 use super::live::Live;
 use super::problem::{Problem, ProblemCode};
 use super::project::{NoProject, Project};
@@ -32,7 +33,13 @@ pub struct AppOptions {
     pub project: Arc<dyn Project>,
     pub tokens: Tokens,
     pub settings: ServerSettings,
+    pub patience: Patience,
+    /// What `/metrics` says, as Prometheus reads it.
+    pub metrics: Option<Metrics>,
 }
+
+/// Writes the metrics of this moment.
+pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl AppOptions {
     /// A host and nothing else: no project around it, no channels, nobody to keep out.
@@ -46,6 +53,8 @@ impl AppOptions {
             project: Arc::new(NoProject),
             tokens: Tokens::default(),
             settings: ServerSettings::default(),
+            patience: Patience::default(),
+            metrics: None,
         }
     }
 }
@@ -63,6 +72,7 @@ struct Inner {
     buckets: Buckets,
     answers: Answers,
     live: Live,
+    shelf: Shelf,
     streams: Arc<Semaphore>,
     closing: watch::Sender<bool>,
     since: Instant,
@@ -78,6 +88,7 @@ impl App {
             buckets: Buckets::new(options.settings.rate),
             answers: Answers::default(),
             live: Live::default(),
+            shelf: Shelf::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             closing: watch::Sender::new(false),
             since: Instant::now(),
@@ -122,6 +133,14 @@ impl App {
         self.inner.gate.as_ref().ok_or_else(none)
     }
 
+    pub(crate) fn patience(&self) -> Patience {
+        self.inner.options.patience
+    }
+
+    pub(crate) fn metrics(&self) -> Option<&Metrics> {
+        self.inner.options.metrics.as_ref()
+    }
+
     pub(crate) fn access(&self) -> &Access {
         &self.inner.access
     }
@@ -132,6 +151,11 @@ impl App {
 
     pub(crate) fn answers(&self) -> &Answers {
         &self.inner.answers
+    }
+
+    /// What is known about charts.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.inner.shelf
     }
 
     pub(crate) fn uptime_ms(&self) -> u64 {

@@ -18,13 +18,12 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::app::{App, AppOptions};
+use super::limits::{Impatient, Patience};
 use super::live::Hangup;
 use super::router;
 
 /// Connections at a time: event streams, agents and everybody else. More wait to be accepted.
 const CONNECTIONS_MAX: usize = 22_000;
-/// How long the headers of a request may take, and how long a connection may be silent before them.
-const HEADERS_WITHIN: Duration = Duration::from_secs(20);
 /// Headers larger than this end the connection.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
 /// How long requests under way may take when the server closes.
@@ -45,7 +44,7 @@ impl Server {
     pub fn start(listener: TcpListener, options: AppOptions) -> io::Result<Server> {
         let address = listener.local_addr()?;
         let app = App::new(options, address);
-        let task = tokio::spawn(accept(listener, router(app.clone()), app.closing()));
+        let task = tokio::spawn(accept(listener, router(app.clone()), app.patience(), app.closing()));
         Ok(Server { address, app, task })
     }
 
@@ -63,7 +62,7 @@ impl Server {
     }
 }
 
-async fn accept(listener: TcpListener, router: Router, mut closing: watch::Receiver<bool>) {
+async fn accept(listener: TcpListener, router: Router, patience: Patience, mut closing: watch::Receiver<bool>) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {
@@ -79,7 +78,7 @@ async fn accept(listener: TcpListener, router: Router, mut closing: watch::Recei
         };
         let (router, closing) = (router.clone(), closing.clone());
         connections.spawn(async move {
-            talk(stream, peer, router, closing).await;
+            talk(stream, peer, router, patience, closing).await;
             drop(place);
         });
     }
@@ -98,7 +97,13 @@ async fn one(
     Some((stream, peer, place))
 }
 
-async fn talk(stream: TcpStream, peer: SocketAddr, router: Router, mut closing: watch::Receiver<bool>) {
+async fn talk(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    patience: Patience,
+    mut closing: watch::Receiver<bool>,
+) {
     let hangup = Hangup::default();
     let cut = hangup.clone();
     let router =
@@ -110,9 +115,9 @@ async fn talk(stream: TcpStream, peer: SocketAddr, router: Router, mut closing: 
     let service = TowerToHyperService::new(router.into_service::<Incoming>());
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_WITHIN)
+        .header_read_timeout(patience.headers)
         .max_buf_size(HEADER_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(Impatient::new(stream, patience.taken)), service)
         .with_upgrades();
     let mut connection = pin!(connection);
     tokio::select! {

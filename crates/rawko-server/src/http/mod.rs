@@ -5,12 +5,17 @@ mod access;
 mod agents;
 mod app;
 mod assets;
+mod audit;
+mod channels;
+mod charts;
 mod extract;
 mod headers;
+mod health;
 mod instances;
 mod limits;
 mod listen;
 mod live;
+mod metrics;
 mod openapi;
 mod paging;
 mod panics;
@@ -24,7 +29,8 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use utoipa_axum::router::OpenApiRouter;
 
 pub use access::{Role, Tokens};
-pub use app::{App, AppOptions};
+pub use app::{App, AppOptions, Metrics};
+pub use limits::Patience;
 pub use listen::Server;
 pub use openapi::document as openapi_document;
 pub use problem::{Problem, ProblemCode};
@@ -36,7 +42,17 @@ pub(crate) type Routes = OpenApiRouter<App>;
 
 /// All nouns, without what goes around them.
 fn nouns() -> Routes {
-    let nouns = [session::routes(), agents::routes(), instances::routes(), live::routes()];
+    let nouns = [
+        session::routes(),
+        health::routes(),
+        metrics::routes(),
+        instances::routes(),
+        live::routes(),
+        charts::routes(),
+        agents::routes(),
+        channels::routes(),
+        audit::routes(),
+    ];
     nouns.into_iter().fold(OpenApiRouter::with_openapi(openapi::preamble()), OpenApiRouter::merge)
 }
 
@@ -47,8 +63,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/v1/openapi.json", axum::routing::get(openapi::serve))
         .fallback(assets::serve)
         .layer(from_fn_with_state(app.clone(), limits::once))
-        .layer(from_fn(limits::whole_body))
-        .layer(from_fn(limits::in_time))
+        .layer(from_fn_with_state(app.clone(), limits::whole_body))
+        .layer(from_fn_with_state(app.clone(), limits::in_time))
         .layer(from_fn_with_state(app.clone(), access::guard))
         .layer(from_fn(panics::contain))
         .layer(from_fn(headers::finish))

@@ -3,9 +3,12 @@
 mod bodies;
 mod buckets;
 mod once;
+mod patience;
 mod time;
 
 pub(crate) use bodies::whole_body;
 pub(crate) use buckets::{Buckets, Client};
 pub(crate) use once::{Answers, once};
+pub use patience::Patience;
+pub(crate) use patience::Impatient;
 pub(crate) use time::in_time;
