@@ -41,8 +41,9 @@ pub(super) fn steps(
     limit: usize,
 ) -> Result<Vec<Record>> {
     let after_step = int(*steps.start()).saturating_sub(1);
-    // Whatever a snapshot of an earlier step holds is earlier, too.
-    let sql = "SELECT after_seq FROM snapshots WHERE instance = ?1 AND step <= ?2 ORDER BY step DESC LIMIT 1";
+    // Of a step before the last one that is not wanted: that one is still to be put on top of it, so whatever comes after
+    // that one lies after the snapshot's mark.
+    let sql = "SELECT after_seq FROM snapshots WHERE instance = ?1 AND step < ?2 ORDER BY step DESC LIMIT 1";
     let after_seq: Option<i64> =
         connection.prepare_cached(sql)?.query_row([key.0, after_step], |row| row.get(0)).optional()?;
     let through_step = int(*steps.end());
