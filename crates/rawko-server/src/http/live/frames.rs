@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde_json::json;
 
 /// What keeps a connection from being taken for dead.
-pub(super) const STILL_HERE: Bytes = Bytes::from_static(b": still here\n\n");
+pub(super) fn still_here() -> Bytes {
+    Bytes::from_static(b": still here\n\n")
+}
 
 /// An entry as the stream of its instance tells it.
 #[derive(Serialize)]

@@ -108,7 +108,7 @@ impl Listener {
                 }
                 Phase::Live(mut ticket) => {
                     let next = tokio::time::timeout(STILL_HERE_EVERY, ticket.queue.next()).await;
-                    let frames = next.unwrap_or(Some(frames::STILL_HERE))?;
+                    let frames = next.unwrap_or_else(|_| Some(frames::still_here()))?;
                     self.phase = Phase::Live(ticket);
                     return Some(frames);
                 }
