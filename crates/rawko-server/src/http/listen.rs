@@ -61,7 +61,12 @@ impl Server {
     }
 }
 
-async fn accept(listener: TcpListener, router: Router, patience: Patience, mut closing: watch::Receiver<bool>) {
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    patience: Patience,
+    mut closing: watch::Receiver<bool>,
+) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {

@@ -77,7 +77,10 @@ async fn every_answer_carries_what_keeps_browsers_honest() {
     for ask in asks {
         let answer = ask.send().await;
         let policy = answer.header("content-security-policy").unwrap();
-        assert!(policy.starts_with("default-src 'none'; script-src 'self'") && !policy.contains("unsafe"), "{policy}");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self'") && !policy.contains("unsafe"),
+            "{policy}"
+        );
         assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));

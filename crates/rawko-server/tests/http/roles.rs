@@ -11,7 +11,9 @@ fn routes() -> Vec<(String, String)> {
     let document = serde_json::to_value(openapi_document()).unwrap();
     let mut routes = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
-        for method in item.as_object().unwrap().keys().filter(|key| ["get", "post", "delete"].contains(&key.as_str())) {
+        for method in
+            item.as_object().unwrap().keys().filter(|key| ["get", "post", "delete"].contains(&key.as_str()))
+        {
             routes.push((method.to_uppercase(), path.clone()));
         }
     }

@@ -8,10 +8,12 @@ use rawko_host::{Environment, Settings};
 use rawko_server::{Rate, ServerSettings};
 
 fn read(text: &str, root: &Path) -> (ServerSettings, Vec<String>) {
-    let (settings, findings) = Settings::of_source(&Source::new("config.yaml", text), &Environment::of_process());
+    let (settings, findings) =
+        Settings::of_source(&Source::new("config.yaml", text), &Environment::of_process());
     assert!(findings.is_empty(), "{findings:?}");
     let (settings, problems) = ServerSettings::read(&settings, root);
-    let words = problems.into_iter().flat_map(|(_, findings)| findings).map(|finding| finding.message).collect();
+    let words =
+        problems.into_iter().flat_map(|(_, findings)| findings).map(|finding| finding.message).collect();
     (settings, words)
 }
 

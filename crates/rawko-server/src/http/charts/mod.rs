@@ -74,7 +74,8 @@ async fn read(
     let chart = app.read(move |app| {
         let edition = find(app, &id, query.version.as_deref())?;
         let all = shelf::list(app)?;
-        let versions = all.iter().filter(|chart| chart.about.id == id).map(|chart| chart.about.version.clone());
+        let versions =
+            all.iter().filter(|chart| chart.about.id == id).map(|chart| chart.about.version.clone());
         let hash = wire::hex(&edition.chart.hash());
         let info = all.iter().find(|chart| chart.about.hash == hash);
         let about = info.map(|info| info.about.clone()).ok_or_else(|| HostError::NoChart(id.clone()))?;
@@ -94,7 +95,8 @@ pub(super) fn find(app: &App, id: &str, version: Option<&str>) -> Result<Edition
         Err(error) => error,
     };
     let rows = app.reader().store().charts()?;
-    let fits = |row: &&rawko_store::ChartRow| row.id == id && version.is_none_or(|version| row.version == version);
+    let fits =
+        |row: &&rawko_store::ChartRow| row.id == id && version.is_none_or(|version| row.version == version);
     match rows.iter().find(fits) {
         Some(row) => Ok(Edition::read(&row.name, &row.text)?),
         None => Err(missing.into()),
