@@ -11,7 +11,7 @@ async fn the_same_key_and_body_get_the_first_answer() {
     let ask = || server.post("/v1/channels", json!({"name": "den"})).header("idempotency-key", "k-1");
     let (first, second) = (ask().send().await, ask().send().await);
     assert_eq!((first.status, second.status), (201, 201), "{second:?}");
-    assert_eq!((first.text, first.headers_sorted()), (second.text.clone(), second.headers_sorted()));
+    assert_eq!((&first.text, first.headers_sorted()), (&second.text, second.headers_sorted()));
     let anew = server.post("/v1/channels", json!({"name": "den"})).send().await;
     assert_eq!((anew.status, anew.problem().as_str()), (409, "exists"));
     server.stop().await;

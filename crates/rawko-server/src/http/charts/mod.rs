@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 use super::Routes;
 use super::app::App;
 use super::extract::{Path, Query};
-use super::problem::Problem;
+use super::problem::{Problem, ProblemCode};
 use checking::Checked;
 pub(crate) use shelf::Shelf;
 use wire::{About, ChartInfo, Finding};
@@ -92,6 +92,9 @@ pub(super) fn find(app: &App, id: &str, version: Option<&str>) -> Result<Edition
     let reference = version.map_or_else(|| id.to_owned(), |version| format!("{id}@{version}"));
     let missing = match app.engine().library().resolve(&reference) {
         Ok(edition) => return Ok(edition),
+        Err(error @ HostError::BadRange(_)) => {
+            return Err(Problem::new(ProblemCode::InvalidRequest, error.to_string()));
+        }
         Err(error) => error,
     };
     let rows = app.reader().store().charts()?;
