@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
@@ -62,7 +62,12 @@ impl Server {
     }
 }
 
-async fn accept(listener: TcpListener, router: Router, patience: Patience, mut closing: watch::Receiver<bool>) {
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    patience: Patience,
+    mut closing: watch::Receiver<bool>,
+) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {
@@ -106,13 +111,12 @@ async fn talk(
 ) {
     let hangup = Hangup::default();
     let cut = hangup.clone();
-    let router =
-        router.layer(axum::middleware::from_fn(move |mut request: Request, next: axum::middleware::Next| {
-            request.extensions_mut().insert(Peer(peer));
-            request.extensions_mut().insert(hangup.clone());
-            next.run(request)
-        }));
-    let service = TowerToHyperService::new(router.into_service::<Incoming>());
+    let router = TowerToHyperService::new(router.into_service::<Incoming>());
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(hangup.clone());
+        router.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(patience.headers)
