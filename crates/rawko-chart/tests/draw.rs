@@ -86,13 +86,18 @@ fn findings_are_marked_on_what_they_are_about() {
         .collect();
     let lost = Spot::Node(chart.find("lost").unwrap());
     assert!(marks.contains(&(lost, "rawko::chart::unreachable_state")), "{marks:?}");
-    assert!(marks.contains(&(Spot::Transition(TransitionId(1)), "rawko::chart::guard_always_false")), "{marks:?}");
+    assert!(
+        marks.contains(&(Spot::Transition(TransitionId(1)), "rawko::chart::guard_always_false")),
+        "{marks:?}"
+    );
     let drawn = draw::svg(&chart, &SvgOptions { findings: &marks, ..SvgOptions::default() });
     let lost = r#"class="state leaf finding" data-node="lost" data-finding="rawko::chart::unreachable_state"#;
     assert!(drawn.contains(lost), "{drawn}");
     assert!(drawn.contains(r#"<g class="transition finding" data-transition="1""#), "{drawn}");
     assert!(!drawn.contains(r#"class="state leaf finding" data-node="shut""#), "{drawn}");
-    assert!(drawn.contains(".finding>.box") && !draw::svg(&chart, &SvgOptions::default()).contains("finding"));
+    assert!(
+        drawn.contains(".finding>.box") && !draw::svg(&chart, &SvgOptions::default()).contains("finding")
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use super::access::{Access, Tokens};
 use super::charts::Shelf;
 use super::limits::{Answers, Buckets, Patience};
+use super::live::Live;
 use super::problem::{Problem, ProblemCode};
 use super::project::{NoProject, Project};
 use super::settings::ServerSettings;
@@ -70,6 +71,7 @@ struct Inner {
     gate: Option<Gatekeeper>,
     buckets: Buckets,
     answers: Answers,
+    live: Live,
     shelf: Shelf,
     streams: Arc<Semaphore>,
     closing: watch::Sender<bool>,
@@ -85,6 +87,7 @@ impl App {
             gate: options.channels.as_ref().map(|channels| channels.gatekeeper()),
             buckets: Buckets::new(options.settings.rate),
             answers: Answers::default(),
+            live: Live::default(),
             shelf: Shelf::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             closing: watch::Sender::new(false),
@@ -157,6 +160,11 @@ impl App {
 
     pub(crate) fn uptime_ms(&self) -> u64 {
         u64::try_from(self.inner.since.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Whoever reads for all event streams.
+    pub(crate) fn live(&self) -> &Live {
+        &self.inner.live
     }
 
     /// A place for an event stream, held as long as it lasts.

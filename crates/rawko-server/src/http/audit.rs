@@ -54,7 +54,10 @@ struct Line {
 
 /// The last lines of the audit
 #[utoipa::path(get, path = "/v1/audit", tag = "server", params(AuditQuery), responses((status = 200, body = Audit)))]
-async fn audit(State(app): State<App>, Query(query): Query<AuditQuery>) -> Result<axum::Json<Audit>, Problem> {
+async fn audit(
+    State(app): State<App>,
+    Query(query): Query<AuditQuery>,
+) -> Result<axum::Json<Audit>, Problem> {
     let limit = limit_of(query.limit)?;
     let lines = app.read(move |app| {
         let lines = app.reader().store().audit(query.instance.as_deref(), limit)?;

@@ -11,8 +11,10 @@ use super::problem::{Problem, ProblemCode};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-const ALWAYS: [(HeaderName, &str); 5] = [
-    (header::CONTENT_SECURITY_POLICY, POLICY),
+/// A drawing that is opened by itself has its colours within it, and nothing else.
+const DRAWING_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
+
+const ALWAYS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -29,6 +31,9 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         response.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
     }
     let headers = response.headers_mut();
+    let is_drawing = headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "image/svg+xml");
+    let policy = if is_drawing { DRAWING_POLICY } else { POLICY };
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     for (name, value) in ALWAYS {
         headers.insert(name, HeaderValue::from_static(value));
     }

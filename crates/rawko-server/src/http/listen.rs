@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
@@ -19,6 +19,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::app::{App, AppOptions};
 use super::limits::{Impatient, Patience};
+use super::live::Hangup;
 use super::router;
 
 /// Connections at a time: event streams, agents and everybody else. More wait to be accepted.
@@ -61,7 +62,12 @@ impl Server {
     }
 }
 
-async fn accept(listener: TcpListener, router: Router, patience: Patience, mut closing: watch::Receiver<bool>) {
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    patience: Patience,
+    mut closing: watch::Receiver<bool>,
+) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {
@@ -103,12 +109,14 @@ async fn talk(
     patience: Patience,
     mut closing: watch::Receiver<bool>,
 ) {
-    let router =
-        router.layer(axum::middleware::from_fn(move |mut request: Request, next: axum::middleware::Next| {
-            request.extensions_mut().insert(Peer(peer));
-            next.run(request)
-        }));
-    let service = TowerToHyperService::new(router.into_service::<Incoming>());
+    let hangup = Hangup::default();
+    let cut = hangup.clone();
+    let router = TowerToHyperService::new(router.into_service::<Incoming>());
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(hangup.clone());
+        router.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(patience.headers)
@@ -119,6 +127,8 @@ async fn talk(
     tokio::select! {
         // It ended, in whatever way: that is the connection's own trouble.
         _ = connection.as_mut() => return,
+        // Its client does not read what a stream has to tell.
+        () = cut.wanted() => return,
         _ = closing.wait_for(|closing| *closing) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;

@@ -11,8 +11,10 @@ mod charts;
 mod extract;
 mod headers;
 mod health;
+mod instances;
 mod limits;
 mod listen;
+mod live;
 mod metrics;
 mod openapi;
 mod paging;
@@ -44,6 +46,8 @@ fn nouns() -> Routes {
         session::routes(),
         health::routes(),
         metrics::routes(),
+        instances::routes(),
+        live::routes(),
         charts::routes(),
         agents::routes(),
         channels::routes(),

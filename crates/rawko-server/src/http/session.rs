@@ -1,6 +1,6 @@
 //! Logging in: the page trades a token for a cookie, because an event stream cannot send headers.
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -9,10 +9,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
-use super::access::{COOKIE, Caller, Role, VISIT_MS};
+use super::access::{COOKIE, Caller, Role, VISIT_MS, wrong_token};
 use super::app::App;
 use super::extract::Json;
-use super::problem::{Problem, ProblemCode};
+use super::listen::Peer;
+use super::problem::Problem;
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(look, log_in, log_out))
@@ -48,6 +49,7 @@ async fn look(State(app): State<App>, caller: Option<Caller>) -> axum::Json<Sess
 async fn log_in(
     State(app): State<App>,
     headers: HeaderMap,
+    peer: Option<Extension<Peer>>,
     Json(LogIn { token }): Json<LogIn>,
 ) -> Result<Response, Problem> {
     let tokens = &app.access().tokens;
@@ -55,7 +57,7 @@ async fn log_in(
         return Ok(axum::Json(session(&app, Some(Role::Admin))).into_response());
     }
     let Some(token) = tokens.find(token.trim()) else {
-        return Err(Problem::new(ProblemCode::Unauthorized, "the token is not one of this server's"));
+        return Err(wrong_token(&app, peer.map(|Extension(peer)| peer)));
     };
     let value = token.visit(app.now_ms() + VISIT_MS);
     let cookie = cookie(&value, VISIT_MS / 1000, &headers);

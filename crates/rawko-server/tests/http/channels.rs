@@ -16,8 +16,12 @@ async fn a_channel_from_its_making_to_its_end() {
     let made = server.post("/v1/channels", new).send().await;
     assert_eq!((made.status, made.header("location")), (201, Some("/v1/channels/den")));
     let room = made.json();
-    let names: Vec<&str> =
-        room["channel"]["members"].as_array().unwrap().iter().map(|it| it["agent"].as_str().unwrap()).collect();
+    let names: Vec<&str> = room["channel"]["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["agent"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["ada", "bob"]);
     assert_eq!(room["channel"]["options"], json!({"turnOrder": "priority"}));
     assert_eq!((&room["turn"], &room["queue"]), (&json!(null), &json!([])), "nobody is connected");
@@ -29,13 +33,19 @@ async fn a_channel_from_its_making_to_its_end() {
     let messages = server.get("/v1/channels/den/messages?after=0&limit=1").send().await.json();
     assert_eq!(messages["next"], 1);
     let first = &messages["messages"][0];
-    assert_eq!((&first["kind"], &first["from"], &first["text"]), (&json!("person"), &json!("kim"), &json!("Hello")));
+    assert_eq!(
+        (&first["kind"], &first["from"], &first["text"]),
+        (&json!("person"), &json!("kim"), &json!("Hello"))
+    );
     let rest = server.get("/v1/channels/den/messages?after=1").send().await.json();
     assert_eq!((&rest["messages"][0]["from"], &rest["next"]), (&json!("local"), &json!(null)));
 
     assert_eq!(act(&server, json!({"action": "pause"})).await.0, 200);
     let (status, again) = act(&server, json!({"action": "pause"})).await;
-    assert_eq!((status, &again["code"], &again["reason"]), (409, &json!("rawko::api::refused"), &json!("already_paused")));
+    assert_eq!(
+        (status, &again["code"], &again["reason"]),
+        (409, &json!("rawko::api::refused"), &json!("already_paused"))
+    );
     let (_, channel) = act(&server, json!({"action": "resume"})).await;
     assert_eq!(channel["paused_ms"], json!(null));
     let (_, channel) = act(&server, json!({"action": "priority", "agent": "bob", "priority": 7})).await;
@@ -43,10 +53,16 @@ async fn a_channel_from_its_making_to_its_end() {
     assert_eq!(act(&server, json!({"action": "remove", "agent": "ada"})).await.0, 200);
     assert_eq!(act(&server, json!({"action": "skip"})).await.1["reason"], "nobody_has_the_turn");
     assert_eq!(act(&server, json!({"action": "sing"})).await.1["code"], "rawko::api::invalid_body");
-    assert_eq!(act(&server, json!({"action": "skip", "agent": "bob"})).await.1["code"], "rawko::api::invalid_body");
+    assert_eq!(
+        act(&server, json!({"action": "skip", "agent": "bob"})).await.1["code"],
+        "rawko::api::invalid_body"
+    );
 
     let listed = server.get("/v1/channels").send().await.json();
-    assert_eq!((&listed["channels"][0]["name"], &listed["channels"][0]["posted"]), (&json!("den"), &json!(2)));
+    assert_eq!(
+        (&listed["channels"][0]["name"], &listed["channels"][0]["posted"]),
+        (&json!("den"), &json!(2))
+    );
     assert_eq!(act(&server, json!({"action": "close"})).await.0, 200);
     assert_eq!(server.get("/v1/channels").send().await.json(), json!({"channels": []}));
     server.stop().await;
@@ -62,7 +78,8 @@ async fn what_an_agent_comes_back_with_is_shown_to_nobody() {
     let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
     let hello = json!({"type": "register", "protocol": 1, "agent": "ada", "observe": false});
     socket.send(hello.to_string().into()).await.unwrap();
-    let registered: Value = serde_json::from_str(socket.next().await.unwrap().unwrap().to_text().unwrap()).unwrap();
+    let registered: Value =
+        serde_json::from_str(socket.next().await.unwrap().unwrap().to_text().unwrap()).unwrap();
     let session = registered["session"].as_str().unwrap().to_owned();
     for path in ["/v1/channels", "/v1/channels/den", "/v1/agents", "/v1/channels/den/messages"] {
         let answer = server.get(path).send().await;

@@ -16,11 +16,16 @@ async fn charts_are_listed_read_and_drawn() {
         "findings": 0, "instances": 0, "latest": true, "description": null, "hash": door["hash"]});
     assert_eq!(door, &expected);
     let read = server.get("/v1/charts/door").send().await.json();
-    assert_eq!((&read["text"], &read["versions"], &read["findings"]), (&json!(DOOR), &json!(["1.0.0"]), &json!([])));
+    assert_eq!(
+        (&read["text"], &read["versions"], &read["findings"]),
+        (&json!(DOOR), &json!(["1.0.0"]), &json!([]))
+    );
     assert_eq!(server.get("/v1/charts/door?version=%5E1").send().await.json()["version"], "1.0.0");
 
     let svg = server.get("/v1/charts/door/graph").send().await;
     assert_eq!(svg.header("content-type"), Some("image/svg+xml"));
+    let policy = svg.header("content-security-policy").unwrap();
+    assert!(policy.contains("sandbox") && !policy.contains("script-src"), "{policy}");
     assert!(svg.text.starts_with("<svg") && svg.text.contains("data-node=\"open\""), "{}", svg.text);
     for (format, begins) in [("mermaid", "stateDiagram-v2"), ("plantuml", "@startuml"), ("dot", "digraph")] {
         let drawn = server.get(&format!("/v1/charts/door/graph?format={format}")).send().await;
@@ -33,7 +38,8 @@ async fn charts_are_listed_read_and_drawn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_says_what_is_wrong_and_where_on_the_drawing() {
     let server = open().await;
-    let checked = server.post("/v1/charts/check", json!({"text": LOST, "name": "lost.yaml"})).send().await.json();
+    let checked =
+        server.post("/v1/charts/check", json!({"text": LOST, "name": "lost.yaml"})).send().await.json();
     assert_eq!(checked["ok"], false);
     let findings = checked["findings"].as_array().unwrap();
     let lost = findings.iter().find(|it| it["code"] == "rawko::chart::unreachable_state").unwrap();
@@ -49,13 +55,18 @@ async fn a_check_says_what_is_wrong_and_where_on_the_drawing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_uploaded_chart_is_offered_at_once_and_kept() {
     let server = open().await;
-    let new = |version: &str, more: &str| {
-        json!({"text": format!("id: gate\nversion: {version}\ninitial: a\nstates: {{a: {{{more}}}}}\n"), "name": "gate.yaml"})
-    };
+    let new = |version: &str, more: &str| json!({"text": format!("id: gate\nversion: {version}\ninitial: a\nstates: {{a: {{{more}}}}}\n"), "name": "gate.yaml"});
     let made = server.post("/v1/charts", new("1.0.0", "")).send().await;
-    assert_eq!((made.status, made.header("location")), (201, Some("/v1/charts/gate?version=1.0.0")), "{made:?}");
+    assert_eq!(
+        (made.status, made.header("location")),
+        (201, Some("/v1/charts/gate?version=1.0.0")),
+        "{made:?}"
+    );
     let read = server.get("/v1/charts/gate").send().await.json();
-    assert_eq!((&read["source"], &read["latest"], &read["hash"]), (&json!("uploaded"), &json!(true), &made.json()["hash"]));
+    assert_eq!(
+        (&read["source"], &read["latest"], &read["hash"]),
+        (&json!("uploaded"), &json!(true), &made.json()["hash"])
+    );
     server.post("/v1/charts", new("1.1.0", "")).send().await;
     let replaced = server.post("/v1/charts", new("1.0.0", "on: {GO: a}")).send().await;
     assert_eq!(replaced.status, 201);
@@ -78,7 +89,10 @@ async fn an_uploaded_chart_is_offered_at_once_and_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_run_or_is_a_file_of_the_project_is_not_taken() {
     let server = open().await;
-    let broken = server.post("/v1/charts", json!({"text": "id: gate\ninitial: nowhere\nstates: {a: {}}\n"})).send().await;
+    let broken = server
+        .post("/v1/charts", json!({"text": "id: gate\ninitial: nowhere\nstates: {a: {}}\n"}))
+        .send()
+        .await;
     assert_eq!((broken.status, broken.problem().as_str()), (422, "invalid_chart"));
     assert_eq!(broken.json()["findings"][0]["code"], "rawko::chart::unknown_initial");
     let other = DOOR.replace("SHUT", "CLOSE");

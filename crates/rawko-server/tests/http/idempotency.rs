@@ -11,7 +11,7 @@ async fn the_same_key_and_body_get_the_first_answer() {
     let ask = || server.post("/v1/channels", json!({"name": "den"})).header("idempotency-key", "k-1");
     let (first, second) = (ask().send().await, ask().send().await);
     assert_eq!((first.status, second.status), (201, 201), "{second:?}");
-    assert_eq!((first.text, first.headers_sorted()), (second.text.clone(), second.headers_sorted()));
+    assert_eq!((&first.text, first.headers_sorted()), (&second.text, second.headers_sorted()));
     let anew = server.post("/v1/channels", json!({"name": "den"})).send().await;
     assert_eq!((anew.status, anew.problem().as_str()), (409, "exists"));
     server.stop().await;
@@ -21,7 +21,8 @@ async fn the_same_key_and_body_get_the_first_answer() {
 async fn many_at_once_are_done_once() {
     let server = open().await;
     server.post("/v1/channels", json!({"name": "den"})).send().await;
-    let ask = || server.post("/v1/channels/den/messages", json!({"text": "hello"})).header("idempotency-key", "k");
+    let ask =
+        || server.post("/v1/channels/den/messages", json!({"text": "hello"})).header("idempotency-key", "k");
     let asks: Vec<_> = (0..20).map(|_| tokio::spawn(ask().send())).collect();
     for asked in asks {
         let answer = asked.await.unwrap();
@@ -52,7 +53,8 @@ async fn what_failed_for_its_own_reasons_is_remembered_too() {
     let server = open().await;
     let ask = || server.post("/v1/channels", json!({"name": "a b"})).header("idempotency-key", "k-2");
     assert_eq!((ask().send().await.status, ask().send().await.status), (422, 422));
-    let long = server.post("/v1/channels", json!({"name": "den"})).header("idempotency-key", &"k".repeat(256));
+    let long =
+        server.post("/v1/channels", json!({"name": "den"})).header("idempotency-key", &"k".repeat(256));
     assert_eq!(long.send().await.problem(), "invalid_request");
     server.stop().await;
 }

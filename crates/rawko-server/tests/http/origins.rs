@@ -22,7 +22,8 @@ async fn a_page_of_another_site_can_do_nothing() {
     for (name, value, expected) in table {
         let looked = server.get("/v1/charts").header(name, value).send().await;
         assert_eq!(looked.status, expected, "{name}: {value}");
-        let checked = server.post("/v1/charts/check", json!({"text": "id: a"})).header(name, value).send().await;
+        let checked =
+            server.post("/v1/charts/check", json!({"text": "id: a"})).header(name, value).send().await;
         assert_eq!(checked.status, expected, "{name}: {value}");
         if expected == 403 {
             assert_eq!(looked.problem(), "cross_site");
@@ -68,7 +69,8 @@ async fn a_name_that_is_not_ours_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_can_give_the_server_a_name() {
     let server = start(Tokens::default(), |app| app.settings.hosts = vec!["rawko.example".to_owned()]).await;
-    let asked = |origin: &str| server.get("/v1/charts").header("host", "rawko.example").header("origin", origin);
+    let asked =
+        |origin: &str| server.get("/v1/charts").header("host", "rawko.example").header("origin", origin);
     assert_eq!(asked("https://rawko.example").send().await.status, 200);
     assert_eq!(asked("https://other.example").send().await.status, 403);
     server.stop().await;

@@ -48,7 +48,37 @@ async fn what_is_wrong_has_a_code() {
         let answer = ask.send().await;
         shown.push_str(&format!("{name:<28} {} {}\n", answer.status, answer.problem()));
     }
-    expect![[r#""#]].assert_eq(&shown);
+    expect![[r#"
+        a path that is nothing       404 not_found
+        a folder                     404 not_found
+        a method that is not for it  405 method_not_allowed
+        a method nobody knows        405 method_not_allowed
+        no such chart                404 no_chart
+        no such version              404 no_version
+        not a version                400 invalid_request
+        no such channel              404 no_channel
+        a path that is no text       400 invalid_request
+        a limit of nothing           400 invalid_request
+        a limit beyond all bounds    400 invalid_request
+        a limit that is no number    400 invalid_request
+        a key that nobody knows      400 invalid_request
+        a format that nobody draws   400 invalid_request
+        no type                      415 unsupported_media_type
+        another type                 415 unsupported_media_type
+        a form                       415 unsupported_media_type
+        nothing at all               400 invalid_json
+        half a body                  400 invalid_json
+        no JSON                      400 invalid_json
+        a list                       422 invalid_body
+        a key too few                422 invalid_body
+        a key too many               422 invalid_body
+        another type of value        422 invalid_body
+        very deep                    422 invalid_body
+        a chart that cannot run      422 invalid_chart
+        a name that is none          422 invalid_name
+        a socket that is none        400 invalid_request
+    "#]]
+    .assert_eq(&shown);
     server.stop().await;
 }
 
@@ -77,7 +107,10 @@ async fn every_answer_carries_what_keeps_browsers_honest() {
     for ask in asks {
         let answer = ask.send().await;
         let policy = answer.header("content-security-policy").unwrap();
-        assert!(policy.starts_with("default-src 'none'; script-src 'self'") && !policy.contains("unsafe"), "{policy}");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self'") && !policy.contains("unsafe"),
+            "{policy}"
+        );
         assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));

@@ -8,10 +8,12 @@ use rawko_host::{Environment, Settings};
 use rawko_server::{Rate, ServerSettings};
 
 fn read(text: &str, root: &Path) -> (ServerSettings, Vec<String>) {
-    let (settings, findings) = Settings::of_source(&Source::new("config.yaml", text), &Environment::of_process());
+    let (settings, findings) =
+        Settings::of_source(&Source::new("config.yaml", text), &Environment::of_process());
     assert!(findings.is_empty(), "{findings:?}");
     let (settings, problems) = ServerSettings::read(&settings, root);
-    let words = problems.into_iter().flat_map(|(_, findings)| findings).map(|finding| finding.message).collect();
+    let words =
+        problems.into_iter().flat_map(|(_, findings)| findings).map(|finding| finding.message).collect();
     (settings, words)
 }
 
@@ -45,9 +47,16 @@ fn mistakes_are_all_told() {
     let folder = tempfile::tempdir().unwrap();
     let text = "server:\n  listn: 1\n  listen: here\n  rate: {burst: 0}\n  tokens:\n    - {name: a b, role: king, env: X}\n    - {name: ci, role: read, env: X}\n    - {name: ci, role: read, env: Y}\n";
     let (_, problems) = read(text, folder.path());
-    expect![[r#""#]].assert_eq(&problems.join("\n"));
+    expect![[r#"
+        `server` has no key `listn`
+        `here` is not an address and a port
+        `burst` of `rate` is at least 1
+        `a b` cannot be a name
+        there is no role `king`
+        there are two tokens `ci`"#]]
+    .assert_eq(&problems.join("\n"));
     let (_, problems) = read("server: {tokens: [{name: ci, role: read}]}\n", folder.path());
-    expect![[r#""#]].assert_eq(&problems.join("\n"));
+    expect!["a token has a name, a role, and `env` or `file` for its text"].assert_eq(&problems.join("\n"));
     let (_, problems) = read("server: {tokens: secret}\n", folder.path());
-    expect![[r#""#]].assert_eq(&problems.join("\n"));
+    expect!["`tokens` of `server` must be a list"].assert_eq(&problems.join("\n"));
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use rawko_chart::Registry;
 use rawko_host::{Edition, Host, Receipt, SystemClock};
 use rawko_server::{
-    AgentHealth, AgentInfo, AppOptions, ChartOrigin, HealthState, NewTask, Problem, ProblemCode, Project, Role,
-    ServeOptions, Server, Serving, Tokens, TurnSettings, Working,
+    AgentHealth, AgentInfo, AppOptions, ChartOrigin, HealthState, NewTask, Problem, ProblemCode, Project,
+    Role, ServeOptions, Server, Serving, Tokens, TurnSettings, Working,
 };
 use rawko_store::{Options, SqliteStore};
 use serde_json::Value;
@@ -19,8 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// Nothing here takes longer unless it hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(crate) const DOOR: &str =
-    "statechart:\n  id: door\n  version: 1.0.0\n  initial: shut\n  states:\n    shut: {on: {OPEN: open}}\n    open: {on: {SHUT: shut}}\n";
+pub(crate) const DOOR: &str = "statechart:\n  id: door\n  version: 1.0.0\n  initial: shut\n  states:\n    shut: {on: {OPEN: open}}\n    open: {on: {SHUT: shut}}\n";
 
 /// The secrets of the three tokens. They must never be seen in an answer.
 pub(crate) const SECRETS: [(Role, &str); 3] =
@@ -74,7 +73,11 @@ impl Project for TestProject {
     fn origin(&self, chart: &str, version: &str) -> Option<ChartOrigin> {
         let key = (chart.to_owned(), version.to_owned());
         let is_uploaded = self.uploads.lock().unwrap().contains_key(&key);
-        if is_uploaded { Some(ChartOrigin::Uploaded) } else { (chart == "door").then_some(ChartOrigin::Project) }
+        if is_uploaded {
+            Some(ChartOrigin::Uploaded)
+        } else {
+            (chart == "door").then_some(ChartOrigin::Project)
+        }
     }
 
     fn keep_chart(&self, chart: &str, version: &str, text: &str) -> std::io::Result<()> {
@@ -90,8 +93,12 @@ pub(crate) async fn open() -> TestServer {
 
 /// With a token for each role.
 pub(crate) async fn guarded() -> TestServer {
+    start(tokens(), |_| {}).await
+}
+
+pub(crate) fn tokens() -> Tokens {
     let with = |tokens: Tokens, (role, secret): (Role, &str)| tokens.with(role.as_str(), role, secret);
-    start(SECRETS.into_iter().fold(Tokens::default(), with), |_| {}).await
+    SECRETS.into_iter().fold(Tokens::default(), with)
 }
 
 pub(crate) async fn start(tokens: Tokens, change: impl FnOnce(&mut AppOptions)) -> TestServer {
@@ -156,7 +163,8 @@ pub(crate) struct Ask {
 
 impl Ask {
     fn new(address: SocketAddr, method: &str, path: &str) -> Ask {
-        let headers = vec![("host".to_owned(), address.to_string()), ("connection".to_owned(), "close".to_owned())];
+        let headers =
+            vec![("host".to_owned(), address.to_string()), ("connection".to_owned(), "close".to_owned())];
         Ask { address, line: format!("{method} {path} HTTP/1.1"), headers, body: Vec::new() }
     }
 
@@ -213,7 +221,9 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) async fn read(stream: &mut TcpStream) -> Answer {
         let mut bytes = Vec::new();
-        let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.expect("an answer, or the end");
+        let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes))
+            .await
+            .expect("an answer, or the end");
         Answer::of(&bytes)
     }
 
@@ -224,7 +234,8 @@ impl Answer {
         };
         let mut lines = head.lines();
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-        let pair = |line: &str| line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_owned()));
+        let pair =
+            |line: &str| line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_owned()));
         Answer { status, headers: lines.filter_map(pair).collect(), text: body.to_owned() }
     }
 

@@ -165,7 +165,14 @@ fn sink(format: LogFormat) -> (Option<LogSink>, mpsc::UnboundedReceiver<String>)
 fn words(entry: &Entry) -> String {
     match entry {
         Entry::Transition(line) => {
-            format!("{}  {}  {} → {}  {}", line.channel, line.agent, line.from.as_str(), line.to.as_str(), line.trigger.as_str())
+            format!(
+                "{}  {}  {} → {}  {}",
+                line.channel,
+                line.agent,
+                line.from.as_str(),
+                line.to.as_str(),
+                line.trigger.as_str()
+            )
         }
         Entry::Warning(warning) => format!("{}  {}  {}", warning.channel, warning.agent, warning.message),
     }

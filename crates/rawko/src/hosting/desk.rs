@@ -5,7 +5,9 @@ use std::sync::Arc;
 use rawko_agents::agent::{Kind, Level};
 use rawko_agents::work::Workshop;
 use rawko_host::{Host, SystemClock};
-use rawko_server::{ChannelError, LogSink, ProjectAgents, ServeOptions, Serving, Tokens, TurnSettings, TurnTaker};
+use rawko_server::{
+    ChannelError, LogSink, ProjectAgents, ServeOptions, Serving, Tokens, TurnSettings, TurnTaker,
+};
 use tokio::sync::OnceCell;
 
 use super::place::Place;

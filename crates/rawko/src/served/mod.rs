@@ -12,7 +12,8 @@ use rawko_chart::Registry;
 use rawko_core::Value;
 use rawko_host::{Host, Receipt, Settings};
 use rawko_server::{
-    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewTask, Problem, ProblemCode, Project as Served, Working,
+    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewTask, Problem, ProblemCode, Project as Served,
+    Working,
 };
 
 use crate::failure::Failure;
@@ -42,7 +43,12 @@ impl ServedProject {
 
     async fn begin(&self, task: NewTask) -> Result<Receipt, Problem> {
         let chart = self.host.library().resolve(ORCHESTRATOR)?;
-        let timeout_ms = task.timeout.as_deref().map(read_ms).transpose().map_err(|why| invalid(format!("`timeout`: {why}")))?;
+        let timeout_ms = task
+            .timeout
+            .as_deref()
+            .map(read_ms)
+            .transpose()
+            .map_err(|why| invalid(format!("`timeout`: {why}")))?;
         let budget = match task.max_budget_usd {
             Some(most) if most.is_finite() && most > 0.0 => Value::map([("cost_usd", Value::float(most))]),
             Some(_) => return Err(invalid("`max_budget_usd` must be more than nothing".to_owned())),

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::{Spot, SvgOptions};
 use super::boxes::{LabelBox, Part};
 use super::geometry::{before_head, head, n, path};
 use super::layout::{Arrow, ArrowKind, Layout, Plan, Rect, Route};
 use super::states::States;
 use super::text::escape;
 use super::theme::style;
+use super::{Spot, SvgOptions};
 use crate::draw::names::names;
 
 pub(crate) fn paint(plan: &Plan<'_>, layout: &Layout, options: &SvgOptions<'_>) -> String {

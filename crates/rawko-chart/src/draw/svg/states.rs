@@ -5,12 +5,12 @@ use std::fmt::Write;
 
 use rawko_core::{NodeId, NodeKind};
 
-use super::{Spot, SvgOptions};
 use super::boxes::{LINE, PAD, RING, TITLE_LINE, Written};
 use super::geometry::n;
 use super::layout::{Layout, Plan, Rect};
 use super::straight::crosses;
 use super::text::{TITLE, escape, width};
+use super::{Spot, SvgOptions};
 use crate::draw::color::readable_on;
 use crate::draw::picture::{LineKind, Node};
 

@@ -1,7 +1,6 @@
 //! The guard: the first to look at a request. Where it comes from, who asks, how often, and whether they may.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Request, State};
@@ -18,7 +17,7 @@ use crate::http::limits::Client;
 use crate::http::listen::Peer;
 use crate::http::problem::{Problem, ProblemCode};
 
-/// A wrong token costs as much as so many requests: nobody guesses one.
+/// A wrong token costs as much as so many requests.
 const WRONG_TOKEN_COST: f64 = 50.0;
 
 /// Whoever asks, as far as it is known.
@@ -46,17 +45,13 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
 fn admit(app: &App, request: &Request) -> Result<Option<Caller>, Problem> {
     let (headers, path) = (request.headers(), request.uri().path());
     app.access().names.check(request.method(), request.uri(), headers)?;
-    let address = request.extensions().get::<Peer>().map(|Peer(address)| *address);
-    let client = |name: Option<&Arc<str>>| Client::new(name, address.as_ref().map(SocketAddr::ip));
+    let peer = request.extensions().get::<Peer>().copied();
     let caller = match caller(app, headers) {
         Ok(caller) => caller,
-        Err(problem) => {
-            app.buckets().take(client(None), WRONG_TOKEN_COST)?;
-            return Err(problem);
-        }
+        Err(WrongToken) => return Err(wrong_token(app, peer)),
     };
     let named = caller.as_ref().filter(|_| !app.access().tokens.is_empty()).map(|caller| &caller.name);
-    app.buckets().take(client(named), 1.0)?;
+    app.buckets().take(Client::new(named, peer.map(|Peer(address)| address.ip())), 1.0)?;
     // An agent may show its token later, when it registers.
     let needed = if is_agents_socket(path, headers) { None } else { needed(request.method(), path) };
     match (needed, &caller) {
@@ -76,8 +71,17 @@ fn admit(app: &App, request: &Request) -> Result<Option<Caller>, Problem> {
     }
 }
 
+/// The answer to a wrong token, whichever way it was shown. It costs: nobody guesses one.
+pub(crate) fn wrong_token(app: &App, peer: Option<Peer>) -> Problem {
+    let address = peer.map(|Peer(address)| address.ip());
+    let wrong = Problem::new(ProblemCode::Unauthorized, "the token is not one of this server's");
+    app.buckets().take(Client::new(None, address), WRONG_TOKEN_COST).err().unwrap_or(wrong)
+}
+
+struct WrongToken;
+
 /// By bearer token, or by the page's cookie. A token that is wrong is worse than none.
-fn caller(app: &App, headers: &HeaderMap) -> Result<Option<Caller>, Problem> {
+fn caller(app: &App, headers: &HeaderMap) -> Result<Option<Caller>, WrongToken> {
     let tokens = &app.access().tokens;
     if tokens.is_empty() {
         return Ok(Some(Caller { name: "local".into(), role: Role::Admin }));
@@ -86,8 +90,7 @@ fn caller(app: &App, headers: &HeaderMap) -> Result<Option<Caller>, Problem> {
     if let Some(authorization) = headers.get(header::AUTHORIZATION) {
         let bearer = authorization.to_str().ok().and_then(bearer_of);
         let token = bearer.and_then(|bearer| tokens.find(bearer));
-        let wrong = || Problem::new(ProblemCode::Unauthorized, "the token is not one of this server's");
-        return token.map(found).ok_or_else(wrong).map(Some);
+        return token.map(found).ok_or(WrongToken).map(Some);
     }
     let visit = cookie_of(headers).and_then(|cookie| tokens.of_visit(cookie, app.now_ms()));
     Ok(visit.map(found))

@@ -8,7 +8,7 @@ mod visit;
 
 use std::net::SocketAddr;
 
-pub(crate) use guard::{Caller, guard, is_upgrade};
+pub(crate) use guard::{Caller, guard, is_upgrade, wrong_token};
 pub(crate) use origin::Names;
 pub use roles::Role;
 pub(crate) use roles::{is_api, needed};

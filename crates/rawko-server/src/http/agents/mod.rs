@@ -59,7 +59,8 @@ async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) 
     let mut done = app.read(work).await?;
     let members = members(&app).await?;
     let agents = app.project().agents().into_iter().map(|info| {
-        let in_it = |(channel, agents): &(String, Vec<String>)| agents.contains(&info.name).then(|| channel.clone());
+        let in_it =
+            |(channel, agents): &(String, Vec<String>)| agents.contains(&info.name).then(|| channel.clone());
         Agent {
             health: health_of(&info, &health),
             channels: members.iter().filter_map(in_it).collect(),

@@ -13,16 +13,29 @@ pub(super) enum Action {
     /// The turn that runs is over.
     Skip {},
     /// Who is next.
-    Next { agent: String },
+    Next {
+        agent: String,
+    },
     /// Puts an agent into the channel.
-    Assign { agent: String },
+    Assign {
+        agent: String,
+    },
     /// Takes one out of it.
-    Remove { agent: String },
+    Remove {
+        agent: String,
+    },
     /// Decides about the agent that waits: it goes on, or gives up the turn.
-    Override { to: Waiter },
+    Override {
+        to: Waiter,
+    },
     /// The list that turns go around; who is not named keeps its place behind.
-    Order { agents: Vec<String> },
-    Priority { agent: String, priority: i32 },
+    Order {
+        agents: Vec<String>,
+    },
+    Priority {
+        agent: String,
+        priority: i32,
+    },
     /// Options of turns, as the settings have them.
     Options {
         #[schema(value_type = Object)]
@@ -58,7 +71,9 @@ impl Action {
             Action::Order { agents } => {
                 Event::OrderSet { agents: agents.iter().map(|agent| agent.as_str().into()).collect() }
             }
-            Action::Priority { agent, priority } => Event::PrioritySet { agent: agent.as_str().into(), priority },
+            Action::Priority { agent, priority } => {
+                Event::PrioritySet { agent: agent.as_str().into(), priority }
+            }
             Action::Options { options } => Event::OptionsSet { scope: Scope::Channel, options },
             Action::Assign { .. } | Action::Close => return None,
         })

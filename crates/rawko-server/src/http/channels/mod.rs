@@ -67,12 +67,17 @@ struct NewChannel {
 /// Make a channel
 #[utoipa::path(post, path = "/v1/channels", tag = "channels", request_body = NewChannel,
     responses((status = 201, body = Room)))]
-async fn create(State(app): State<App>, caller: Caller, Json(new): Json<NewChannel>) -> Result<Response, Problem> {
+async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Json(new): Json<NewChannel>,
+) -> Result<Response, Problem> {
     let NewChannel { name, agents, options } = new;
     let request = ChannelRequest::Create { name: name.clone(), agents, options, by: caller.name.to_string() };
     app.channels()?.obey(request).await?;
     let place = format!("/v1/channels/{name}");
-    Ok((StatusCode::CREATED, [(header::LOCATION, place)], axum::Json(room(&app, &name).await?)).into_response())
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], axum::Json(room(&app, &name).await?))
+        .into_response())
 }
 
 /// One channel, with its last messages
@@ -163,7 +168,9 @@ async fn post(
 ) -> Result<Response, Problem> {
     let person = by.unwrap_or_else(|| caller.name.to_string());
     let effects = apply(&app, name, Event::PersonSpoke { person, id, text }).await?;
-    let number = |effect: &Effect| if let Effect::Posted(Posted { number, .. }) = effect { Some(*number) } else { None };
+    let number = |effect: &Effect| {
+        if let Effect::Posted(Posted { number, .. }) = effect { Some(*number) } else { None }
+    };
     let said = Said {
         number: effects.iter().find_map(number),
         held: effects.iter().any(|effect| matches!(effect, Effect::Held { .. })),

@@ -124,12 +124,21 @@ impl From<&turns::Turn> for Turn {
         let (state, deadline_ms, reason) = match &turn.phase {
             Phase::Running { deadline_ms, .. } => (TurnState::Running, Some(*deadline_ms), None),
             Phase::Waiting(waiting) => match &waiting.what {
-                WaitingFor::Asked { reason, .. } => (TurnState::Waiting, waiting.due_ms, Some(reason.clone())),
+                WaitingFor::Asked { reason, .. } => {
+                    (TurnState::Waiting, waiting.due_ms, Some(reason.clone()))
+                }
                 WaitingFor::Person => (TurnState::Interrupted, waiting.due_ms, None),
                 WaitingFor::Pause => (TurnState::Paused, waiting.due_ms, None),
             },
         };
-        Turn { agent: turn.agent.to_string(), id: turn.id.0, since_ms: turn.granted_ms, deadline_ms, state, reason }
+        Turn {
+            agent: turn.agent.to_string(),
+            id: turn.id.0,
+            since_ms: turn.granted_ms,
+            deadline_ms,
+            state,
+            reason,
+        }
     }
 }
 
@@ -147,7 +156,8 @@ impl From<turns::Message> for Message {
 
 /// Who waits for the turn: around the list, from behind whoever had it last.
 pub(super) fn queue(channel: &turns::Channel) -> Vec<String> {
-    let after = |agent: &AgentId| channel.order.iter().position(|known| known == agent).map_or(0, |at| at + 1);
+    let after =
+        |agent: &AgentId| channel.order.iter().position(|known| known == agent).map_or(0, |at| at + 1);
     let last = channel.turn.as_ref().map(|turn| &turn.agent).or(channel.last.as_ref());
     let from = last.map_or(0, after).min(channel.order.len());
     let (before, behind) = channel.order.split_at(from);

@@ -74,7 +74,10 @@ impl Checked {
 /// Check a chart
 #[utoipa::path(post, path = "/v1/charts/check", tag = "charts", request_body = ChartText,
     responses((status = 200, body = Check)))]
-pub(super) async fn check(State(app): State<App>, Json(new): Json<ChartText>) -> Result<axum::Json<Check>, Problem> {
+pub(super) async fn check(
+    State(app): State<App>,
+    Json(new): Json<ChartText>,
+) -> Result<axum::Json<Check>, Problem> {
     let checked = app.read(move |app| {
         let checked = Checked::of(app, new.name(), &new.text);
         let (ok, findings, svg) = (checked.is_ok(), checked.wire(), checked.svg(Theme::Auto));

@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 use super::Routes;
 use super::app::App;
 use super::extract::{Path, Query};
-use super::problem::Problem;
+use super::problem::{Problem, ProblemCode};
 use checking::Checked;
 pub(crate) use shelf::Shelf;
 use wire::{About, ChartInfo, Finding};
@@ -74,7 +74,8 @@ async fn read(
     let chart = app.read(move |app| {
         let edition = find(app, &id, query.version.as_deref())?;
         let all = shelf::list(app)?;
-        let versions = all.iter().filter(|chart| chart.about.id == id).map(|chart| chart.about.version.clone());
+        let versions =
+            all.iter().filter(|chart| chart.about.id == id).map(|chart| chart.about.version.clone());
         let hash = wire::hex(&edition.chart.hash());
         let info = all.iter().find(|chart| chart.about.hash == hash);
         let about = info.map(|info| info.about.clone()).ok_or_else(|| HostError::NoChart(id.clone()))?;
@@ -91,10 +92,14 @@ pub(super) fn find(app: &App, id: &str, version: Option<&str>) -> Result<Edition
     let reference = version.map_or_else(|| id.to_owned(), |version| format!("{id}@{version}"));
     let missing = match app.engine().library().resolve(&reference) {
         Ok(edition) => return Ok(edition),
+        Err(error @ HostError::BadRange(_)) => {
+            return Err(Problem::new(ProblemCode::InvalidRequest, error.to_string()));
+        }
         Err(error) => error,
     };
     let rows = app.reader().store().charts()?;
-    let fits = |row: &&rawko_store::ChartRow| row.id == id && version.is_none_or(|version| row.version == version);
+    let fits =
+        |row: &&rawko_store::ChartRow| row.id == id && version.is_none_or(|version| row.version == version);
     match rows.iter().find(fits) {
         Some(row) => Ok(Edition::read(&row.name, &row.text)?),
         None => Err(missing.into()),

@@ -80,7 +80,10 @@ pub(super) fn list(app: &App) -> Result<Vec<ChartInfo>, StoreError> {
     }
     for row in store.charts()? {
         if !offered.iter().any(|edition| edition.chart.hash() == row.hash) {
-            charts.push(ChartInfo { about: About { instances: count(&row.hash), ..stored(&row) }, findings: None });
+            charts.push(ChartInfo {
+                about: About { instances: count(&row.hash), ..stored(&row) },
+                findings: None,
+            });
         }
     }
     Ok(charts)

@@ -30,8 +30,16 @@ pub(crate) struct Uploaded {
     responses((status = 201, body = Uploaded)))]
 pub(super) async fn upload(State(app): State<App>, Json(new): Json<ChartText>) -> Result<Response, Problem> {
     let uploaded = app.read(move |app| keep(app, &new)).await?;
-    let place = format!("/v1/charts/{}?version={}", uploaded.id, uploaded.version);
+    let place = format!("/v1/charts/{}?version={}", in_path(&uploaded.id), in_path(&uploaded.version));
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], axum::Json(uploaded)).into_response())
+}
+
+/// A name as it may stand in a path; names are the author's.
+fn in_path(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    name.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 fn keep(app: &App, new: &ChartText) -> Result<Uploaded, Problem> {
@@ -51,7 +59,9 @@ fn keep(app: &App, new: &ChartText) -> Result<Uploaded, Problem> {
         return Err(Problem::new(ProblemCode::Exists, detail));
     }
     if !is_files {
-        let failed = |_| Problem::new(ProblemCode::StoreUnavailable, "the chart could not be written; nothing is changed");
+        let failed = |_| {
+            Problem::new(ProblemCode::StoreUnavailable, "the chart could not be written; nothing is changed")
+        };
         app.project().keep_chart(&id, &version, &new.text).map_err(failed)?;
         library.offer(Edition::read(new.name(), &new.text)?);
         app.shelf().forget_findings();

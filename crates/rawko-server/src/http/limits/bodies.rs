@@ -38,8 +38,7 @@ pub(crate) async fn whole_body(State(app): State<App>, request: Request, next: N
 
 async fn read(body: Body, most: usize, within: Duration) -> Result<Bytes, Problem> {
     let slow = |_| Problem::new(ProblemCode::SlowBody, "the body did not come in time");
-    let collected =
-        tokio::time::timeout(within, Limited::new(body, most).collect()).await.map_err(slow)?;
+    let collected = tokio::time::timeout(within, Limited::new(body, most).collect()).await.map_err(slow)?;
     match collected {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large(most)),

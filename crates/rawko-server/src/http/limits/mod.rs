@@ -9,6 +9,6 @@ mod time;
 pub(crate) use bodies::whole_body;
 pub(crate) use buckets::{Buckets, Client};
 pub(crate) use once::{Answers, once};
-pub use patience::Patience;
 pub(crate) use patience::Impatient;
+pub use patience::Patience;
 pub(crate) use time::in_time;

@@ -77,17 +77,18 @@ pub(crate) async fn once(
             let detail = "this key was used with another body; take a new one for a new request";
             Problem::new(ProblemCode::IdempotencyConflict, detail).into_response()
         }
-        Joined::Again(answer) => wait(answer).await,
+        Joined::Again(answer) => wait(&app, &place, answer).await,
         Joined::First(tell, answer) => {
             // In a task of its own: a client that goes away does not stop what it asked for.
+            let (its_app, its_place) = (app.clone(), place.clone());
             tokio::spawn(async move {
                 let answered = keep(next.run(request).await).await;
                 if answered.status.is_server_error() || answered.body.len() > ANSWER_BYTES_MAX {
-                    app.answers().forget(&place);
+                    its_app.answers().forget(&its_place);
                 }
                 tell.send_replace(Some(answered));
             });
-            wait(answer).await
+            wait(&app, &place, answer).await
         }
     }
 }
@@ -126,11 +127,11 @@ impl Answers {
     }
 }
 
-async fn wait(mut answer: watch::Receiver<Option<Answer>>) -> Response {
-    let Ok(answer) = answer.wait_for(Option::is_some).await else {
-        return Problem::internal().into_response();
-    };
-    let Some(Answer { status, headers, body }) = answer.clone() else {
+async fn wait(app: &App, place: &Place, mut answer: watch::Receiver<Option<Answer>>) -> Response {
+    let answered = answer.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone());
+    let Some(Answer { status, headers, body }) = answered else {
+        // It panicked. Whoever asks again may have more luck.
+        app.answers().forget(place);
         return Problem::internal().into_response();
     };
     let mut response = (status, body).into_response();
