@@ -18,10 +18,12 @@ mod loading;
 mod project;
 mod raising;
 mod scenario;
+mod served;
 mod simulation;
 mod table;
 mod templates;
 mod walk;
+mod wish;
 
 use std::process::ExitCode;
 

@@ -85,7 +85,7 @@ fn waits(effect: &Effect, entry: &Entry) -> Option<(&'static str, String)> {
     }
 }
 
-fn ending(output: &Value) -> String {
+pub(crate) fn ending(output: &Value) -> String {
     let outcome = output.get("outcome").as_str().unwrap_or("finished").replace('_', " ");
     match output.get("problem").get("message").as_str() {
         Some(message) => format!("{outcome}: {message}"),
@@ -94,7 +94,7 @@ fn ending(output: &Value) -> String {
 }
 
 /// `Bash python3 -m unittest`
-fn call_words(call: &Value) -> String {
+pub(crate) fn call_words(call: &Value) -> String {
     let name = call.get("name").as_str().unwrap_or("?");
     let input = call.get("input");
     let subject = SUBJECTS.iter().find_map(|key| input.get(key).as_str());

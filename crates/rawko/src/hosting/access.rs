@@ -198,14 +198,14 @@ impl Hosting {
         let builder = Host::builder()
             .store(std::sync::Arc::new(store))
             .services(workshop.join(settings.services(&place.root)))
-            .cast(workshop)
+            .cast(workshop.clone())
             .endpoints(settings.endpoints(&place.root).add_scheme("channel", channels.service()))
             .gate(settings.gate())
             .world(place.world())
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         let host = all.fold(builder, |builder, edition| builder.chart(edition)).start().await?;
-        let desk = Desk::new(host.clone(), place);
+        let desk = Desk::new(host.clone(), place, workshop);
         channels.open(&desk);
         let server = listener.map(|(path, listener)| Server::serve(path, listener, desk.clone()));
         Ok(Hosting { host, desk, channels, server, lock })

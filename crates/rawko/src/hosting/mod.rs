@@ -12,7 +12,7 @@ mod server;
 
 pub(crate) use access::{Access, Pulse};
 pub(crate) use client::NoAnswer;
-pub(crate) use desk::ServePlan;
+pub(crate) use desk::{Desk, ServePlan};
 pub(crate) use place::{Place, StoreArgs};
 pub(crate) use protocol::{Answer, ChartText, Request, Rest};
 

@@ -25,7 +25,7 @@ done
 
 const SETTINGS: &str =
     "turns:\n  agents:\n    polly: {command: [./parrot.sh]}\n  channels:\n    den: {agents: [polly]}\n";
-const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--log", "json"];
 
 fn den() -> TempDir {
     let dir = directory(&[(".rawko/config.yaml", SETTINGS), ("parrot.sh", PARROT)]);
@@ -143,7 +143,7 @@ fn channels_without_a_server() {
 #[test]
 fn a_server_lets_agents_take_turns_and_parks_them() {
     let dir = den();
-    let serving = Background::start(dir.path(), &SERVE, "listening on ws://127.0.0.1:");
+    let serving = Background::start(dir.path(), &SERVE, "http://127.0.0.1:");
     let said =
         run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "hello\n/nonsense\n").stdout;
     let mut said: Vec<&str> = said.lines().filter(|line| !line.starts_with('—')).collect();
@@ -165,7 +165,7 @@ fn a_server_lets_agents_take_turns_and_parks_them() {
 #[test]
 fn a_killed_server_loses_neither_turn_nor_deadline_nor_messages() {
     let dir = den();
-    let serving = Background::start(dir.path(), &SERVE, "listening");
+    let serving = Background::start(dir.path(), &SERVE, "http://");
     run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "hello\n");
     run(dir.path(), &["channels", "post", "den", "hold", "--as", "kim"], "");
     let turn = |dir: &Path| {
@@ -178,7 +178,7 @@ fn a_killed_server_loses_neither_turn_nor_deadline_nor_messages() {
     serving.signal("-KILL");
     serving.end();
 
-    let serving = Background::start(dir.path(), &SERVE, "listening");
+    let serving = Background::start(dir.path(), &SERVE, "http://");
     assert_eq!(turn(dir.path()), before, "the same turn, the same deadline");
     assert_eq!(texts(dir.path()), "   1  kim: hello\n   2  polly: Polly!\n   3  kim: hold\n");
     run(dir.path(), &["channels", "skip", "den"], "");
