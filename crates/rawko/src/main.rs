@@ -23,6 +23,7 @@ mod table;
 mod templates;
 mod times;
 mod walk;
+mod watching;
 
 use std::process::ExitCode;
 

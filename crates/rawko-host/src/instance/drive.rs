@@ -71,10 +71,14 @@ impl Inner {
     }
 
     pub(crate) fn submit(self: &Arc<Self>, slot: &Arc<Slot>, mut plan: Plan) {
+        let seen = self.seen(slot, &plan);
         let commits = plan.take_commits();
         let (host, slot) = (Arc::clone(self), Arc::clone(slot));
         self.writer.submit(commits, move |result| match result {
-            Ok(()) => host.committed(&slot, plan),
+            Ok(()) => {
+                host.tell(seen);
+                host.committed(&slot, plan);
+            }
             Err(error) => host.refused(&slot, plan, &error),
         });
     }

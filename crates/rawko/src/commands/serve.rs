@@ -13,6 +13,7 @@ use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::following::Signals;
 use crate::hosting::{self, Access, Place, ServePlan, StoreArgs};
+use crate::watching::{LogArgs, WatchPlan};
 
 const EXAMPLES: &str = "\
 Everything in the store goes on: instances, timers, channels. Agents connect to
@@ -44,6 +45,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     store: StoreArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
@@ -55,6 +59,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let (lines, mut log) = mpsc::unbounded_channel();
     let sink = move |entry: &Entry| drop(lines.send(serde_json::to_string(entry).unwrap_or_default()));
     let mut place = Place::here(&args.store)?;
+    place.watch = WatchPlan::serving(args.log);
     place.serve = ServePlan { own_agents: true, token, log: Some(Arc::new(sink)) };
     hosting::block_on(async {
         let mut signals = Signals::new()?;

@@ -1,11 +1,13 @@
 //! `Access`: a way to act on a store. Either this process holds it and hosts, or another one does and is asked.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Status;
 use rawko_host::{Edition, Host, Progress, Reader};
-use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, StoreError, Wait};
+use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, Store, StoreError, Wait};
+use rawko_telemetry::Telemetry;
 use tokio::net::UnixListener;
 use tokio::sync::{broadcast, watch};
 
@@ -17,7 +19,7 @@ use super::protocol::{Answer, Request, Rest};
 use super::server::{self, Server};
 use crate::console::{Console, Style};
 use crate::failure::Failure;
-use crate::times;
+use crate::{times, watching};
 
 /// A holder that is just starting or ending answers within this.
 const ATTEMPTS: usize = 200;
@@ -37,6 +39,7 @@ pub(crate) struct Hosting {
     host: Host,
     desk: Desk,
     server: Option<Server>,
+    telemetry: Option<Arc<Telemetry>>,
     /// Let go last.
     lock: Lock,
 }
@@ -153,7 +156,7 @@ impl Access {
     /// Lets go: whatever ran goes on when somebody hosts again.
     pub(crate) async fn close(self, console: &mut Console) {
         let Access::Here(hosting) = self else { return };
-        let Hosting { host, desk, server, lock } = *hosting;
+        let Hosting { host, desk, server, telemetry, lock } = *hosting;
         if let Some(server) = server {
             server.close().await;
         }
@@ -162,6 +165,9 @@ impl Access {
             console.note(Style::Notice, "warning", &complaint);
         }
         host.close().await;
+        if let Some(telemetry) = telemetry {
+            telemetry.close().await;
+        }
         drop(lock);
     }
 }
@@ -188,11 +194,17 @@ impl Hosting {
     ) -> Result<Hosting, Failure> {
         let settings = &place.settings;
         let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
-        let store = SqliteStore::open(&place.store, options)?;
-        let (workshop, _) = place.workshop();
-        let workshop = std::sync::Arc::new(workshop);
-        let builder = Host::builder()
-            .store(std::sync::Arc::new(store))
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&place.store, options)?);
+        let telemetry = watching::start(place, Arc::clone(&store))?;
+        let (mut workshop, _) = place.workshop();
+        let mut builder = Host::builder();
+        if let Some(telemetry) = &telemetry {
+            workshop.providers = std::mem::take(&mut workshop.providers).observed_by(telemetry.clone());
+            builder = builder.observer(telemetry.clone());
+        }
+        let workshop = Arc::new(workshop);
+        let builder = builder
+            .store(store)
             .services(workshop.join(settings.services(&place.root)))
             .cast(workshop)
             .endpoints(settings.endpoints(&place.root))
@@ -201,9 +213,10 @@ impl Hosting {
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         let host = all.fold(builder, |builder, edition| builder.chart(edition)).start().await?;
+        watching::look_at(telemetry.as_ref(), &host);
         let desk = Desk::new(host.clone(), place);
         let server = listener.map(|(path, listener)| Server::serve(path, listener, desk.clone()));
-        Ok(Hosting { host, desk, server, lock })
+        Ok(Hosting { host, desk, server, telemetry, lock })
     }
 }
 

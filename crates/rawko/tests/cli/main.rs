@@ -25,3 +25,4 @@ mod scenarios;
 mod simulate;
 mod support;
 mod tasks;
+mod telemetry;

@@ -1,0 +1,195 @@
+//! Traces, as a collector gets them from the real binary: the tree of a whole task, a run that is killed and goes on, and
+//! what is not sent.
+
+mod collector;
+mod logs;
+mod secrets;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Stdio;
+
+use expect_test::expect;
+
+use crate::support::{command, directory};
+use collector::{Collector, tree};
+
+const SHOWN: [&str; 4] =
+    ["gen_ai.request.model", "gen_ai.tool.call.id", "gen_ai.response.finish_reasons", "error.type"];
+
+#[test]
+fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
+    let collector = Collector::start();
+    let dir = directory(&[]);
+    let demo = command(dir.path(), &["demo", "slugs"])
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url())
+        .env("OTEL_EXPORTER_OTLP_HEADERS", "x-team=research")
+        .output()
+        .unwrap();
+    assert!(demo.status.success(), "{}", String::from_utf8_lossy(&demo.stderr));
+    let spans = collector.spans();
+    let traces: BTreeSet<&str> = spans.iter().map(|span| span.trace.as_str()).collect();
+    assert_eq!(traces.len(), 1, "one task, one trace");
+    assert_eq!(collector.services(), ["rawko"]);
+    assert!(collector.contains("x-team: research"));
+    expect![[r#""#]].assert_eq(&tree(&spans, &SHOWN));
+
+    // The attributes of the conventions.
+    let find = |name: &str| spans.iter().find(|span| span.name == name).unwrap();
+    let shown = |name: &str| {
+        let span = find(name);
+        let lines =
+            span.attributes.iter().filter(|(key, _)| key.starts_with("gen_ai.") || key.starts_with("rawko."));
+        let lines: Vec<String> = lines.map(|(key, value)| format!("  {key} = {value}")).collect();
+        format!("{name} (kind {})\n{}\n", span.kind, lines.join("\n"))
+    };
+    let told: String =
+        ["invoke_workflow rawko", "invoke_agent planner", "chat scripted", "execute_tool Read"]
+            .iter()
+            .map(|name| shown(name))
+            .collect();
+    expect![[r#""#]].assert_eq(&told);
+
+    // Every step has a span within its instance's.
+    let steps: Vec<_> = spans.iter().filter(|span| span.name.starts_with("step")).collect();
+    assert!(steps.len() > 50, "{}", steps.len());
+    assert!(steps.iter().all(|step| {
+        spans
+            .iter()
+            .any(|span| span.id == step.parent && span.has("rawko.instance") == step.has("rawko.instance"))
+    }));
+    assert!(spans.iter().all(|span| span.start <= span.end));
+    let ids: BTreeSet<&str> = spans.iter().map(|span| span.id.as_str()).collect();
+    assert_eq!(ids.len(), spans.len(), "no id twice");
+
+    // Neither what was asked nor what was answered is in them.
+    for said in ["punctuation", "free in taken", "planner of this project", "unittest -v"] {
+        assert!(!collector.contains(said), "`{said}` was sent");
+    }
+}
+
+/// The second call waits for a file, and may be repeated.
+const TWO_CALLS: &str = "\
+statechart:
+  id: two_calls
+  initial: one
+  states:
+    one: {invoke: {id: first, src: quick, onDone: two, onError: failed}}
+    two: {invoke: {id: second, src: slow, onDone: done, onError: failed}}
+    done: {type: final}
+    failed: {type: final}
+";
+const TWO_SERVICES: &str = "\
+governance: {allow: [quick, slow]}
+services:
+  quick: {command: [sh, -c, 'echo 1']}
+  slow: {command: [sh, -c, 'while [ ! -e go ]; do sleep 0.02; done; echo 2'], on_restart: retry}
+";
+
+#[test]
+fn a_run_that_is_killed_goes_on_in_the_same_trace() {
+    let collector = Collector::start();
+    let dir = directory(&[("two.yaml", TWO_CALLS), (".rawko/config.yaml", TWO_SERVICES)]);
+    let with = |args: &[&str]| {
+        let mut command = command(dir.path(), args);
+        command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url()).env("OTEL_BSP_SCHEDULE_DELAY", "10");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let mut killed = with(&["run", "two.yaml", "--id", "t-1"]).spawn().unwrap();
+    collector.wait_for("call quick");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let before = collector.spans();
+    assert!(before.iter().all(|span| span.name != "invoke_workflow two_calls"), "it has not ended yet");
+
+    fs::write(dir.path().join("go"), "").unwrap();
+    assert!(with(&["resume", "t-1"]).status().unwrap().success());
+    let spans = collector.spans();
+    let traces: BTreeSet<&str> = spans.iter().map(|span| span.trace.as_str()).collect();
+    assert_eq!(traces.len(), 1, "both processes write the same trace");
+    expect![[r#"
+        invoke_workflow two_calls status=done
+          call quick call=quick
+          call slow call=slow
+    "#]]
+    .assert_eq(&tree(&spans, &["rawko.status", "rawko.call"]));
+    let root = spans.iter().find(|span| span.name == "invoke_workflow two_calls").unwrap();
+    assert_eq!(root.parent, "", "nobody invoked it");
+    assert!(before.iter().all(|span| span.start >= root.start), "it begins where the first process began it");
+}
+
+#[test]
+fn nothing_is_sent_unless_somebody_asks_for_it() {
+    let collector = Collector::start();
+    let chart = "statechart: {id: short, initial: done, states: {done: {type: final}}}\n";
+    let endpoint = format!("telemetry: {{endpoint: '{}'}}\n", collector.url());
+    let (quiet, loud) =
+        (directory(&[("c.yaml", chart)]), directory(&[("c.yaml", chart), (".rawko/config.yaml", &endpoint)]));
+    let table = [
+        ("no collector is named", &quiet, "", "", 0),
+        ("a variable without an address", &quiet, "OTEL_SERVICE_NAME", "x", 0),
+        ("settings, but the SDK is disabled", &loud, "OTEL_SDK_DISABLED", "true", 0),
+        ("settings, but traces go nowhere", &loud, "OTEL_TRACES_EXPORTER", "none", 0),
+        ("settings, but nothing is sampled", &loud, "OTEL_TRACES_SAMPLER", "always_off", 0),
+        ("settings", &loud, "", "", 1),
+    ];
+    for (name, dir, variable, value, expected) in table {
+        let mut run = command(dir.path(), &["run", "c.yaml"]);
+        if !variable.is_empty() {
+            run.env(variable, value);
+        }
+        let run = run.output().unwrap();
+        assert!(
+            run.status.success() && run.stderr.is_empty(),
+            "{name}: {}",
+            String::from_utf8_lossy(&run.stderr)
+        );
+        let roots = collector.spans().iter().filter(|span| span.name == "invoke_workflow short").count();
+        assert_eq!(roots, expected, "{name}");
+    }
+}
+
+/// A collector that is away costs neither the work nor much time.
+#[test]
+fn without_the_collector_the_work_is_done_all_the_same() {
+    let dir =
+        directory(&[("c.yaml", "statechart: {id: short, initial: done, states: {done: {type: final}}}\n")]);
+    let run = command(dir.path(), &["run", "c.yaml"])
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+        .env("RAWKO_LOG", "warn")
+        .output()
+        .unwrap();
+    let told = String::from_utf8(run.stderr).unwrap();
+    assert!(run.status.success(), "{told}");
+    assert_eq!(told.matches("traces cannot be sent").count(), 1, "{told}");
+}
+
+#[test]
+fn what_cannot_be_is_said_before_anything_runs() {
+    let dir =
+        directory(&[("c.yaml", "statechart: {id: short, initial: done, states: {done: {type: final}}}\n")]);
+    let table = [
+        (
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            "OTLP goes out as `http/protobuf`, not as `grpc`",
+            Some(52),
+        ),
+        (
+            ("OTEL_TRACES_SAMPLER", "sometimes"),
+            "OTEL_TRACES_SAMPLER: `sometimes` is not known here",
+            Some(52),
+        ),
+        (("RAWKO_LOG", "loud"), "RAWKO_LOG: `loud` is no level", Some(2)),
+    ];
+    for ((name, value), told, code) in table {
+        let run = command(dir.path(), &["run", "c.yaml"])
+            .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+            .env(name, value)
+            .output()
+            .unwrap();
+        let words = String::from_utf8(run.stderr).unwrap();
+        assert_eq!(run.status.code(), code, "{words}");
+        assert!(words.contains(told), "{words}");
+    }
+}
