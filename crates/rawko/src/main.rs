@@ -18,16 +18,15 @@ mod loading;
 mod project;
 mod scenario;
 mod simulation;
-mod standing;
 mod table;
 mod templates;
-mod times;
 mod walk;
 mod watching;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+pub(crate) use rawko_view::{standing, times};
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
