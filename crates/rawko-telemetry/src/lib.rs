@@ -25,7 +25,7 @@ mod settings;
 mod telemetry;
 mod traces;
 
-pub use logs::{LogFormat, LogLevel, LogSettings, start_logs};
+pub use logs::{LogFormat, LogLevel, LogSettings, Logs};
 pub use metrics::{Metrics, Readings, StreamClient};
 pub use redact::Redactor;
 pub use settings::{Problems, TelemetrySettings};

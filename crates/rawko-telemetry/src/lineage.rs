@@ -2,15 +2,28 @@
 //! host that is started again goes on in the same trace.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
-use opentelemetry::{SpanId, TraceId};
 use rawko_store::{NewInstance, Store};
 
 /// Instances whose place is remembered; it can always be worked out again.
 const KNOWN_MAX: usize = 10_000;
 /// Parents above one another. More is no family but a fault.
 const DEPTH_MAX: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TraceId(pub(crate) [u8; 16]);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SpanId(pub(crate) [u8; 8]);
+
+/// As traces and log lines name it.
+impl fmt::Display for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
 
 /// An instance's place.
 #[derive(Clone, Debug)]
@@ -90,16 +103,16 @@ pub(crate) fn trace_of(root: &str, created_ms: i64) -> TraceId {
     hasher.update(&created_ms.to_le_bytes()).update(root.as_bytes());
     let mut bytes = [0; 16];
     hasher.finalize_xof().fill(&mut bytes);
-    TraceId::from_bytes(bytes)
+    TraceId(bytes)
 }
 
 /// The span of an instance, or of one thing in its life.
 pub(crate) fn span_of(trace: TraceId, instance: &str, what: &str) -> SpanId {
     let mut hasher = blake3::Hasher::new_derive_key("rawko 2026 span id");
-    hasher.update(&trace.to_bytes()).update(instance.as_bytes()).update(&[0]).update(what.as_bytes());
+    hasher.update(&trace.0).update(instance.as_bytes()).update(&[0]).update(what.as_bytes());
     let mut bytes = [0; 8];
     hasher.finalize_xof().fill(&mut bytes);
-    SpanId::from_bytes(bytes)
+    SpanId(bytes)
 }
 
 #[cfg(test)]

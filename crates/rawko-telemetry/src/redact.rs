@@ -94,10 +94,11 @@ fn used_as_secrets(settings: &str) -> Vec<&str> {
         let upper = line.to_ascii_uppercase();
         upper.contains("HEADER") || SECRET_WORDS.iter().any(|word| upper.contains(word))
     };
-    let names = |line: &'_ str| -> Vec<&str> {
-        line.split("${").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect()
-    };
-    settings.lines().filter(is_about_secrets).flat_map(names).collect()
+    settings.lines().filter(is_about_secrets).flat_map(variables_in).collect()
+}
+
+fn variables_in(line: &str) -> impl Iterator<Item = &str> {
+    line.split("${").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
 }
 
 /// Words that have the shape of a key or stand after `Bearer`, and the name and password in an address. `None`: there

@@ -16,7 +16,7 @@ use rawko_chart::{Document, DocumentEntry, Finding};
 use rawko_host::{Environment, Settings, SettingsReader};
 
 use crate::logs::{LogFormat, LogLevel};
-use crate::traces::{TraceSettings, wanted_by_environment};
+use crate::traces::{TraceSettings, wanted_by};
 
 /// What is wrong with settings, by the file it stands in.
 pub type Problems = Vec<(Arc<str>, Vec<Finding>)>;
@@ -50,8 +50,8 @@ impl TelemetrySettings {
     }
 
     /// The traces that are wanted; `None` when neither settings nor the standard variables name a collector.
-    pub fn traces(&self) -> Option<TraceSettings> {
-        let is_wanted = wanted_by_environment().unwrap_or(self.traces.endpoint.is_some());
+    pub fn traces(&self, environment: &Environment) -> Option<TraceSettings> {
+        let is_wanted = wanted_by(environment).unwrap_or(self.traces.endpoint.is_some());
         is_wanted.then(|| self.traces.clone())
     }
 
@@ -83,7 +83,7 @@ impl TelemetrySettings {
             let (is_known, help) = match entry.key.as_str() {
                 "level" => {
                     self.log_level = LogLevel::parse(text).or(self.log_level);
-                    (LogLevel::parse(text).is_some(), "`off`, `error`, `warn`, `info`, `debug` or `trace`")
+                    (LogLevel::parse(text).is_some(), "`off`, `error`, `warn`, `info` or `debug`")
                 }
                 _ => {
                     self.log_format = LogFormat::parse(text).or(self.log_format);

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_host::{Observation, Observer};
+use rawko_host::{Environment, Observation, Observer};
 use rawko_store::Store;
 
 use crate::lineage::Lineages;
-use crate::logs;
+use crate::logs::{LogLevel, LogSettings, Logs};
 use crate::metrics::Metrics;
 use crate::redact::Redactor;
-use crate::relay::Relay;
+use crate::relay::{Relay, Seen};
 use crate::traces::{Export, TraceSettings, Tracer};
 
 /// How long the last spans may take on their way out.
@@ -24,9 +24,11 @@ pub struct Plan {
     pub traces: Option<TraceSettings>,
     /// Whether somebody may ask for metrics.
     pub metrics: bool,
-    /// Whether log lines are wanted; [`crate::start_logs`] says where they go.
-    pub logs: bool,
+    /// Log lines on standard error.
+    pub logs: Option<LogSettings>,
     pub redactor: Redactor,
+    /// Where the standard variables are.
+    pub environment: Environment,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -36,12 +38,11 @@ pub enum TelemetryError {
     Traces(String),
     #[error("cannot start a thread for telemetry: {0}")]
     Thread(#[from] std::io::Error),
-    #[error("logs are written already")]
-    Logs,
 }
 
 pub struct Telemetry {
     metrics: Arc<Metrics>,
+    logs: Option<Arc<Logs>>,
     relay: Option<Relay>,
     export: Option<Arc<Export>>,
     content: bool,
@@ -51,34 +52,44 @@ impl Telemetry {
     /// `None` when nothing is wanted: then the host is to have no observer at all. With traces it needs a tokio runtime
     /// around it.
     pub fn start(plan: Plan, store: Arc<dyn Store>) -> Result<Option<Arc<Self>>, TelemetryError> {
-        if plan.traces.is_none() && !plan.metrics && !plan.logs {
+        let Plan { traces, metrics: is_counting, logs, redactor, environment } = plan;
+        let logs = logs.filter(|logs| logs.level != LogLevel::Off);
+        if traces.is_none() && !is_counting && logs.is_none() {
             return Ok(None);
         }
-        let Plan { traces, logs, redactor, .. } = plan;
         let metrics = Arc::new(Metrics::default());
-        let content = traces.as_ref().is_some_and(|traces| traces.content);
+        let logs = logs.map(|settings| Arc::new(Logs::new(settings, redactor.clone())));
+        let (content, steps) =
+            traces.as_ref().map_or((false, false), |traces| (traces.content, traces.steps));
         let export = match &traces {
-            Some(settings) => Some(Arc::new(Export::start(settings, &redactor, Arc::clone(&metrics))?)),
+            Some(settings) => {
+                let told = (Arc::clone(&metrics), logs.clone());
+                Some(Arc::new(Export::start(settings, &environment, &redactor, told)?))
+            }
             None => None,
         };
-        let wanted = logs || export.is_some();
-        let steps = traces.is_some_and(|traces| traces.steps);
         let mut tracer = export.clone().map(|export| Tracer::new(export, redactor, steps));
-        let mut lineages = Lineages::new(store);
-        let take = move |seen: crate::relay::Seen| {
-            if logs {
-                logs::tell(&seen.observation, &mut lineages);
+        let is_relaying = tracer.is_some() || logs.is_some();
+        let (lines, mut lineages) = (logs.clone(), Lineages::new(store));
+        let take = move |seen: Seen| {
+            if let Some(lines) = &lines {
+                lines.tell(&seen.observation, &mut lineages);
             }
             if let Some(tracer) = &mut tracer {
                 tracer.take(seen, &mut lineages);
             }
         };
-        let relay = if wanted { Some(Relay::new(take)?) } else { None };
-        Ok(Some(Arc::new(Self { metrics, relay, export, content })))
+        let relay = if is_relaying { Some(Relay::new(take)?) } else { None };
+        Ok(Some(Arc::new(Self { metrics, logs, relay, export, content })))
     }
 
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
+    }
+
+    /// For lines about other things than a host, such as requests; `None` when nobody reads them.
+    pub fn logs(&self) -> Option<&Arc<Logs>> {
+        self.logs.as_ref()
     }
 
     /// Sends what is left. Whatever is observed after it is only counted.

@@ -8,8 +8,7 @@ use rawko_chart::Finding;
 use rawko_host::{Host, Settings};
 use rawko_store::Store;
 use rawko_telemetry::{
-    LogFormat, LogLevel, LogSettings, Plan, Readings, Redactor, Telemetry, TelemetryError, TelemetrySettings,
-    start_logs,
+    LogFormat, LogLevel, LogSettings, Plan, Readings, Redactor, Telemetry, TelemetrySettings,
 };
 
 use crate::failure::Failure;
@@ -61,21 +60,15 @@ pub(crate) fn start(place: &Place, store: Arc<dyn Store>) -> Result<Option<Arc<T
     if let Some((file, finding)) = first(&problems) {
         return Err(Failure::Invalid(format!("the settings cannot be used\n{file}: {}", finding.message)));
     }
-    let redactor = Redactor::of_process(&texts(&place.root));
+    let environment = place.settings.environment();
     let level = place.watch.level(&settings, said_level(&place.settings)?);
-    if level != LogLevel::Off {
-        let format = place.watch.format.or(settings.log_format).unwrap_or_default();
-        match start_logs(LogSettings { level, format }, redactor.clone()) {
-            // A process that hosts again goes on logging.
-            Ok(()) | Err(TelemetryError::Logs) => {}
-            Err(error) => return Err(Failure::Failed(error.to_string())),
-        }
-    }
+    let format = place.watch.format.or(settings.log_format).unwrap_or_default();
     let plan = Plan {
-        traces: settings.traces(),
+        traces: settings.traces(environment),
         metrics: place.watch.is_serving,
-        logs: level != LogLevel::Off,
-        redactor,
+        logs: Some(LogSettings { level, format }),
+        redactor: Redactor::of_process(&texts(&place.root)),
+        environment: environment.clone(),
     };
     Telemetry::start(plan, store).map_err(|error| Failure::Invalid(error.to_string()))
 }
@@ -106,7 +99,7 @@ fn said_level(settings: &Settings) -> Result<Option<LogLevel>, Failure> {
         return Ok(None);
     };
     let level = LogLevel::parse(text);
-    let help = "it is off, error, warn, info, debug or trace";
+    let help = "it is off, error, warn, info or debug";
     level.map(Some).ok_or_else(|| Failure::Usage(format!("RAWKO_LOG: `{text}` is no level; {help}")))
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct CallWatch {
 impl Inner {
     pub(crate) fn watch_call(&self, effect: &OpenEffect, call: &Call) -> Option<CallWatch> {
         let observer = Arc::clone(self.observer.as_ref()?);
-        let input = observer.wants_content().then(|| serde_json::to_string(&call.input).unwrap_or_default());
+        let input = observer.wants_content().then(|| said(call.input.get("call").get("input"), &call.input));
         let calling = Arc::new(Calling {
             id: Arc::clone(&call.id),
             attempt: call.attempt,
@@ -67,7 +67,7 @@ impl CallWatch {
             Err(error) => (failed(error), Spent::of(error.details.get("usage"))),
         };
         let output = result.as_ref().ok().filter(|_| watch.observer.wants_content());
-        let output = output.map(|data| serde_json::to_string(data).unwrap_or_default());
+        let output = output.map(|data| said(data.get("result").get("content"), data));
         watch.tell(outcome, spent, output);
     }
 
@@ -84,6 +84,12 @@ impl Drop for CallWatch {
             self.tell(Outcome::Stopped, Spent::default(), None);
         }
     }
+}
+
+/// What a tool is about, or all of it.
+fn said(part: &Value, whole: &Value) -> String {
+    let said = if part.is_null() { whole } else { part };
+    serde_json::to_string(said).unwrap_or_default()
 }
 
 fn failed(error: &ServiceError) -> Outcome {

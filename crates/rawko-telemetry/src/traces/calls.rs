@@ -4,10 +4,9 @@ use rawko_host::{Called, Calling, Completed, Outcome};
 use rawko_store::EffectKind;
 
 use super::attributes as name;
-use super::draft::Draft;
+use super::span::{Attribute, Span};
 use super::tracer::{Tracer, call_span};
 use crate::lineage::Lineage;
-use opentelemetry::{Array, StringValue, Value};
 
 /// What a call is to the conventions.
 enum What<'c> {
@@ -43,13 +42,13 @@ impl Tracer {
             What::Workflow(chart) => format!("invoke_workflow {chart}"),
             What::Model | What::Other(_) => format!("call {}", calling.name),
         };
-        let draft = Draft::new(lineage, call_span(lineage, calling), Some(lineage.span), title)
+        let span = Span::new(lineage, call_span(lineage, calling), Some(lineage.span), title)
             .between(calling.started, calling.started + called.took)
             .with_count(name::STEP, calling.step)
             .with(name::EFFECT, calling.idempotency.to_string())
             .with(name::ATTEMPT, i64::from(calling.attempt));
-        let draft = of_what(draft, called, lineage);
-        self.emit(with_outcome(draft, called));
+        let span = of_what(span, called, lineage);
+        self.emit(with_outcome(span, called));
     }
 
     pub(super) fn chat(&self, completed: &Completed, calling: &Calling, lineage: &Lineage) {
@@ -63,7 +62,7 @@ impl Tracer {
         let began = completed.started.duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
         let what = format!("chat {} {}", completed.idempotency, began.as_nanos());
         let id = crate::lineage::span_of(lineage.trace, &lineage.new.id, &what);
-        let draft = Draft::new(lineage, id, Some(parent), format!("chat {}", completed.model))
+        let span = Span::new(lineage, id, Some(parent), format!("chat {}", completed.model))
             .client()
             .between(completed.started, completed.started + completed.took)
             .with(name::OPERATION, "chat")
@@ -76,39 +75,36 @@ impl Tracer {
             .with_some(name::REQUEST_TOKENS_MAX, completed.output_tokens_max.map(i64::from))
             .with_some(name::REQUEST_TEMPERATURE, completed.temperature)
             .with_some(name::OUTPUT_TYPE, completed.structured.then_some("json"));
-        self.emit(answered(draft, completed));
+        self.emit(answered(span, completed));
     }
 }
 
-fn answered(draft: Draft, completed: &Completed) -> Draft {
+fn answered(span: Span, completed: &Completed) -> Span {
     let usage = &completed.usage;
-    let draft = draft
+    let span = span
         .with_some(name::RESPONSE_MODEL, completed.response_model.clone())
         .with_count(name::INPUT_TOKENS, usage.input_tokens)
         .with_count(name::OUTPUT_TOKENS, usage.output_tokens)
         .with_count(name::CACHED_TOKENS, usage.cached_tokens)
         .with_some(name::COST, usage.cost_usd);
-    let draft = match &completed.said {
-        Some(said) => draft
+    let span = match &completed.said {
+        Some(said) => span
             .with(name::SYSTEM, said.system.clone())
             .with(name::INPUT, said.input.clone())
             .with(name::OUTPUT, said.output.clone()),
-        None => draft,
+        None => span,
     };
     match &completed.finish {
-        Ok(reason) => {
-            let reasons = vec![StringValue::from(reason.to_string())];
-            draft.with(name::FINISH_REASONS, Value::Array(Array::String(reasons)))
-        }
-        Err(code) => draft.failed(code),
+        Ok(reason) => span.with(name::FINISH_REASONS, Attribute::Texts(vec![reason.to_string()])),
+        Err(code) => span.failed(code),
     }
 }
 
-fn of_what(draft: Draft, called: &Called, lineage: &Lineage) -> Draft {
+fn of_what(span: Span, called: &Called, lineage: &Lineage) -> Span {
     let calling = &called.calling;
     let agent = calling.agent.as_ref().or(lineage.agent.as_ref()).map(ToString::to_string);
     match what(&calling.name) {
-        What::Tool(tool) => draft
+        What::Tool(tool) => span
             .with(name::OPERATION, "execute_tool")
             .with(name::TOOL, tool.to_owned())
             .with(name::TOOL_TYPE, "function")
@@ -117,7 +113,7 @@ fn of_what(draft: Draft, called: &Called, lineage: &Lineage) -> Draft {
             .with_some(name::AGENT, agent)
             .with_some(name::TOOL_ARGUMENTS, calling.input.clone())
             .with_some(name::TOOL_RESULT, called.output.clone()),
-        What::Agent(other) => draft
+        What::Agent(other) => span
             .client()
             .with(name::OPERATION, "invoke_agent")
             .with(name::AGENT, other.to_owned())
@@ -125,21 +121,21 @@ fn of_what(draft: Draft, called: &Called, lineage: &Lineage) -> Draft {
             .with_count(name::TOKENS, called.spent.tokens)
             .with_count(name::TOOL_CALLS, called.spent.tool_calls),
         What::Workflow(chart) => {
-            draft.with(name::OPERATION, "invoke_workflow").with(name::WORKFLOW, chart.to_owned())
+            span.with(name::OPERATION, "invoke_workflow").with(name::WORKFLOW, chart.to_owned())
         }
-        What::Model | What::Other(_) => draft.client().with(name::CALL, calling.name.to_string()),
+        What::Model | What::Other(_) => span.client().with(name::CALL, calling.name.to_string()),
     }
 }
 
-fn with_outcome(draft: Draft, called: &Called) -> Draft {
+fn with_outcome(span: Span, called: &Called) -> Span {
     match &called.outcome {
-        Outcome::Answered => draft,
-        Outcome::Complained => draft.failed("tool_error"),
-        Outcome::Stopped => draft.with(name::OUTCOME, "stopped"),
+        Outcome::Answered => span,
+        Outcome::Complained => span.failed("tool_error"),
+        Outcome::Stopped => span.with(name::OUTCOME, "stopped"),
         // What exactly was said may repeat what was asked: only where that is wanted.
         Outcome::Failed { code, message } => {
             let told = called.calling.input.as_ref().map(|_| message.clone());
-            draft.with_some(name::MESSAGE, told).failed(code)
+            span.with_some(name::MESSAGE, told).failed(code)
         }
     }
 }

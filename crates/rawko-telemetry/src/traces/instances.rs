@@ -7,7 +7,7 @@ use rawko_host::{Asked, Committed, Taken};
 use rawko_store::RecordKind;
 
 use super::attributes as name;
-use super::draft::{Draft, moment};
+use super::span::{Span, moment};
 use super::tracer::Tracer;
 use crate::lineage::{Lineage, span_of};
 
@@ -26,14 +26,14 @@ impl Tracer {
         }
     }
 
-    fn ended(&self, committed: &Committed, lineage: &Lineage, at: SystemTime) -> Draft {
+    fn ended(&self, committed: &Committed, lineage: &Lineage, at: SystemTime) -> Span {
         let new = &committed.instance;
         let (operation, subject, key) = match &lineage.agent {
             Some(agent) => ("invoke_agent", agent.to_string(), name::AGENT),
             None => ("invoke_workflow", new.chart_id.to_string(), name::WORKFLOW),
         };
         let origin = new.origin.as_ref().map(|origin| format!("{}@{}", origin.id, origin.step));
-        let mut draft = Draft::new(lineage, lineage.span, lineage.parent, format!("{operation} {subject}"))
+        let mut span = Span::new(lineage, lineage.span, lineage.parent, format!("{operation} {subject}"))
             .between(moment(new.created_ms), at)
             .with(name::OPERATION, operation)
             .with(key, subject)
@@ -45,18 +45,18 @@ impl Tracer {
             .with_count(name::TOKENS, committed.spent.tokens)
             .with_count(name::TOOL_CALLS, committed.spent.tool_calls);
         if committed.spent.cost_usd > 0.0 {
-            draft = draft.with(name::COST, committed.spent.cost_usd);
+            span = span.with(name::COST, committed.spent.cost_usd);
         }
         if let Some(tally) = self.tallies.get(&new.id).filter(|_| lineage.agent.is_some()) {
-            draft = draft
+            span = span
                 .with(name::PROVIDER, name::provider(&tally.provider))
                 .with(name::REQUEST_MODEL, tally.model.clone())
                 .with_count(name::INPUT_TOKENS, tally.input_tokens)
                 .with_count(name::OUTPUT_TOKENS, tally.output_tokens);
         }
         match fault(committed, lineage) {
-            Some(kind) => draft.failed(&kind),
-            None => draft,
+            Some(kind) => span.failed(&kind),
+            None => span,
         }
     }
 }
@@ -73,7 +73,7 @@ fn fault(committed: &Committed, lineage: &Lineage) -> Option<String> {
 }
 
 /// From when it was taken until it was on disk.
-fn step(taken: &Taken, lineage: &Lineage, at: SystemTime) -> Draft {
+fn step(taken: &Taken, lineage: &Lineage, at: SystemTime) -> Span {
     let (kind, title) = match taken.kind {
         RecordKind::Started => ("started", "step start".to_owned()),
         RecordKind::Forked => ("forked", "step fork".to_owned()),
@@ -84,18 +84,18 @@ fn step(taken: &Taken, lineage: &Lineage, at: SystemTime) -> Draft {
     };
     let id = span_of(lineage.trace, &lineage.new.id, &format!("step {} {kind} {}", taken.step, taken.at_ms));
     let began = moment(taken.at_ms) + Duration::from_millis(taken.late_ms.unwrap_or(0));
-    let draft = Draft::new(lineage, id, Some(lineage.span), title)
+    let span = Span::new(lineage, id, Some(lineage.span), title)
         .between(began.min(at), at)
         .with_count(name::STEP, taken.step)
         .with(name::STEP_KIND, kind)
         .with(name::EVENT, taken.event.to_string());
-    if taken.kind == RecordKind::Failed { draft.failed("step_failed") } else { draft }
+    if taken.kind == RecordKind::Failed { span.failed("step_failed") } else { span }
 }
 
-fn asking(asked: &Asked, lineage: &Lineage, at: SystemTime) -> Draft {
+fn asking(asked: &Asked, lineage: &Lineage, at: SystemTime) -> Span {
     let id = span_of(lineage.trace, &lineage.new.id, &format!("ask {}/{}", asked.step, asked.index));
     let decision = asked.decision.as_deref().unwrap_or("withdrawn");
-    Draft::new(lineage, id, Some(lineage.span), format!("ask {}", asked.name))
+    Span::new(lineage, id, Some(lineage.span), format!("ask {}", asked.name))
         .client()
         .between(moment(asked.opened_ms), at)
         .with_count(name::STEP, asked.step)

@@ -3,16 +3,18 @@
 
 mod attributes;
 mod calls;
-mod draft;
 mod export;
-mod http;
 mod instances;
+mod proto;
 mod settings;
+mod span;
 mod tracer;
+mod variables;
 
-pub(crate) use export::{Export, wanted_by_environment};
+pub(crate) use export::Export;
 pub use settings::TraceSettings;
 pub(crate) use tracer::Tracer;
+pub(crate) use variables::wanted_by;
 
 /// The trace that an instance without a parent begins, as traces and log lines name it.
 pub fn trace_id(root: &str, created_ms: i64) -> String {

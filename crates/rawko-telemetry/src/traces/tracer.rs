@@ -4,12 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use opentelemetry::SpanId;
 use rawko_host::{Calling, Completed, Observation};
 
-use super::draft::Draft;
 use super::export::Export;
-use crate::lineage::{Lineage, Lineages, span_of};
+use super::span::Span;
+use crate::lineage::{Lineage, Lineages, SpanId, span_of};
 use crate::redact::Redactor;
 use crate::relay::Seen;
 
@@ -102,8 +101,8 @@ impl Tracer {
         self.running.get_mut(&own)
     }
 
-    pub(super) fn emit(&self, draft: Draft) {
-        self.export.send(draft.finish(&self.redactor));
+    pub(super) fn emit(&self, span: Span) {
+        self.export.send(span.clean(&self.redactor));
     }
 }
 

@@ -124,8 +124,10 @@ fn nothing_is_sent_unless_somebody_asks_for_it() {
     let collector = Collector::start();
     let chart = "statechart: {id: short, initial: done, states: {done: {type: final}}}\n";
     let endpoint = format!("telemetry: {{endpoint: '{}'}}\n", collector.url());
-    let (quiet, loud) =
-        (directory(&[("c.yaml", chart)]), directory(&[("c.yaml", chart), (".rawko/config.yaml", &endpoint)]));
+    let (quiet, loud) = (
+        directory(&[("c.yaml", chart)]),
+        directory(&[("c.yaml", chart), (".rawko/config.yaml", endpoint.as_str())]),
+    );
     let table = [
         ("no collector is named", &quiet, "", "", 0),
         ("a variable without an address", &quiet, "OTEL_SERVICE_NAME", "x", 0),

@@ -60,10 +60,11 @@ fn planted_secrets_are_found_nowhere() {
         let calls: Arc<AtomicUsize> = Arc::default();
         let provider = echoing(401, Arc::clone(&calls));
         let service = echoing(500, Arc::clone(&calls));
+        let said = settings(&provider, &service, &collector.url(), content);
         let dir = directory(&[
             ("leaky.yaml", CHART),
             (".rawko/agents/helper.md", AGENT),
-            (".rawko/config.yaml", &settings(&provider, &service, &collector.url(), content)),
+            (".rawko/config.yaml", said.as_str()),
         ]);
         let run = command(dir.path(), &["run", "leaky.yaml", "--id", "l-1"])
             .env("ECHO_KEY", KEY)
