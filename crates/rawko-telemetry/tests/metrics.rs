@@ -23,7 +23,7 @@ statechart:
   id: order
   initial: writing
   states:
-    writing: {invoke: {id: write, src: 'agent:writer', input: {prompt: Write a note.}, onDone: paying, onError: failed}}
+    writing: {invoke: {id: write, src: 'agent:writer', input: {prompt: \"'Write a note.'\"}, onDone: paying, onError: failed}}
     paying:
       invoke: {id: pay, src: pay, retry: {max_attempts: 2, initial_delay: 1ms}, onDone: resting, onError: failed}
     resting: {after: {5ms: asking}}

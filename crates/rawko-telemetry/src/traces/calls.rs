@@ -14,7 +14,7 @@ enum What<'c> {
     Agent(&'c str),
     Workflow(&'c str),
     Model,
-    Other(&'c str),
+    Other,
 }
 
 fn what(call: &str) -> What<'_> {
@@ -23,7 +23,7 @@ fn what(call: &str) -> What<'_> {
         Some(("agent", agent)) => What::Agent(agent),
         Some(("statechart", chart)) => What::Workflow(chart),
         Some(("model", _)) => What::Model,
-        Some(_) | None => What::Other(call),
+        Some(_) | None => What::Other,
     }
 }
 
@@ -40,11 +40,11 @@ impl Tracer {
             What::Tool(tool) => format!("execute_tool {tool}"),
             What::Agent(agent) => format!("invoke_agent {agent}"),
             What::Workflow(chart) => format!("invoke_workflow {chart}"),
-            What::Model | What::Other(_) => format!("call {}", calling.name),
+            What::Model | What::Other => format!("call {}", calling.name),
         };
         let span = Span::new(lineage, call_span(lineage, calling), Some(lineage.span), title)
             .between(calling.started, calling.started + called.took)
-            .with_count(name::STEP, calling.step)
+            .in_step(calling.step)
             .with(name::EFFECT, calling.idempotency.to_string())
             .with(name::ATTEMPT, i64::from(calling.attempt));
         let span = of_what(span, called, lineage);
@@ -55,9 +55,7 @@ impl Tracer {
         // A completion is the whole of `model:complete`; elsewhere it is a part of what was called.
         let parent = match what(&calling.name) {
             What::Model => lineage.span,
-            What::Tool(_) | What::Agent(_) | What::Workflow(_) | What::Other(_) => {
-                call_span(lineage, calling)
-            }
+            What::Tool(_) | What::Agent(_) | What::Workflow(_) | What::Other => call_span(lineage, calling),
         };
         let began = completed.started.duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
         let what = format!("chat {} {}", completed.idempotency, began.as_nanos());
@@ -70,7 +68,7 @@ impl Tracer {
             .with(name::REQUEST_MODEL, completed.model.clone())
             .with(name::CONVERSATION, lineage.new.id.to_string())
             .with(name::AGENT, completed.agent.clone())
-            .with_count(name::STEP, calling.step)
+            .in_step(calling.step)
             .with_count(name::ATTEMPT, u64::from(completed.attempt) + 1)
             .with_some(name::REQUEST_TOKENS_MAX, completed.output_tokens_max.map(i64::from))
             .with_some(name::REQUEST_TEMPERATURE, completed.temperature)
@@ -123,7 +121,7 @@ fn of_what(span: Span, called: &Called, lineage: &Lineage) -> Span {
         What::Workflow(chart) => {
             span.with(name::OPERATION, "invoke_workflow").with(name::WORKFLOW, chart.to_owned())
         }
-        What::Model | What::Other(_) => span.client().with(name::CALL, calling.name.to_string()),
+        What::Model | What::Other => span.client().with(name::CALL, calling.name.to_string()),
     }
 }
 

@@ -86,7 +86,7 @@ fn step(taken: &Taken, lineage: &Lineage, at: SystemTime) -> Span {
     let began = moment(taken.at_ms) + Duration::from_millis(taken.late_ms.unwrap_or(0));
     let span = Span::new(lineage, id, Some(lineage.span), title)
         .between(began.min(at), at)
-        .with_count(name::STEP, taken.step)
+        .in_step(taken.step)
         .with(name::STEP_KIND, kind)
         .with(name::EVENT, taken.event.to_string());
     if taken.kind == RecordKind::Failed { span.failed("step_failed") } else { span }
@@ -98,6 +98,6 @@ fn asking(asked: &Asked, lineage: &Lineage, at: SystemTime) -> Span {
     Span::new(lineage, id, Some(lineage.span), format!("ask {}", asked.name))
         .client()
         .between(moment(asked.opened_ms), at)
-        .with_count(name::STEP, asked.step)
+        .in_step(asked.step)
         .with(name::DECISION, decision.to_owned())
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::attributes::{ERROR_TYPE, INSTANCE};
+use super::attributes::{ERROR_TYPE, INSTANCE, STEP};
 use crate::lineage::{Lineage, SpanId, TraceId};
 use crate::redact::Redactor;
 
@@ -99,6 +99,11 @@ impl Span {
     /// A number, unless it is nothing.
     pub(super) fn with_count(self, key: &'static str, count: u64) -> Self {
         if count == 0 { self } else { self.with(key, i64::try_from(count).unwrap_or(i64::MAX)) }
+    }
+
+    /// Which step it belongs to; the first is 0.
+    pub(super) fn in_step(self, step: u64) -> Self {
+        self.with(STEP, i64::try_from(step).unwrap_or(i64::MAX))
     }
 
     /// It did not work. What exactly was said may hold anything, so the kind has to do.

@@ -1,16 +1,11 @@
-//! A collector that records what it gets over OTLP, read with the protocol's own definitions, and the small HTTP server
-//! that it stands on.
+//! A collector that records what it gets over OTLP, and the small HTTP server that it stands on.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::trace::v1::Span;
-use prost::Message;
+use super::otlp::{Seen, spans};
 
 /// One HTTP request.
 pub(crate) struct Asked {
@@ -71,8 +66,7 @@ pub(crate) struct Collector {
 
 #[derive(Default)]
 struct Got {
-    spans: Vec<Span>,
-    services: Vec<String>,
+    spans: Vec<Seen>,
     /// Everything as it came, headers among it.
     raw: Vec<u8>,
 }
@@ -83,16 +77,10 @@ impl Collector {
         let taken = Arc::clone(&got);
         let address = serve(move |asked| {
             assert_eq!(asked.path, "/v1/traces");
-            let request = ExportTraceServiceRequest::decode(asked.body.as_slice()).unwrap();
+            assert!(asked.headers.iter().any(|header| header.ends_with("application/x-protobuf")));
             let (lock, changed) = &*taken;
             let mut got = lock.lock().unwrap();
-            for resource in request.resource_spans {
-                let attributes = resource.resource.unwrap_or_default().attributes;
-                let named = attributes.iter().find(|attribute| attribute.key == "service.name");
-                got.services
-                    .extend(named.map(|attribute| text(attribute.value.as_ref().unwrap().value.as_ref())));
-                got.spans.extend(resource.scope_spans.into_iter().flat_map(|scope| scope.spans));
-            }
+            got.spans.extend(spans(&asked.body));
             got.raw.extend(asked.headers.join("\n").into_bytes());
             got.raw.extend(asked.body);
             changed.notify_all();
@@ -106,13 +94,7 @@ impl Collector {
     }
 
     pub(crate) fn spans(&self) -> Vec<Seen> {
-        self.got.0.lock().unwrap().spans.iter().map(Seen::of).collect()
-    }
-
-    pub(crate) fn services(&self) -> Vec<String> {
-        let mut services = self.got.0.lock().unwrap().services.clone();
-        services.dedup();
-        services
+        self.got.0.lock().unwrap().spans.clone()
     }
 
     pub(crate) fn contains(&self, text: &str) -> bool {
@@ -125,58 +107,6 @@ impl Collector {
         let (lock, changed) = &*self.got;
         let missing = |got: &mut Got| !got.spans.iter().any(|span| span.name == name);
         drop(changed.wait_while(lock.lock().unwrap(), missing).unwrap());
-    }
-}
-
-/// A span as tests look at it.
-#[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    pub(crate) trace: String,
-    pub(crate) id: String,
-    pub(crate) parent: String,
-    pub(crate) name: String,
-    pub(crate) kind: i32,
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    pub(crate) is_error: bool,
-    pub(crate) attributes: BTreeMap<String, String>,
-}
-
-impl Seen {
-    fn of(span: &Span) -> Seen {
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let attribute = |attribute: &opentelemetry_proto::tonic::common::v1::KeyValue| {
-            (attribute.key.clone(), text(attribute.value.as_ref().and_then(|value| value.value.as_ref())))
-        };
-        Seen {
-            trace: hex(&span.trace_id),
-            id: hex(&span.span_id),
-            parent: hex(&span.parent_span_id),
-            name: span.name.clone(),
-            kind: span.kind,
-            start: span.start_time_unix_nano,
-            end: span.end_time_unix_nano,
-            is_error: span.status.as_ref().is_some_and(|status| status.code == 2),
-            attributes: span.attributes.iter().map(attribute).collect(),
-        }
-    }
-
-    pub(crate) fn has(&self, key: &str) -> &str {
-        self.attributes.get(key).map_or("", String::as_str)
-    }
-}
-
-fn text(value: Option<&Value>) -> String {
-    match value {
-        Some(Value::StringValue(text)) => text.clone(),
-        Some(Value::IntValue(number)) => number.to_string(),
-        Some(Value::DoubleValue(number)) => number.to_string(),
-        Some(Value::BoolValue(flag)) => flag.to_string(),
-        Some(Value::ArrayValue(items)) => {
-            let items: Vec<String> = items.values.iter().map(|item| text(item.value.as_ref())).collect();
-            format!("[{}]", items.join(", "))
-        }
-        other => format!("{other:?}"),
     }
 }
 

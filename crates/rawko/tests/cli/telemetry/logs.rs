@@ -58,9 +58,13 @@ fn by_default_only_what_needs_somebody_is_told() {
     let (said, told) = served(dir.path(), &[], None);
     assert_eq!(said.lines().count(), 1, "the address and nothing else: {said}");
     let lines: Vec<&str> =
-        told.lines().map(|line| line.split_once("Z  ").map_or(line, |(_, line)| line)).collect();
+        told.lines().map(|line| line.split_once("Z ").map_or(line, |(_, line)| line)).collect();
     let lines: Vec<&str> = lines.into_iter().map(|line| line.split(" trace_id").next().unwrap()).collect();
-    expect![[r#""#]].assert_eq(&(lines.join("\n") + "\n"));
+    expect![[r#"
+        WARN failed instance=bad-1 step=1 chart=bad status=error outcome=refused
+        parked: `rawko serve` goes on with everything
+    "#]]
+    .assert_eq(&(lines.join("\n") + "\n"));
 }
 
 #[test]
@@ -69,7 +73,16 @@ fn json_lines_have_the_instance_the_step_and_the_trace() {
     let (_, told) = served(dir.path(), &["--log-format", "json"], Some("debug"));
     let lines: Vec<&str> = told.lines().filter(|line| line.starts_with('{')).collect();
     let shown: String = lines.iter().map(|line| masked(line) + "\n").collect();
-    expect![[r#""#]].assert_eq(&shown);
+    expect![[r#"
+        {"timestamp":"…","level":"info","message":"began","instance":"fine-1","chart":"fine","trace_id":"…"}
+        {"timestamp":"…","level":"debug","message":"step","instance":"fine-1","step":0,"event":"start","trace_id":"…"}
+        {"timestamp":"…","level":"info","message":"ended","instance":"fine-1","step":0,"chart":"fine","status":"done","trace_id":"…"}
+        {"timestamp":"…","level":"info","message":"began","instance":"bad-1","chart":"bad","trace_id":"…"}
+        {"timestamp":"…","level":"debug","message":"step","instance":"bad-1","step":0,"event":"start","trace_id":"…"}
+        {"timestamp":"…","level":"info","message":"call failed: `nobody` is not in `governance.allow` of .rawko/config.yaml","instance":"bad-1","step":0,"call":"nobody","took_ms":"…","error":"refused","trace_id":"…"}
+        {"timestamp":"…","level":"debug","message":"step","instance":"bad-1","step":1,"event":"invoke_failed","trace_id":"…"}
+        {"timestamp":"…","level":"warn","message":"failed","instance":"bad-1","step":1,"chart":"bad","status":"error","outcome":"refused","trace_id":"…"}
+    "#]].assert_eq(&shown);
     let traces: Vec<Json> =
         lines.iter().map(|line| serde_json::from_str::<Json>(line).unwrap()["trace_id"].clone()).collect();
     assert!(traces.iter().all(|trace| trace.as_str().is_some_and(|trace| trace.len() == 32)), "{traces:?}");

@@ -18,7 +18,7 @@ statechart:
   id: leaky
   initial: asking
   states:
-    asking: {invoke: {id: ask, src: 'agent:helper', input: {prompt: 'Say MARKER-OF-THE-PROMPT.'}, onDone: paying, onError: paying}}
+    asking: {invoke: {id: ask, src: 'agent:helper', input: {prompt: \"'Say MARKER-OF-THE-PROMPT.'\"}, onDone: paying, onError: paying}}
     paying: {invoke: {id: pay, src: pay, onDone: done, onError: running}}
     running: {invoke: {id: say, src: say, onDone: done, onError: done}}
     done: {type: final}
