@@ -25,7 +25,7 @@ done
 
 const SETTINGS: &str =
     "turns:\n  agents:\n    polly: {command: [./parrot.sh]}\n  channels:\n    den: {agents: [polly]}\n";
-const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--log", "json"];
+const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--channel-log", "json"];
 
 fn den() -> TempDir {
     let dir = directory(&[(".rawko/config.yaml", SETTINGS), ("parrot.sh", PARROT)]);
