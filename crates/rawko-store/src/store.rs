@@ -31,7 +31,8 @@ pub trait Store: Send + Sync {
     /// How many instances there are of each kind. Of the filter only `chart`, `part` and `roots_only` matter. A store
     /// that can count does not have to read them all.
     fn tally(&self, filter: &Filter) -> Result<Vec<Tally>, StoreError> {
-        let any = Filter { statuses: Vec::new(), waits: Vec::new(), before: None, limit: 0, ..filter.clone() };
+        let any =
+            Filter { statuses: Vec::new(), waits: Vec::new(), before: None, limit: 0, ..filter.clone() };
         Ok(Tally::of(self.list(&any)?.rows.iter()))
     }
     /// Those an instance invoked, oldest first.
@@ -53,7 +54,9 @@ pub trait Store: Send + Sync {
         let (mut found, mut after) = (Vec::new(), 0);
         loop {
             let records = self.records(key, after, RECORDS_PER_READ)?;
-            let Some((seq, step)) = records.last().map(|last| (last.seq, last.step)) else { return Ok(found) };
+            let Some((seq, step)) = records.last().map(|last| (last.seq, last.step)) else {
+                return Ok(found);
+            };
             after = seq;
             found.extend(records.into_iter().filter(|record| steps.contains(&record.step)));
             if step > *steps.end() || found.len() >= limit {

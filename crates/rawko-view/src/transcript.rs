@@ -150,7 +150,12 @@ fn said(data: &Data) -> Vec<Told> {
     let text = report.or_else(|| data.get("text").as_str()).unwrap_or_default().trim();
     let mut told = Vec::new();
     if !text.is_empty() {
-        told.push(("says", "says".to_owned(), text.to_owned(), json!({"usage": data.get("usage").to_json()})));
+        told.push((
+            "says",
+            "says".to_owned(),
+            text.to_owned(),
+            json!({"usage": data.get("usage").to_json()}),
+        ));
     }
     if let Some(verdict) = data.get("data").get("verdict").as_str() {
         told.push(("note", "verdict".to_owned(), verdict.to_owned(), data.get("data").to_json()));
