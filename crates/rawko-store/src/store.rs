@@ -41,6 +41,11 @@ pub trait Store: Send + Sync {
     /// The nearest snapshot at or before a step, and the records after it up to that step, without those of failed
     /// steps (they changed nothing). `None`: the last step.
     fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError>;
+    /// [`Store::base`] of the last step of each of these instances, in their order. A store that can read them together
+    /// is faster than one after the other.
+    fn bases(&self, keys: &[InstanceKey]) -> Result<Vec<Option<Base>>, StoreError> {
+        keys.iter().map(|key| self.base(*key, None)).collect()
+    }
     /// Records of one instance in order, those with `seq > after`.
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
     /// Records of one instance in order, those of these steps; the first ones, if there are more than `limit`. A store
