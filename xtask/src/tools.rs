@@ -8,12 +8,18 @@ use anyhow::{Context, Result, bail};
 use crate::run::{is_there, root, run};
 
 /// `(program, argument it answers to, Debian package)`.
-const DEBIAN: &[(&str, &str, &str)] = &[("dot", "-V", "graphviz"), ("plantuml", "-version", "plantuml")];
+const DEBIAN: &[(&str, &str, &str)] = &[
+    ("dot", "-V", "graphviz"),
+    ("plantuml", "-version", "plantuml"),
+    // The browser that the tests of the page drive.
+    ("chromium", "--version", "chromium"),
+];
 
 /// npm packages: `(folder, package.json that says which)`.
 const NPM: &[(&str, &str)] = &[
     ("target/tools/node", "tests/tools/package.json"),
     ("target/tools/peers", "tests/tools/peers/package.json"),
+    ("target/tools/browser", "tests/page/package.json"),
 ];
 
 /// PyPI packages, in an environment of their own.

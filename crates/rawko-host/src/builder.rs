@@ -17,6 +17,7 @@ use crate::gate::Gate;
 use crate::host::{Host, Inner};
 use crate::instances::Instances;
 use crate::library::{Edition, Library};
+use crate::observer::Observer;
 use crate::progress;
 use crate::reader::Reader;
 use crate::services::Services;
@@ -32,6 +33,7 @@ pub struct HostBuilder {
     endpoints: Services,
     gate: Gate,
     cast: Option<Arc<dyn Cast>>,
+    observer: Option<Arc<dyn Observer>>,
     world: World,
     clock: Arc<dyn Clock>,
     in_memory_max: usize,
@@ -46,6 +48,7 @@ impl Host {
             endpoints: Services::new(),
             gate: Gate::default(),
             cast: None,
+            observer: None,
             world: World::default(),
             clock: Arc::new(SystemClock),
             in_memory_max: IN_MEMORY_MAX,
@@ -93,6 +96,13 @@ impl HostBuilder {
         self
     }
 
+    /// Who is told what the host does.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
     /// What expressions see as `env` and `agents`.
     #[must_use]
     pub fn world(mut self, world: World) -> Self {
@@ -127,6 +137,7 @@ impl HostBuilder {
             endpoints: self.endpoints,
             gate: self.gate,
             cast: self.cast,
+            observer: self.observer,
             watchers: progress::watchers(),
             world: self.world,
             clock: self.clock,

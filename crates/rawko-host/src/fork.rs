@@ -12,6 +12,7 @@ use crate::host::{Host, Inner};
 use crate::instance::plan::Plan;
 use crate::instance::{Live, Receipt, Slot, policy_of, save_snapshot};
 use crate::ledger::Ledger;
+use crate::past;
 
 /// What to fork.
 #[derive(Clone, Debug, Default)]
@@ -25,10 +26,15 @@ pub struct Fork {
 
 impl Host {
     /// Makes a new instance from a past step. What was running then is started anew; timers have the time left that
-    /// they had.
+    /// they had, budgets what was left of them.
     pub async fn fork(&self, id: &str, fork: Fork) -> Result<Receipt, HostError> {
+        self.fork_within(id, fork, &Value::Null).await
+    }
+
+    /// The same with another budget in place of the one that it had, key by key. What was spent before counts.
+    pub async fn fork_within(&self, id: &str, fork: Fork, budget: &Value) -> Result<Receipt, HostError> {
         let inner = &self.inner;
-        let row = inner.reader.find(id)?;
+        let mut row = inner.reader.find(id)?;
         let restored = inner.reader.snapshot(&row, fork.at)?;
         let status = restored.snapshot.status();
         if status.is_over() {
@@ -49,7 +55,9 @@ impl Host {
             Some(new) => new,
             None => inner.new_id(restored.chart.id())?,
         };
-        let (slot, plan) = inner.begin_fork(&row, new_id, restored.chart, snapshot, &edits, now_ms);
+        let ledger = past::ledger_at(&inner.reader, &row, snapshot.step_number())?;
+        row.new.policy = with_budget(&row.new.policy, budget);
+        let (slot, plan) = inner.begin_fork(&row, new_id, (restored.chart, snapshot, ledger), &edits, now_ms);
         inner.commit_new(slot, plan).await
     }
 }
@@ -80,8 +88,7 @@ impl Inner {
         &self,
         from: &InstanceRow,
         id: String,
-        chart: Arc<Chart>,
-        snapshot: Snapshot,
+        (chart, snapshot, ledger): (Arc<Chart>, Snapshot, Ledger),
         edits: &[(String, Value)],
         now_ms: i64,
     ) -> (Arc<Slot>, Plan) {
@@ -114,8 +121,9 @@ impl Inner {
             delta_bytes: 0,
             calls: 0,
             policy: policy_of(&from.new.policy),
-            ledger: Ledger::default(),
+            ledger,
         };
+        live.forget_left_scopes();
         let mut plan = Plan::new(key, &live);
         plan.commit = Commit { instance: key, create: Some(Box::new((*new).clone())), ..Commit::default() };
         let edits = Value::map(edits.iter().map(|(name, value)| (name.as_str(), value.clone())));
@@ -139,6 +147,19 @@ impl Inner {
         save_snapshot(&mut live, &mut plan);
         (Slot::new(key, live), plan)
     }
+}
+
+/// A policy as it is stored, with some parts of its budget replaced.
+fn with_budget(policy: &Arc<str>, budget: &Value) -> Arc<str> {
+    let Some(parts) = budget.as_map().filter(|parts| !parts.is_empty()) else { return Arc::clone(policy) };
+    let policy = policy_of(policy);
+    let mut merged = policy.get("budget").as_map().cloned().unwrap_or_default();
+    for (key, limit) in parts {
+        merged.insert(Arc::clone(key), limit.clone());
+    }
+    let mut policy = policy.as_map().cloned().unwrap_or_default();
+    policy.insert("budget".into(), Value::Map(merged.into()));
+    serde_json::to_string(&Value::Map(policy.into())).unwrap_or_default().into()
 }
 
 /// The invocations that were under way: not those that waited for their next attempt.

@@ -23,6 +23,7 @@ use crate::instance::delivery::{Delivery, EffectNote, Receipt, Source};
 use crate::instance::plan::EffectRef;
 use crate::instances::Instances;
 use crate::library::{Edition, Library};
+use crate::observer::Observer;
 use crate::progress::Progress;
 use crate::reader::Reader;
 use crate::services::Services;
@@ -46,6 +47,7 @@ pub(crate) struct Inner {
     pub(crate) endpoints: Services,
     pub(crate) gate: Gate,
     pub(crate) cast: Option<Arc<dyn Cast>>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) watchers: broadcast::Sender<Progress>,
     pub(crate) world: World,
     pub(crate) clock: Arc<dyn Clock>,
@@ -352,6 +354,7 @@ impl Inner {
     }
 
     pub(crate) fn trouble(&self, error: StoreError) {
+        self.tell_trouble("store", &error.to_string());
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         self.in_trouble.store(true, Ordering::SeqCst);
         self.changes.send_modify(|count| *count += 1);
@@ -364,6 +367,7 @@ impl Inner {
     }
 
     pub(crate) fn trouble_with(&self, id: &str, error: &HostError) {
+        self.tell_trouble(id, &error.to_string());
         let mut complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         if complaints.len() < 1_000 {
             complaints.push(format!("{id}: {error}"));

@@ -19,6 +19,8 @@ mod instances;
 mod ledger;
 mod library;
 mod load;
+mod observer;
+mod past;
 mod policy;
 mod progress;
 mod reader;
@@ -40,10 +42,14 @@ pub use host::{Host, PersonAnswer, Start};
 pub use instance::Receipt;
 pub use ledger::Spent;
 pub use library::{Edition, Library};
+pub use observer::{
+    Asked, Called, Calling, Committed, Completed, Load, Observation, Observer, Outcome, Said, Taken, Used,
+};
 pub use progress::{Progress, Teller};
 pub use reader::{Reader, Restored};
 pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
+    function,
 };
 pub use warden::Warden;
 

@@ -4,7 +4,7 @@
 use rawko_agents::agent::Kind;
 use rawko_agents::provider::{ErrorCode, ProviderProblem};
 use rawko_agents::work::Workshop;
-use rawko_core::{Map, Value, duration};
+use rawko_core::{Map, Value};
 use rawko_host::{Decision, Edition, Question, Settings};
 
 use crate::failure::Failure;
@@ -21,6 +21,8 @@ pub(crate) struct Wish {
     pub(crate) agent: Option<String>,
     pub(crate) max_iterations: Option<u32>,
     pub(crate) timeout_ms: Option<i64>,
+    /// A provider's name where no model was named with it.
+    pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
 }
 
@@ -51,6 +53,10 @@ impl Wish {
         }
         match &self.model {
             Some(model) => {
+                if let Some(provider) = &self.provider {
+                    // A name alone could be meant as a model; this one is not.
+                    insist_on_model(workshop, &format!("{provider}/any"), Failure::Usage)?;
+                }
                 insist_on_model(workshop, model, Failure::Usage)?;
                 put("providerName", Value::str(model));
             }
@@ -106,10 +112,4 @@ fn insist_on_model(workshop: &Workshop, model: &str, wrong: fn(String) -> Failur
         _ => wrong(problem.to_string()),
     };
     workshop.providers.find(model).map(drop).map_err(told)
-}
-
-/// A length of time, more than nothing.
-pub(crate) fn read_ms(text: &str) -> Result<i64, String> {
-    let ms = duration::parse_ms(text).map_err(|error| error.to_string())?;
-    i64::try_from(ms).ok().filter(|ms| *ms > 0).ok_or_else(|| "write for example 30m".to_owned())
 }

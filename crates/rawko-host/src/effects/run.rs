@@ -1,6 +1,7 @@
 //! Running a service for an effect: a task of its own, whose answer comes back as a delivery. Whoever stops the effect
 //! drops the task.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rawko_core::{Event, Value};
@@ -10,6 +11,7 @@ use super::send::trouble;
 use crate::host::Inner;
 use crate::instance::delivery::{Delivery, EffectNote, Source};
 use crate::instance::plan::Request;
+use crate::observer::CallWatch;
 use crate::progress::Teller;
 use crate::services::{Call, Category, Service, ServiceError};
 use crate::warden::Warden;
@@ -34,6 +36,11 @@ impl Inner {
             return self.fail(&effect, &ServiceError::new(Category::Unknown, message));
         };
         let call = self.call_of(&effect, instance, request);
+        let watch = self.watch_call(&effect, &call);
+        if let Some(result) = at_once(&*service, &call) {
+            CallWatch::over(watch, &result);
+            return self.answered(&effect, result);
+        }
         let place = (effect.instance, effect.step, effect.index);
         let host = Arc::clone(self);
         // Registered before it can finish: the entry is removed by the task itself.
@@ -46,10 +53,14 @@ impl Inner {
             drop(guard);
             host.running().remove(&place);
             match result {
-                Ok(result) => host.answered(&effect, result),
+                Ok(result) => {
+                    CallWatch::over(watch, &result);
+                    host.answered(&effect, result);
+                }
                 Err(error) if error.is_panic() => {
-                    let error = ServiceError::new(Category::Host, "the service crashed");
-                    host.answered(&effect, Err(error));
+                    let result = Err(ServiceError::new(Category::Host, "the service crashed"));
+                    CallWatch::over(watch, &result);
+                    host.answered(&effect, result);
                 }
                 Err(_) => {}
             }
@@ -67,6 +78,7 @@ impl Inner {
 
     /// An effect that cannot be run answers with its failure.
     pub(crate) fn fail(self: &Arc<Self>, effect: &OpenEffect, error: &ServiceError) {
+        self.tell_failed(effect, error);
         self.answered(effect, Err(error.clone()));
     }
 
@@ -93,6 +105,12 @@ impl Inner {
             self.complain(effect.instance, &error);
         }
     }
+}
+
+/// The answer of a plain function. One that panics has failed; the instance goes on.
+fn at_once(service: &dyn Service, call: &Call) -> Option<Result<Value, ServiceError>> {
+    catch_unwind(AssertUnwindSafe(|| service.at_once(call)))
+        .unwrap_or_else(|_| Some(Err(ServiceError::new(Category::Host, "the service crashed"))))
 }
 
 /// Stops the inner task when the outer one is stopped.

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rawko_core::World;
+use rawko_telemetry::Metrics;
 use rawko_host::{Clock, Engine, Reader, SystemClock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::access::{Access, Tokens};
 use super::charts::Shelf;
 use super::limits::{Answers, Buckets, Patience};
+use super::live::Live;
 use super::problem::{Problem, ProblemCode};
 use super::project::{NoProject, Project};
 use super::settings::ServerSettings;
@@ -33,12 +35,9 @@ pub struct AppOptions {
     pub tokens: Tokens,
     pub settings: ServerSettings,
     pub patience: Patience,
-    /// What `/metrics` says, as Prometheus reads it.
-    pub metrics: Option<Metrics>,
+    /// What `/metrics` says, and where requests are counted.
+    pub metrics: Option<Arc<Metrics>>,
 }
-
-/// Writes the metrics of this moment.
-pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl AppOptions {
     /// A host and nothing else: no project around it, no channels, nobody to keep out.
@@ -70,6 +69,7 @@ struct Inner {
     gate: Option<Gatekeeper>,
     buckets: Buckets,
     answers: Answers,
+    live: Live,
     shelf: Shelf,
     streams: Arc<Semaphore>,
     closing: watch::Sender<bool>,
@@ -85,6 +85,7 @@ impl App {
             gate: options.channels.as_ref().map(|channels| channels.gatekeeper()),
             buckets: Buckets::new(options.settings.rate),
             answers: Answers::default(),
+            live: Live::default(),
             shelf: Shelf::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             closing: watch::Sender::new(false),
@@ -134,7 +135,7 @@ impl App {
         self.inner.options.patience
     }
 
-    pub(crate) fn metrics(&self) -> Option<&Metrics> {
+    pub(crate) fn metrics(&self) -> Option<&Arc<Metrics>> {
         self.inner.options.metrics.as_ref()
     }
 
@@ -157,6 +158,11 @@ impl App {
 
     pub(crate) fn uptime_ms(&self) -> u64 {
         u64::try_from(self.inner.since.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Whoever reads for all event streams.
+    pub(crate) fn live(&self) -> &Live {
+        &self.inner.live
     }
 
     /// A place for an event stream, held as long as it lasts.

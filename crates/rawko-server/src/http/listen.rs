@@ -19,6 +19,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::app::{App, AppOptions};
 use super::limits::{Impatient, Patience};
+use super::live::Hangup;
 use super::router;
 
 /// Connections at a time: event streams, agents and everybody else. More wait to be accepted.
@@ -108,9 +109,12 @@ async fn talk(
     patience: Patience,
     mut closing: watch::Receiver<bool>,
 ) {
+    let hangup = Hangup::default();
+    let cut = hangup.clone();
     let router = TowerToHyperService::new(router.into_service::<Incoming>());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(hangup.clone());
         router.call(request)
     });
     let connection = http1::Builder::new()
@@ -123,6 +127,8 @@ async fn talk(
     tokio::select! {
         // It ended, in whatever way: that is the connection's own trouble.
         _ = connection.as_mut() => return,
+        // Its client does not read what a stream has to tell.
+        () = cut.wanted() => return,
         _ = closing.wait_for(|closing| *closing) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;

@@ -13,7 +13,8 @@ use crate::failure::{Failure, Verdict};
 use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, TaskEnding};
 use crate::hosting::{self, Access, Place, Request, StoreArgs};
 use crate::loading;
-use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, read_ms};
+use crate::raising::{read_dollars, read_ms};
+use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate};
 
 use super::run::{is_name, texts};
 
@@ -110,7 +111,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let mut signals = Signals::new()?;
         let charts = [chart];
         let mut access = Access::open(&place, &charts, console).await?;
-        let seq = access.reader().store().last_seq()?;
+        let (seq, heard) = (access.reader().store().last_seq()?, access.progress());
         let budget = args.max_budget_usd.map(|most| Value::map([("cost_usd", Value::float(most))]));
         let request = Request::Start {
             charts: texts(&charts),
@@ -130,7 +131,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             console.line(&format!("{id}  {}", args.task.trim()))?;
         }
         let narrator = Narrator::new(charts[0].chart.id(), console);
-        let follow = Follow::after(seq, &access, &started.instance, &place, manner).narrated(narrator);
+        let follow = Follow::after(seq, &access, &started.instance, &place, manner);
+        let follow = follow.hearing(heard, &access).narrated(narrator);
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }
             .tell(manner.format, console)
@@ -171,6 +173,7 @@ fn wish(args: &Args) -> Wish {
         agent: args.agent.clone(),
         max_iterations: args.max_iterations,
         timeout_ms: args.timeout,
+        provider: args.provider.clone().filter(|_| args.model.is_none()),
         model: model(args),
     }
 }
@@ -181,15 +184,5 @@ fn model(args: &Args) -> Option<String> {
         (Some(provider), None) => Some(provider.clone()),
         (None, Some(model)) => Some(model.clone()),
         (None, None) => None,
-    }
-}
-
-fn read_dollars(text: &str) -> Result<f64, String> {
-    let dollars: f64 =
-        text.trim_start_matches('$').parse().map_err(|_| "write for example 2.50".to_owned())?;
-    if dollars.is_finite() && dollars > 0.0 {
-        Ok(dollars)
-    } else {
-        Err("it must be more than nothing".to_owned())
     }
 }

@@ -1,10 +1,11 @@
 //! Settings, agents and charts: everything that is wrong with the files of a project.
 
 use rawko_chart::{Finding, Severity, Source};
+use rawko_server::TurnSettings;
 
 use super::{Check, State};
 use crate::hosting::Place;
-use crate::loading;
+use crate::{loading, watching};
 
 pub(super) fn look(place: &Place) -> Vec<Check> {
     let mut checks: Vec<Check> = place
@@ -12,6 +13,11 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
         .iter()
         .flat_map(|(source, findings)| of_findings("settings", source, findings))
         .collect();
+    checks.extend(look_at_turns(place));
+    for (file, finding) in watching::problems(&place.settings) {
+        let check = Check::new("settings", State::Problem, format!("{file}: {}", finding.message));
+        checks.push(finding.help.into_iter().fold(check, Check::help));
+    }
     if checks.iter().any(|check| check.state == State::Problem) {
         return checks;
     }
@@ -22,6 +28,16 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     };
     checks.insert(0, Check::new("settings", State::Ok, text));
     checks
+}
+
+/// The section `turns`, which only those who serve channels read.
+fn look_at_turns(place: &Place) -> Vec<Check> {
+    let (_, problems) = TurnSettings::read(&place.settings, &place.root);
+    let text = |file: &str| std::fs::read_to_string(place.root.join(file)).unwrap_or_default();
+    let checks = problems.iter().flat_map(|(file, findings)| {
+        of_findings("settings", &Source::new(&**file, text(file)), findings).collect::<Vec<_>>()
+    });
+    checks.collect()
 }
 
 fn of_findings<'a>(

@@ -1,23 +1,26 @@
 //! `Access`: a way to act on a store. Either this process holds it and hosts, or another one does and is asked.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Status;
 use rawko_host::{Edition, Host, Progress, Reader};
-use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, StoreError, Wait};
+use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, Store, StoreError, Wait};
+use rawko_telemetry::Telemetry;
 use tokio::net::UnixListener;
 use tokio::sync::{broadcast, watch};
 
 use super::client::{Client, NoAnswer};
 use super::desk::Desk;
+use super::endpoint::ChannelEndpoint;
 use super::obey::obey;
 use super::place::Place;
 use super::protocol::{Answer, Request, Rest};
 use super::server::{self, Server};
 use crate::console::{Console, Style};
 use crate::failure::Failure;
-use crate::times;
+use crate::{times, watching};
 
 /// A holder that is just starting or ending answers within this.
 const ATTEMPTS: usize = 200;
@@ -36,7 +39,9 @@ pub(crate) enum Access {
 pub(crate) struct Hosting {
     host: Host,
     desk: Desk,
+    channels: ChannelEndpoint,
     server: Option<Server>,
+    telemetry: Option<Arc<Telemetry>>,
     /// Let go last.
     lock: Lock,
 }
@@ -120,6 +125,14 @@ impl Access {
         }
     }
 
+    /// What this process tells about itself.
+    pub(crate) fn telemetry(&self) -> Option<&Arc<Telemetry>> {
+        match self {
+            Access::Here(hosting) => hosting.telemetry.as_ref(),
+            Access::There { .. } => None,
+        }
+    }
+
     /// Waits until an instance does nothing more by itself.
     pub(crate) async fn rest(&mut self, id: &str, patience: Duration) -> Result<Rest, NoAnswer> {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
@@ -153,15 +166,19 @@ impl Access {
     /// Lets go: whatever ran goes on when somebody hosts again.
     pub(crate) async fn close(self, console: &mut Console) {
         let Access::Here(hosting) = self else { return };
-        let Hosting { host, desk, server, lock } = *hosting;
+        let Hosting { host, desk, channels, server, telemetry, lock } = *hosting;
         if let Some(server) = server {
             server.close().await;
         }
+        channels.close();
         desk.close().await;
         for complaint in host.take_complaints() {
             console.note(Style::Notice, "warning", &complaint);
         }
         host.close().await;
+        if let Some(telemetry) = telemetry {
+            telemetry.close().await;
+        }
         drop(lock);
     }
 }
@@ -188,22 +205,31 @@ impl Hosting {
     ) -> Result<Hosting, Failure> {
         let settings = &place.settings;
         let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
-        let store = SqliteStore::open(&place.store, options)?;
-        let (workshop, _) = place.workshop();
-        let workshop = std::sync::Arc::new(workshop);
-        let builder = Host::builder()
-            .store(std::sync::Arc::new(store))
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&place.store, options)?);
+        let telemetry = watching::start(place, Arc::clone(&store))?;
+        let (mut workshop, _) = place.workshop();
+        let channels = ChannelEndpoint::new();
+        let mut builder = Host::builder();
+        if let Some(telemetry) = &telemetry {
+            workshop.providers = std::mem::take(&mut workshop.providers).observed_by(telemetry.clone());
+            builder = builder.observer(telemetry.clone());
+        }
+        let workshop = Arc::new(workshop);
+        let builder = builder
+            .store(store)
             .services(workshop.join(settings.services(&place.root)))
             .cast(workshop.clone())
-            .endpoints(settings.endpoints(&place.root))
+            .endpoints(settings.endpoints(&place.root).add_scheme("channel", channels.service()))
             .gate(settings.gate())
             .world(place.world())
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         let host = all.fold(builder, |builder, edition| builder.chart(edition)).start().await?;
+        watching::look_at(telemetry.as_ref(), &host);
         let desk = Desk::new(host.clone(), place, workshop);
+        channels.open(&desk);
         let server = listener.map(|(path, listener)| Server::serve(path, listener, desk.clone()));
-        Ok(Hosting { host, desk, server, lock })
+        Ok(Hosting { host, desk, channels, server, telemetry, lock })
     }
 }
 

@@ -4,6 +4,7 @@
 mod access;
 mod client;
 mod desk;
+mod endpoint;
 mod obey;
 mod place;
 mod protocol;

@@ -25,8 +25,9 @@ pub(crate) async fn obey(desk: &Desk, request: Request) -> Result<Answer, Failur
         }
         Request::Cancel { id, reason } => Ok(Answer::Receipt(host.cancel(&id, reason).await?)),
         Request::Retry { id } => Ok(Answer::Receipt(host.retry(&id).await?)),
-        Request::Fork { id, at, set, new_id } => {
-            Ok(Answer::Receipt(host.fork(&id, Fork { at, set, id: new_id }).await?))
+        Request::Fork { id, at, set, new_id, budget } => {
+            let fork = Fork { at, set, id: new_id };
+            Ok(Answer::Receipt(host.fork_within(&id, fork, &budget).await?))
         }
         Request::Settle { id, patience_ms } => {
             let settled = host.settled(&id, Duration::from_millis(patience_ms)).await?;

@@ -19,7 +19,8 @@ use rawko_server::{
 use crate::failure::Failure;
 use crate::hosting::{Desk, Place};
 use crate::project::{Project, UPLOADED};
-use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, read_ms};
+use crate::raising::read_ms;
+use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate};
 
 /// What the server may know of the project.
 pub(crate) struct ServedProject {
@@ -60,6 +61,7 @@ impl ServedProject {
             agent: task.agent,
             max_iterations: task.max_iterations,
             timeout_ms,
+            provider: None,
             model: task.model,
         };
         insist_on_gate(&self.settings, &chart).map_err(problem)?;
