@@ -1,0 +1,1 @@
+//! Reading what Restate holds, as a `rawko_store::Store`.
