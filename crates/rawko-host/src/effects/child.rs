@@ -127,6 +127,7 @@ fn as_service_error(error: &HostError) -> ServiceError {
         | HostError::Store(_)
         | HostError::Thread(_)
         | HostError::Closing
+        | HostError::Refused(_)
         | HostError::Internal(_) => Category::Host,
     };
     ServiceError::new(category, error.to_string())

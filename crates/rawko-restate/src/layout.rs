@@ -1,0 +1,372 @@
+//! The names and shapes that workers, clients and readers agree on: services, handlers, their payloads, and the keys of an
+//! object's state. All of it is JSON, so that Restate's own tools can show it. A change here is a change of format.
+
+use std::sync::Arc;
+
+use rawko_core::{Event, NamedEvent, Status, Value};
+use rawko_host::{HostError, Receipt, Spent};
+use rawko_store::{Head, InstanceKey, InstanceRow, NewInstance, OpenEffect, Record, SavedSnapshot};
+use serde::{Deserialize, Serialize};
+
+/// The virtual object that is an instance; its key is the instance's id.
+pub const INSTANCE: &str = "RawkoInstance";
+/// The virtual object that keeps a chart's text; its key is the chart's hash in hex.
+pub const CHART: &str = "RawkoChart";
+/// The service that runs effects.
+pub const WORK: &str = "RawkoWork";
+
+/// Handlers of [`INSTANCE`]. What is exclusive waits in the instance's queue; what is shared does not.
+pub mod handler {
+    /// [`super::StartAsk`] → [`super::Reply`].
+    pub const START: &str = "start";
+    /// [`super::ForkAsk`] → [`super::Reply`]; called on the id of the new instance.
+    pub const FORK: &str = "fork";
+    /// [`super::DeliverAsk`] → [`super::Reply`].
+    pub const DELIVER: &str = "deliver";
+    /// [`super::CancelAsk`] → [`super::Reply`].
+    pub const CANCEL: &str = "cancel";
+    /// Nothing → [`super::Reply`].
+    pub const RETRY: &str = "retry";
+    /// [`super::AnswerAsk`] → [`super::Reply`].
+    pub const ANSWER: &str = "answer";
+    /// [`super::Post`]: an event of another instance, or of its own. One way.
+    pub const LETTER: &str = "letter";
+    /// An instance of which the first step was taken by its parent. One way.
+    pub const BEGIN: &str = "begin";
+    /// The result of an effect. One way.
+    pub const RESULT: &str = "result";
+    /// A person did not answer in time. One way.
+    pub const EXPIRE: &str = "expire";
+    /// A timer may be due. One way.
+    pub const TIMER: &str = "timer";
+    /// The parent left the state. One way.
+    pub const STOP: &str = "stop";
+    /// Lines for the audit that a running call wrote. Returns when they are kept.
+    pub const NOTE: &str = "note";
+
+    /// Shared. Nothing → `Option<`[`super::Live`]`>`.
+    pub const LOOK: &str = "look";
+    /// Shared. [`super::RecordsAsk`] → `Vec<rawko_store::Record>`.
+    pub const RECORDS: &str = "records";
+    /// Shared. [`super::BaseAsk`] → `Option<`[`super::BaseReply`]`>`.
+    pub const BASE: &str = "base";
+    /// Shared. [`super::BlobsAsk`] → `Vec<`[`super::BlobText`]`>`, those that are there.
+    pub const BLOBS: &str = "blobs";
+    /// Shared. [`super::EffectPlace`] → `bool`: whether anybody still waits for it.
+    pub const OPEN: &str = "open";
+    /// Shared. [`super::AuditAsk`] → `Vec<rawko_store::AuditLine>`, the last ones, oldest first.
+    pub const AUDIT: &str = "audit";
+    /// Shared. The delivery's key → `Option<u64>`: the step it led to.
+    pub const DELIVERED: &str = "delivered";
+
+    /// Of [`super::CHART`]: [`super::ChartText`]. The same chart again changes nothing.
+    pub const PUT: &str = "put";
+    /// Of [`super::CHART`], shared: nothing → `Option<`[`super::ChartText`]`>`.
+    pub const GET: &str = "get";
+
+    /// Of [`super::WORK`]: runs one effect. One way.
+    pub const RUN: &str = "run";
+}
+
+/// Keys of an instance's state, all values JSON.
+pub mod key {
+    /// [`super::Row`]: for lists. Written with every commit.
+    pub const ROW: &str = "row";
+    /// [`super::Live`]: all that is needed to go on. Written with every commit.
+    pub const LIVE: &str = "live";
+    /// `Vec<`[`super::SnapshotMark`]`>`: which whole snapshots are kept, oldest first.
+    pub const SNAPSHOTS: &str = "snapshots";
+    /// Of a chart: [`super::ChartText`].
+    pub const TEXT: &str = "text";
+
+    /// `rawko_store::Record`, numbered from 1 (which is its `seq`).
+    pub fn record(number: u64) -> String {
+        format!("record/{number:08}")
+    }
+
+    /// `rawko_store::SavedSnapshot` after this step: at the beginning, and whenever changes outweigh the last one.
+    pub fn snapshot(step: u64) -> String {
+        format!("snapshot/{step:08}")
+    }
+
+    /// A string: the blob's body, by its name in hex.
+    pub fn blob(hash: &[u8; 16]) -> String {
+        format!("blob/{}", super::hex(hash))
+    }
+
+    /// `rawko_store::AuditLine`, numbered from 1.
+    pub fn audit(number: u64) -> String {
+        format!("audit/{number:08}")
+    }
+
+    /// `u64`: the step that a delivery with this key led to.
+    pub fn delivery(key: &str) -> String {
+        format!("delivery/{key}")
+    }
+}
+
+/// The number of an instance: everybody who knows its id knows it.
+pub fn instance_key(id: &str) -> InstanceKey {
+    let hash = blake3::hash(id.as_bytes());
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hash.as_bytes()[..8]);
+    InstanceKey(i64::from_be_bytes(bytes) & i64::MAX)
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub fn from_hex(text: &str) -> Option<[u8; 16]> {
+    if text.len() != 32 || !text.is_ascii() {
+        return None;
+    }
+    let mut name = [0; 16];
+    for (at, byte) in name.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(name)
+}
+
+/// The state under [`key::ROW`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    pub key: InstanceKey,
+    pub new: NewInstance,
+    pub head: Head,
+    pub step: u64,
+    pub updated_ms: i64,
+    /// How many records there are.
+    pub records: u64,
+    /// How many lines of the audit there are.
+    pub audit: u64,
+    /// Letters to itself that are on their way: it is not at rest while there are any.
+    pub to_itself: u64,
+}
+
+impl From<Row> for InstanceRow {
+    fn from(row: Row) -> Self {
+        let Row { key, new, head, step, updated_ms, .. } = row;
+        InstanceRow { key, new, head, step, updated_ms }
+    }
+}
+
+/// The state under [`key::LIVE`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Live {
+    pub row: Row,
+    /// The snapshot after the last step, packed.
+    pub snapshot: String,
+    pub open: Vec<OpenEffect>,
+    /// Calls of services so far.
+    pub calls: u64,
+    /// The time of the last step.
+    pub last_ms: i64,
+    /// Bytes of the last snapshot that was kept, and of the changes since.
+    pub snapshot_bytes: usize,
+    pub delta_bytes: usize,
+    /// The timer that is on its way.
+    pub armed_ms: Option<i64>,
+}
+
+/// One entry of [`key::SNAPSHOTS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotMark {
+    pub step: u64,
+    /// The number of the last record that it includes.
+    pub record: u64,
+}
+
+/// What became of a request. Refusals travel as answers, so that they keep their meaning.
+pub type Reply = Result<Receipt, Refusal>;
+
+/// A [`HostError`] on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    NoInstance(String),
+    Exists(String),
+    NoChart(String),
+    Over {
+        id: String,
+        status: Status,
+    },
+    NothingAsked {
+        id: String,
+    },
+    SeveralAsked {
+        id: String,
+        asked: String,
+    },
+    NotAsked {
+        id: String,
+        invoke: String,
+        asked: String,
+    },
+    NoStep {
+        id: String,
+        step: u64,
+        last: u64,
+    },
+    NotFailed {
+        id: String,
+    },
+    BadEdit {
+        key: String,
+        why: String,
+    },
+    Internal(String),
+    /// The rest, in words.
+    Other(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StartAsk {
+    /// The chart's hash in hex. Its text was put before.
+    pub chart: String,
+    pub input: Value,
+    /// For all of its life and everything below it; null when there is none.
+    #[serde(default)]
+    pub budget: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkAsk {
+    pub from: String,
+    pub at: Option<u64>,
+    pub set: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeliverAsk {
+    pub event: NamedEvent,
+    /// The same key again changes nothing.
+    #[serde(default)]
+    pub key: Option<Arc<str>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CancelAsk {
+    pub reason: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnswerAsk {
+    /// Which, where several things are asked.
+    #[serde(default)]
+    pub invoke: Option<String>,
+    pub approved: bool,
+    #[serde(default)]
+    pub by: Option<String>,
+    #[serde(default)]
+    pub comment: Option<String>,
+    #[serde(default)]
+    pub data: Value,
+}
+
+/// An event on its way to an instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Post {
+    pub event: Event,
+    /// It is the result of this child.
+    #[serde(default)]
+    pub child: Option<Arc<str>>,
+    #[serde(default)]
+    pub spent: Spent,
+    /// Whom to tell if there is no such instance.
+    #[serde(default)]
+    pub from: Option<Arc<str>>,
+}
+
+/// An effect of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct EffectPlace {
+    pub step: u64,
+    pub index: u32,
+}
+
+/// Records with `seq > after`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordsAsk {
+    pub after: u64,
+    pub limit: u64,
+}
+
+/// The nearest snapshot at or before a step; the last step, if none is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseAsk {
+    pub at: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseReply {
+    pub snapshot: SavedSnapshot,
+    /// Those after it up to the step, without those of failed steps.
+    pub records: Vec<Record>,
+}
+
+/// Names of blobs in hex.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlobsAsk {
+    pub names: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlobText {
+    pub name: String,
+    pub body: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditAsk {
+    pub limit: u64,
+}
+
+/// A chart as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChartText {
+    pub id: String,
+    pub version: String,
+    /// The name of the source, for messages.
+    pub name: String,
+    pub text: String,
+    pub added_ms: i64,
+}
+
+impl From<HostError> for Refusal {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::NoInstance(id) => Refusal::NoInstance(id),
+            HostError::Exists(id) => Refusal::Exists(id),
+            HostError::NoChart(id) => Refusal::NoChart(id),
+            HostError::Over { id, status } => Refusal::Over { id, status },
+            HostError::NothingAsked { id } => Refusal::NothingAsked { id },
+            HostError::SeveralAsked { id, asked } => Refusal::SeveralAsked { id, asked },
+            HostError::NotAsked { id, invoke, asked } => Refusal::NotAsked { id, invoke, asked },
+            HostError::NoStep { id, step, last } => Refusal::NoStep { id, step, last },
+            HostError::NotFailed { id } => Refusal::NotFailed { id },
+            HostError::BadEdit { key, why } => Refusal::BadEdit { key, why },
+            HostError::Internal(id) => Refusal::Internal(id),
+            other => Refusal::Other(other.to_string()),
+        }
+    }
+}
+
+impl From<Refusal> for HostError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NoInstance(id) => HostError::NoInstance(id),
+            Refusal::Exists(id) => HostError::Exists(id),
+            Refusal::NoChart(id) => HostError::NoChart(id),
+            Refusal::Over { id, status } => HostError::Over { id, status },
+            Refusal::NothingAsked { id } => HostError::NothingAsked { id },
+            Refusal::SeveralAsked { id, asked } => HostError::SeveralAsked { id, asked },
+            Refusal::NotAsked { id, invoke, asked } => HostError::NotAsked { id, invoke, asked },
+            Refusal::NoStep { id, step, last } => HostError::NoStep { id, step, last },
+            Refusal::NotFailed { id } => HostError::NotFailed { id },
+            Refusal::BadEdit { key, why } => HostError::BadEdit { key, why },
+            Refusal::Internal(id) => HostError::Internal(id),
+            Refusal::Other(message) => HostError::Refused(message),
+        }
+    }
+}
