@@ -14,6 +14,7 @@ const DEBIAN: &[(&str, &str, &str)] = &[("dot", "-V", "graphviz"), ("plantuml", 
 const NPM: &[(&str, &str)] = &[
     ("target/tools/node", "tests/tools/package.json"),
     ("target/tools/peers", "tests/tools/peers/package.json"),
+    ("target/tools/restate", "tests/tools/restate/package.json"),
 ];
 
 /// PyPI packages, in an environment of their own.

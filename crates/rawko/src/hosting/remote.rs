@@ -1,0 +1,128 @@
+//! Which host a command works with: the one on this machine, or Restate, and where that is. Flags go over the environment,
+//! and that over the settings.
+
+use clap::ValueEnum;
+use rawko_host::{Settings, SettingsReader};
+use rawko_restate::client::{ADMIN_URL, INGRESS_URL, Restate};
+
+use crate::failure::Failure;
+
+/// Restate's admin side listens here unless it was told otherwise.
+const ADMIN_PORT: &str = "9070";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HostKind {
+    /// This machine: a store that is a file
+    Embedded,
+    /// Restate: many machines
+    Restate,
+}
+
+/// Which host; the same for every command that has to do with instances.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct HostArgs {
+    /// Where instances live: in a file of this machine (embedded), or on Restate. Or RAWKO_HOST
+    #[arg(long, value_name = "HOST", display_order = 810)]
+    pub(crate) host: Option<HostKind>,
+
+    /// Where Restate takes requests; says `--host restate` too. Or RAWKO_RESTATE
+    #[arg(long, value_name = "URL", display_order = 811)]
+    pub(crate) restate: Option<String>,
+
+    /// Where Restate's admin side is; without it, port 9070 of the same machine. Or RAWKO_RESTATE_ADMIN
+    #[arg(long, value_name = "URL", display_order = 812)]
+    pub(crate) admin: Option<String>,
+}
+
+/// What the settings say.
+#[derive(Default)]
+struct Said {
+    ingress: Option<String>,
+    admin: Option<String>,
+}
+
+impl HostArgs {
+    /// Restate, if that is the host that is meant.
+    pub(crate) fn remote(&self, settings: &Settings) -> Result<Option<Restate>, Failure> {
+        match self.kind(settings)? {
+            HostKind::Embedded => Ok(None),
+            HostKind::Restate => self.client(settings).map(Some),
+        }
+    }
+
+    /// Restate, whichever host is meant otherwise.
+    pub(crate) fn client(&self, settings: &Settings) -> Result<Restate, Failure> {
+        let said = Said::read(settings)?;
+        let set = |name: &str| settings.environment().get(name).map(str::to_owned);
+        let ingress = self.restate.clone().or_else(|| set("RAWKO_RESTATE")).or(said.ingress);
+        let ingress = ingress.unwrap_or_else(|| INGRESS_URL.to_owned());
+        let admin = self.admin.clone().or_else(|| set("RAWKO_RESTATE_ADMIN")).or(said.admin);
+        let admin = admin.unwrap_or_else(|| admin_beside(&ingress));
+        Restate::new(&ingress, &admin).map_err(|error| Failure::Usage(error.to_string()))
+    }
+
+    fn kind(&self, settings: &Settings) -> Result<HostKind, Failure> {
+        if let Some(kind) = self.host.or(self.restate.as_ref().map(|_| HostKind::Restate)) {
+            return Ok(kind);
+        }
+        match settings.environment().get("RAWKO_HOST") {
+            None | Some("") => Ok(HostKind::Embedded),
+            Some(word) => HostKind::from_str(word, true).map_err(|_| {
+                Failure::Usage(format!("RAWKO_HOST is `{word}`; it can be `embedded` or `restate`"))
+            }),
+        }
+    }
+}
+
+impl Said {
+    fn read(settings: &Settings) -> Result<Said, Failure> {
+        let mut all = Said::default();
+        for section in settings.sections("restate") {
+            let mut reader = SettingsReader::new(settings.environment());
+            for entry in reader.record(&section.document, "`restate`", &["ingress", "admin"]) {
+                let place = if entry.key == "ingress" { &mut all.ingress } else { &mut all.admin };
+                let what = format!("`{}` of `restate`", entry.key);
+                let text = reader.text(&entry.value, &what).map(str::to_owned);
+                *place = place.take().or(text);
+            }
+            if let Some(finding) = reader.findings.first() {
+                return Err(Failure::Invalid(format!("{}: {}", section.file, finding.message)));
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The admin side of the same machine.
+fn admin_beside(ingress: &str) -> String {
+    let ingress = ingress.trim_end_matches('/');
+    let after_scheme = ingress.find("://").map_or(0, |at| at + 3);
+    let authority = &ingress[after_scheme..];
+    // The last colon, unless it belongs to an address in brackets.
+    let host = match authority.rfind(':') {
+        Some(at) if !authority[at..].contains(']') => &authority[..at],
+        Some(_) | None => authority,
+    };
+    match host.is_empty() {
+        true => ADMIN_URL.to_owned(),
+        false => format!("{}{host}:{ADMIN_PORT}", &ingress[..after_scheme]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_admin_side_is_beside_the_ingress() {
+        for (ingress, admin) in [
+            ("http://127.0.0.1:8080", "http://127.0.0.1:9070"),
+            ("http://restate.example.test/", "http://restate.example.test:9070"),
+            ("https://[::1]:8080", "https://[::1]:9070"),
+            ("https://[::1]", "https://[::1]:9070"),
+            ("", ADMIN_URL),
+        ] {
+            assert_eq!(admin_beside(ingress), admin, "{ingress}");
+        }
+    }
+}
