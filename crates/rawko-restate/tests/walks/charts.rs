@@ -235,11 +235,11 @@ statechart:
 statechart:
   id: runaway
   initial: a
-  context: {}
+  context: {on: true}
   states:
     a: {on: {GO: b, STAY: {actions: [{type: log, message: stays}]}}}
-    b: {always: c}
-    c: {always: b}
+    b: {always: {target: c, guard: context.on}}
+    c: {always: {target: b, guard: context.on}}
 ",
     "
 statechart:
@@ -253,7 +253,7 @@ statechart:
         ASK: asking
     asking:
       invoke: {id: ask, src: echo, input: {all: context.texts}, onDone: done, onError: a}
-    done: {type: final, output: 'len(context.texts)'}
+    done: {type: final, output: 'length(context.texts)'}
 ",
 ];
 
@@ -299,8 +299,12 @@ pub(crate) const WALKS: &[Walk] = &[
     walk("grandchild", "family", &[Settle]),
     walk("no-chart", "orphaned", &[Settle]),
     walk("timers", "timers", &[Settle]),
-    walk("person", "person", &[Settle, Approve(Some("other")), Approve(None), Settle, Approve(None)]),
-    walk("person-no", "person", &[Deny(Some("ask")), Settle]),
+    walk(
+        "person",
+        "person",
+        &[Settle, Approve(Some("other")), Approve(None), Until("", 3), Settle, Approve(None)],
+    ),
+    walk("person-no", "person", &[Deny(Some("ask")), Until("", 3), Settle]),
     walk("two-people", "two_people", &[Approve(None), Deny(Some("second")), Approve(None), Settle]),
     told(
         "sends",

@@ -1,12 +1,15 @@
 //! What both hosts are made of: charts, services that answer by what they are asked, an endpoint, and a gate.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rawko_core::Value;
 use rawko_host::{
     Call, Category, Closure, Edition, Gate, Library, OnRestart, ServiceError, Services, closure,
 };
+
+use rawko_restate::{Worker, WorkerBuilder};
 
 use crate::charts::CHARTS;
 
@@ -20,10 +23,16 @@ pub(crate) fn editions() -> Vec<Edition> {
     charts.map(|text| Edition::read("chart.yaml", &text).unwrap()).collect()
 }
 
-pub(crate) fn library() -> Arc<Library> {
-    let library = Arc::new(Library::default());
+pub(crate) fn library() -> Library {
+    let library = Library::default();
     editions().into_iter().for_each(|edition| library.offer(edition));
     library
+}
+
+/// The whole project, as a worker has it.
+pub(crate) fn worker() -> WorkerBuilder {
+    let worker = Worker::builder().services(services()).endpoints(endpoints()).gate(gate());
+    editions().into_iter().fold(worker, WorkerBuilder::chart)
 }
 
 pub(crate) fn gate() -> Gate {
@@ -73,7 +82,17 @@ fn crash() -> Result<Value, ServiceError> {
     panic!("a service of the tests crashes")
 }
 
+/// Calls of `never` that were dropped.
+pub(crate) static DROPPED: AtomicUsize = AtomicUsize::new(0);
+
 async fn never() -> Result<Value, ServiceError> {
+    struct Noted;
+    impl Drop for Noted {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let _noted = Noted;
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     Ok(Value::Null)
 }
