@@ -38,7 +38,7 @@ impl Charts {
         let name = hex(hash);
         let target = Target::object(CHART, &name, handler::GET);
         let text: Option<ChartText> = self.ingress.look(&target, &()).await?;
-        let ChartText { name, text, .. } = text.ok_or_else(|| HostError::NoChart(name))?;
+        let ChartText { name, text, .. } = text.ok_or(HostError::NoChart(name))?;
         let edition = Edition::read(&name, &text)?;
         let mut known = self.known();
         known.kept.insert(*hash);
