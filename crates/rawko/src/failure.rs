@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use rawko_host::HostError;
 use rawko_store::StoreError;
+use rawko_view::ViewError;
 
 use crate::console::Console;
 
@@ -125,6 +126,15 @@ impl From<HostError> for Failure {
             HostError::Busy { .. } | HostError::Closing => Failure::Transient(message),
             // What is left is about the instance as it stands, or our bug.
             _ => Failure::Failed(message),
+        }
+    }
+}
+
+impl From<ViewError> for Failure {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::Host(error) => error.into(),
+            other => Failure::Failed(other.to_string()),
         }
     }
 }

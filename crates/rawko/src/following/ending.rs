@@ -10,6 +10,7 @@ use crate::hosting::Rest;
 use crate::journal::{lines, words};
 use crate::standing::Standing;
 use crate::times;
+use rawko_view::document::waits;
 
 /// Why following ended.
 #[derive(Clone, Debug)]
@@ -168,24 +169,6 @@ fn failed_by(problem: &Value) -> Verdict {
         Some(_) | None if problem.get("transient").as_bool() == Some(true) => Verdict::Transient,
         Some(_) | None => Verdict::Failed,
     }
-}
-
-/// What would move an instance, as data.
-pub(crate) fn waits(standing: &Standing) -> Json {
-    let asks = standing.asks.iter().map(|ask| {
-        json!({
-            "id": ask.instance, "invoke": ask.invoke, "input": ask.input.to_json(), "expires_ms": ask.expires_ms,
-        })
-    });
-    let timers = standing
-        .timers
-        .iter()
-        .map(|timer| json!({"kind": timer.kind.as_str(), "for": timer.purpose, "due_ms": timer.due_ms}));
-    json!({
-        "asks": asks.collect::<Vec<_>>(),
-        "events": standing.offers.iter().map(|offer| offer.event.as_str()).collect::<Vec<_>>(),
-        "timers": timers.collect::<Vec<_>>(),
-    })
 }
 
 /// What would move an instance, in words.

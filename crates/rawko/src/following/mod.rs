@@ -7,7 +7,7 @@ mod options;
 mod signals;
 mod task;
 
-pub(crate) use ending::{Ended, Ending, waits};
+pub(crate) use ending::{Ended, Ending};
 pub(crate) use narrator::{Narrator, is_own};
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
 pub(crate) use signals::Signals;
