@@ -8,10 +8,12 @@ use rawko_store::{Commit, Head, InstanceRow, NewInstance, Origin, Record, Record
 
 use crate::effects::At;
 use crate::error::HostError;
-use crate::host::{Host, Inner};
+use crate::host::Host;
 use crate::instance::plan::Plan;
 use crate::instance::{Live, Receipt, Slot, policy_of, save_snapshot};
 use crate::ledger::Ledger;
+use crate::planning::Planner;
+use crate::reader::Restored;
 
 /// What to fork.
 #[derive(Clone, Debug, Default)]
@@ -30,31 +32,39 @@ impl Host {
         let inner = &self.inner;
         let row = inner.reader.find(id)?;
         let restored = inner.reader.snapshot(&row, fork.at)?;
-        let status = restored.snapshot.status();
-        if status.is_over() {
-            return Err(HostError::Over {
-                id: format!("{id} at step {}", restored.snapshot.step_number()),
-                status,
-            });
-        }
-        let now_ms = inner.clock.now_ms();
-        let edits = inner.evaluate(&restored.chart, &restored.snapshot, &fork.set, now_ms)?;
-        let shift_ms = now_ms.saturating_sub(restored.at_ms);
-        let snapshot = restored
-            .snapshot
-            .forked(&restored.chart, &edits, shift_ms)
-            .map_err(|why| HostError::Snapshot { id: id.to_owned(), why })?;
         let new_id = match fork.id {
             Some(new) if inner.reader.key(&new)?.is_some() => return Err(HostError::Exists(new)),
             Some(new) => new,
             None => inner.new_id(restored.chart.id())?,
         };
-        let (slot, plan) = inner.begin_fork(&row, new_id, restored.chart, snapshot, &edits, now_ms);
+        let now_ms = inner.clock.now_ms();
+        let (slot, plan) = inner.planner().fork_slot(&row, restored, &fork.set, &new_id, now_ms)?;
         inner.commit_new(slot, plan).await
     }
 }
 
-impl Inner {
+impl Planner<'_> {
+    pub(crate) fn fork_slot(
+        &self,
+        from: &InstanceRow,
+        restored: Restored,
+        set: &[(String, String)],
+        id: &str,
+        now_ms: i64,
+    ) -> Result<(Arc<Slot>, Plan), HostError> {
+        let Restored { chart, snapshot, at_ms, .. } = restored;
+        let status = snapshot.status();
+        if status.is_over() {
+            let id = format!("{} at step {}", from.new.id, snapshot.step_number());
+            return Err(HostError::Over { id, status });
+        }
+        let edits = self.evaluate(&chart, &snapshot, set, now_ms)?;
+        let snapshot = snapshot
+            .forked(&chart, &edits, now_ms.saturating_sub(at_ms))
+            .map_err(|why| HostError::Snapshot { id: from.new.id.to_string(), why })?;
+        Ok(self.begin_fork(from, id, chart, snapshot, &edits, now_ms))
+    }
+
     fn evaluate(
         &self,
         chart: &Chart,
@@ -62,7 +72,7 @@ impl Inner {
         set: &[(String, String)],
         now_ms: i64,
     ) -> Result<Vec<(String, Value)>, HostError> {
-        let now = Now { ms: now_ms, world: &self.world };
+        let now = Now { ms: now_ms, world: &self.project.world };
         let mut edits = Vec::with_capacity(set.len());
         for (key, text) in set {
             if !chart.context_names().iter().any(|name| &**name == key) {
@@ -79,13 +89,13 @@ impl Inner {
     fn begin_fork(
         &self,
         from: &InstanceRow,
-        id: String,
+        id: &str,
         chart: Arc<Chart>,
         snapshot: Snapshot,
         edits: &[(String, Value)],
         now_ms: i64,
     ) -> (Arc<Slot>, Plan) {
-        let key = self.next_key();
+        let key = self.around.new_key(id);
         let step = snapshot.step_number();
         let new = Arc::new(NewInstance {
             id: id.into(),

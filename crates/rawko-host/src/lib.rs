@@ -19,6 +19,7 @@ mod instances;
 mod ledger;
 mod library;
 mod load;
+pub mod planning;
 mod policy;
 mod progress;
 mod reader;
@@ -45,7 +46,7 @@ pub use reader::{Reader, Restored};
 pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
 };
-pub use warden::Warden;
+pub use warden::{Noting, Warden, Watchtower};
 
 pub use settings::{Flags, Section, Settings, SettingsReader, parse_size};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_core::{Event, NamedEvent, Status, Value};
 use rawko_host::{HostError, Receipt, Spent};
-use rawko_store::{Head, InstanceKey, InstanceRow, NewInstance, OpenEffect, Record, SavedSnapshot};
+use rawko_store::{Head, InstanceKey, InstanceRow, NewInstance, OpenEffect};
 use serde::{Deserialize, Serialize};
 
 /// The virtual object that is an instance; its key is the instance's id.
@@ -46,18 +46,10 @@ pub mod handler {
 
     /// Shared. Nothing → `Option<`[`super::Live`]`>`.
     pub const LOOK: &str = "look";
-    /// Shared. [`super::RecordsAsk`] → `Vec<rawko_store::Record>`.
-    pub const RECORDS: &str = "records";
-    /// Shared. [`super::BaseAsk`] → `Option<`[`super::BaseReply`]`>`.
-    pub const BASE: &str = "base";
     /// Shared. [`super::BlobsAsk`] → `Vec<`[`super::BlobText`]`>`, those that are there.
     pub const BLOBS: &str = "blobs";
     /// Shared. [`super::EffectPlace`] → `bool`: whether anybody still waits for it.
     pub const OPEN: &str = "open";
-    /// Shared. [`super::AuditAsk`] → `Vec<rawko_store::AuditLine>`, the last ones, oldest first.
-    pub const AUDIT: &str = "audit";
-    /// Shared. The delivery's key → `Option<u64>`: the step it led to.
-    pub const DELIVERED: &str = "delivered";
 
     /// Of [`super::CHART`]: [`super::ChartText`]. The same chart again changes nothing.
     pub const PUT: &str = "put";
@@ -131,11 +123,11 @@ pub fn from_hex(text: &str) -> Option<[u8; 16]> {
 /// The state under [`key::ROW`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
+    pub updated_ms: i64,
     pub key: InstanceKey,
     pub new: NewInstance,
     pub head: Head,
     pub step: u64,
-    pub updated_ms: i64,
     /// How many records there are.
     pub records: u64,
     /// How many lines of the audit there are.
@@ -167,6 +159,9 @@ pub struct Live {
     pub delta_bytes: usize,
     /// The timer that is on its way.
     pub armed_ms: Option<i64>,
+    /// Charts that were brought along, by hash in hex: they go before those of the worker's project.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<String>,
 }
 
 /// One entry of [`key::SNAPSHOTS`].
@@ -228,6 +223,9 @@ pub struct StartAsk {
     /// For all of its life and everything below it; null when there is none.
     #[serde(default)]
     pub budget: Value,
+    /// Charts that it may invoke besides those of the worker's project, by hash in hex. Put before, too.
+    #[serde(default)]
+    pub with: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -276,6 +274,16 @@ pub struct Post {
     /// Whom to tell if there is no such instance.
     #[serde(default)]
     pub from: Option<Arc<str>>,
+    /// It sent this to itself.
+    #[serde(default)]
+    pub to_itself: bool,
+}
+
+impl Post {
+    /// An event that nobody waits for an answer to.
+    pub fn of(event: Event) -> Self {
+        Self { event, child: None, spent: Spent::default(), from: None, to_itself: false }
+    }
 }
 
 /// An effect of an instance.
@@ -283,26 +291,6 @@ pub struct Post {
 pub struct EffectPlace {
     pub step: u64,
     pub index: u32,
-}
-
-/// Records with `seq > after`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecordsAsk {
-    pub after: u64,
-    pub limit: u64,
-}
-
-/// The nearest snapshot at or before a step; the last step, if none is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BaseAsk {
-    pub at: Option<u64>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BaseReply {
-    pub snapshot: SavedSnapshot,
-    /// Those after it up to the step, without those of failed steps.
-    pub records: Vec<Record>,
 }
 
 /// Names of blobs in hex.
@@ -315,11 +303,6 @@ pub struct BlobsAsk {
 pub struct BlobText {
     pub name: String,
     pub body: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditAsk {
-    pub limit: u64,
 }
 
 /// A chart as it was written.

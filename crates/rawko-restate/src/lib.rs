@@ -2,5 +2,10 @@
 //! sends, and effects are calls that any worker can run. The planning is `rawko_host::planning`, the same as on one machine.
 
 pub mod client;
+mod engine;
 pub mod layout;
 pub mod store;
+mod worker;
+
+pub use engine::RestateEngine;
+pub use worker::{Worker, WorkerBuilder, WorkerError};

@@ -53,7 +53,7 @@ impl Inner {
         if live.committing {
             return;
         }
-        match self.take_waiting(slot.key, &mut live) {
+        match self.planner().take_waiting(slot.key, &mut live, self.clock.now_ms()) {
             Some(plan) => {
                 live.committing = true;
                 drop(live);
