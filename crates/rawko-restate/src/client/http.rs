@@ -60,23 +60,23 @@ impl Http {
 
     /// The address as messages name it.
     pub(super) fn place(&self) -> String {
-        shown(self.node(0))
+        shown(self.node())
     }
 
-    /// The node that answered last, or one so many places after it.
-    fn node(&self, after: usize) -> &Url {
-        &self.nodes[(self.current.load(Ordering::Relaxed) + after) % self.nodes.len()]
+    /// The node that answered last.
+    fn node(&self) -> &Url {
+        &self.nodes[self.current.load(Ordering::Relaxed) % self.nodes.len()]
     }
 
     /// The answer's text, if it is one. A node that is away is passed over.
     pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<String, ClientError> {
-        let mut outcome = self.ask_node(self.node(0), asked).await;
+        let mut outcome = self.ask_node(self.node(), asked).await;
         for _ in 1..self.nodes.len() {
             if !matches!(outcome, Err(ClientError::Unreachable { .. })) {
                 break;
             }
             self.current.fetch_add(1, Ordering::Relaxed);
-            outcome = self.ask_node(self.node(0), asked).await;
+            outcome = self.ask_node(self.node(), asked).await;
         }
         outcome
     }

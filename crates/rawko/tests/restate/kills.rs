@@ -2,9 +2,8 @@
 //! nothing was paid twice, and every timer fired once. `RAWKO_SEED=n` repeats a run, `RAWKO_KILLS=n` makes a longer one.
 
 use std::fs;
-use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rawko_host::Reader;
 use rawko_restate::client::Restate;
@@ -16,7 +15,7 @@ use crate::charts::{ORDER, PARCEL, settings};
 use crate::dice::Dice;
 use crate::ledger::Ledger;
 use crate::load::Load;
-use crate::support::{PATIENCE, Site, directory};
+use crate::support::{PATIENCE, Site, directory, free_address};
 
 const KILLS: u64 = 60;
 const WORKERS: usize = 3;
@@ -50,7 +49,7 @@ fn run(seed: u64, kills: u64) -> String {
     // Few requests on a connection, so that the workers behind one address all have some.
     let options = RestateOptions { streams_per_connection: 2, ..RestateOptions::default() };
     let mut site = Site::new(project.path(), &options);
-    let address = shared_address();
+    let address = free_address();
     let mut workers: Vec<_> =
         (0..WORKERS).map(|number| site.worker(&address, &format!("worker-{number}"))).collect();
     workers[0].says("registered", 0, PATIENCE).unwrap();
@@ -80,12 +79,7 @@ fn run(seed: u64, kills: u64) -> String {
             println!("{kill} kills: {} instances, {} records", ledger.instances(), ledger.records);
         }
     }
-    load.finish();
-    let until = Instant::now() + PATIENCE;
-    while load.unfinished(&reader) > 0 {
-        assert!(Instant::now() < until, "RAWKO_SEED={seed}: {} orders do not finish", load.unfinished(&reader));
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    load.finish(&reader);
     check(&mut ledger, &reader, &load, &bank);
     ledger.close(&reader, &bank.books.lock().unwrap());
     let books = bank.books.lock().unwrap();
@@ -112,10 +106,4 @@ fn check(ledger: &mut Ledger, reader: &Reader, load: &Load, bank: &Bank) {
         Books { calls: books.calls.clone(), paid: books.paid.clone() }
     };
     ledger.check(reader, &acknowledged, &books);
-}
-
-/// An address for all workers.
-fn shared_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
 }

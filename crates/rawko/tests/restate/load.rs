@@ -4,15 +4,16 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rawko_core::{NamedEvent, Status, Value};
-use rawko_host::{Edition, Engine, HostError, Reader};
+use rawko_host::{Edition, Engine, HostError, Library, Reader};
 use rawko_restate::RestateEngine;
 use rawko_restate::client::Restate;
-use rawko_store::Filter;
+use rawko_store::{Filter, InstanceRow};
 
 use crate::charts::ORDER;
+use crate::support::PATIENCE;
 
 /// Keeps orders working until it is told to finish.
 pub(crate) struct Load {
@@ -31,8 +32,11 @@ struct Shared {
 impl Load {
     pub(crate) fn begin(restate: &Restate, working: usize) -> Load {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let within = runtime.enter();
+        let engine = RestateEngine::new(restate.clone(), Library::default()).unwrap();
+        drop(within);
         let shared = Arc::new(Shared {
-            engine: RestateEngine::new(restate.clone()).unwrap(),
+            engine,
             order: Edition::read("order.yaml", ORDER).unwrap(),
             acknowledged: Mutex::default(),
             started: AtomicU64::new(0),
@@ -44,9 +48,14 @@ impl Load {
         Load { shared, _runtime: runtime }
     }
 
-    /// No more orders; those that are at work come to their end.
-    pub(crate) fn finish(&self) {
+    /// No more orders; waits until those that are at work have come to their end.
+    pub(crate) fn finish(&self, reader: &Reader) {
         self.shared.finishing.store(true, Ordering::SeqCst);
+        let until = Instant::now() + PATIENCE;
+        while unfinished(reader).len() > 0 {
+            assert!(Instant::now() < until, "these do not finish: {:#?}", unfinished(reader));
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     pub(crate) fn started(&self) -> u64 {
@@ -57,11 +66,11 @@ impl Load {
     pub(crate) fn acknowledged(&self) -> BTreeMap<String, i64> {
         self.shared.acknowledged.lock().unwrap().clone()
     }
+}
 
-    pub(crate) fn unfinished(&self, reader: &Reader) -> u64 {
-        let filter = Filter { statuses: vec![Status::Active, Status::Error], ..Filter::default() };
-        reader.store().list(&filter).unwrap().total
-    }
+fn unfinished(reader: &Reader) -> Vec<InstanceRow> {
+    let filter = Filter { statuses: vec![Status::Active, Status::Error], ..Filter::default() };
+    reader.store().list(&filter).unwrap().rows
 }
 
 /// One order after the other.

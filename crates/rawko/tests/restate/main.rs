@@ -8,6 +8,7 @@
 mod bank;
 #[path = "../../../rawko-host/tests/crash/charts.rs"]
 mod charts;
+mod cluster;
 mod commands;
 #[path = "../../../rawko-host/tests/crash/dice.rs"]
 mod dice;

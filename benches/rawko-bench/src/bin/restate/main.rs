@@ -30,7 +30,9 @@ fn main() -> Result<()> {
     runtime.block_on(embedded(time, &mut table))?;
     for workers in WORKERS {
         let site = site::Site::start(workers)?;
+        let within = runtime.enter();
         let engine: Arc<dyn Engine> = Arc::new(site.engine()?);
+        drop(within);
         for clients in CLIENTS {
             let name = format!("r{workers}-{clients}");
             let measured = runtime.block_on(clients::measure(&engine, &counter()?, clients, &name, time))?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use rawko_host::Library;
 use rawko_restate::RestateEngine;
 use rawko_restate::client::Restate;
 use rawko_testkit::{Guarded, RestateOptions, RestateServer, Spawn};
@@ -46,7 +47,7 @@ impl Site {
 
     pub(crate) fn engine(&self) -> Result<RestateEngine> {
         let restate = Restate::new(&self.server.ingress(), &self.server.admin())?;
-        Ok(RestateEngine::new(restate)?)
+        Ok(RestateEngine::new(restate, Library::default())?)
     }
 }
 
