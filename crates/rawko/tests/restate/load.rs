@@ -52,7 +52,7 @@ impl Load {
     pub(crate) fn finish(&self, reader: &Reader) {
         self.shared.finishing.store(true, Ordering::SeqCst);
         let until = Instant::now() + PATIENCE;
-        while unfinished(reader).len() > 0 {
+        while !unfinished(reader).is_empty() {
             assert!(Instant::now() < until, "these do not finish: {:#?}", unfinished(reader));
             std::thread::sleep(Duration::from_millis(100));
         }

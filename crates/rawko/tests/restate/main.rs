@@ -4,7 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[path = "../../../rawko-host/tests/crash/bank.rs"]
-#[expect(clippy::expect_used, reason = "a test that cannot go on fails")]
 mod bank;
 #[path = "../../../rawko-host/tests/crash/charts.rs"]
 mod charts;
@@ -14,6 +13,7 @@ mod commands;
 mod dice;
 mod kills;
 #[path = "../../../rawko-host/tests/crash/ledger.rs"]
+#[expect(clippy::expect_used, reason = "a test that cannot go on fails")]
 mod ledger;
 mod load;
 mod support;
