@@ -64,7 +64,6 @@ impl Host {
             }
         }
     }
-
 }
 
 impl Activity {

@@ -91,13 +91,6 @@ impl HostBuilder {
         self
     }
 
-    /// All of the above at once, but the store.
-    #[must_use]
-    pub fn project(mut self, project: Project) -> Self {
-        self.project = project;
-        self
-    }
-
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;

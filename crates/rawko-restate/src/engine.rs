@@ -1,7 +1,7 @@
 //! `RestateEngine`: acting on instances that workers elsewhere host. Holds nothing but the way there, so that a command, a
 //! server or a page can come and go.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ use tokio::sync::{broadcast, watch};
 
 use crate::client::{ClientError, Restate, Target};
 use crate::layout::{
-    AnswerAsk, CHART, CancelAsk, ChartText, DeliverAsk, ForkAsk, INSTANCE, Live, Reply, StartAsk, handler, hex,
+    AnswerAsk, CHART, CancelAsk, ChartText, DeliverAsk, ForkAsk, INSTANCE, Live, Reply, StartAsk, handler,
+    hex,
 };
 use crate::store::RestateStore;
 
@@ -38,7 +39,7 @@ struct Inner {
     reader: Reader,
     changes: watch::Sender<u64>,
     /// Charts that this process has put.
-    put: Mutex<HashMap<ChartHash, ()>>,
+    put: Mutex<HashSet<ChartHash>>,
 }
 
 impl RestateEngine {
@@ -147,19 +148,13 @@ impl Inner {
 
     async fn put(&self, edition: &Edition) -> Result<(), HostError> {
         let hash = edition.chart.hash();
-        if self.put.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&hash) {
+        if self.put.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash) {
             return Ok(());
         }
-        let text = ChartText {
-            id: edition.chart.id().to_owned(),
-            version: edition.chart.version().to_owned(),
-            name: edition.name.to_string(),
-            text: edition.text.to_string(),
-            added_ms: SystemClock.now_ms(),
-        };
+        let text = ChartText::of(edition, SystemClock.now_ms());
         let target = Target::object(CHART, &hex(&hash), handler::PUT);
         self.restate.ingress().call::<_, ()>(&target, &text).await?;
-        self.put.lock().unwrap_or_else(PoisonError::into_inner).insert(hash, ());
+        self.put.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
         Ok(())
     }
 

@@ -3,10 +3,14 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Event, NamedEvent, Status, Value};
-use rawko_host::{HostError, Receipt, Spent};
+use rawko_core::{Event, NamedEvent, Value};
+use rawko_host::{Edition, Receipt, Spent};
 use rawko_store::{Head, InstanceKey, InstanceRow, NewInstance, OpenEffect};
 use serde::{Deserialize, Serialize};
+
+mod refusal;
+
+pub use refusal::Refusal;
 
 /// The virtual object that is an instance; its key is the instance's id.
 pub const INSTANCE: &str = "RawkoInstance";
@@ -175,46 +179,6 @@ pub struct SnapshotMark {
 /// What became of a request. Refusals travel as answers, so that they keep their meaning.
 pub type Reply = Result<Receipt, Refusal>;
 
-/// A [`HostError`] on its way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Refusal {
-    NoInstance(String),
-    Exists(String),
-    NoChart(String),
-    Over {
-        id: String,
-        status: Status,
-    },
-    NothingAsked {
-        id: String,
-    },
-    SeveralAsked {
-        id: String,
-        asked: String,
-    },
-    NotAsked {
-        id: String,
-        invoke: String,
-        asked: String,
-    },
-    NoStep {
-        id: String,
-        step: u64,
-        last: u64,
-    },
-    NotFailed {
-        id: String,
-    },
-    BadEdit {
-        key: String,
-        why: String,
-    },
-    Internal(String),
-    /// The rest, in words.
-    Other(String),
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartAsk {
     /// The chart's hash in hex. Its text was put before.
@@ -316,40 +280,38 @@ pub struct ChartText {
     pub added_ms: i64,
 }
 
-impl From<HostError> for Refusal {
-    fn from(error: HostError) -> Self {
-        match error {
-            HostError::NoInstance(id) => Refusal::NoInstance(id),
-            HostError::Exists(id) => Refusal::Exists(id),
-            HostError::NoChart(id) => Refusal::NoChart(id),
-            HostError::Over { id, status } => Refusal::Over { id, status },
-            HostError::NothingAsked { id } => Refusal::NothingAsked { id },
-            HostError::SeveralAsked { id, asked } => Refusal::SeveralAsked { id, asked },
-            HostError::NotAsked { id, invoke, asked } => Refusal::NotAsked { id, invoke, asked },
-            HostError::NoStep { id, step, last } => Refusal::NoStep { id, step, last },
-            HostError::NotFailed { id } => Refusal::NotFailed { id },
-            HostError::BadEdit { key, why } => Refusal::BadEdit { key, why },
-            HostError::Internal(id) => Refusal::Internal(id),
-            other => Refusal::Other(other.to_string()),
+impl ChartText {
+    pub fn of(edition: &Edition, added_ms: i64) -> Self {
+        Self {
+            id: edition.chart.id().to_owned(),
+            version: edition.chart.version().to_owned(),
+            name: edition.name.to_string(),
+            text: edition.text.to_string(),
+            added_ms,
         }
     }
 }
 
-impl From<Refusal> for HostError {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::NoInstance(id) => HostError::NoInstance(id),
-            Refusal::Exists(id) => HostError::Exists(id),
-            Refusal::NoChart(id) => HostError::NoChart(id),
-            Refusal::Over { id, status } => HostError::Over { id, status },
-            Refusal::NothingAsked { id } => HostError::NothingAsked { id },
-            Refusal::SeveralAsked { id, asked } => HostError::SeveralAsked { id, asked },
-            Refusal::NotAsked { id, invoke, asked } => HostError::NotAsked { id, invoke, asked },
-            Refusal::NoStep { id, step, last } => HostError::NoStep { id, step, last },
-            Refusal::NotFailed { id } => HostError::NotFailed { id },
-            Refusal::BadEdit { key, why } => HostError::BadEdit { key, why },
-            Refusal::Internal(id) => HostError::Internal(id),
-            Refusal::Other(message) => HostError::Refused(message),
-        }
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn an_instance_has_the_same_number_everywhere() {
+        // A change here would lose every instance there is.
+        assert_eq!(instance_key("order-1"), InstanceKey(0));
+        assert!(["", "a", "order-1.parcel.3"].iter().all(|id| instance_key(id).0 >= 0));
+    }
+
+    #[test]
+    fn names_of_keys_sort_as_their_numbers() {
+        assert!(key::record(9) < key::record(10));
+        assert_eq!(key::snapshot(12), "snapshot/00000012");
+        let name = from_hex("000102030405060708090a0b0c0d0eff").unwrap();
+        assert_eq!(key::blob(&name), "blob/000102030405060708090a0b0c0d0eff");
+        assert_eq!(from_hex("00"), None);
+        assert_eq!(from_hex(&"ä".repeat(16)), None);
     }
 }

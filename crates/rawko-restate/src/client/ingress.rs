@@ -110,8 +110,7 @@ impl Ingress {
         let begun = Instant::now();
         loop {
             let within = self.patience.saturating_sub(begun.elapsed()).max(Duration::from_millis(1));
-            let asked =
-                Asked { method: Method::POST, path, body: body.clone(), idempotency: key, within };
+            let asked = Asked { method: Method::POST, path, body: body.clone(), idempotency: key, within };
             match self.http.ask(&asked).await {
                 Err(ClientError::Unreachable { .. }) if begun.elapsed() < self.away.min(self.patience) => {
                     tokio::time::sleep(BETWEEN_ATTEMPTS).await;

@@ -1,8 +1,6 @@
 //! The state of instances and charts, asked for by SQL. The only file that knows the tables.
 
-use rawko_store::{
-    AuditLine, Blob, ChartHash, ChartRow, OpenEffect, Record, SavedSnapshot, StoreError,
-};
+use rawko_store::{AuditLine, Blob, ChartHash, ChartRow, OpenEffect, Record, SavedSnapshot, StoreError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

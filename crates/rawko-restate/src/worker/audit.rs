@@ -24,7 +24,8 @@ impl Watchtower for Tower {
     }
 
     fn note(&self, line: AuditLine) -> Noting {
-        let (shop, target) = (Arc::clone(&self.shop), Target::object(INSTANCE, &self.instance, handler::NOTE));
+        let (shop, target) =
+            (Arc::clone(&self.shop), Target::object(INSTANCE, &self.instance, handler::NOTE));
         Box::pin(async move {
             let kept = shop.ingress.call::<_, ()>(&target, &vec![line]).await;
             kept.map_err(|error| format!("the audit cannot be written: {error}"))

@@ -82,7 +82,9 @@ impl Surroundings for Book<'_> {
 
     fn resolve(&self, reference: &str) -> Result<Edition, HostError> {
         match self.with.resolve(reference) {
-            Err(HostError::NoChart(_) | HostError::NoVersion { .. }) => self.project.library.resolve(reference),
+            Err(HostError::NoChart(_) | HostError::NoVersion { .. }) => {
+                self.project.library.resolve(reference)
+            }
             resolved => resolved,
         }
     }

@@ -54,14 +54,3 @@ impl Charts {
         self.known().kept.insert(hash);
     }
 }
-
-/// A chart as it is kept.
-pub(super) fn text_of(edition: &Edition, added_ms: i64) -> ChartText {
-    ChartText {
-        id: edition.chart.id().to_owned(),
-        version: edition.chart.version().to_owned(),
-        name: edition.name.to_string(),
-        text: edition.text.to_string(),
-        added_ms,
-    }
-}

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 
 use super::outcome::{ResultAsk, Todo, Written};

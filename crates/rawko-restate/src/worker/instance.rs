@@ -197,7 +197,11 @@ impl InstanceObject {
 
     /// Whether anybody still waits for an effect.
     #[handler]
-    async fn open(&self, ctx: SharedObjectContext<'_>, place: Json<EffectPlace>) -> HandlerResult<Json<bool>> {
+    async fn open(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        place: Json<EffectPlace>,
+    ) -> HandlerResult<Json<bool>> {
         let EffectPlace { step, index } = place.into_inner();
         let live = ctx.get::<Json<Live>>(key::LIVE).await?.map(Json::into_inner);
         let open = live.map(|live| live.open).unwrap_or_default();

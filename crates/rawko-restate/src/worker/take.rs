@@ -40,15 +40,7 @@ pub(super) struct Happening {
 impl Happening {
     pub(super) fn new(live: Live, stimulus: Stimulus) -> Self {
         let (not_before_ms, audit) = (i64::MIN, Vec::new());
-        Self {
-            live,
-            stimulus,
-            delivered: None,
-            not_before_ms,
-            audit,
-            is_touched: false,
-            is_asked: false,
-        }
+        Self { live, stimulus, delivered: None, not_before_ms, audit, is_touched: false, is_asked: false }
     }
 }
 

@@ -8,6 +8,7 @@ use rawko_core::Value;
 use rawko_host::planning::{EffectResult, Request};
 use rawko_host::{Category, HostError, ServiceError, Warden};
 use rawko_store::AuditLine;
+use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 

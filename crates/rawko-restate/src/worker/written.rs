@@ -9,9 +9,9 @@ use rawko_store::{Blob, Commit, InstanceKey, content};
 
 use super::blobs::{Gathered, Name};
 use super::book::Book;
-use super::charts::{Charts, text_of};
+use super::charts::Charts;
 use super::outcome::{KeptChart, ResultAsk, TimerAsk, Todo, WorkAsk, Written};
-use crate::layout::{BlobText, EffectPlace, Live, Post, Row, hex};
+use crate::layout::{BlobText, ChartText, EffectPlace, Live, Post, Row, hex};
 
 /// One run of the planner.
 pub(super) struct Planning<'a> {
@@ -145,7 +145,7 @@ impl Planning<'_> {
         let editions = self.book.take_begun().into_iter().filter(new).collect::<Vec<_>>();
         editions
             .iter()
-            .map(|it| KeptChart { hash: hex(&it.chart.hash()), text: text_of(it, self.now_ms) })
+            .map(|it| KeptChart { hash: hex(&it.chart.hash()), text: ChartText::of(it, self.now_ms) })
             .collect()
     }
 }
