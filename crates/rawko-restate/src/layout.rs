@@ -50,7 +50,7 @@ pub mod handler {
 
     /// Shared. Nothing → `Option<`[`super::Live`]`>`.
     pub const LOOK: &str = "look";
-    /// Shared. [`super::BlobsAsk`] → `Vec<`[`super::BlobText`]`>`, those that are there.
+    /// Shared. [`super::BlobsAsk`] → `Vec<`[`super::BlobText`]`>`: those that are there, or some of them if they are large.
     pub const BLOBS: &str = "blobs";
     /// Shared. [`super::EffectPlace`] → `bool`: whether anybody still waits for it.
     pub const OPEN: &str = "open";

@@ -85,8 +85,15 @@ impl Blobs {
                 None => missing.push(name),
             }
         }
-        for names in missing.chunks(NAMES_MAX) {
-            found.extend(self.fetch(instance, names).await?);
+        while !missing.is_empty() {
+            let some = &missing[..missing.len().min(NAMES_MAX)];
+            let fetched = self.fetch(instance, some).await?;
+            // An answer may be cut short, but only an empty one says that there is nothing.
+            if fetched.is_empty() {
+                missing.drain(..missing.len().min(NAMES_MAX));
+            }
+            missing.retain(|name| fetched.iter().all(|(found, _)| found != name));
+            found.extend(fetched);
         }
         Ok(found)
     }

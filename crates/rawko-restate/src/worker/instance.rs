@@ -19,6 +19,9 @@ use crate::layout::{
     StartAsk, from_hex, handler, key,
 };
 
+/// After so many bytes of blobs an answer ends.
+const BLOB_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 pub(super) struct InstanceObject {
     pub(super) shop: Arc<Shop>,
 }
@@ -91,7 +94,7 @@ impl InstanceObject {
     }
 
     /// An event of another instance, or of its own.
-    #[handler]
+    #[handler(ingress_private)]
     async fn letter(&self, ctx: ObjectContext<'_>, post: Json<Post>) -> HandlerResult<()> {
         let Post { event, child, spent, from, to_itself } = post.into_inner();
         let Some(mut live) = live(&ctx).await? else {
@@ -109,7 +112,7 @@ impl InstanceObject {
     }
 
     /// It begins with the step of its parent, which was taken elsewhere.
-    #[handler]
+    #[handler(ingress_private)]
     async fn begin(&self, ctx: ObjectContext<'_>, first: Json<Written>) -> HandlerResult<()> {
         let first = first.into_inner();
         if live(&ctx).await?.is_none() {
@@ -124,7 +127,7 @@ impl InstanceObject {
     }
 
     /// An effect of it is over.
-    #[handler]
+    #[handler(ingress_private)]
     async fn result(&self, ctx: ObjectContext<'_>, ask: Json<ResultAsk>) -> HandlerResult<()> {
         let ResultAsk { place: EffectPlace { step, index }, result, audit } = ask.into_inner();
         let Some(live) = live(&ctx).await? else { return Ok(()) };
@@ -133,7 +136,7 @@ impl InstanceObject {
     }
 
     /// A person had until now to answer.
-    #[handler]
+    #[handler(ingress_private)]
     async fn expire(&self, ctx: ObjectContext<'_>, place: Json<EffectPlace>) -> HandlerResult<()> {
         let EffectPlace { step, index } = place.into_inner();
         let Some(live) = live(&ctx).await? else { return Ok(()) };
@@ -144,7 +147,7 @@ impl InstanceObject {
     }
 
     /// A timer of it is due, unless another one was set meanwhile.
-    #[handler]
+    #[handler(ingress_private)]
     async fn timer(&self, ctx: ObjectContext<'_>, ask: Json<TimerAsk>) -> HandlerResult<()> {
         let due_ms = ask.into_inner().due_ms;
         let Some(mut live) = live(&ctx).await?.filter(|live| live.armed_ms == Some(due_ms)) else {
@@ -156,7 +159,7 @@ impl InstanceObject {
     }
 
     /// The parent left the state that invoked it.
-    #[handler]
+    #[handler(ingress_private)]
     async fn stop(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
         // It never began: its chart was not found.
         let Some(live) = live(&ctx).await? else { return Ok(()) };
@@ -179,18 +182,24 @@ impl InstanceObject {
         Ok(Json(ctx.get::<Json<Live>>(key::LIVE).await?.map(Json::into_inner)))
     }
 
-    /// The blobs of these names that it keeps.
+    /// The blobs of these names that it keeps; not all of them, if that would be much.
     #[handler]
     async fn blobs(
         &self,
         ctx: SharedObjectContext<'_>,
         ask: Json<BlobsAsk>,
     ) -> HandlerResult<Json<Vec<BlobText>>> {
-        let mut found = Vec::new();
+        let (mut found, mut bytes) = (Vec::new(), 0);
         for name in ask.into_inner().names {
             let Some(hash) = from_hex(&name) else { continue };
-            let body = ctx.get::<Json<String>>(&key::blob(&hash)).await?;
-            found.extend(body.map(|body| BlobText { name, body: body.into_inner() }));
+            let Some(body) = ctx.get::<Json<String>>(&key::blob(&hash)).await? else { continue };
+            let body = body.into_inner();
+            bytes += body.len();
+            found.push(BlobText { name, body });
+            // The rest is asked for again.
+            if bytes > BLOB_BYTES_MAX {
+                break;
+            }
         }
         Ok(Json(found))
     }

@@ -115,7 +115,13 @@ impl Written {
         let records = self.records.iter().map(|it| it.event.len() + it.delta.len() + it.effects.len());
         let open = self.live.open.iter().map(|effect| effect.body.len());
         let children = self.children.iter().map(Written::bytes);
+        let posts = self.todo.iter().map(|todo| match todo {
+            Todo::Post { post, .. } => serde_json::to_string(post).map_or(0, |text| text.len()),
+            Todo::Fail(ask) => serde_json::to_string(ask).map_or(0, |text| text.len()),
+            Todo::Run(_) | Todo::StopChild { .. } | Todo::Expire { .. } => 0,
+        });
         let saved = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.body.len());
-        self.live.snapshot.len() + saved + blobs.chain(records).chain(open).chain(children).sum::<usize>()
+        let rest = blobs.chain(records).chain(open).chain(children).chain(posts);
+        self.live.snapshot.len() + saved + rest.sum::<usize>()
     }
 }

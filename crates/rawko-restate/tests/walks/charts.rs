@@ -163,8 +163,8 @@ statechart:
         JAM: {actions: [{type: send, target: printer, event: JAM}]}
         LOSE: {actions: [{type: send, target: nobody-there, event: HELLO}]}
         UP: {actions: [{type: send, target: parent, event: HELLO}]}
-        CALL: {actions: [{type: invoke, src: echo, params: {a: 1}}]}
-        BAD: {actions: [{type: invoke, src: forbidden, params: {a: 1}}]}
+        CALL: {actions: [{type: invoke, handler: echo, params: {a: 1}}]}
+        BAD: {actions: [{type: invoke, handler: forbidden, params: {a: 1}}]}
         error.communication:
           actions: [{type: assign, context_updates: {troubles: 'append(context.troubles, event.data.message)'}}]
         END: done
