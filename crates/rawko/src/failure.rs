@@ -4,7 +4,9 @@ use std::io;
 use std::process::ExitCode;
 
 use rawko_host::HostError;
+use rawko_restate::client::ClientError;
 use rawko_store::StoreError;
+use rawko_view::ViewError;
 
 use crate::console::Console;
 
@@ -125,6 +127,26 @@ impl From<HostError> for Failure {
             HostError::Busy { .. } | HostError::Closing => Failure::Transient(message),
             // What is left is about the instance as it stands, or our bug.
             _ => Failure::Failed(message),
+        }
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let message = error.to_string();
+        match error {
+            ClientError::BadAddress(_) => Failure::Usage(message),
+            error if error.is_transient() => Failure::Transient(message),
+            _ => Failure::Failed(message),
+        }
+    }
+}
+
+impl From<ViewError> for Failure {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::Host(error) => error.into(),
+            other => Failure::Failed(other.to_string()),
         }
     }
 }

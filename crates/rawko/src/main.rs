@@ -18,15 +18,14 @@ mod loading;
 mod project;
 mod scenario;
 mod simulation;
-mod standing;
 mod table;
 mod templates;
-mod times;
 mod walk;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+pub(crate) use rawko_view::{standing, times};
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();

@@ -92,6 +92,11 @@ impl Admin {
         self.http.place()
     }
 
+    /// All addresses, as they were given.
+    pub(crate) fn address(&self) -> String {
+        self.http.address()
+    }
+
     pub async fn health(&self) -> Result<(), ClientError> {
         self.ask(Method::GET, "health", None).await.map(drop)
     }

@@ -50,6 +50,12 @@ impl From<ClientError> for StoreError {
 
 impl From<ClientError> for HostError {
     fn from(error: ClientError) -> Self {
-        HostError::Store(error.into())
+        match error {
+            ClientError::Unreachable { .. } | ClientError::Slow { .. } => HostError::Store(error.into()),
+            ClientError::BadAddress(_)
+            | ClientError::Missing(_)
+            | ClientError::Refused { .. }
+            | ClientError::Unreadable { .. } => HostError::Refused(error.to_string()),
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! One request and its answer, with what can go wrong put into words. Both sides of a server are asked through this.
 
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, Method, Url};
@@ -11,11 +13,13 @@ use super::error::ClientError;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// One side of a server.
+/// One side of a server, or of the nodes of a cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Http {
     client: Client,
-    base: Url,
+    nodes: Arc<[Url]>,
+    /// The node that answered last.
+    current: Arc<AtomicUsize>,
     /// What to look at when nobody answers.
     help: &'static str,
 }
@@ -38,28 +42,47 @@ struct Said {
 }
 
 impl Http {
+    /// Several addresses are written with commas between them.
     pub(super) fn new(address: &str, help: &'static str) -> Result<Http, ClientError> {
-        let bad = || ClientError::BadAddress(address.to_owned());
-        let base = Url::parse(&format!("{}/", address.trim_end_matches('/'))).map_err(|_| bad())?;
-        if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
-            return Err(bad());
-        }
-        let client = build(is_here(&base)).map_err(|why| ClientError::Unreachable {
+        let nodes: Arc<[Url]> = address.split(',').map(node).collect::<Result<_, _>>()?;
+        let client = build(nodes.iter().all(is_here)).map_err(|why| ClientError::Unreachable {
             place: address.to_owned(),
             why,
             help: "HTTP cannot be set up",
         })?;
-        Ok(Http { client, base, help })
+        Ok(Http { client, nodes, current: Arc::default(), help })
+    }
+
+    /// All addresses, as they were given.
+    pub(super) fn address(&self) -> String {
+        self.nodes.iter().map(shown).collect::<Vec<_>>().join(",")
     }
 
     /// The address as messages name it.
     pub(super) fn place(&self) -> String {
-        self.base.as_str().trim_end_matches('/').to_owned()
+        shown(self.node())
     }
 
-    /// The answer's text, if it is one.
+    /// The node that answered last.
+    fn node(&self) -> &Url {
+        &self.nodes[self.current.load(Ordering::Relaxed) % self.nodes.len()]
+    }
+
+    /// The answer's text, if it is one. A node that is away is passed over.
     pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<String, ClientError> {
-        let url = format!("{}{}", self.base, asked.path);
+        let mut outcome = self.ask_node(self.node(), asked).await;
+        for _ in 1..self.nodes.len() {
+            if !matches!(outcome, Err(ClientError::Unreachable { .. })) {
+                break;
+            }
+            self.current.fetch_add(1, Ordering::Relaxed);
+            outcome = self.ask_node(self.node(), asked).await;
+        }
+        outcome
+    }
+
+    async fn ask_node(&self, node: &Url, asked: &Asked<'_>) -> Result<String, ClientError> {
+        let url = format!("{node}{}", asked.path);
         let mut request = self.client.request(asked.method.clone(), url).timeout(asked.within);
         request = request.header("accept", "application/json");
         if let Some(key) = asked.idempotency {
@@ -102,6 +125,19 @@ impl Http {
     pub(super) fn unreachable(&self, why: String) -> ClientError {
         ClientError::Unreachable { place: self.place(), why, help: self.help }
     }
+}
+
+fn node(address: &str) -> Result<Url, ClientError> {
+    let bad = || ClientError::BadAddress(address.to_owned());
+    let url = Url::parse(&format!("{}/", address.trim().trim_end_matches('/'))).map_err(|_| bad())?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok(url),
+        _ => Err(bad()),
+    }
+}
+
+fn shown(node: &Url) -> String {
+    node.as_str().trim_end_matches('/').to_owned()
 }
 
 fn message(text: &str) -> String {

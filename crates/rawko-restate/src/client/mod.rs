@@ -25,7 +25,8 @@ pub struct Restate {
 }
 
 impl Restate {
-    /// Nothing is asked yet; an address that cannot be one is refused.
+    /// Nothing is asked yet; an address that cannot be one is refused. The nodes of a cluster are written with commas between
+    /// them: one that is away is passed over.
     pub fn new(ingress: &str, admin: &str) -> Result<Restate, ClientError> {
         Ok(Restate { ingress: Ingress::new(ingress)?, admin: Admin::new(admin)? })
     }

@@ -81,7 +81,7 @@ impl RestateStore {
         };
         let mut found = Vec::new();
         for (id, seen) in behind {
-            found.extend(self.journal(&id)?.into_iter().filter(|record| record.seq > seen));
+            found.extend(self.journal(&id, seen)?);
         }
         if let Some(feed) = &mut self.memory().feed {
             feed.add(found);
@@ -94,7 +94,7 @@ impl RestateStore {
         let mut found = Vec::new();
         for row in self.rows()? {
             if order::place(row.updated_ms, row.records) > after {
-                let records = self.journal(&row.new.id)?.into_iter().map(order::placed);
+                let records = self.journal(&row.new.id, 0)?.into_iter().map(order::placed);
                 found.extend(records.filter(|record| record.seq > after && record.seq <= until));
             }
         }

@@ -15,9 +15,11 @@ pub(super) struct Journals {
 }
 
 impl Journals {
-    /// The first records of an instance, as many as are known.
-    pub(super) fn of(&self, key: InstanceKey) -> Vec<Record> {
-        self.known.get(&key).cloned().unwrap_or_default()
+    /// What is known of an instance beyond its first `after` records, without a gap.
+    pub(super) fn of(&self, key: InstanceKey, after: u64) -> Vec<Record> {
+        let known = self.known.get(&key).map_or(&[][..], Vec::as_slice);
+        let after = usize::try_from(after).unwrap_or(usize::MAX);
+        known.get(after..).unwrap_or_default().to_vec()
     }
 
     /// Adds those that follow the first `known`; without a gap, or not at all.

@@ -80,18 +80,18 @@ impl RestateStore {
         Ok(self.memory().ids.get(&key).cloned())
     }
 
-    /// All records of an instance that there are by now.
-    fn journal(&self, id: &Arc<str>) -> Result<Vec<Record>, StoreError> {
+    /// The records of an instance that there are by now, those numbered above `after`.
+    fn journal(&self, id: &Arc<str>, after: u64) -> Result<Vec<Record>, StoreError> {
         let key = instance_key(id);
-        let mut records = self.memory().journals.of(key);
-        let known = records.len() as u64;
-        let new = self.state.records(id, known)?;
+        let mut records = self.memory().journals.of(key, after);
+        let last = after + records.len() as u64;
+        let new = self.state.records(id, last)?;
         if !new.is_empty() {
             let mut memory = self.memory();
             for record in &new {
                 memory.blobs.mentioned(&[&record.event, &record.delta, &record.effects], id);
             }
-            memory.journals.extend(key, known, &new);
+            memory.journals.extend(key, last, &new);
         }
         records.extend(new);
         Ok(records)
@@ -104,7 +104,7 @@ impl RestateStore {
         };
         let Some(snapshot) = self.state.snapshot(id, mark.step)? else { return Ok(None) };
         self.memory().blobs.mentioned(&[&snapshot.body], id);
-        let records = journal::between(self.journal(id)?, mark.step, at);
+        let records = journal::between(self.journal(id, mark.record)?, mark.step, at);
         Ok(Some(Base { snapshot, records }))
     }
 }
@@ -179,7 +179,7 @@ impl Store for RestateStore {
 
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
         let Some(id) = self.id_of(key)? else { return Ok(Vec::new()) };
-        let records = self.journal(&id)?.into_iter().map(order::placed);
+        let records = self.journal(&id, 0)?.into_iter().map(order::placed);
         Ok(records.filter(|record| record.seq > after).take(limit).collect())
     }
 

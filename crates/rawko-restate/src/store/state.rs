@@ -55,7 +55,7 @@ struct Stuck {
 impl State {
     /// With connections of its own: those of a client belong to the runtime that it is used in.
     pub(super) fn new(restate: &Restate) -> Result<State, ClientError> {
-        let admin = Admin::new(&restate.admin().place())?;
+        let admin = Admin::new(&restate.admin().address())?;
         let asking = Asking::new().map_err(|error| ClientError::Unreachable {
             place: admin.place(),
             why: error.to_string(),

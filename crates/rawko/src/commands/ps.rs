@@ -11,6 +11,7 @@ use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
 use crate::table::{Cell, Table};
 use crate::times;
+use rawko_view::rows::{row_json, states, status_word};
 
 const EXAMPLES: &str = "\
 The newest come first. WAITS FOR says what would move an instance: work (a service, an agent or a
@@ -154,11 +155,6 @@ fn print_table(
     Ok(())
 }
 
-/// A step that could not be taken weighs more than the status.
-pub(crate) fn status_word(row: &InstanceRow) -> &'static str {
-    if row.head.fault.is_some() && !row.head.status.is_over() { "fault" } else { row.head.status.as_str() }
-}
-
 pub(crate) fn status_style(row: &InstanceRow) -> Style {
     match row.head.status {
         _ if row.head.fault.is_some() => Style::Bad,
@@ -178,13 +174,6 @@ fn wait_word(row: &InstanceRow, now_ms: i64) -> String {
     }
 }
 
-/// The active states; nothing where the snapshot cannot be read, which `show` explains.
-fn states(reader: &Reader, row: &InstanceRow) -> Option<Vec<String>> {
-    let restored = reader.snapshot(row, None).ok()?;
-    let paths = restored.chart.leaf_paths(restored.snapshot.configuration());
-    Some(paths.map(str::to_owned).collect())
-}
-
 fn print_json(page: &Page, reader: Option<&Reader>, console: &mut Console) -> Result<(), Failure> {
     let instances: Vec<Json> = page
         .rows
@@ -198,23 +187,4 @@ fn print_json(page: &Page, reader: Option<&Reader>, console: &mut Console) -> Re
     let next = page.next.map(|next| next.0);
     let document = json!({"v": 1, "instances": instances, "total": page.total, "next": next});
     console.line(&format!("{document:#}"))
-}
-
-/// An instance as lists know it.
-pub(crate) fn row_json(row: &InstanceRow) -> Json {
-    let new = &row.new;
-    json!({
-        "id": new.id,
-        "chart": new.chart_id,
-        "version": new.version,
-        "status": row.head.status.as_str(),
-        "waits_for": row.head.wait.as_str(),
-        "next_due_ms": row.head.next_due_ms,
-        "fault": row.head.fault,
-        "step": row.step,
-        "created_ms": new.created_ms,
-        "updated_ms": row.updated_ms,
-        "parent": new.parent.as_ref().map(|parent| json!({"id": parent.id, "invoke": parent.invoke})),
-        "forked_from": new.origin.as_ref().map(|origin| json!({"id": origin.id, "step": origin.step})),
-    })
 }

@@ -85,8 +85,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 
 async fn listen(args: &Args, access: &Access) -> Result<SocketAddr, Failure> {
     let Some(desk) = access.desk() else {
-        let pid = access.other().unwrap_or_default();
-        return Err(Failure::Transient(format!("process {pid} hosts this store already")));
+        let other = access.other().unwrap_or_default();
+        return Err(Failure::Transient(format!("{other} hosts this store already")));
     };
     // Before anybody can connect, everything is there.
     let serving = desk.serving().await?;

@@ -2,17 +2,16 @@
 
 use rawko_core::Value;
 use rawko_store::EffectKind;
-use serde_json::{Value as Json, json};
 
 use super::ps;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::following;
 use crate::hosting::{Place, StoreArgs};
 use crate::journal::words;
 use crate::known;
 use crate::standing::{Running, Standing};
 use crate::times;
+use rawko_view::rows::status_word;
 
 const EXAMPLES: &str = "\
 Says where an instance stands: active states, context, timers with the time left, calls that run
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let now_ms = times::now_ms();
     let standing = Standing::at(&reader, &args.id, args.at, &place.world(), now_ms)?;
     if args.json {
-        console.line(&format!("{:#}", document(&standing)))?;
+        console.line(&format!("{:#}", rawko_view::document::of(&standing)))?;
     } else {
         Page { standing: &standing, now_ms, console }.print()?;
     }
@@ -100,7 +99,7 @@ impl Page<'_> {
         let (row, new) = (&standing.row, &standing.row.new);
         let id = self.console.paint(Style::Bold, &new.id);
         self.console.line(&format!("{id}  {} {}", new.chart_id, new.version))?;
-        let status = if self.is_past() { standing.snapshot.status().as_str() } else { ps::status_word(row) };
+        let status = if self.is_past() { standing.snapshot.status().as_str() } else { status_word(row) };
         let status = self.console.paint(ps::status_style(row), status);
         self.line("status", &status)?;
         let states = format!("[{}]", standing.configuration().join(", "));
@@ -193,7 +192,7 @@ impl Page<'_> {
         let children = self.standing.children.iter();
         let lines: Vec<_> = children
             .map(|row| {
-                let word = ps::status_word(row);
+                let word = status_word(row);
                 format!("{} {}, step {}, {}", row.new.id, word, row.step, times::ago(row.updated_ms, now_ms))
             })
             .collect();
@@ -218,38 +217,4 @@ fn running_words(running: &Running, now_ms: i64) -> String {
         | EffectKind::Send => format!(", begun {}", times::ago(open.opened_ms, now_ms)),
     };
     format!("{words}, key {}", open.idempotency)
-}
-
-fn document(standing: &Standing) -> Json {
-    let snapshot = &standing.snapshot;
-    let mut json = ps::row_json(&standing.row);
-    let failure = snapshot.failure().map(|failure| {
-        let invoke = standing.chart.invoke_name(failure.invocation.invoke);
-        json!({"invoke": invoke, "error": failure.error.to_json()})
-    });
-    let running = standing.running.iter().map(|running| {
-        let open = running.open.as_ref();
-        json!({
-            "invoke": running.invoke,
-            "src": running.name,
-            "kind": open.map(|open| open.kind.as_str()),
-            "attempt": running.attempt,
-            "idempotency": open.map(|open| &open.idempotency),
-            "since_ms": open.map(|open| open.opened_ms),
-        })
-    });
-    json["v"] = json!(1);
-    json["last_step"] = json["step"].take();
-    json["step"] = json!(snapshot.step_number());
-    json["at_ms"] = json!(standing.at_ms);
-    json["status"] = json!(snapshot.status().as_str());
-    json["configuration"] = json!(standing.configuration());
-    json["context"] = snapshot.context_map(&standing.chart).to_json();
-    json["input"] = snapshot.input().to_json();
-    json["output"] = snapshot.output().to_json();
-    json["failure"] = json!(failure);
-    json["running"] = json!(running.collect::<Vec<_>>());
-    json["waits"] = following::waits(standing);
-    json["children"] = json!(standing.children.iter().map(|row| &row.new.id).collect::<Vec<_>>());
-    json
 }

@@ -10,6 +10,7 @@ use crate::hosting::Rest;
 use crate::journal::{lines, words};
 use crate::standing::Standing;
 use crate::times;
+use rawko_view::document::waits;
 
 /// Why following ended.
 #[derive(Clone, Debug)]
@@ -22,8 +23,8 @@ pub(crate) enum Ended {
 pub(crate) struct Ending<'a> {
     pub(crate) standing: &'a Standing,
     pub(crate) ended: Ended,
-    /// The process that hosts it, if it is another one.
-    pub(crate) other: Option<u32>,
+    /// Who hosts it, if it is not this process.
+    pub(crate) other: Option<String>,
 }
 
 impl Ending<'_> {
@@ -127,9 +128,9 @@ impl Ending<'_> {
                 let text = format!("{message}\n{id} stands as it was; `rawko resume {id}` goes on");
                 console.note(Style::Bad, "stuck", &text);
             }
-            Ended::Parked(_) => match self.other {
-                Some(pid) => {
-                    console.note(Style::Notice, "left", &format!("{id} goes on in process {pid}"));
+            Ended::Parked(_) => match &self.other {
+                Some(other) => {
+                    console.note(Style::Notice, "left", &format!("{id} goes on in {other}"));
                 }
                 None => {
                     let text = format!("{id} goes on with `rawko resume {id}`");
@@ -137,8 +138,8 @@ impl Ending<'_> {
                 }
             },
             Ended::Rest(Rest::Waiting) => {
-                let text = match self.other {
-                    Some(pid) => format!("{id} is hosted by process {pid}"),
+                let text = match &self.other {
+                    Some(other) => format!("{id} is hosted by {other}"),
                     None => format!("{id} goes on with `rawko resume {id}`"),
                 };
                 console.note(Style::Notice, "waiting", &text);
@@ -168,24 +169,6 @@ fn failed_by(problem: &Value) -> Verdict {
         Some(_) | None if problem.get("transient").as_bool() == Some(true) => Verdict::Transient,
         Some(_) | None => Verdict::Failed,
     }
-}
-
-/// What would move an instance, as data.
-pub(crate) fn waits(standing: &Standing) -> Json {
-    let asks = standing.asks.iter().map(|ask| {
-        json!({
-            "id": ask.instance, "invoke": ask.invoke, "input": ask.input.to_json(), "expires_ms": ask.expires_ms,
-        })
-    });
-    let timers = standing
-        .timers
-        .iter()
-        .map(|timer| json!({"kind": timer.kind.as_str(), "for": timer.purpose, "due_ms": timer.due_ms}));
-    json!({
-        "asks": asks.collect::<Vec<_>>(),
-        "events": standing.offers.iter().map(|offer| offer.event.as_str()).collect::<Vec<_>>(),
-        "timers": timers.collect::<Vec<_>>(),
-    })
 }
 
 /// What would move an instance, in words.

@@ -7,7 +7,7 @@ mod options;
 mod signals;
 mod task;
 
-pub(crate) use ending::{Ended, Ending, waits};
+pub(crate) use ending::{Ended, Ending};
 pub(crate) use narrator::{Narrator, is_own};
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
 pub(crate) use signals::Signals;
@@ -78,7 +78,7 @@ impl<'a> Follow<'a> {
         mut access: Access,
         signals: &mut Signals,
         console: &mut Console,
-    ) -> Result<(Ended, Reader, Option<u32>), Failure> {
+    ) -> Result<(Ended, Reader, Option<String>), Failure> {
         let mut patience = self.manner.patience;
         let outcome = loop {
             match self.watch(&mut access, patience, signals, console).await {

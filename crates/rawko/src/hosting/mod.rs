@@ -7,6 +7,7 @@ mod desk;
 mod obey;
 mod place;
 mod protocol;
+mod remote;
 mod server;
 
 pub(crate) use access::{Access, Pulse};
@@ -14,6 +15,7 @@ pub(crate) use client::NoAnswer;
 pub(crate) use desk::ServePlan;
 pub(crate) use place::{Place, StoreArgs};
 pub(crate) use protocol::{Answer, ChartText, Request, Rest};
+pub(crate) use remote::HostArgs;
 
 use std::future::Future;
 

@@ -1,9 +1,12 @@
 //! Which host a command works with: the one on this machine, or Restate, and where that is. Flags go over the environment,
 //! and that over the settings.
 
+use std::sync::Arc;
+
 use clap::ValueEnum;
-use rawko_host::{Settings, SettingsReader};
-use rawko_restate::client::{ADMIN_URL, INGRESS_URL, Restate};
+use rawko_host::{Reader, Settings, SettingsReader};
+use rawko_restate::client::{ADMIN_URL, ClientError, INGRESS_URL, Restate};
+use rawko_restate::store::RestateStore;
 
 use crate::failure::Failure;
 
@@ -25,13 +28,31 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "HOST", display_order = 810)]
     pub(crate) host: Option<HostKind>,
 
-    /// Where Restate takes requests; says `--host restate` too. Or RAWKO_RESTATE
+    /// Where Restate takes requests (nodes with commas between); says `--host restate` too. Or RAWKO_RESTATE
     #[arg(long, value_name = "URL", display_order = 811)]
     pub(crate) restate: Option<String>,
 
     /// Where Restate's admin side is; without it, port 9070 of the same machine. Or RAWKO_RESTATE_ADMIN
     #[arg(long, value_name = "URL", display_order = 812)]
     pub(crate) admin: Option<String>,
+}
+
+/// Instances that live on Restate. One reader for all of a command: what it counts as news begins with it.
+pub(crate) struct Remote {
+    pub(crate) restate: Restate,
+    pub(crate) reader: Reader,
+}
+
+impl Remote {
+    fn new(restate: Restate) -> Result<Remote, ClientError> {
+        let reader = Reader::new(Arc::new(RestateStore::new(&restate)?));
+        Ok(Remote { restate, reader })
+    }
+
+    /// The place as messages name it.
+    pub(crate) fn words(&self) -> String {
+        format!("Restate at {}", self.restate.ingress().place())
+    }
 }
 
 /// What the settings say.
@@ -43,10 +64,10 @@ struct Said {
 
 impl HostArgs {
     /// Restate, if that is the host that is meant.
-    pub(crate) fn remote(&self, settings: &Settings) -> Result<Option<Restate>, Failure> {
+    pub(super) fn remote(&self, settings: &Settings) -> Result<Option<Remote>, Failure> {
         match self.kind(settings)? {
             HostKind::Embedded => Ok(None),
-            HostKind::Restate => self.client(settings).map(Some),
+            HostKind::Restate => Ok(Some(Remote::new(self.client(settings)?)?)),
         }
     }
 
@@ -58,7 +79,7 @@ impl HostArgs {
         let ingress = ingress.unwrap_or_else(|| INGRESS_URL.to_owned());
         let admin = self.admin.clone().or_else(|| set("RAWKO_RESTATE_ADMIN")).or(said.admin);
         let admin = admin.unwrap_or_else(|| admin_beside(&ingress));
-        Restate::new(&ingress, &admin).map_err(|error| Failure::Usage(error.to_string()))
+        Ok(Restate::new(&ingress, &admin)?)
     }
 
     fn kind(&self, settings: &Settings) -> Result<HostKind, Failure> {
@@ -93,8 +114,12 @@ impl Said {
     }
 }
 
-/// The admin side of the same machine.
+/// The admin side of the same machine, or machines.
 fn admin_beside(ingress: &str) -> String {
+    ingress.split(',').map(|node| admin_of(node.trim())).collect::<Vec<_>>().join(",")
+}
+
+fn admin_of(ingress: &str) -> String {
     let ingress = ingress.trim_end_matches('/');
     let after_scheme = ingress.find("://").map_or(0, |at| at + 3);
     let authority = &ingress[after_scheme..];
@@ -120,6 +145,7 @@ mod tests {
             ("http://restate.example.test/", "http://restate.example.test:9070"),
             ("https://[::1]:8080", "https://[::1]:9070"),
             ("https://[::1]", "https://[::1]:9070"),
+            ("http://one:8080,http://two:8080", "http://one:9070,http://two:9070"),
             ("", ADMIN_URL),
         ] {
             assert_eq!(admin_beside(ingress), admin, "{ingress}");

@@ -1,21 +1,11 @@
 //! The events that would do something now, as the prompt lists them.
 
+use rawko_core::Chart;
 use rawko_core::sim::Choice;
-use rawko_core::{
-    Chart, Event, Now, Outcome, Refusal, Snapshot, Trace, TraceEntry, TransitionId, Value, step_traced,
-};
+pub(crate) use rawko_view::offers::Offer;
+use rawko_view::offers::{is_for_people, outcomes};
 
 use crate::engine::Session;
-
-use super::explain;
-
-/// An event a person may send, and what each of its transitions would do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Offer {
-    pub(crate) event: String,
-    /// `→ charging`, or `[guard] → x (no: its guard is false)`.
-    pub(crate) transitions: Vec<String>,
-}
 
 /// What can be sent. Completions and errors that the engine itself raises are no offers.
 pub(crate) fn of(session: &Session) -> Vec<Offer> {
@@ -27,60 +17,6 @@ pub(crate) fn of(session: &Session) -> Vec<Offer> {
         .collect()
 }
 
-/// What a stored instance would take now. Results of what runs for it are the host's to say, not a person's.
-pub(crate) fn in_snapshot(chart: &Chart, snapshot: &Snapshot, now: Now<'_>) -> Vec<Offer> {
-    if snapshot.status().is_over() {
-        return Vec::new();
-    }
-    let mut offers = Vec::new();
-    for name in chart.event_names().filter(|name| is_for_people(name) && !is_of_the_host(name)) {
-        let event = Event::named(name, Value::Null);
-        let Ok(step) = step_traced(chart, &mut snapshot.clone(), event, now) else { continue };
-        let transitions = outcomes(chart, &step.trace, name);
-        if !transitions.is_empty() {
-            offers.push(Offer { event: name.to_owned(), transitions });
-        }
-    }
-    offers
-}
-
-fn is_of_the_host(event: &str) -> bool {
-    ["done.invoke.", "error.invoke.", "timeout.invoke.", "error.communication"]
-        .iter()
-        .any(|prefix| event.starts_with(prefix))
-}
-
-fn is_for_people(event: &str) -> bool {
-    !event.starts_with("done.state.") && !event.starts_with("error.execution")
-}
-
 fn offer(chart: &Chart, choice: &Choice) -> Offer {
     Offer { event: choice.event.to_string(), transitions: outcomes(chart, &choice.trace, &choice.event) }
-}
-
-/// What became of each candidate for the event itself; what follows from it is for when it is sent.
-fn outcomes(chart: &Chart, trace: &Trace, event: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut its_own = false;
-    for entry in &trace.entries {
-        match entry {
-            TraceEntry::Considered { event: Some(name) } => its_own = &**name == event && words.is_empty(),
-            TraceEntry::Considered { event: None } => its_own = false,
-            TraceEntry::Candidate { transition, outcome } if its_own => {
-                words.push(outcome_words(chart, *transition, outcome));
-            }
-            _ => {}
-        }
-    }
-    words
-}
-
-/// The event is tried without data, so a guard that fails may only be missing it.
-fn outcome_words(chart: &Chart, transition: TransitionId, outcome: &Outcome) -> String {
-    let does = explain::effect_words(chart, transition);
-    match outcome {
-        Outcome::Taken => does,
-        Outcome::Refused(Refusal::GuardFailed(_)) => format!("{does} (the guard needs data)"),
-        Outcome::Refused(refusal) => format!("{does} (no: {})", explain::refusal_words(chart, refusal)),
-    }
 }

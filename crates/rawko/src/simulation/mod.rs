@@ -2,8 +2,9 @@
 
 pub(crate) mod choices;
 pub(crate) mod command;
-pub(crate) mod explain;
 pub(crate) mod prompt;
 pub(crate) mod show;
 pub(crate) mod stimuli;
 pub(crate) mod transcript;
+
+pub(crate) use rawko_view::explain;

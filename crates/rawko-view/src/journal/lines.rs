@@ -8,15 +8,15 @@ use serde_json::{Map, Value as Json, json};
 use super::{Entry, Told, What, words};
 
 /// The version of the lines. It changes when a key changes its meaning or goes away.
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// The line for the step, then one for each thing it asked for.
-pub(crate) fn of(entry: &Entry) -> Vec<Json> {
+pub fn of(entry: &Entry) -> Vec<Json> {
     std::iter::once(step(entry)).chain(entry.effects.iter().filter_map(|told| effect(entry, told))).collect()
 }
 
 /// Only what a log would say: messages, emitted events, failures.
-pub(crate) fn log_lines(entry: &Entry) -> Vec<Json> {
+pub fn log_lines(entry: &Entry) -> Vec<Json> {
     let mut lines = Vec::new();
     if let What::CallFailed { invoke, error } = &entry.what {
         let mut line = begin("failed", entry);
@@ -37,7 +37,7 @@ pub(crate) fn log_lines(entry: &Entry) -> Vec<Json> {
 }
 
 /// A line of another kind about an entry.
-pub(crate) fn with(kind: &str, entry: &Entry, fields: Json) -> Json {
+pub fn with(kind: &str, entry: &Entry, fields: Json) -> Json {
     let mut line = begin(kind, entry);
     if let Json::Object(fields) = fields {
         line.extend(fields);

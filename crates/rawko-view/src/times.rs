@@ -7,26 +7,26 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-pub(crate) fn now_ms() -> i64 {
+pub fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// `just now`, `5s ago`, `3m ago`, `2h ago`, `4d ago`.
-pub(crate) fn ago(at_ms: i64, now_ms: i64) -> String {
+pub fn ago(at_ms: i64, now_ms: i64) -> String {
     let passed = now_ms.saturating_sub(at_ms);
     if passed < SECOND { "just now".to_owned() } else { format!("{} ago", coarse(passed)) }
 }
 
 /// `in 3m`, or `due` when its time has come.
-pub(crate) fn until(due_ms: i64, now_ms: i64) -> String {
+pub fn until(due_ms: i64, now_ms: i64) -> String {
     let left = due_ms.saturating_sub(now_ms);
     if left <= 0 { "due".to_owned() } else { format!("in {}", span(left)) }
 }
 
 /// The two largest units that matter, rounded up, since a moment after it was set a day is still called a day:
 /// `250ms`, `1.5s`, `2m 5s`, `23h 59m`, `6d 4h`.
-pub(crate) fn span(ms: i64) -> String {
+pub fn span(ms: i64) -> String {
     let unit = match ms {
         i64::MIN..SECOND => 1,
         SECOND..MINUTE => 100,
@@ -70,7 +70,7 @@ fn coarse(ms: i64) -> String {
 }
 
 /// `2026-11-16 00:46:05` in UTC, with a `Z` so that nobody takes it for local time.
-pub(crate) fn moment(at_ms: i64) -> String {
+pub fn moment(at_ms: i64) -> String {
     match jiff::Timestamp::from_millisecond(at_ms) {
         Ok(at) => at.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
         Err(_) => format!("{at_ms}ms"),

@@ -7,15 +7,15 @@ use serde_json::{Value as Json, json};
 use super::{Entry, What, lines};
 
 /// What the arbiter decided in an entry: the decision, whom it named, and what it was asked.
-pub(crate) struct Decision<'e> {
-    pub(crate) decision: &'e Value,
-    pub(crate) agent: Option<&'e str>,
+pub struct Decision<'e> {
+    pub decision: &'e Value,
+    pub agent: Option<&'e str>,
     /// `{moment, input, prompt, schema, attempts, model}`
-    pub(crate) record: &'e Value,
+    pub record: &'e Value,
 }
 
 /// A result with a record of how it came about is the arbiter's, whatever the chart calls it.
-pub(crate) fn decision(entry: &Entry) -> Option<Decision<'_>> {
+pub fn decision(entry: &Entry) -> Option<Decision<'_>> {
     let What::Answered { data, .. } = &entry.what else { return None };
     let record = data.get("record");
     record.get("moment").as_str()?;
@@ -26,7 +26,7 @@ pub(crate) fn decision(entry: &Entry) -> Option<Decision<'_>> {
 }
 
 /// The decision alone, without what led to it.
-pub(crate) fn bare(decision: &Value) -> Json {
+pub fn bare(decision: &Value) -> Json {
     let keys = ["type", "mode", "reason", "summary", "by", "why"];
     let said = keys.iter().filter(|key| !decision.get(key).is_null());
     Json::Object(said.map(|key| ((*key).to_owned(), decision.get(key).to_json())).collect())
@@ -34,7 +34,7 @@ pub(crate) fn bare(decision: &Value) -> Json {
 
 impl Decision<'_> {
     /// A title and a sentence.
-    pub(crate) fn words(&self) -> (&'static str, String) {
+    pub fn words(&self) -> (&'static str, String) {
         let text = |key: &str| self.decision.get(key).as_str().unwrap_or_default();
         let agent = self.agent.unwrap_or("nobody");
         let (title, sentence) = match text("type") {
@@ -56,14 +56,14 @@ impl Decision<'_> {
 }
 
 /// The plan, if this entry changed it.
-pub(crate) fn plan(entry: &Entry) -> Option<&Value> {
+pub fn plan(entry: &Entry) -> Option<&Value> {
     let changed = entry.changes.iter().find(|change| &*change.key == "plan")?;
     let plan = &changed.after;
     plan.get("steps").as_list().filter(|steps| !steps.is_empty()).map(|_| plan)
 }
 
 /// `[x] strip  Ignore spaces around names`
-pub(crate) fn step_words(step: &Value) -> String {
+pub fn step_words(step: &Value) -> String {
     let text = |keys: [&str; 2]| keys.iter().find_map(|key| step.get(key).as_str()).unwrap_or_default();
     let mark = match step.get("status").as_str() {
         Some("done" | "complete") => "x",
@@ -76,7 +76,7 @@ pub(crate) fn step_words(step: &Value) -> String {
 }
 
 /// Lines for programs, beside those of the entry itself.
-pub(crate) fn lines_of(entry: &Entry) -> Vec<Json> {
+pub fn lines_of(entry: &Entry) -> Vec<Json> {
     let mut all = Vec::new();
     if let Some(found) = decision(entry) {
         let moment = found.record.get("moment").to_json();

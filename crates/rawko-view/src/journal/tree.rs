@@ -6,27 +6,23 @@ use std::sync::Arc;
 use rawko_store::{InstanceKey, InstanceRow, Store, StoreError};
 
 /// The instances below one, found as their records come by.
-pub(crate) struct Tree {
+pub struct Tree {
     /// `None`: every instance belongs.
     root: Option<Arc<str>>,
     known: HashMap<InstanceKey, Option<Arc<str>>>,
 }
 
 impl Tree {
-    pub(crate) fn below(root: &str) -> Self {
+    pub fn below(root: &str) -> Self {
         Self { root: Some(root.into()), known: HashMap::new() }
     }
 
-    pub(crate) fn all() -> Self {
+    pub fn all() -> Self {
         Self { root: None, known: HashMap::new() }
     }
 
     /// The id of an instance that belongs, relative to the root: empty for the root itself.
-    pub(crate) fn name(
-        &mut self,
-        key: InstanceKey,
-        store: &dyn Store,
-    ) -> Result<Option<Arc<str>>, StoreError> {
+    pub fn name(&mut self, key: InstanceKey, store: &dyn Store) -> Result<Option<Arc<str>>, StoreError> {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }

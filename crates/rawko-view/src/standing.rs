@@ -1,5 +1,5 @@
-//! How an instance stands: what it asks, what runs for it, what it would take, what it waits for. What `show` prints
-//! and what `run` says when it parks.
+//! How an instance stands: what it asks, what runs for it, what it would take, what it waits for. What `show` and the
+//! page print and what `run` says when it parks.
 
 use std::sync::Arc;
 
@@ -7,58 +7,59 @@ use rawko_core::{Chart, Now, Snapshot, TimerPurpose, Value, World};
 use rawko_host::{Reader, Spent};
 use rawko_store::{EffectKind, InstanceRow, OpenEffect};
 
-use crate::failure::Failure;
+use crate::error::ViewError;
 use crate::journal::{Timer, words};
-use crate::simulation::choices::{self, Offer};
+use crate::offers::{self, Offer};
+use crate::rows;
 
 /// An instance after some step.
-pub(crate) struct Standing {
-    pub(crate) row: InstanceRow,
-    pub(crate) chart: Arc<Chart>,
-    pub(crate) snapshot: Snapshot,
+pub struct Standing {
+    pub row: InstanceRow,
+    pub chart: Arc<Chart>,
+    pub snapshot: Snapshot,
     /// When that step was taken.
-    pub(crate) at_ms: i64,
-    pub(crate) timers: Vec<Timer>,
-    pub(crate) running: Vec<Running>,
-    pub(crate) asks: Vec<Ask>,
-    pub(crate) children: Vec<InstanceRow>,
-    pub(crate) offers: Vec<Offer>,
+    pub at_ms: i64,
+    pub timers: Vec<Timer>,
+    pub running: Vec<Running>,
+    pub asks: Vec<Ask>,
+    pub children: Vec<InstanceRow>,
+    pub offers: Vec<Offer>,
 }
 
 /// Something that is done for the instance now.
 #[derive(Clone, Debug)]
-pub(crate) struct Running {
+pub struct Running {
     /// The invoke's id; for a call or a send, the name.
-    pub(crate) invoke: String,
-    pub(crate) name: Arc<str>,
-    pub(crate) attempt: Option<u32>,
+    pub invoke: String,
+    pub name: Arc<str>,
+    pub attempt: Option<u32>,
     /// `None` for the past: it is over.
-    pub(crate) open: Option<OpenEffect>,
+    pub open: Option<OpenEffect>,
 }
 
 /// What a person is asked.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask {
+pub struct Ask {
     /// The instance that asks: this one, or one below it.
-    pub(crate) instance: Arc<str>,
-    pub(crate) invoke: String,
-    pub(crate) input: Value,
-    pub(crate) expires_ms: Option<i64>,
+    pub instance: Arc<str>,
+    pub invoke: String,
+    pub input: Value,
+    pub expires_ms: Option<i64>,
 }
 
 impl Standing {
-    pub(crate) fn of(reader: &Reader, id: &str, world: &World, now_ms: i64) -> Result<Standing, Failure> {
+    pub fn of(reader: &Reader, id: &str, world: &World, now_ms: i64) -> Result<Standing, ViewError> {
         Standing::at(reader, id, None, world, now_ms)
     }
 
     /// As it was after a step; as it is, if none is given.
-    pub(crate) fn at(
+    pub fn at(
         reader: &Reader,
         id: &str,
         step: Option<u64>,
         world: &World,
         now_ms: i64,
-    ) -> Result<Standing, Failure> {
+    ) -> Result<Standing, ViewError> {
         let row = reader.find(id)?;
         let restored = reader.snapshot(&row, step)?;
         let (chart, snapshot) = (restored.chart, restored.snapshot);
@@ -77,22 +78,20 @@ impl Standing {
             add_asks_below(reader, &children, &mut asks)?;
         }
         let now = Now { ms: if is_past { restored.at_ms } else { now_ms }, world };
-        let offers = choices::in_snapshot(&chart, &snapshot, now);
+        let offers = offers::in_snapshot(&chart, &snapshot, now);
         Ok(Standing { row, at_ms: restored.at_ms, timers, running, asks, children, offers, chart, snapshot })
     }
 
-    pub(crate) fn configuration(&self) -> Vec<&str> {
+    pub fn configuration(&self) -> Vec<&str> {
         self.chart.leaf_paths(self.snapshot.configuration()).collect()
     }
 
     /// What it and everything below it has cost so far.
-    pub(crate) fn spent(&self) -> Spent {
-        let ledger = self.row.head.ledger.as_deref();
-        let ledger: Value = ledger.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        Spent::of(ledger.get("total"))
+    pub fn spent(&self) -> Spent {
+        rows::spent(&self.row)
     }
 
-    pub(crate) fn id(&self) -> &str {
+    pub fn id(&self) -> &str {
         &self.row.new.id
     }
 }
@@ -134,7 +133,7 @@ fn asks_of(row: &InstanceRow, chart: &Chart, snapshot: &Snapshot, open: &[OpenEf
 }
 
 /// A parent waits for whoever its children ask.
-fn add_asks_below(reader: &Reader, children: &[InstanceRow], asks: &mut Vec<Ask>) -> Result<(), Failure> {
+fn add_asks_below(reader: &Reader, children: &[InstanceRow], asks: &mut Vec<Ask>) -> Result<(), ViewError> {
     for child in children.iter().filter(|child| !child.head.status.is_over()) {
         let open = reader.store().open_effects(Some(child.key))?;
         if open.iter().any(|effect| effect.kind == EffectKind::Person) {
@@ -147,7 +146,7 @@ fn add_asks_below(reader: &Reader, children: &[InstanceRow], asks: &mut Vec<Ask>
 }
 
 /// When the next attempt of a call is due, of an instance or of one below it.
-pub(crate) fn next_retry_ms(reader: &Reader, id: &str) -> Result<Option<i64>, Failure> {
+pub fn next_retry_ms(reader: &Reader, id: &str) -> Result<Option<i64>, ViewError> {
     let row = reader.find(id)?;
     if row.head.status.is_over() {
         return Ok(None);

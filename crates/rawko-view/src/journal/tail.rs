@@ -7,12 +7,12 @@ use rawko_core::World;
 use rawko_host::Reader;
 
 use super::{Entry, Player, Tree};
-use crate::failure::Failure;
+use crate::error::ViewError;
 
 /// Records read at once.
 const RECORDS_PER_READ: usize = 512;
 
-pub(crate) struct Tail {
+pub struct Tail {
     reader: Reader,
     tree: Tree,
     player: Player,
@@ -22,21 +22,21 @@ pub(crate) struct Tail {
 
 impl Tail {
     /// What comes after `seq`.
-    pub(crate) fn after(seq: u64, reader: &Reader, tree: Tree, explaining: Option<World>) -> Self {
+    pub fn after(seq: u64, reader: &Reader, tree: Tree, explaining: Option<World>) -> Self {
         Self { reader: reader.clone(), tree, player: Player::new(reader.clone(), explaining), seq }
     }
 
     /// Everything that has come since the last time, each entry with the name its instance has in the tree.
-    pub(crate) fn read(
+    pub fn read<E: From<ViewError>>(
         &mut self,
-        mut each: impl FnMut(&Entry, &Arc<str>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        mut each: impl FnMut(&Entry, &Arc<str>) -> Result<(), E>,
+    ) -> Result<(), E> {
         loop {
-            let records = self.reader.store().tail(self.seq, RECORDS_PER_READ)?;
+            let records = self.reader.store().tail(self.seq, RECORDS_PER_READ).map_err(ViewError::from)?;
             for record in &records {
                 self.seq = record.seq;
                 let store = Arc::clone(self.reader.store());
-                if let Some(name) = self.tree.name(record.instance, &*store)? {
+                if let Some(name) = self.tree.name(record.instance, &*store).map_err(ViewError::from)? {
                     let entry = self.player.entry(record)?;
                     each(&entry, &name)?;
                 }
@@ -48,7 +48,7 @@ impl Tail {
     }
 
     /// Goes on with another way to the same store.
-    pub(crate) fn seq(&self) -> u64 {
+    pub fn seq(&self) -> u64 {
         self.seq
     }
 }

@@ -6,12 +6,12 @@ use rawko_core::{
 };
 
 use super::{Timer, TimerKind, What};
-use crate::simulation::explain;
+use crate::explain;
 
 /// Longer values are cut where a person reads; `-v` and JSON show all of them.
 const VALUE_CHARS_MAX: usize = 160;
 
-pub(crate) fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) -> Timer {
+pub fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) -> Timer {
     let name = |id: u64| invoke_name(chart, snapshot, id).unwrap_or_else(|| "?".to_owned());
     let (kind, purpose) = match &timer.purpose {
         TimerPurpose::After { node, index } => {
@@ -37,14 +37,14 @@ pub(crate) fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) ->
 }
 
 /// The invoke's id of a running invocation, or of the one that failed.
-pub(crate) fn invoke_name(chart: &Chart, snapshot: &Snapshot, id: u64) -> Option<String> {
+pub fn invoke_name(chart: &Chart, snapshot: &Snapshot, id: u64) -> Option<String> {
     let failed = snapshot.failure().map(|CallFailure { invocation, .. }| invocation);
     let known = snapshot.invocations().iter().chain(failed).find(|known| known.id == id);
     known.map(|Invocation { invoke, .. }| chart.invoke_name(*invoke).to_owned())
 }
 
 /// What happened, as the head of a line. `>` marks what came from outside the instance's own work.
-pub(crate) fn headline(what: &What, whole: bool) -> String {
+pub fn headline(what: &What, whole: bool) -> String {
     match what {
         What::Started { .. } => "start".to_owned(),
         What::Forked { from: Some((id, step)), .. } => format!("forked from {id} at step {step}"),
@@ -62,13 +62,13 @@ pub(crate) fn headline(what: &What, whole: bool) -> String {
 }
 
 /// JSON, cut short unless the whole is wanted.
-pub(crate) fn value(value: &Value, whole: bool) -> String {
+pub fn value(value: &Value, whole: bool) -> String {
     let text = value.to_json().to_string();
     if whole { text } else { clipped(&text, VALUE_CHARS_MAX) }
 }
 
 /// At most this many characters, with a mark where something is missing.
-pub(crate) fn clipped(text: &str, chars_max: usize) -> String {
+pub fn clipped(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
@@ -76,7 +76,7 @@ pub(crate) fn clipped(text: &str, chars_max: usize) -> String {
 }
 
 /// What went wrong: `category: message` where the error has them, otherwise the value.
-pub(crate) fn error(error: &Value) -> String {
+pub fn error(error: &Value) -> String {
     match (error.get("category").as_str(), error.get("message").as_str()) {
         (Some(category), Some(message)) => format!("{category}: {message}"),
         (None, Some(message)) => message.to_owned(),
@@ -85,7 +85,7 @@ pub(crate) fn error(error: &Value) -> String {
 }
 
 /// Where a send goes, as the chart writes it.
-pub(crate) fn target(target: &SendTarget) -> String {
+pub fn target(target: &SendTarget) -> String {
     match target {
         SendTarget::Itself => "self".to_owned(),
         SendTarget::Parent => "parent".to_owned(),

@@ -12,7 +12,7 @@ const GIVEN_CHARS_MAX: usize = 100;
 const SUBJECTS: [&str; 8] = ["command", "path", "pattern", "url", "agent", "goal", "id", "query"];
 
 /// The lines of an entry, each with its title; nothing for what only the machinery does.
-pub(crate) fn told(entry: &Entry) -> Vec<(&'static str, String)> {
+pub fn told(entry: &Entry) -> Vec<(&'static str, String)> {
     let mut lines = match &entry.what {
         What::Started { input, .. } => {
             vec![("begins", first_line(input.get("prompt").as_str().unwrap_or_default()))]
@@ -31,7 +31,7 @@ pub(crate) fn told(entry: &Entry) -> Vec<(&'static str, String)> {
 }
 
 /// What an agent's result says, in one line; `None` for the result of anything else.
-pub(crate) fn report(data: &Value) -> Option<String> {
+pub fn report(data: &Value) -> Option<String> {
     let agent = data.get("agent").as_str()?;
     let text = data.get("text").as_str()?;
     data.get("outcome").as_str().map(|_| format!("{agent}: {}", first_line(text)))

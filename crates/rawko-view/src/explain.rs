@@ -3,7 +3,7 @@
 use rawko_core::{Chart, NodeId, Outcome, Refusal, Retrying, Trace, TraceEntry, TransitionId};
 
 /// The story of one macrostep, a line each, indented under the event it belongs to.
-pub(crate) fn story(chart: &Chart, trace: &Trace) -> Vec<String> {
+pub fn story(chart: &Chart, trace: &Trace) -> Vec<String> {
     trace.entries.iter().flat_map(|entry| ran(chart, entry).into_iter().chain([told(chart, entry)])).collect()
 }
 
@@ -50,7 +50,7 @@ fn candidate(chart: &Chart, transition: TransitionId, outcome: &Outcome) -> Stri
     }
 }
 
-pub(crate) fn refusal_words(chart: &Chart, refusal: &Refusal) -> String {
+pub fn refusal_words(chart: &Chart, refusal: &Refusal) -> String {
     match refusal {
         Refusal::GuardFalse => "its guard is false".to_owned(),
         Refusal::GuardFailed(error) => format!("its guard fails: {error}"),
@@ -59,13 +59,13 @@ pub(crate) fn refusal_words(chart: &Chart, refusal: &Refusal) -> String {
 }
 
 /// A state by its path; the root by the chart's id.
-pub(crate) fn node_words(chart: &Chart, node: NodeId) -> String {
+pub fn node_words(chart: &Chart, node: NodeId) -> String {
     let path = &chart.node(node).path;
     if path.is_empty() { chart.id().to_owned() } else { path.to_string() }
 }
 
 /// `review.person: APPROVE [guard] → agreed`.
-pub(crate) fn transition_words(chart: &Chart, transition: TransitionId) -> String {
+pub fn transition_words(chart: &Chart, transition: TransitionId) -> String {
     let info = chart.transition(transition);
     let effect = effect_words(chart, transition);
     let gap = if effect.is_empty() { "" } else { " " };
@@ -73,7 +73,7 @@ pub(crate) fn transition_words(chart: &Chart, transition: TransitionId) -> Strin
 }
 
 /// `[guard] → agreed`, or `/ log` where nothing is left.
-pub(crate) fn effect_words(chart: &Chart, transition: TransitionId) -> String {
+pub fn effect_words(chart: &Chart, transition: TransitionId) -> String {
     let info = chart.transition(transition);
     let mut words = Vec::new();
     if let Some(guard) = &info.guard {

@@ -9,11 +9,11 @@ use rawko_host::Reader;
 use rawko_store::{InstanceKey, InstanceRow, Record, RecordKind};
 
 use super::{Change, Entry, Told, What, words};
-use crate::failure::Failure;
-use crate::simulation::explain;
+use crate::error::ViewError;
+use crate::explain;
 
 /// Tells records in order. One that is met in the middle of its instance's life is told from there.
-pub(crate) struct Player {
+pub struct Player {
     reader: Reader,
     /// With a world every step is taken again to see why it went as it did.
     explaining: Option<World>,
@@ -28,12 +28,12 @@ struct Met {
 }
 
 impl Player {
-    pub(crate) fn new(reader: Reader, explaining: Option<World>) -> Self {
+    pub fn new(reader: Reader, explaining: Option<World>) -> Self {
         Self { reader, explaining, met: HashMap::new() }
     }
 
     /// The chart of an instance that was met.
-    pub(crate) fn entry(&mut self, record: &Record) -> Result<Entry, Failure> {
+    pub fn entry(&mut self, record: &Record) -> Result<Entry, ViewError> {
         if !self.met.contains_key(&record.instance) {
             let met = self.meet(record)?;
             self.met.insert(record.instance, met);
@@ -42,7 +42,7 @@ impl Player {
         let effects = self.reader.unpack(&record.effects)?;
         let delta = self.reader.unpack(&record.delta)?;
         let Some(met) = self.met.get_mut(&record.instance) else {
-            return Err(Failure::Failed("a record without an instance".to_owned()));
+            return Err(ViewError::Unreadable("a record without an instance".to_owned()));
         };
         let before = met.snapshot.take();
         let (after, refusal) = match record.kind {
@@ -66,9 +66,10 @@ impl Player {
         Ok(entry)
     }
 
-    fn meet(&self, record: &Record) -> Result<Met, Failure> {
+    fn meet(&self, record: &Record) -> Result<Met, ViewError> {
         let row = self.reader.store().instance(record.instance)?;
-        let row = row.ok_or_else(|| Failure::Failed(format!("a record of no instance (#{})", record.seq)))?;
+        let row =
+            row.ok_or_else(|| ViewError::Unreadable(format!("a record of no instance (#{})", record.seq)))?;
         let chart = self.reader.chart(&row)?;
         let snapshot = match record.kind {
             RecordKind::Started | RecordKind::Forked => None,
@@ -224,10 +225,10 @@ impl Played<'_> {
     }
 }
 
-fn no_beginning(row: &InstanceRow) -> Failure {
-    Failure::Failed(format!("the journal of `{}` does not begin with a start", row.new.id))
+fn no_beginning(row: &InstanceRow) -> ViewError {
+    ViewError::Unreadable(format!("the journal of `{}` does not begin with a start", row.new.id))
 }
 
-fn unreadable(row: &InstanceRow, why: &dyn std::fmt::Display) -> Failure {
-    Failure::Failed(format!("the journal of `{}` cannot be read: {why}", row.new.id))
+fn unreadable(row: &InstanceRow, why: &dyn std::fmt::Display) -> ViewError {
+    ViewError::Unreadable(format!("the journal of `{}` cannot be read: {why}", row.new.id))
 }

@@ -1,0 +1,13 @@
+//! What a person is shown of instances, as data: lists, how one stands, its journal. The terminal and the page show the
+//! same things from here; how they look is theirs.
+
+pub mod document;
+mod error;
+pub mod explain;
+pub mod journal;
+pub mod offers;
+pub mod rows;
+pub mod standing;
+pub mod times;
+
+pub use error::ViewError;

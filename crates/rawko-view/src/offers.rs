@@ -1,0 +1,70 @@
+//! The events that would do something now, as the prompt, `show` and the page list them.
+
+use rawko_core::{
+    Chart, Event, Now, Outcome, Refusal, Snapshot, Trace, TraceEntry, TransitionId, Value, step_traced,
+};
+
+use crate::explain;
+
+/// An event a person may send, and what each of its transitions would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    pub event: String,
+    /// `→ charging`, or `[guard] → x (no: its guard is false)`.
+    pub transitions: Vec<String>,
+}
+
+/// What a stored instance would take now. Results of what runs for it are the host's to say, not a person's.
+pub fn in_snapshot(chart: &Chart, snapshot: &Snapshot, now: Now<'_>) -> Vec<Offer> {
+    if snapshot.status().is_over() {
+        return Vec::new();
+    }
+    let mut offers = Vec::new();
+    for name in chart.event_names().filter(|name| is_for_people(name) && !is_of_the_host(name)) {
+        let event = Event::named(name, Value::Null);
+        let Ok(step) = step_traced(chart, &mut snapshot.clone(), event, now) else { continue };
+        let transitions = outcomes(chart, &step.trace, name);
+        if !transitions.is_empty() {
+            offers.push(Offer { event: name.to_owned(), transitions });
+        }
+    }
+    offers
+}
+
+fn is_of_the_host(event: &str) -> bool {
+    ["done.invoke.", "error.invoke.", "timeout.invoke.", "error.communication"]
+        .iter()
+        .any(|prefix| event.starts_with(prefix))
+}
+
+/// Completions and errors that the engine itself raises are no offers.
+pub fn is_for_people(event: &str) -> bool {
+    !event.starts_with("done.state.") && !event.starts_with("error.execution")
+}
+
+/// What became of each candidate for the event itself; what follows from it is for when it is sent.
+pub fn outcomes(chart: &Chart, trace: &Trace, event: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut its_own = false;
+    for entry in &trace.entries {
+        match entry {
+            TraceEntry::Considered { event: Some(name) } => its_own = &**name == event && words.is_empty(),
+            TraceEntry::Considered { event: None } => its_own = false,
+            TraceEntry::Candidate { transition, outcome } if its_own => {
+                words.push(outcome_words(chart, *transition, outcome));
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+/// The event is tried without data, so a guard that fails may only be missing it.
+fn outcome_words(chart: &Chart, transition: TransitionId, outcome: &Outcome) -> String {
+    let does = explain::effect_words(chart, transition);
+    match outcome {
+        Outcome::Taken => does,
+        Outcome::Refused(Refusal::GuardFailed(_)) => format!("{does} (the guard needs data)"),
+        Outcome::Refused(refusal) => format!("{does} (no: {})", explain::refusal_words(chart, refusal)),
+    }
+}
