@@ -45,6 +45,7 @@ pub use progress::{Progress, Teller};
 pub use reader::{Reader, Restored};
 pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
+    function,
 };
 pub use warden::{Noting, Warden, Watchtower};
 

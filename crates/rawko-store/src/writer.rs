@@ -43,7 +43,16 @@ impl Writer {
     /// Queues commits that belong together: all of them become durable, or none. `done` runs on the writer's thread
     /// once they are or have failed, in the order of submission; it must not block.
     pub fn submit(&self, commits: Vec<Commit>, done: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
-        self.push(Job { commits, done: Box::new(done) });
+        self.push(Job { commits, is_awaited: true, done: Box::new(done) });
+    }
+
+    /// The same for commits that nobody waits for: who was told of them does not come back at once.
+    pub fn submit_unawaited(
+        &self,
+        commits: Vec<Commit>,
+        done: impl FnOnce(Result<(), StoreError>) + Send + 'static,
+    ) {
+        self.push(Job { commits, is_awaited: false, done: Box::new(done) });
     }
 
     /// Waits until everything submitted so far is done.
@@ -51,6 +60,7 @@ impl Writer {
         let (tell, told) = sync_channel(1);
         self.push(Job {
             commits: Vec::new(),
+            is_awaited: false,
             done: Box::new(move |_| {
                 let _ = tell.send(());
             }),
@@ -115,6 +125,8 @@ impl fmt::Debug for Writer {
 /// Commits that belong together and whom to tell; without any, somebody who wants to know that all before are done.
 struct Job {
     commits: Vec<Commit>,
+    /// Somebody outside waits for the answer, and may well have the next thing to say.
+    is_awaited: bool,
     done: Done,
 }
 
@@ -142,8 +154,10 @@ impl Queue {
     }
 
     /// Everything that is queued; sleeps while that is nothing. `None`: closed and empty.
-    fn take(&self) -> Option<Vec<Job>> {
-        self.watch();
+    fn take(&self, is_awaited: bool) -> Option<Vec<Job>> {
+        if is_awaited {
+            self.watch();
+        }
         let mut waiting = self.lock();
         while waiting.jobs.is_empty() {
             if waiting.is_closed {
@@ -183,10 +197,12 @@ impl Queue {
 fn run(store: &dyn Store, queue: &Queue) {
     let mut expected = 0;
     let mut took = Duration::ZERO;
-    while let Some(mut jobs) = queue.take() {
+    let mut is_awaited = false;
+    while let Some(mut jobs) = queue.take(is_awaited) {
         if jobs.len() < expected {
             queue.linger(&mut jobs, expected, took.min(LINGER_MAX));
         }
+        is_awaited = jobs.iter().any(|job| job.is_awaited);
         while !jobs.is_empty() {
             let rest = jobs.split_off(jobs.len().min(BATCH_LEN_MAX));
             let from = Instant::now();

@@ -1,6 +1,7 @@
 //! Running a service for an effect: a task of its own, whose answer comes back as a delivery. Whoever stops the effect
 //! drops the task.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rawko_core::{Event, Value};
@@ -56,17 +57,29 @@ pub struct Running {
 impl Running {
     /// Makes the call. Dropping the future stops it. `None`: the runtime is going away.
     pub async fn answer(self) -> Option<Result<Value, ServiceError>> {
+        if let Some(result) = self.at_once() {
+            return Some(result);
+        }
+        let Self { service, call } = self;
         // A service that panics has failed; the instance goes on.
-        let answer = tokio::spawn(self.service.call(self.call));
+        let answer = tokio::spawn(async move { service.call(call).await });
         let _guard = AbortOnDrop(answer.abort_handle());
         match answer.await {
             Ok(result) => Some(result),
-            Err(error) if error.is_panic() => {
-                Some(Err(ServiceError::new(Category::Host, "the service crashed")))
-            }
+            Err(error) if error.is_panic() => Some(Err(crashed())),
             Err(_) => None,
         }
     }
+
+    /// The answer of a plain function.
+    fn at_once(&self) -> Option<Result<Value, ServiceError>> {
+        catch_unwind(AssertUnwindSafe(|| self.service.at_once(&self.call)))
+            .unwrap_or_else(|_| Some(Err(crashed())))
+    }
+}
+
+fn crashed() -> ServiceError {
+    ServiceError::new(Category::Host, "the service crashed")
 }
 
 impl Project {
@@ -122,6 +135,9 @@ impl Inner {
             Ok(running) => running,
             Err(error) => return self.fail(&effect, &error),
         };
+        if let Some(result) = running.at_once() {
+            return self.answered(&effect, result);
+        }
         let place = (effect.instance, effect.step, effect.index);
         let host = Arc::clone(self);
         // Registered before it can finish: the entry is removed by the task itself.

@@ -7,7 +7,7 @@ use std::sync::{Arc, MutexGuard};
 use rawko_store::{InstanceKey, StoreError};
 
 use super::delivery::Delivery;
-use super::plan::Plan;
+use super::plan::{Plan, Work};
 use super::{Live, MAILBOX_MAX, Slot};
 use crate::deadlines::Due;
 use crate::dispatch::Job;
@@ -73,16 +73,23 @@ impl Inner {
     pub(crate) fn submit(self: &Arc<Self>, slot: &Arc<Slot>, mut plan: Plan) {
         let commits = plan.take_commits();
         let (host, slot) = (Arc::clone(self), Arc::clone(slot));
-        self.writer.submit(commits, move |result| match result {
+        let is_awaited = !plan.replies.is_empty();
+        let done = move |result| match result {
             Ok(()) => host.committed(&slot, plan),
             Err(error) => host.refused(&slot, plan, &error),
-        });
+        };
+        if is_awaited {
+            self.writer.submit(commits, done);
+        } else {
+            self.writer.submit_unawaited(commits, done);
+        }
     }
 
     /// On disk: now it has happened, and what it asked for may begin. Runs on the writer's thread, so it only hands on.
     fn committed(self: &Arc<Self>, slot: &Arc<Slot>, plan: Plan) {
+        let is_quick = self.is_quick(&plan.work);
         // Before anybody can see the instance at rest: there is more to come.
-        if !plan.work.is_empty() {
+        if !plan.work.is_empty() && !is_quick {
             self.unperformed.fetch_add(1, Ordering::SeqCst);
         }
         for (_, child) in &plan.children {
@@ -102,7 +109,9 @@ impl Inner {
             // Whoever asked may have gone away; it happened all the same.
             let _ = reply.send(answer);
         }
-        if !plan.work.is_empty() {
+        if is_quick {
+            plan.work.into_iter().for_each(|work| self.perform(work));
+        } else if !plan.work.is_empty() {
             self.dispatch.send(Job::Work(plan.work));
         }
         if more {
@@ -112,6 +121,23 @@ impl Inner {
             self.rest(slot);
         }
         self.changed();
+    }
+
+    /// Whether all there is to do is to ask plain functions, and nothing that was asked for earlier is still to be done:
+    /// then it is done here, which saves waking two threads.
+    fn is_quick(&self, work: &[Work]) -> bool {
+        let is_function = |work: &Work| match work {
+            Work::Run { effect, .. } => self
+                .project
+                .find_service(&effect.name, effect.kind)
+                .is_some_and(|service| service.is_function()),
+            Work::Fail { .. }
+            | Work::Stop { .. }
+            | Work::StopChild { .. }
+            | Work::Expire { .. }
+            | Work::Post { .. } => false,
+        };
+        work.iter().all(is_function) && self.unperformed.load(Ordering::SeqCst) == 0
     }
 
     /// Not on disk: it has not happened. What came from within is taken again later; who asked from outside is told.

@@ -14,6 +14,7 @@ pub(crate) mod bodies;
 mod closure;
 pub(crate) mod command;
 pub(crate) mod environment;
+mod function;
 pub(crate) mod http;
 mod secrets;
 mod table;
@@ -21,6 +22,7 @@ pub(crate) mod template;
 
 pub use closure::{Closure, closure};
 pub use environment::Environment;
+pub use function::function;
 pub use table::Services;
 
 /// The answer of a service, some time later.
@@ -29,6 +31,16 @@ pub type Answer = Pin<Box<dyn Future<Output = Result<Value, ServiceError>> + Sen
 /// Something that can be called. The host has asked the gate and written the audit line before it calls.
 pub trait Service: Send + Sync {
     fn call(&self, call: Call) -> Answer;
+
+    /// The answer of a service that is a plain function: no task is begun for it. `None`: call it.
+    fn at_once(&self, _call: &Call) -> Option<Result<Value, ServiceError>> {
+        None
+    }
+
+    /// Whether [`Service::at_once`] answers.
+    fn is_function(&self) -> bool {
+        false
+    }
 
     /// What to do with a call that was running when the host died.
     fn on_restart(&self) -> OnRestart {

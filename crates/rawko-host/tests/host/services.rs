@@ -1,6 +1,7 @@
 //! Services: answers, retries, idempotency keys, and the gate.
 
-use rawko_host::{Category, Gate};
+use rawko_core::{Status, Value};
+use rawko_host::{Category, Edition, Gate, Host, Services, Settled, Start, function};
 use serde_json::json;
 
 use crate::bench::{Act, bench, journal, rest, send, start};
@@ -150,4 +151,51 @@ statechart:
     let other = host.send("i", event(), Some("k2")).await.unwrap();
     assert_eq!((first.step, again.step, other.step), (1, 1, 2));
     assert_eq!(host.results("i").unwrap().context.to_json(), json!({"n": 2}));
+}
+
+#[tokio::test]
+async fn plain_functions_are_steps_of_their_own_and_one_that_panics_has_failed() {
+    let double = function(|call| Ok(Value::Int(call.input.get("n").as_i64().unwrap_or(0) * 2)));
+    let crash = function(|_| panic!("a mistake in the function"));
+    let services = Services::new().add("double", double).add("crash", crash);
+    let text = "
+statechart:
+  id: sums
+  initial: doubling
+  context: {n: 21, said: null}
+  states:
+    doubling:
+      invoke:
+        src: double
+        input: {n: context.n}
+        onDone: {target: crashing, actions: [{type: assign, context_updates: {n: event.data}}]}
+        onError: failed
+    crashing:
+      invoke:
+        src: crash
+        onDone: failed
+        onError: {target: done, actions: [{type: assign, context_updates: {said: event.data.message}}]}
+    done: {type: final}
+    failed: {type: final}
+";
+    let host = Host::builder()
+        .chart(Edition::read("sums.yaml", text).unwrap())
+        .services(services)
+        .gate(Gate::open())
+        .start()
+        .await
+        .unwrap();
+    let start = Start { chart: "sums".into(), id: Some("s".to_owned()), ..Start::default() };
+    host.start(start).await.unwrap();
+    assert_eq!(host.settled("s", std::time::Duration::ZERO).await.unwrap(), Settled::Over(Status::Done));
+    let row = host.reader().find("s").unwrap();
+    let restored = host.reader().snapshot(&row, None).unwrap();
+    let context = restored.snapshot.context_map(&restored.chart);
+    assert_eq!(
+        (context.get("n"), context.get("said")),
+        (&Value::Int(42), &Value::str("the service crashed"))
+    );
+    // The start, then one for each answer: nothing is asked before it is on disk.
+    assert_eq!(host.commits().0, 3);
+    host.close().await;
 }

@@ -8,7 +8,7 @@ use rawko_bench::charts;
 use rawko_bench::report::{Report, Stopwatch};
 use rawko_bench::stubs::{ROUNDS, answer, end, expected};
 use rawko_core::{Status, Value};
-use rawko_host::{Category, Edition, Gate, Host, ServiceError, Services, Start, closure};
+use rawko_host::{Category, Edition, Gate, Host, ServiceError, Services, Start, function};
 use rawko_store::{Options, SqliteStore};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
@@ -17,13 +17,13 @@ const LABEL: &str = "w9d";
 pub(crate) async fn work(path: &Path, n: u64) -> Result<()> {
     let report = Report::new("rawko", LABEL);
     let (judged, mut judgements) = mpsc::unbounded_channel();
-    let agents = closure(move |call| {
+    let agents = function(move |call| {
         let answer = answer(&call.name, &call.input);
         if answer.as_ref().is_some_and(|answer| answer.get("done").as_bool() == Some(true)) {
             // Nobody listens any more only when the whole program ends.
             let _ = judged.send(());
         }
-        std::future::ready(answer.ok_or_else(|| ServiceError::new(Category::Unknown, "no such stub")))
+        answer.ok_or_else(|| ServiceError::new(Category::Unknown, "no such stub"))
     });
     let store = Arc::new(SqliteStore::open(path, Options::default())?);
     let host = Host::builder()

@@ -1,0 +1,53 @@
+//! Services that are plain functions: they wait for nothing, so they answer where they are asked.
+
+use std::sync::Arc;
+
+use rawko_core::Value;
+
+use super::{Answer, Call, OnRestart, Service, ServiceError};
+
+/// A service that is a function. It runs between two commits of the host, so it must be quick and must not block; what it
+/// computes has no effect outside, so it may be run again.
+///
+/// ```
+/// use rawko_core::Value;
+/// use rawko_host::{Services, function};
+///
+/// let double = function(|call| Ok(Value::Int(call.input.as_i64().unwrap_or(0) * 2)));
+/// assert!(Services::new().add("double", double).find("double").is_some());
+/// ```
+pub fn function<F>(run: F) -> Arc<dyn Service>
+where
+    F: Fn(&Call) -> Result<Value, ServiceError> + Send + Sync + 'static,
+{
+    Arc::new(Function { run })
+}
+
+struct Function<F> {
+    run: F,
+}
+
+impl<F> Service for Function<F>
+where
+    F: Fn(&Call) -> Result<Value, ServiceError> + Send + Sync + 'static,
+{
+    fn call(&self, call: Call) -> Answer {
+        Box::pin(std::future::ready((self.run)(&call)))
+    }
+
+    fn at_once(&self, call: &Call) -> Option<Result<Value, ServiceError>> {
+        Some((self.run)(call))
+    }
+
+    fn is_function(&self) -> bool {
+        true
+    }
+
+    fn on_restart(&self) -> OnRestart {
+        OnRestart::Retry
+    }
+
+    fn provenance(&self) -> Value {
+        Value::map([("function", Value::Bool(true))])
+    }
+}
