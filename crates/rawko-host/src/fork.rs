@@ -12,8 +12,9 @@ use crate::host::Host;
 use crate::instance::plan::Plan;
 use crate::instance::{Live, Receipt, Slot, policy_of, save_snapshot};
 use crate::ledger::Ledger;
+use crate::past;
 use crate::planning::Planner;
-use crate::reader::Restored;
+use crate::reader::{Reader, Restored};
 
 /// What to fork.
 #[derive(Clone, Debug, Default)]
@@ -27,42 +28,70 @@ pub struct Fork {
 
 impl Host {
     /// Makes a new instance from a past step. What was running then is started anew; timers have the time left that
-    /// they had.
+    /// they had, budgets what was left of them.
     pub async fn fork(&self, id: &str, fork: Fork) -> Result<Receipt, HostError> {
+        self.fork_within(id, fork, &Value::Null).await
+    }
+
+    /// The same with another budget in place of the one that it had, key by key. What was spent before counts.
+    pub async fn fork_within(&self, id: &str, fork: Fork, budget: &Value) -> Result<Receipt, HostError> {
         let inner = &self.inner;
-        let row = inner.reader.find(id)?;
-        let restored = inner.reader.snapshot(&row, fork.at)?;
+        let past = Past::read(&inner.reader, id, fork.at)?.within(budget);
         let new_id = match fork.id {
             Some(new) if inner.reader.key(&new)?.is_some() => return Err(HostError::Exists(new)),
             Some(new) => new,
-            None => inner.new_id(restored.chart.id())?,
+            None => inner.new_id(past.restored.chart.id())?,
         };
         let now_ms = inner.clock.now_ms();
-        let (slot, plan) = inner.planner().fork_slot(&row, restored, &fork.set, &new_id, now_ms)?;
+        let (slot, plan) = inner.planner().fork_slot(past, &fork.set, &new_id, now_ms)?;
         inner.commit_new(slot, plan).await
+    }
+}
+
+/// An instance as it was after a step, for going on from there.
+pub struct Past {
+    row: InstanceRow,
+    restored: Restored,
+    /// What it had spent.
+    ledger: Ledger,
+}
+
+impl Past {
+    /// The last step, if none is given.
+    pub fn read(reader: &Reader, id: &str, at: Option<u64>) -> Result<Self, HostError> {
+        let row = reader.find(id)?;
+        let restored = reader.snapshot(&row, at)?;
+        let ledger = past::ledger_at(reader, &row, restored.snapshot.step_number())?;
+        Ok(Self { row, restored, ledger })
+    }
+
+    /// With another budget in place of the one that it had, key by key.
+    #[must_use]
+    pub fn within(mut self, budget: &Value) -> Self {
+        self.row.new.policy = with_budget(&self.row.new.policy, budget);
+        self
     }
 }
 
 impl Planner<'_> {
     pub(crate) fn fork_slot(
         &self,
-        from: &InstanceRow,
-        restored: Restored,
+        past: Past,
         set: &[(String, String)],
         id: &str,
         now_ms: i64,
     ) -> Result<(Arc<Slot>, Plan), HostError> {
-        let Restored { chart, snapshot, at_ms, .. } = restored;
+        let Past { row, restored: Restored { chart, snapshot, at_ms, .. }, ledger } = past;
         let status = snapshot.status();
         if status.is_over() {
-            let id = format!("{} at step {}", from.new.id, snapshot.step_number());
+            let id = format!("{} at step {}", row.new.id, snapshot.step_number());
             return Err(HostError::Over { id, status });
         }
         let edits = self.evaluate(&chart, &snapshot, set, now_ms)?;
         let snapshot = snapshot
             .forked(&chart, &edits, now_ms.saturating_sub(at_ms))
-            .map_err(|why| HostError::Snapshot { id: from.new.id.to_string(), why })?;
-        Ok(self.begin_fork(from, id, chart, snapshot, &edits, now_ms))
+            .map_err(|why| HostError::Snapshot { id: row.new.id.to_string(), why })?;
+        Ok(self.begin_fork(&row, id, (chart, snapshot, ledger), &edits, now_ms))
     }
 
     fn evaluate(
@@ -90,8 +119,7 @@ impl Planner<'_> {
         &self,
         from: &InstanceRow,
         id: &str,
-        chart: Arc<Chart>,
-        snapshot: Snapshot,
+        (chart, snapshot, ledger): (Arc<Chart>, Snapshot, Ledger),
         edits: &[(String, Value)],
         now_ms: i64,
     ) -> (Arc<Slot>, Plan) {
@@ -124,8 +152,9 @@ impl Planner<'_> {
             delta_bytes: 0,
             calls: 0,
             policy: policy_of(&from.new.policy),
-            ledger: Ledger::default(),
+            ledger,
         };
+        live.forget_left_scopes();
         let mut plan = Plan::new(key, &live);
         plan.commit = Commit { instance: key, create: Some(Box::new((*new).clone())), ..Commit::default() };
         let edits = Value::map(edits.iter().map(|(name, value)| (name.as_str(), value.clone())));
@@ -149,6 +178,19 @@ impl Planner<'_> {
         save_snapshot(&mut live, &mut plan);
         (Slot::new(key, live), plan)
     }
+}
+
+/// A policy as it is stored, with some parts of its budget replaced.
+fn with_budget(policy: &Arc<str>, budget: &Value) -> Arc<str> {
+    let Some(parts) = budget.as_map().filter(|parts| !parts.is_empty()) else { return Arc::clone(policy) };
+    let policy = policy_of(policy);
+    let mut merged = policy.get("budget").as_map().cloned().unwrap_or_default();
+    for (key, limit) in parts {
+        merged.insert(Arc::clone(key), limit.clone());
+    }
+    let mut policy = policy.as_map().cloned().unwrap_or_default();
+    policy.insert("budget".into(), Value::Map(merged.into()));
+    serde_json::to_string(&Value::Map(policy.into())).unwrap_or_default().into()
 }
 
 /// The invocations that were under way: not those that waited for their next attempt.

@@ -54,6 +54,16 @@ impl Spent {
         }
     }
 
+    /// Never below nothing.
+    pub(crate) fn minus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_sub(other.tokens),
+            cost_usd: (self.cost_usd - other.cost_usd).max(0.0),
+            time_ms: self.time_ms.saturating_sub(other.time_ms),
+            tool_calls: self.tool_calls.saturating_sub(other.tool_calls),
+        }
+    }
+
     pub fn to_value(self) -> Value {
         let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         Value::map([

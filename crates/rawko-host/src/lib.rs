@@ -19,6 +19,7 @@ mod instances;
 mod ledger;
 mod library;
 mod load;
+mod past;
 pub mod planning;
 mod policy;
 mod progress;

@@ -224,12 +224,12 @@ impl Engine for RestateEngine {
         Box::pin(async move { self.ask(&id, handler::ANSWER, &ask).await })
     }
 
-    fn fork(&self, id: String, fork: Fork) -> Doing<'_, Receipt> {
+    fn fork_within(&self, id: String, fork: Fork, budget: Value) -> Doing<'_, Receipt> {
         let Fork { at, set, id: new } = fork;
         Box::pin(async move {
             // The new one is named after the chart, as on any host.
             let row = self.inner.row(id.clone()).await?;
-            let ask = ForkAsk { from: id, at, set };
+            let ask = ForkAsk { from: id, at, set, budget };
             self.first(&row.new.chart_id, new, handler::FORK, &ask).await
         })
     }

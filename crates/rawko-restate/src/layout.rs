@@ -192,11 +192,14 @@ pub struct StartAsk {
     pub with: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForkAsk {
     pub from: String,
     pub at: Option<u64>,
     pub set: Vec<(String, String)>,
+    /// In place of the one that it had, key by key; null when that stays.
+    #[serde(default)]
+    pub budget: Value,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,11 @@
-//! What listens: channels at work, the socket that agents connect to, and the protocol they speak. Owns every wire type.
+//! What listens: the HTTP API and the page, channels at work, the socket that agents connect to, and the protocol they
+//! speak. Owns every wire type.
 
 mod agents;
 mod asking;
 mod channels;
 mod error;
+mod http;
 mod protocol;
 mod serving;
 mod settings;
@@ -12,6 +14,10 @@ pub use agents::{ProjectAgents, Taken, TakenTurn, TurnTaker};
 pub use asking::{ChannelAnswer, ChannelRequest};
 pub use channels::{Channels, Entry, Glance, LogSink, Warning, channel_instance, member_instance};
 pub use error::ChannelError;
+pub use http::{
+    AgentHealth, AgentInfo, App, AppOptions, ChartOrigin, HealthState, Metrics, NewTask, NoProject, Patience,
+    Problem, ProblemCode, Project, Rate, Role, Server, ServerSettings, Tokens, Working, openapi_document,
+};
 pub use protocol::{
     ChannelInfo, FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent, Until, WireMessage, json_schema,
 };

@@ -1,26 +1,24 @@
 //! `Serving`: channels at work. Opens what the store has, makes what the settings want, starts the agents that are the
-//! server's own, and listens.
+//! server's own.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rawko_host::{Clock, Host};
 use rawko_turns::{AgentId, Event, OptionLayers, Scope, TurnOptions};
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::agents::{AgentCommand, Desk, Gatekeeper, TurnTaker, route, spawn_process, spawn_taker};
+use crate::agents::{AgentCommand, Desk, Gatekeeper, TurnTaker, spawn_process, spawn_taker};
 use crate::channels::{Channels, LogSink};
 use crate::error::ChannelError;
+use crate::http::Tokens;
 use crate::settings::{AgentSettings, TurnSettings};
 
 /// What to serve with.
 pub struct ServeOptions {
     pub settings: TurnSettings,
-    /// What agents from outside must show; none is needed where there is none.
-    pub token: Option<String>,
+    /// What agents from outside must show; nothing where there is none.
+    pub tokens: Tokens,
     /// Who takes turns for agents of this process.
     pub takers: Vec<Arc<dyn TurnTaker>>,
     pub clock: Arc<dyn Clock>,
@@ -37,33 +35,21 @@ pub struct Serving {
     settings: TurnSettings,
     commands: BTreeMap<AgentId, AgentCommand>,
     agents: Mutex<BTreeMap<AgentId, JoinHandle<()>>>,
-    listening: Mutex<Option<Listening>>,
-}
-
-struct Listening {
-    address: SocketAddr,
-    stop: oneshot::Sender<()>,
-    task: JoinHandle<()>,
 }
 
 impl Serving {
     /// Goes on with whatever the host's channels were at.
     pub async fn start(host: Host, options: ServeOptions) -> Result<Serving, ChannelError> {
-        let ServeOptions { settings, token, takers, clock, log, own_agents } = options;
+        let ServeOptions { settings, tokens, takers, clock, log, own_agents } = options;
         let channels = Channels::new(host, clock, log)?;
         if own_agents {
             channels.open_all().await?;
         }
-        let desk = Desk {
-            channels: channels.clone(),
-            token: token.map(Into::into),
-            heartbeat: settings.heartbeat(),
-        };
+        let desk = Desk { channels: channels.clone(), tokens, heartbeat: settings.heartbeat() };
         let command =
             |(agent, said): (&AgentId, &AgentSettings)| Some((agent.clone(), said.command.clone()?));
         let commands = settings.agents.iter().filter(|_| own_agents).filter_map(command).collect();
-        let (agents, listening) = (Mutex::default(), Mutex::default());
-        let serving = Serving { channels, desk, settings, commands, agents, listening };
+        let serving = Serving { channels, desk, settings, commands, agents: Mutex::default() };
         if own_agents {
             serving.bring_about().await?;
             serving.start_agents(takers);
@@ -91,29 +77,9 @@ impl Serving {
         self.settings.layers(channel)
     }
 
-    /// Listens for agents. Returns where.
-    pub fn listen(&self, listener: TcpListener) -> std::io::Result<SocketAddr> {
-        let address = listener.local_addr()?;
-        let (stop, stopped) = oneshot::channel::<()>();
-        let app = route(Gatekeeper::new(self.desk.clone()));
-        let task = tokio::spawn(async move {
-            let until = async {
-                let _ = stopped.await;
-            };
-            // It ends when it is told to; what else could go wrong is a connection's own trouble.
-            let _ = axum::serve(listener, app).with_graceful_shutdown(until).await;
-        });
-        *self.listening() = Some(Listening { address, stop, task });
-        Ok(address)
-    }
-
-    /// Where agents connect.
-    pub fn address(&self) -> Option<SocketAddr> {
-        self.listening().as_ref().map(|listening| listening.address)
-    }
-
-    fn listening(&self) -> MutexGuard<'_, Option<Listening>> {
-        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Lets agents in from outside.
+    pub(crate) fn gatekeeper(&self) -> Gatekeeper {
+        Gatekeeper::new(self.desk.clone())
     }
 
     /// Puts an agent into a channel, and starts it if it is the server's own and does not run.
@@ -129,11 +95,6 @@ impl Serving {
         let agents = std::mem::take(&mut *self.agents.lock().unwrap_or_else(PoisonError::into_inner));
         for (_, agent) in agents {
             let _ = agent.await;
-        }
-        let listening = self.listening().take();
-        if let Some(Listening { stop, task, .. }) = listening {
-            let _ = stop.send(());
-            let _ = tokio::time::timeout(std::time::Duration::from_secs(2), task).await;
         }
         self.channels.stop().await;
     }

@@ -14,5 +14,5 @@ pub use lock::{Holder, Lock};
 pub use memory::MemoryStore;
 pub use records::*;
 pub use sqlite::{Options, SqliteStore};
-pub use store::{Base, Filter, Marks, Page, Report, Store, StoreError};
+pub use store::{Base, Filter, Marks, Page, Report, Store, StoreError, Tally};
 pub use writer::Writer;

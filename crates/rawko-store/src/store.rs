@@ -1,12 +1,17 @@
 //! `Store`: the one thing a host needs from a disk. Synchronous and small; group commit is the writer's business
 //! ([`crate::Writer`]), so that every store gets it.
 
+use std::ops::RangeInclusive;
+
 use rawko_core::Status;
 
 use crate::records::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
     SavedSnapshot, Wait,
 };
+
+/// Records that [`Store::steps`] reads at once where a store cannot find steps itself.
+const RECORDS_PER_READ: usize = 1_024;
 
 /// Where instances live. All methods may be called from any thread; reads see every commit that returned before.
 pub trait Store: Send + Sync {
@@ -23,6 +28,12 @@ pub trait Store: Send + Sync {
     fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError>;
     /// Newest first.
     fn list(&self, filter: &Filter) -> Result<Page, StoreError>;
+    /// How many instances there are of each kind. Of the filter only `chart`, `part` and `roots_only` matter. A store
+    /// that can count does not have to read them all.
+    fn tally(&self, filter: &Filter) -> Result<Vec<Tally>, StoreError> {
+        let any = Filter { statuses: Vec::new(), waits: Vec::new(), before: None, limit: 0, ..filter.clone() };
+        Ok(Tally::of(self.list(&any)?.rows.iter()))
+    }
     /// Those an instance invoked, oldest first.
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError>;
 
@@ -31,6 +42,26 @@ pub trait Store: Send + Sync {
     fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError>;
     /// Records of one instance in order, those with `seq > after`.
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
+    /// Records of one instance in order, those of these steps; the first ones, if there are more than `limit`. A store
+    /// that can find a step does not have to read those before it.
+    fn steps(
+        &self,
+        key: InstanceKey,
+        steps: RangeInclusive<u64>,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let (mut found, mut after) = (Vec::new(), 0);
+        loop {
+            let records = self.records(key, after, RECORDS_PER_READ)?;
+            let Some((seq, step)) = records.last().map(|last| (last.seq, last.step)) else { return Ok(found) };
+            after = seq;
+            found.extend(records.into_iter().filter(|record| steps.contains(&record.step)));
+            if step > *steps.end() || found.len() >= limit {
+                found.truncate(limit);
+                return Ok(found);
+            }
+        }
+    }
     /// Records of all instances in order, those with `seq > after`.
     fn tail(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
     /// The sequence number of the last record; 0 when there is none.
@@ -63,6 +94,8 @@ pub struct Filter {
     pub waits: Vec<Wait>,
     /// The chart's id.
     pub chart: Option<String>,
+    /// What the id has in it somewhere; capitals of ASCII do not matter.
+    pub part: Option<String>,
     /// Only those nobody invoked.
     pub roots_only: bool,
     /// Only keys below this one: where the last page ended.
@@ -78,6 +111,32 @@ pub struct Page {
     pub next: Option<InstanceKey>,
     /// How many there are in all pages.
     pub total: u64,
+}
+
+/// How many instances are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    pub status: Status,
+    pub wait: Wait,
+    /// Nobody invoked them.
+    pub is_root: bool,
+    pub count: u64,
+}
+
+impl Tally {
+    fn of<'a>(rows: impl Iterator<Item = &'a InstanceRow>) -> Vec<Tally> {
+        let mut tallies: Vec<Tally> = Vec::new();
+        for row in rows {
+            let (status, wait, is_root) = (row.head.status, row.head.wait, row.new.parent.is_none());
+            let same =
+                |known: &&mut Tally| (known.status, known.wait, known.is_root) == (status, wait, is_root);
+            match tallies.iter_mut().find(same) {
+                Some(known) => known.count += 1,
+                None => tallies.push(Tally { status, wait, is_root, count: 1 }),
+            }
+        }
+        tallies
+    }
 }
 
 /// What a snapshot is rebuilt from.

@@ -1,59 +1,185 @@
 //! An instance as one JSON document: what `show --json` prints and the API gives.
 
-use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 
-use crate::rows::row_json;
-use crate::standing::Standing;
+use rawko_core::{Chart, Configuration, NodeId};
+use rawko_host::Reader;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::rows::Row;
+use crate::standing::{self, Running, Standing};
 
 /// Everything about an instance after some step.
-pub fn of(standing: &Standing) -> Json {
-    let snapshot = &standing.snapshot;
-    let mut json = row_json(&standing.row);
-    let failure = snapshot.failure().map(|failure| {
-        let invoke = standing.chart.invoke_name(failure.invocation.invoke);
-        json!({"invoke": invoke, "error": failure.error.to_json()})
-    });
-    let running = standing.running.iter().map(|running| {
-        let open = running.open.as_ref();
-        json!({
-            "invoke": running.invoke,
-            "src": running.name,
-            "kind": open.map(|open| open.kind.as_str()),
-            "attempt": running.attempt,
-            "idempotency": open.map(|open| &open.idempotency),
-            "since_ms": open.map(|open| open.opened_ms),
-        })
-    });
-    json["v"] = json!(1);
-    json["last_step"] = json["step"].take();
-    json["step"] = json!(snapshot.step_number());
-    json["at_ms"] = json!(standing.at_ms);
-    json["status"] = json!(snapshot.status().as_str());
-    json["configuration"] = json!(standing.configuration());
-    json["context"] = snapshot.context_map(&standing.chart).to_json();
-    json["input"] = snapshot.input().to_json();
-    json["output"] = snapshot.output().to_json();
-    json["failure"] = json!(failure);
-    json["running"] = json!(running.collect::<Vec<_>>());
-    json["waits"] = waits(standing);
-    json["children"] = json!(standing.children.iter().map(|row| &row.new.id).collect::<Vec<_>>());
-    json
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Instance)]
+pub struct Document {
+    /// The list's row, with `step`, `status` and `configuration` as they were after the step.
+    #[serde(flatten)]
+    pub row: Row,
+    pub v: u32,
+    /// The last step there is.
+    pub last_step: u64,
+    /// When the step was taken.
+    pub at_ms: i64,
+    /// Every active state, those that have an active state inside them too.
+    pub active: Vec<String>,
+    pub context: Value,
+    pub input: Value,
+    pub output: Value,
+    /// The call that failed, where nothing handles it.
+    pub failure: Option<FailureDocument>,
+    pub running: Vec<RunningDocument>,
+    pub waits: WaitsDocument,
+    /// The ids of those that it invoked, oldest first.
+    pub children: Vec<String>,
+    pub child_rows: Vec<Row>,
 }
 
-/// What would move an instance, as data.
-pub fn waits(standing: &Standing) -> Json {
-    let asks = standing.asks.iter().map(|ask| {
-        json!({
-            "id": ask.instance, "invoke": ask.invoke, "input": ask.input.to_json(), "expires_ms": ask.expires_ms,
-        })
-    });
-    let timers = standing
-        .timers
-        .iter()
-        .map(|timer| json!({"kind": timer.kind.as_str(), "for": timer.purpose, "due_ms": timer.due_ms}));
-    json!({
-        "asks": asks.collect::<Vec<_>>(),
-        "events": standing.offers.iter().map(|offer| offer.event.as_str()).collect::<Vec<_>>(),
-        "timers": timers.collect::<Vec<_>>(),
-    })
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Failure)]
+pub struct FailureDocument {
+    pub invoke: String,
+    pub error: Value,
+}
+
+/// Something that is done for the instance now.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Running)]
+pub struct RunningDocument {
+    pub invoke: String,
+    pub src: String,
+    /// `service`, `agent`, `child`, `call`, `send`, `unknown`; null for the past.
+    pub kind: Option<&'static str>,
+    pub attempt: Option<u32>,
+    pub idempotency: Option<String>,
+    pub since_ms: Option<i64>,
+}
+
+/// What would move an instance.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Moves)]
+pub struct WaitsDocument {
+    pub asks: Vec<AskDocument>,
+    /// Events that it would take now.
+    pub events: Vec<String>,
+    pub timers: Vec<TimerDocument>,
+}
+
+/// What a person is asked.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Ask)]
+pub struct AskDocument {
+    /// The instance that asks: this one, or one below it.
+    pub id: String,
+    pub invoke: String,
+    /// `title`, `prompt`, `form` and whatever else the chart gives.
+    pub input: Value,
+    pub expires_ms: Option<i64>,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Timer)]
+pub struct TimerDocument {
+    /// `after`, `send`, `timeout`, `retry`.
+    pub kind: &'static str,
+    /// In words.
+    #[serde(rename = "for")]
+    pub purpose: String,
+    pub due_ms: i64,
+}
+
+impl Document {
+    pub fn of(reader: &Reader, standing: &Standing) -> Document {
+        let (snapshot, chart) = (&standing.snapshot, &standing.chart);
+        let configuration = standing.configuration().into_iter().map(str::to_owned).collect();
+        let row = Row {
+            step: snapshot.step_number(),
+            status: snapshot.status(),
+            configuration: Some(configuration),
+            ..Row::of(&standing.row)
+        };
+        Document {
+            row,
+            v: 1,
+            last_step: standing.row.step,
+            at_ms: standing.at_ms,
+            active: active_paths(chart, snapshot.configuration()),
+            context: snapshot.context_map(chart).to_json(),
+            input: snapshot.input().to_json(),
+            output: snapshot.output().to_json(),
+            failure: snapshot.failure().map(|failure| FailureDocument {
+                invoke: chart.invoke_name(failure.invocation.invoke).to_owned(),
+                error: failure.error.to_json(),
+            }),
+            running: standing.running.iter().map(RunningDocument::of).collect(),
+            waits: WaitsDocument::of(standing),
+            children: standing.children.iter().map(|row| row.new.id.to_string()).collect(),
+            child_rows: standing.children.iter().map(|row| Row::with_states(reader, row)).collect(),
+        }
+    }
+}
+
+/// Every active state but the root, in document order.
+pub fn active_paths(chart: &Chart, configuration: &Configuration) -> Vec<String> {
+    let nodes = active_nodes(chart, configuration).into_iter();
+    nodes.map(|node| chart.node(node).path.to_string()).filter(|path| !path.is_empty()).collect()
+}
+
+/// Every active node, the root too, in document order.
+pub fn active_nodes(chart: &Chart, configuration: &Configuration) -> Vec<NodeId> {
+    let mut active = BTreeSet::new();
+    for leaf in configuration.frontier() {
+        let mut next = Some(*leaf);
+        while let Some(node) = next.filter(|node| active.insert(*node)) {
+            next = chart.node(node).parent;
+        }
+    }
+    active.into_iter().collect()
+}
+
+impl RunningDocument {
+    fn of(running: &Running) -> RunningDocument {
+        let open = running.open.as_ref();
+        RunningDocument {
+            invoke: running.invoke.clone(),
+            src: running.name.to_string(),
+            kind: open.map(|open| open.kind.as_str()),
+            attempt: running.attempt,
+            idempotency: open.map(|open| open.idempotency.to_string()),
+            since_ms: open.map(|open| open.opened_ms),
+        }
+    }
+}
+
+impl AskDocument {
+    pub fn of(ask: &standing::Ask) -> AskDocument {
+        AskDocument {
+            id: ask.instance.to_string(),
+            invoke: ask.invoke.clone(),
+            input: ask.input.to_json(),
+            expires_ms: ask.expires_ms,
+        }
+    }
+}
+
+impl WaitsDocument {
+    pub fn of(standing: &Standing) -> WaitsDocument {
+        let timers = standing.timers.iter().map(|timer| TimerDocument {
+            kind: timer.kind.as_str(),
+            purpose: timer.purpose.clone(),
+            due_ms: timer.due_ms,
+        });
+        WaitsDocument {
+            asks: standing.asks.iter().map(AskDocument::of).collect(),
+            events: standing.offers.iter().map(|offer| offer.event.clone()).collect(),
+            timers: timers.collect(),
+        }
+    }
+}
+
+/// What would move an instance, as JSON.
+pub fn waits(standing: &Standing) -> Value {
+    serde_json::to_value(WaitsDocument::of(standing)).unwrap_or_default()
 }

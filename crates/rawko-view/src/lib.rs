@@ -8,6 +8,9 @@ pub mod journal;
 pub mod offers;
 pub mod rows;
 pub mod standing;
+pub mod tasks;
 pub mod times;
+pub mod transcript;
+pub mod vocabulary;
 
 pub use error::ViewError;

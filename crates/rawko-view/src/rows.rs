@@ -1,9 +1,104 @@
 //! Instances as lists show them.
 
-use rawko_core::Value;
+use rawko_core::Status;
 use rawko_host::{Reader, Spent};
-use rawko_store::InstanceRow;
-use serde_json::{Value as Json, json};
+use rawko_store::{InstanceRow, Wait};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::vocabulary::{StatusWord, WaitWord};
+
+/// An instance as lists know it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Row {
+    pub id: String,
+    pub chart: String,
+    pub version: String,
+    /// Of the very chart that it began with.
+    pub chart_hash: String,
+    #[schema(value_type = StatusWord)]
+    pub status: Status,
+    /// What would move it.
+    #[schema(value_type = WaitWord)]
+    pub waits_for: Wait,
+    /// When its next timer is due.
+    pub next_due_ms: Option<i64>,
+    /// Why the host stopped driving it: a step that could not be taken.
+    pub fault: Option<String>,
+    pub step: u64,
+    pub created_ms: i64,
+    pub updated_ms: i64,
+    pub parent: Option<ParentRef>,
+    pub forked_from: Option<OriginRef>,
+    /// The agent that it plays.
+    pub agent: Option<String>,
+    pub spent: SpentDocument,
+    /// The innermost active states; null where they cannot be read.
+    pub configuration: Option<Vec<String>>,
+}
+
+/// Whose invocation an instance is.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ParentRef {
+    pub id: String,
+    pub invoke: String,
+}
+
+/// The past step that an instance was forked from.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct OriginRef {
+    pub id: String,
+    pub step: u64,
+}
+
+/// What an instance and everything below it has cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
+#[schema(as = Spent)]
+pub struct SpentDocument {
+    pub tokens: u64,
+    pub cost_usd: f64,
+    /// Time that agents were at work.
+    pub time_ms: u64,
+    pub tool_calls: u64,
+}
+
+impl Row {
+    /// What the row of the store says; the states take reading the snapshot.
+    pub fn of(row: &InstanceRow) -> Row {
+        let (new, head) = (&row.new, &row.head);
+        let Spent { tokens, cost_usd, time_ms, tool_calls } = spent(row);
+        Row {
+            id: new.id.to_string(),
+            chart: new.chart_id.to_string(),
+            version: new.version.to_string(),
+            chart_hash: new.chart.iter().map(|byte| format!("{byte:02x}")).collect(),
+            status: head.status,
+            waits_for: head.wait,
+            next_due_ms: head.next_due_ms,
+            fault: head.fault.as_deref().map(str::to_owned),
+            step: row.step,
+            created_ms: new.created_ms,
+            updated_ms: row.updated_ms,
+            parent: new
+                .parent
+                .as_ref()
+                .map(|parent| ParentRef { id: parent.id.to_string(), invoke: parent.invoke.to_string() }),
+            forked_from: new
+                .origin
+                .as_ref()
+                .map(|origin| OriginRef { id: origin.id.to_string(), step: origin.step }),
+            agent: new.agent().map(|agent| agent.to_string()),
+            spent: SpentDocument { tokens, cost_usd, time_ms, tool_calls },
+            configuration: None,
+        }
+    }
+
+    /// The same with the active states.
+    pub fn with_states(reader: &Reader, row: &InstanceRow) -> Row {
+        Row { configuration: states(reader, row), ..Row::of(row) }
+    }
+}
 
 /// A step that could not be taken weighs more than the status.
 pub fn status_word(row: &InstanceRow) -> &'static str {
@@ -17,28 +112,15 @@ pub fn states(reader: &Reader, row: &InstanceRow) -> Option<Vec<String>> {
     Some(paths.map(str::to_owned).collect())
 }
 
-/// An instance as lists know it.
-pub fn row_json(row: &InstanceRow) -> Json {
-    let new = &row.new;
-    json!({
-        "id": new.id,
-        "chart": new.chart_id,
-        "version": new.version,
-        "status": row.head.status.as_str(),
-        "waits_for": row.head.wait.as_str(),
-        "next_due_ms": row.head.next_due_ms,
-        "fault": row.head.fault,
-        "step": row.step,
-        "created_ms": new.created_ms,
-        "updated_ms": row.updated_ms,
-        "parent": new.parent.as_ref().map(|parent| json!({"id": parent.id, "invoke": parent.invoke})),
-        "forked_from": new.origin.as_ref().map(|origin| json!({"id": origin.id, "step": origin.step})),
-    })
+/// A row as JSON.
+pub fn row_json(row: &InstanceRow) -> Value {
+    serde_json::to_value(Row::of(row)).unwrap_or_default()
 }
 
 /// What an instance and everything below it has cost so far.
 pub fn spent(row: &InstanceRow) -> Spent {
     let ledger = row.head.ledger.as_deref();
-    let ledger: Value = ledger.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let ledger: rawko_core::Value =
+        ledger.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     Spent::of(ledger.get("total"))
 }

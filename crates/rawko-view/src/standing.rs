@@ -44,7 +44,15 @@ pub struct Ask {
     pub instance: Arc<str>,
     pub invoke: String,
     pub input: Value,
+    pub since_ms: i64,
     pub expires_ms: Option<i64>,
+}
+
+/// What one instance asks people, without those below it.
+pub fn asked(reader: &Reader, row: &InstanceRow) -> Result<Vec<Ask>, ViewError> {
+    let open = reader.store().open_effects(Some(row.key))?;
+    let restored = reader.snapshot(row, None)?;
+    Ok(asks_of(row, &restored.chart, &restored.snapshot, &open))
 }
 
 impl Standing {
@@ -126,6 +134,7 @@ fn asks_of(row: &InstanceRow, chart: &Chart, snapshot: &Snapshot, open: &[OpenEf
             instance: Arc::clone(&row.new.id),
             invoke: chart.invoke_name(known.invoke).to_owned(),
             input: known.input.clone(),
+            since_ms: effect.opened_ms,
             expires_ms: effect.due_ms,
         })
     });

@@ -16,11 +16,14 @@ mod journal;
 mod known;
 mod loading;
 mod project;
+mod raising;
 mod scenario;
+mod served;
 mod simulation;
 mod table;
 mod templates;
 mod walk;
+mod wish;
 
 use std::process::ExitCode;
 

@@ -82,9 +82,14 @@ impl Workshop {
 
     /// Whether agents could be put to work: models, rules, servers.
     pub async fn health(&self) -> Vec<Health> {
-        let mut all: Vec<Health> = self.agents.all().iter().map(|agent| self.model_health(agent)).collect();
+        let mut all = self.agents_health();
         all.extend(self.servers.check().await.into_iter().map(server_health));
         all
+    }
+
+    /// The same of agents alone, without asking any server.
+    pub fn agents_health(&self) -> Vec<Health> {
+        self.agents.all().iter().map(|agent| self.model_health(agent)).collect()
     }
 
     fn model_health(&self, agent: &AgentFile) -> Health {

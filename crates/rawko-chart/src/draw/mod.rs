@@ -7,12 +7,14 @@ mod mermaid;
 mod names;
 mod picture;
 mod plantuml;
+mod spots;
 mod svg;
 
 use rawko_core::Chart;
 
 use picture::Picture;
-pub use svg::{SvgOptions, Theme};
+pub use spots::spot;
+pub use svg::{Spot, SvgOptions, Theme};
 
 /// The chart as a Mermaid `stateDiagram-v2`.
 pub fn mermaid(chart: &Chart) -> String {

@@ -4,19 +4,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rawko_core::{Chart, Event, Snapshot, Value};
-use rawko_store::{Commit, Head, InstanceKey, InstanceRow, NewInstance, OpenEffect};
+use rawko_store::{Commit, Head, InstanceKey, NewInstance, OpenEffect};
 use tokio::sync::oneshot;
 
 use super::Planner;
 use crate::effects::run::EffectResult;
 use crate::error::HostError;
-use crate::fork::Fork;
+use crate::fork::Past;
 use crate::host::{PersonAnswer, stored};
 use crate::instance::delivery::{Delivery, Source};
 use crate::instance::plan::{Plan, Work};
 use crate::instance::{Letter, Live, Receipt, Slot, policy_of};
 use crate::ledger::Ledger;
-use crate::reader::Restored;
 use crate::services::{Category, ServiceError};
 
 /// What has to be kept of an instance between two steps, beside its snapshot.
@@ -175,16 +174,15 @@ impl Planner<'_> {
         begun(slot, plan)
     }
 
-    /// An instance that goes on from a step of another one.
+    /// An instance that goes on from a step of another one, with keys of its context set to what expressions give.
     pub fn fork(
         &self,
-        from: &InstanceRow,
-        restored: Restored,
-        fork: &Fork,
+        past: Past,
+        set: &[(String, String)],
         id: &str,
         now_ms: i64,
     ) -> Result<(Instance, Planned), HostError> {
-        let (slot, plan) = self.fork_slot(from, restored, &fork.set, id, now_ms)?;
+        let (slot, plan) = self.fork_slot(past, set, id, now_ms)?;
         begun(slot, plan)
     }
 

@@ -15,6 +15,7 @@ use rawko_store::{InstanceKey, StoreError};
 pub use crate::effects::child::child_id;
 pub use crate::effects::run::{EffectResult, Running};
 pub use crate::effects::send::returned;
+pub use crate::fork::Past;
 pub use crate::instance::plan::{EffectRef, Request, Work};
 pub use crate::instance::{EffectNote, Letter, is_work};
 pub use crate::load::made_up_id;

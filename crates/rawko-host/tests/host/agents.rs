@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use rawko_core::Value;
-use rawko_host::{Cast, Casting, Category, Gate, Part, ServiceError};
+use rawko_host::{Cast, Casting, Category, Edition, Fork, Gate, Part, ServiceError};
 use serde_json::json;
 
-use crate::bench::{Act, bench, rest, start};
+use crate::bench::{Act, bench, rest, send, start};
 
 const LEAD: &str = "
 statechart:
@@ -119,6 +119,64 @@ async fn work_that_did_not_finish_is_an_error_with_the_work_in_it() {
         rest(&host, "i").await,
         r#"done [over] ["round 0: ok","round 1: ok",{"outcome":"limit_reached","text":"ok","message":"`i.developer.2` has used up `budget.tool_calls`, set around the chart `player`"}]"#
     );
+}
+
+/// Works once for each GO.
+const SAVER: &str = "
+statechart:
+  id: saver
+  initial: waiting
+  context: {rounds: 0}
+  states:
+    waiting: {on: {GO: working}}
+    working:
+      invoke:
+        id: dev
+        src: agent:developer
+        onDone: {target: waiting, actions: [{type: assign, context_updates: {rounds: context.rounds + 1}}]}
+        onError: over
+    over: {type: final, output: context.rounds}
+";
+
+#[tokio::test]
+async fn a_fork_goes_on_with_what_was_left_of_the_budget() {
+    let bench = bench(&[SAVER, PLAYER])
+        .service("model:complete", &[model(60)])
+        .service("tool:Read", &[Act::Answer(json!({}))])
+        .cast(Arc::new(Troupe));
+    let host = bench.host().await;
+    let saver = Edition::read("saver.yaml", SAVER).unwrap();
+    let budget = json!({"tokens": 150, "cost_usd": 9}).into();
+    host.start_within(saver, Value::Null, Some("i".into()), budget).await.unwrap();
+    for _ in 0..2 {
+        send(&host, "i", "GO").await;
+        assert_eq!(rest(&host, "i").await, "waits [waiting]");
+    }
+    // Two rounds were four steps. Whoever has anything left may begin a round; one costs 60 tokens.
+    let table = [
+        ("before anything", 0, json!(null), 0, 3, 180),
+        ("after one round", 2, json!(null), 60, 3, 180),
+        ("while the second is under way", 3, json!(null), 60, 3, 180),
+        ("after both", 4, json!(null), 120, 3, 180),
+        ("with a smaller budget", 4, json!({"tokens": 120}), 120, 2, 120),
+        ("with a larger one", 4, json!({"tokens": 250}), 120, 5, 300),
+        ("with one of another kind", 4, json!({"cost_usd": 1}), 120, 2, 120),
+    ];
+    for (name, at, budget, begun, rounds, spent) in table {
+        let fork = Fork { at: Some(at), set: vec![], id: Some(name.into()) };
+        host.fork_within("i", fork, &budget.into()).await.unwrap();
+        let tokens = || {
+            let ledger = host.reader().find(name).unwrap().head.ledger.unwrap_or_else(|| "{}".into());
+            let ledger: serde_json::Value = serde_json::from_str(&ledger).unwrap();
+            ledger["total"]["tokens"].as_u64().unwrap_or(0)
+        };
+        assert!(at == 3 || tokens() == begun, "{name}: {}", tokens());
+        while rest(&host, name).await.starts_with("waits") {
+            send(&host, name, "GO").await;
+        }
+        let results = host.results(name).unwrap();
+        assert_eq!((results.output.to_json(), tokens()), (json!(rounds), spent), "{name}");
+    }
 }
 
 const ASKING: &str = "

@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rawko_core::{Event, Value};
-use rawko_host::planning::{Instance, Kept, Planner, Stimulus};
-use rawko_host::{Edition, Fork, HostError};
+use rawko_host::planning::{Instance, Kept, Past, Planner, Stimulus};
+use rawko_host::{Edition, HostError};
 use rawko_store::{AuditLine, ChartHash, Record, RecordKind};
 use restate_sdk::errors::HandlerResult;
 
@@ -73,24 +73,19 @@ impl Shop {
     }
 
     async fn try_fork(&self, id: &str, ask: ForkAsk) -> Result<Outcome, HostError> {
-        let ForkAsk { from, at, set } = ask;
+        let ForkAsk { from, at, set, budget } = ask;
         let target = Target::object(INSTANCE, &from, handler::LOOK);
         let origin: Option<Live> = self.ingress.look(&target, &()).await?;
         let with = origin.ok_or_else(|| HostError::NoInstance(from.clone()))?.with;
         let editions = self.brought(&with).await?;
         let reader = self.reader.clone();
-        let looked = tokio::task::spawn_blocking(move || {
-            let row = reader.find(&from)?;
-            let restored = reader.snapshot(&row, at)?;
-            Ok::<_, HostError>((row, restored))
-        });
-        let (row, restored) = looked.await.map_err(|_| HostError::Internal(id.to_owned()))??;
+        let looked = tokio::task::spawn_blocking(move || Past::read(&reader, &from, at));
+        let past = looked.await.map_err(|_| HostError::Internal(id.to_owned()))??.within(&budget);
         let now_ms = self.now_ms();
         contained(id, || {
             let book = Book::new(&self.project, &editions, None);
             let planner = Planner::new(&self.project, &book);
-            let fork = Fork { at, set, id: None };
-            let (instance, planned) = planner.fork(&row, restored, &fork, id, now_ms)?;
+            let (instance, planned) = planner.fork(past, &set, id, now_ms)?;
             let planning = Planning { book: &book, with: &with, now_ms, charts: &self.charts };
             let reply = Ok(instance.receipt(true));
             let written = planning.written(&instance, planned, None, &Gathered::new());

@@ -1,6 +1,5 @@
 //! One connection from its first message to its last: letting in, hearing, telling, and what its end means.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_turns::{AgentId, Event, Loss, is_name};
@@ -12,6 +11,7 @@ use super::link::{Cut, cut_off};
 use super::requests;
 use super::transport::{Incoming, Transport};
 use crate::channels::Channels;
+use crate::http::Tokens;
 use crate::protocol::{FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent};
 
 /// How long a new connection may take to register.
@@ -27,7 +27,7 @@ const MISSED_MAX: u32 = 3;
 #[derive(Clone)]
 pub(crate) struct Desk {
     pub(crate) channels: Channels,
-    pub(crate) token: Option<Arc<str>>,
+    pub(crate) tokens: Tokens,
     pub(crate) heartbeat: Duration,
 }
 
@@ -122,7 +122,7 @@ fn may_register(text: &str, desk: &Desk, door: &Door) -> Result<(AgentId, FromAg
         return Err(Refused::new("unsupported_version", words));
     }
     let trusted = match door {
-        Door::Socket { trusted } => *trusted || is_token(desk.token.as_deref(), token.as_deref()),
+        Door::Socket { trusted } => *trusted || desk.tokens.let_in_agent(token.as_deref()),
         Door::Own { .. } => true,
     };
     if !trusted {
@@ -138,14 +138,6 @@ fn may_register(text: &str, desk: &Desk, door: &Door) -> Result<(AgentId, FromAg
         }
         Door::Own { .. } | Door::Socket { .. } => Ok((agent, message)),
     }
-}
-
-/// Whether this is the token, in a time that does not tell how much of it is right.
-pub(crate) fn is_token(expected: Option<&str>, given: Option<&str>) -> bool {
-    let Some(expected) = expected else { return true };
-    let given = given.unwrap_or_default();
-    let same = expected.bytes().zip(given.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0;
-    same && expected.len() == given.len()
 }
 
 fn register(desk: &Desk, agent: &AgentId, door: &Door, first: &FromAgent) -> Registration {

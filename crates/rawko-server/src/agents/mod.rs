@@ -19,4 +19,4 @@ pub(crate) use connection::Desk;
 pub(crate) use hub::Hub;
 pub(crate) use local::spawn_taker;
 pub(crate) use process::{AgentCommand, spawn_process};
-pub(crate) use socket::{Gatekeeper, route};
+pub(crate) use socket::{Gatekeeper, connect};

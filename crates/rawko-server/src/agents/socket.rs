@@ -1,16 +1,13 @@
-//! Agents over WebSocket.
+//! Agents over WebSocket. Where a connection comes from was looked at before it gets here.
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::response::Response;
 
-use super::connection::{Desk, Door, is_token, serve};
+use super::connection::{Desk, Door, serve};
 use super::transport::{Incoming, Transport};
+use crate::http::{Problem, ProblemCode};
 use crate::protocol::MESSAGE_BYTES_MAX;
 
 /// Beyond this a message is not even read to be refused: the connection ends.
@@ -21,7 +18,7 @@ const CONNECTIONS_MAX: usize = 10_000;
 /// Decides who may connect.
 #[derive(Clone)]
 pub(crate) struct Gatekeeper {
-    pub(crate) desk: Desk,
+    desk: Desk,
     room: Arc<tokio::sync::Semaphore>,
 }
 
@@ -31,34 +28,20 @@ impl Gatekeeper {
     }
 }
 
-pub(crate) fn route(gatekeeper: Gatekeeper) -> Router {
-    Router::new().route("/v1/agents", get(connect)).with_state(gatekeeper)
-}
-
-async fn connect(State(gate): State<Gatekeeper>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
-    if !is_own_page(&headers) {
-        return (StatusCode::FORBIDDEN, "pages of other sites may not connect").into_response();
-    }
-    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
-    let trusted = is_token(gate.desk.token.as_deref(), bearer);
-    let Ok(place) = Arc::clone(&gate.room).try_acquire_owned() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many connections").into_response();
-    };
-    upgrade.max_message_size(FRAME_BYTES_MAX).max_frame_size(FRAME_BYTES_MAX).on_upgrade(
-        move |socket| async move {
-            serve(Socket(socket), gate.desk, Door::Socket { trusted }).await;
-            drop(place);
-        },
-    )
-}
-
-/// A browser says which page asks. Only one that this server itself served may.
-fn is_own_page(headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let Some(origin) = text(header::ORIGIN.as_str()) else { return true };
-    let host = text(header::HOST.as_str()).unwrap_or_default();
-    origin.split_once("://").is_some_and(|(_, asked_by)| asked_by == host)
+/// Lets a connection begin. `trusted`: it has shown a token already, or needs none.
+pub(crate) fn connect(
+    gate: &Gatekeeper,
+    upgrade: WebSocketUpgrade,
+    trusted: bool,
+) -> Result<Response, Problem> {
+    let full = |_| Problem::new(ProblemCode::Unavailable, "too many agents are connected already");
+    let place = Arc::clone(&gate.room).try_acquire_owned().map_err(full)?;
+    let desk = gate.desk.clone();
+    let upgrade = upgrade.max_message_size(FRAME_BYTES_MAX).max_frame_size(FRAME_BYTES_MAX);
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        serve(Socket(socket), desk, Door::Socket { trusted }).await;
+        drop(place);
+    }))
 }
 
 struct Socket(WebSocket);

@@ -39,7 +39,7 @@ async fn a_first_message_that_does_not_register_ends_the_connection() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_of_another_site_may_not_connect() {
     let server = Setup::new().start().await;
-    let address = server.serving.address().unwrap();
+    let address = server.address();
     let mut request = format!("ws://{address}/v1/agents").into_client_request().unwrap();
     request.headers_mut().insert("origin", "https://evil.example".parse().unwrap());
     assert!(tokio_tungstenite::connect_async(request).await.is_err());

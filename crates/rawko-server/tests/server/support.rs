@@ -1,5 +1,6 @@
 //! A server to talk to, and clients that talk.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,7 +8,9 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use rawko_chart::Source;
 use rawko_host::{Environment, Host, Settings, SystemClock};
-use rawko_server::{Entry, ServeOptions, Serving, TurnSettings, TurnTaker, member_instance};
+use rawko_server::{
+    AppOptions, Entry, Role, ServeOptions, Server, Serving, Tokens, TurnSettings, TurnTaker, member_instance,
+};
 use rawko_store::{Options, SqliteStore};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,7 +21,8 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct TestServer {
-    pub(crate) serving: Serving,
+    pub(crate) serving: Arc<Serving>,
+    server: Server,
     pub(crate) host: Host,
     pub(crate) log: Arc<Mutex<Vec<Entry>>>,
     pub(crate) folder: Arc<tempfile::TempDir>,
@@ -27,7 +31,7 @@ pub(crate) struct TestServer {
 /// What a server is started with.
 pub(crate) struct Setup {
     settings: String,
-    token: Option<String>,
+    tokens: Tokens,
     folder: Arc<tempfile::TempDir>,
     takers: Vec<Arc<dyn TurnTaker>>,
 }
@@ -40,11 +44,11 @@ impl Setup {
     /// With these lines below `turns:`.
     pub(crate) fn with(turns: &str) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
-        Self { settings: turns.to_owned(), token: None, folder, takers: Vec::new() }
+        Self { settings: turns.to_owned(), tokens: Tokens::default(), folder, takers: Vec::new() }
     }
 
     pub(crate) fn token(mut self, token: &str) -> Self {
-        self.token = Some(token.to_owned());
+        self.tokens = self.tokens.with("agents", Role::Operate, token);
         self
     }
 
@@ -81,15 +85,17 @@ impl Setup {
         let sink = Arc::clone(&log);
         let options = ServeOptions {
             settings,
-            token: self.token,
+            tokens: self.tokens.clone(),
             takers: self.takers,
             clock: Arc::new(SystemClock),
             log: Arc::new(move |entry: &Entry| sink.lock().unwrap().push(entry.clone())),
             own_agents: true,
         };
-        let serving = Serving::start(host.clone(), options).await.unwrap();
-        serving.listen(TcpListener::bind("127.0.0.1:0").await.unwrap()).unwrap();
-        TestServer { serving, host, log, folder: self.folder }
+        let serving = Arc::new(Serving::start(host.clone(), options).await.unwrap());
+        let channels = Some(Arc::clone(&serving));
+        let app = AppOptions { channels, tokens: self.tokens, ..AppOptions::new(Arc::new(host.clone())) };
+        let server = Server::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), app).unwrap();
+        TestServer { serving, server, host, log, folder: self.folder }
     }
 }
 
@@ -119,8 +125,12 @@ impl TestServer {
         client
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
     pub(crate) async fn connect(&self) -> Client {
-        let address = self.serving.address().unwrap();
+        let address = self.address();
         let (socket, _) =
             tokio_tungstenite::connect_async(format!("ws://{address}/v1/agents")).await.unwrap();
         Client { socket, session: String::new() }
@@ -172,6 +182,7 @@ impl TestServer {
 
     /// The server stops; its folder stays.
     pub(crate) async fn stop(self) -> Arc<tempfile::TempDir> {
+        self.server.close().await;
         self.serving.close().await;
         self.host.close().await;
         self.folder

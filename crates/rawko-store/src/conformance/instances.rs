@@ -139,6 +139,27 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
     check("of a chart", Filter { chart: Some("agenda".to_owned()), ..any() }, &["d"])?;
     check("roots", Filter { roots_only: true, ..any() }, &["d", "c", "a"])?;
     check("all at once", Filter { statuses: vec![Status::Active], roots_only: true, ..any() }, &["d", "c"])?;
+    check("with this in the id", Filter { part: Some("D".to_owned()), ..any() }, &["d"])?;
+    check("with what is no part of any", Filter { part: Some("%".to_owned()), ..any() }, &[])?;
+    let counts = |filter: Filter| -> Result<_, Broken> {
+        let mut counts: Vec<_> = store
+            .tally(&filter)?
+            .iter()
+            .map(|one| (one.status.as_str(), one.wait.as_str(), one.is_root, one.count))
+            .collect();
+        counts.sort_unstable();
+        Ok(counts)
+    };
+    let (d, c, a) = (
+        ("active", "nothing", true, 1),
+        ("active", "person", true, 1),
+        ("done", "nothing", true, 1),
+    );
+    let b = ("cancelled", "nothing", false, 1);
+    same("counted", counts(any())?, vec![d, c, b, a])?;
+    let done = Filter { statuses: vec![Status::Done], limit: 1, roots_only: true, ..any() };
+    same("whatever status and page are asked for", counts(done)?, vec![d, c, a])?;
+    same("of a chart", counts(Filter { chart: Some("agenda".to_owned()), ..any() })?, vec![d])?;
     check("none", Filter { chart: Some("nobody's".to_owned()), ..any() }, &[])
 }
 

@@ -10,6 +10,7 @@ pub(super) const CASES: &[Case] = &[
     Case { name: "records are numbered in the order of commits", run: numbered },
     Case { name: "a record comes back as it was, of every kind", run: kinds },
     Case { name: "records and tail give ranges", run: ranges },
+    Case { name: "steps are found wherever they are", run: found_by_step },
     Case { name: "a base holds what rebuilds a step", run: bases },
     Case { name: "a base leaves out failed steps", run: failed },
     Case { name: "a long journal of many instances reads the same everywhere", run: long },
@@ -52,6 +53,34 @@ fn ranges(store: &dyn Store) -> Result<(), Broken> {
     same("tail", seqs(store.tail(3, 2)?), vec![4, 5])?;
     same("tail without limit", store.tail(0, usize::MAX)?.len(), 11)?;
     same("of nobody", store.records(InstanceKey(77), 0, 100)?, vec![])
+}
+
+fn found_by_step(store: &dyn Store) -> Result<(), Broken> {
+    store.commit(&[begin(1, "a"), begin(2, "b")])?;
+    for step in 1..=3_000 {
+        let saved = (step % 500 == 0).then(|| Box::new(snapshot(step)));
+        let mut commit = Commit { snapshot: saved, ..steps(1, [step]) };
+        if step % 1_000 == 7 {
+            // Two that could not be taken, before the one that could.
+            let failed = Record { kind: RecordKind::Failed, ..record(1, step) };
+            commit.records.splice(0..0, [failed.clone(), failed]);
+        }
+        store.commit(&[commit])?;
+    }
+    let check = |from: u64, through: u64, limit: usize, wanted: Vec<u64>| -> Result<(), Broken> {
+        let found = store.steps(InstanceKey(1), from..=through, limit)?;
+        let found: Vec<u64> = found.iter().map(|record| record.step).collect();
+        same(&format!("steps {from} to {through}, {limit} at most"), found, wanted)
+    };
+    check(0, 2, 10, vec![0, 1, 2])?;
+    for from in [1, 499, 500, 501, 1_999, 2_990] {
+        check(from, from + 3, 100, (from..=from + 3).collect())?;
+    }
+    check(1_006, 1_008, 100, vec![1_006, 1_007, 1_007, 1_007, 1_008])?;
+    check(1_006, 1_008, 2, vec![1_006, 1_007])?;
+    check(2_999, u64::MAX, usize::MAX, vec![2_999, 3_000])?;
+    check(3_001, 4_000, 100, vec![])?;
+    same("of nobody", store.steps(InstanceKey(77), 0..=9, 9)?, vec![])
 }
 
 fn bases(store: &dyn Store) -> Result<(), Broken> {

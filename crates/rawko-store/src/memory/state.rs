@@ -228,6 +228,11 @@ impl Kept {
         (filter.statuses.is_empty() || filter.statuses.contains(&self.head.status))
             && (filter.waits.is_empty() || filter.waits.contains(&self.head.wait))
             && filter.chart.as_deref().is_none_or(|chart| chart == &*self.new.chart_id)
+            && filter.part.as_deref().is_none_or(|part| has_part(&self.new.id, part))
             && !(filter.roots_only && self.new.parent.is_some())
     }
+}
+
+fn has_part(id: &str, part: &str) -> bool {
+    id.to_ascii_lowercase().contains(&part.to_ascii_lowercase())
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::rows::{self, INSTANCE, int, uint};
 use crate::records::{InstanceKey, InstanceRow, RecordKind};
-use crate::store::{Filter, Page};
+use crate::store::{Filter, Page, Tally};
 
 pub(super) fn find(connection: &Connection, id: &str) -> Result<Option<InstanceRow>> {
     let mut rows = select(connection, "WHERE id = ?1", [id])?;
@@ -50,6 +50,16 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Page> {
     Ok(Page { rows, next, total: uint(total) })
 }
 
+pub(super) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tally>> {
+    let any = Filter { statuses: Vec::new(), waits: Vec::new(), ..filter.clone() };
+    let wanted = Wanted::new(&any);
+    let sql = format!(
+        "SELECT status, wait, parent_id IS NULL, count(*) FROM instances WHERE {} GROUP BY 1, 2, 3",
+        wanted.condition
+    );
+    connection.prepare_cached(&sql)?.query_map(params_from_iter(&wanted.values), rows::tally)?.collect()
+}
+
 /// A condition with its values.
 struct Wanted {
     condition: String,
@@ -62,6 +72,9 @@ impl Wanted {
         wanted.any_of("status", filter.statuses.iter().map(|status| status.as_str()));
         wanted.any_of("wait", filter.waits.iter().map(|wait| wait.as_str()));
         wanted.any_of("chart_id", filter.chart.as_deref());
+        if let Some(part) = &filter.part {
+            wanted.and("instr(lower(id), ?) > 0", [Value::Text(part.to_ascii_lowercase())]);
+        }
         if filter.roots_only {
             wanted.and("parent_id IS NULL", []);
         }

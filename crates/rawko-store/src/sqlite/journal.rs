@@ -1,6 +1,8 @@
 //! Reading the journal: of one instance by the index and then past it, of all instances in a row. Always within one
 //! transaction, so that the mark and the records agree.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::rows::{self, RECORD, int};
@@ -32,6 +34,22 @@ pub(super) fn records(
     range.read(connection, key, limit)
 }
 
+pub(super) fn steps(
+    connection: &Connection,
+    key: InstanceKey,
+    steps: &RangeInclusive<u64>,
+    limit: usize,
+) -> Result<Vec<Record>> {
+    let after_step = int(*steps.start()).saturating_sub(1);
+    // Of a step before the last one that is not wanted: that one is still to be put on top of it, so whatever comes after
+    // that one lies after the snapshot's mark.
+    let sql = "SELECT after_seq FROM snapshots WHERE instance = ?1 AND step < ?2 ORDER BY step DESC LIMIT 1";
+    let after_seq: Option<i64> =
+        connection.prepare_cached(sql)?.query_row([key.0, after_step], |row| row.get(0)).optional()?;
+    let through_step = int(*steps.end());
+    Range { after_seq: after_seq.unwrap_or(0), after_step, through_step }.read(connection, key, limit)
+}
+
 pub(super) fn base(connection: &Connection, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>> {
     let through_step = at.map_or(i64::MAX, int);
     let sql = "SELECT step, after_seq, body FROM snapshots WHERE instance = ?1 AND step <= ?2
@@ -59,28 +77,39 @@ struct Range {
 impl Range {
     fn read(&self, connection: &Connection, key: InstanceKey, limit: usize) -> Result<Vec<Record>> {
         let mark = indexed_through(connection)?;
-        let mut records = self.read_indexed(connection, key, mark, limit)?;
-        if records.len() < limit {
+        let (mut records, is_past) = self.read_indexed(connection, key, mark, limit)?;
+        if records.len() < limit && !is_past {
             records.extend(self.read_unindexed(connection, key, mark, limit - records.len())?);
         }
         Ok(records)
     }
 
+    /// Steps only ever grow, so the first one that is too high ends it: what comes after need not be looked at, be it a
+    /// hundred thousand records. Tells whether it came to such a one.
     fn read_indexed(
         &self,
         connection: &Connection,
         key: InstanceKey,
         mark: i64,
         limit: usize,
-    ) -> Result<Vec<Record>> {
+    ) -> Result<(Vec<Record>, bool)> {
         let sql = format!(
             "SELECT {RECORD} FROM journal_index i JOIN journal j ON j.seq = i.seq
-             WHERE i.instance = ?1 AND i.seq > ?2 AND i.seq <= ?3 AND i.step > ?4 AND i.step <= ?5
-             ORDER BY i.seq LIMIT ?6"
+             WHERE i.instance = ?1 AND i.seq > ?2 AND i.seq <= ?3 AND i.step > ?4 ORDER BY i.seq"
         );
-        let values =
-            params![key.0, self.after_seq, mark, self.after_step, self.through_step, int(limit as u64)];
-        connection.prepare_cached(&sql)?.query_map(values, rows::record)?.collect()
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params![key.0, self.after_seq, mark, self.after_step])?;
+        let mut records = Vec::new();
+        while records.len() < limit
+            && let Some(row) = rows.next()?
+        {
+            let record = rows::record(row)?;
+            if int(record.step) > self.through_step {
+                return Ok((records, true));
+            }
+            records.push(record);
+        }
+        Ok((records, false))
     }
 
     fn read_unindexed(

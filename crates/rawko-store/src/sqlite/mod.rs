@@ -12,6 +12,7 @@ mod schema;
 mod write;
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,7 +21,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::records::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
-use crate::store::{Base, Filter, Marks, Page, Report, Store, StoreError};
+use crate::store::{Base, Filter, Marks, Page, Report, Store, StoreError, Tally};
 use connection::Readers;
 use rows::{AUDIT, CHART, EFFECT, int, uint};
 use write::WriteSide;
@@ -129,6 +130,10 @@ impl Store for SqliteStore {
         self.read(|connection| instances::list(connection, filter))
     }
 
+    fn tally(&self, filter: &Filter) -> Result<Vec<Tally>, StoreError> {
+        self.read(|connection| instances::tally(connection, filter))
+    }
+
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError> {
         self.read(|connection| instances::children(connection, id))
     }
@@ -139,6 +144,15 @@ impl Store for SqliteStore {
 
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
         self.read(|connection| journal::records(connection, key, after, limit))
+    }
+
+    fn steps(
+        &self,
+        key: InstanceKey,
+        steps: RangeInclusive<u64>,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.read(|connection| journal::steps(connection, key, &steps, limit))
     }
 
     fn tail(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {

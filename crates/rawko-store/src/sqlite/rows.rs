@@ -10,6 +10,7 @@ use crate::records::{
     AuditLine, Blob, ChartRow, EffectKind, Head, Inbound, InstanceKey, InstanceRow, NewInstance, OpenEffect,
     Origin, Parent, Record, RecordKind, Wait,
 };
+use crate::store::Tally;
 
 pub(super) const CHART: &str = "hash, id, version, name, text, added_ms";
 pub(super) const INSTANCE: &str = "key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke, \
@@ -100,6 +101,15 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
         ledger: row.get(16)?,
     };
     Ok(InstanceRow { key: InstanceKey(row.get(0)?), updated_ms: new.created_ms, new, head, step: 0 })
+}
+
+pub(super) fn tally(row: &Row<'_>) -> rusqlite::Result<Tally> {
+    Ok(Tally {
+        status: word(row, 0, &STATUSES, Status::as_str)?,
+        wait: word(row, 1, &Wait::ALL, Wait::as_str)?,
+        is_root: row.get(2)?,
+        count: uint(row.get(3)?),
+    })
 }
 
 pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {

@@ -34,9 +34,11 @@ forward! {
     find(id: &str) -> Option<InstanceRow>;
     instance(key: InstanceKey) -> Option<InstanceRow>;
     list(filter: &Filter) -> Page;
+    tally(filter: &Filter) -> Vec<Tally>;
     children(id: &str) -> Vec<InstanceRow>;
     base(key: InstanceKey, at: Option<u64>) -> Option<Base>;
     records(key: InstanceKey, after: u64, limit: usize) -> Vec<Record>;
+    steps(key: InstanceKey, steps: std::ops::RangeInclusive<u64>, limit: usize) -> Vec<Record>;
     tail(after: u64, limit: usize) -> Vec<Record>;
     last_seq() -> u64;
     open_effects(key: Option<InstanceKey>) -> Vec<OpenEffect>;

@@ -85,7 +85,7 @@ fn waits(effect: &Effect, entry: &Entry) -> Option<(&'static str, String)> {
     }
 }
 
-fn ending(output: &Value) -> String {
+pub(crate) fn ending(output: &Value) -> String {
     let outcome = output.get("outcome").as_str().unwrap_or("finished").replace('_', " ");
     match output.get("problem").get("message").as_str() {
         Some(message) => format!("{outcome}: {message}"),
@@ -94,7 +94,7 @@ fn ending(output: &Value) -> String {
 }
 
 /// `Bash python3 -m unittest`
-fn call_words(call: &Value) -> String {
+pub(crate) fn call_words(call: &Value) -> String {
     let name = call.get("name").as_str().unwrap_or("?");
     let input = call.get("input");
     let subject = SUBJECTS.iter().find_map(|key| input.get(key).as_str());
@@ -105,7 +105,11 @@ fn call_words(call: &Value) -> String {
 fn given(text: &str) -> String {
     let lines = text.trim_end().lines().count();
     let first = first_line(text);
-    if lines > 1 { format!("{first} (+{} lines)", lines - 1) } else { first }
+    match lines {
+        0 | 1 => first,
+        2 => format!("{first} (+1 line)"),
+        lines => format!("{first} (+{} lines)", lines - 1),
+    }
 }
 
 fn first_line(text: &str) -> String {

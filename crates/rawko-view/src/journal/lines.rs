@@ -2,9 +2,9 @@
 //! read these: every line has `v` and `type`, and keys are only ever added.
 
 use rawko_core::Effect;
-use rawko_store::RecordKind;
 use serde_json::{Map, Value as Json, json};
 
+use super::document::kind_word;
 use super::{Entry, Told, What, words};
 
 /// The version of the lines. It changes when a key changes its meaning or goes away.
@@ -57,14 +57,7 @@ fn begin(kind: &str, entry: &Entry) -> Map<String, Json> {
 }
 
 fn step(entry: &Entry) -> Json {
-    let kind = match entry.kind {
-        RecordKind::Started => "started",
-        RecordKind::Forked => "forked",
-        RecordKind::Stepped => "step",
-        RecordKind::Ignored => "ignored",
-        RecordKind::Failed => "refused",
-    };
-    let mut line = begin(kind, entry);
+    let mut line = begin(kind_word(entry.kind), entry);
     line.insert("seq".into(), json!(entry.seq));
     match &entry.what {
         What::Started { chart, version, parent, input } => {
@@ -97,7 +90,7 @@ fn step(entry: &Entry) -> Json {
 }
 
 /// What was delivered, by kind.
-fn event(what: &What) -> Json {
+pub(super) fn event(what: &What) -> Json {
     match what {
         What::Started { .. } | What::Forked { .. } => Json::Null,
         What::Event { name, data, origin } => {
@@ -116,7 +109,7 @@ fn event(what: &What) -> Json {
     }
 }
 
-fn effect(entry: &Entry, told: &Told) -> Option<Json> {
+pub(super) fn effect(entry: &Entry, told: &Told) -> Option<Json> {
     let (kind, fields) = match &told.effect {
         Effect::SetTimer { due_ms, .. } => {
             let timer = told.timer.as_ref()?;

@@ -2,17 +2,21 @@
 //! commands, because `run`, `resume`, `history`, `logs` and the page all show the same thing.
 
 pub mod agent;
+pub mod document;
+pub mod family;
 pub mod lines;
+pub mod live;
 mod player;
 pub mod tail;
 pub mod task;
+mod traced;
 mod tree;
 pub mod words;
 
 use std::sync::Arc;
 
 use rawko_core::{Effect, Status, Value};
-use rawko_store::RecordKind;
+use rawko_store::{RecordKind, Wait};
 
 pub use player::Player;
 pub use tree::Tree;
@@ -23,6 +27,8 @@ pub struct Entry {
     /// Its place in the store's whole journal.
     pub seq: u64,
     pub instance: Arc<str>,
+    /// The id of its chart.
+    pub chart: Arc<str>,
     /// The agent that the instance plays.
     pub agent: Option<Arc<str>>,
     pub step: u64,
@@ -34,6 +40,10 @@ pub struct Entry {
     pub changes: Vec<Change>,
     pub effects: Vec<Told>,
     pub status: Status,
+    /// What would move it, as far as it is known for a step of the past.
+    pub wait: Wait,
+    /// What the step did in the chart; only where steps are taken again.
+    pub moves: Moves,
     /// Whether this step brought the status.
     pub status_changed: bool,
     pub output: Value,
@@ -41,6 +51,16 @@ pub struct Entry {
     pub refusal: Option<String>,
     /// Which transitions were looked at, and why; only when asked for.
     pub story: Vec<String>,
+}
+
+/// Which states a step left and entered, and by which transitions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// Paths, in order.
+    pub entered: Vec<String>,
+    pub left: Vec<String>,
+    /// As `data-transition` of a drawing has them.
+    pub transitions: Vec<u32>,
 }
 
 /// What a record is about.

@@ -4,19 +4,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rawko_core::{Chart, Effect, Event, NamedEvent, Now, Snapshot, Value, World, start_traced, step_traced};
+use rawko_core::{Chart, Effect, Event, NamedEvent, Snapshot, Value, World};
 use rawko_host::Reader;
-use rawko_store::{InstanceKey, InstanceRow, Record, RecordKind};
+use rawko_store::{EffectKind, InstanceKey, InstanceRow, Record, RecordKind, Store, Wait};
 
-use super::{Change, Entry, Told, What, words};
+use super::traced::{self, Step};
+use super::{Change, Entry, Moves, Told, What, words};
 use crate::error::ViewError;
-use crate::explain;
 
 /// Tells records in order. One that is met in the middle of its instance's life is told from there.
 pub struct Player {
     reader: Reader,
-    /// With a world every step is taken again to see why it went as it did.
-    explaining: Option<World>,
+    /// With a world every step is taken again to see what it did in the chart.
+    world: Option<World>,
+    /// And why.
+    has_story: bool,
     met: HashMap<InstanceKey, Met>,
 }
 
@@ -28,12 +30,41 @@ struct Met {
 }
 
 impl Player {
+    /// With a world every step is told with its story.
     pub fn new(reader: Reader, explaining: Option<World>) -> Self {
-        Self { reader, explaining, met: HashMap::new() }
+        Self { reader, has_story: explaining.is_some(), world: explaining, met: HashMap::new() }
     }
 
-    /// The chart of an instance that was met.
+    /// Tells what each step did in the chart, without the story.
+    pub fn moving(reader: Reader, world: World) -> Self {
+        Self { reader, has_story: false, world: Some(world), met: HashMap::new() }
+    }
+
+    /// An instance whose next records somebody else will tell, or nobody.
+    pub fn forget(&mut self, key: InstanceKey) {
+        self.met.remove(&key);
+    }
+
+    /// How many instances it keeps a snapshot of.
+    pub fn met(&self) -> usize {
+        self.met.len()
+    }
+
+    pub fn forget_all(&mut self) {
+        self.met.clear();
+    }
+
+    /// Tells a record.
     pub fn entry(&mut self, record: &Record) -> Result<Entry, ViewError> {
+        self.told(record, self.world.is_some())
+    }
+
+    /// Tells a record without taking its step again.
+    pub fn glance(&mut self, record: &Record) -> Result<Entry, ViewError> {
+        self.told(record, false)
+    }
+
+    fn told(&mut self, record: &Record, again: bool) -> Result<Entry, ViewError> {
         if !self.met.contains_key(&record.instance) {
             let met = self.meet(record)?;
             self.met.insert(record.instance, met);
@@ -61,7 +92,12 @@ impl Player {
         };
         let effects: Vec<Effect> = serde_json::from_str(&effects).unwrap_or_default();
         let step = Played { met, before: before.as_ref(), after: &after, event: &event };
-        let entry = step.entry(record, effects, refusal, self.explaining.as_ref());
+        let mut entry = step.entry(record, effects, refusal);
+        if let Some(world) = self.world.as_ref().filter(|_| again) {
+            let step = Step { chart: &met.chart, before: before.as_ref(), after: &after, event: &event };
+            (entry.moves, entry.story) = traced::again(&step, record, world, self.has_story);
+        }
+        entry.wait = wait_of(&after, record.instance, self.reader.store())?;
         met.snapshot = Some(after);
         Ok(entry)
     }
@@ -95,12 +131,12 @@ impl Played<'_> {
         record: &Record,
         effects: Vec<Effect>,
         refusal: Option<String>,
-        world: Option<&World>,
     ) -> Entry {
         let chart = &self.met.chart;
         Entry {
             seq: record.seq,
             instance: Arc::clone(&self.met.row.new.id),
+            chart: Arc::clone(&self.met.row.new.chart_id),
             agent: self.met.row.new.agent(),
             step: record.step,
             at_ms: record.at_ms,
@@ -116,7 +152,9 @@ impl Played<'_> {
             ),
             output: self.after.output().clone(),
             refusal,
-            story: world.map(|world| self.story(record, world)).unwrap_or_default(),
+            wait: Wait::Nothing,
+            moves: Moves::default(),
+            story: Vec::new(),
         }
     }
 
@@ -202,27 +240,27 @@ impl Played<'_> {
         let timer = timer.map(|timer| words::timer(&self.met.chart, self.after, timer));
         Told { effect, timer }
     }
+}
 
-    /// The same step once more, traced.
-    fn story(&self, record: &Record, world: &World) -> Vec<String> {
-        let chart = &self.met.chart;
-        let now = Now { ms: record.at_ms, world };
-        let trace = match (record.kind, self.before) {
-            (RecordKind::Started, _) => {
-                let input = serde_json::from_str(self.event).unwrap_or_default();
-                start_traced(chart, input, now).map(|(_, step)| step.trace)
-            }
-            (RecordKind::Forked, _) | (_, None) => return Vec::new(),
-            (RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed, Some(before)) => {
-                let Ok(event) = serde_json::from_str(self.event) else { return Vec::new() };
-                step_traced(chart, &mut before.clone(), event, now).map(|step| step.trace)
-            }
-        };
-        match trace {
-            Ok(trace) => explain::story(chart, &trace),
-            Err(error) => vec![format!("failed    {error}")],
-        }
+/// What would move an instance. Whether somebody who plays an agent is a person only the open effects say.
+fn wait_of(after: &Snapshot, key: InstanceKey, store: &Arc<dyn Store>) -> Result<Wait, ViewError> {
+    let running = after.invocations();
+    if after.status().is_over() {
+        return Ok(Wait::Nothing);
     }
+    if running.iter().any(|known| &*known.src == "human") {
+        return Ok(Wait::Person);
+    }
+    if running.iter().any(|known| known.src.starts_with("agent:")) {
+        let is_asked = |kind: EffectKind| kind == EffectKind::Person;
+        let asked = store.open_effects(Some(key))?.iter().any(|effect| is_asked(effect.kind));
+        return Ok(if asked { Wait::Person } else { Wait::Work });
+    }
+    Ok(match (running.is_empty(), after.next_timer()) {
+        (false, _) => Wait::Work,
+        (true, Some(_)) => Wait::Timer,
+        (true, None) => Wait::Event,
+    })
 }
 
 fn no_beginning(row: &InstanceRow) -> ViewError {

@@ -61,6 +61,21 @@ pub fn headline(what: &What, whole: bool) -> String {
     }
 }
 
+/// What happened, in as few words as a timeline has room for.
+pub fn title(what: &What) -> String {
+    match what {
+        What::Event { name, .. } => name.to_string(),
+        What::Retried => "retry".to_owned(),
+        What::Cancelled { .. } => "cancel".to_owned(),
+        What::Unreadable(_) => "unreadable".to_owned(),
+        What::Started { .. }
+        | What::Forked { .. }
+        | What::Timer(_)
+        | What::Answered { .. }
+        | What::CallFailed { .. } => headline(what, false),
+    }
+}
+
 /// JSON, cut short unless the whole is wanted.
 pub fn value(value: &Value, whole: bool) -> String {
     let text = value.to_json().to_string();

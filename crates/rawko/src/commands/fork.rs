@@ -1,5 +1,7 @@
 //! `rawko fork`: a new instance that goes on from a past step of another one.
 
+use rawko_core::Value;
+
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
@@ -9,8 +11,8 @@ use crate::known;
 
 const EXAMPLES: &str = "\
 The new instance begins as the other one was after that step, with the same chart. What ran then is
-started anew, with keys of its own; timers have the time left that they had. The other instance is
-not touched. `rawko history` lists the steps.
+started anew, with keys of its own; timers have the time left that they had, and of a budget there is
+what was left then. The other instance is not touched. `rawko history` lists the steps.
 
 --set gives a context key another value. It is an expression and sees what the chart sees, so a
 text needs quotes of its own.
@@ -59,6 +61,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         at: args.at,
         set: edits(&args.set)?,
         new_id: args.new_id.clone(),
+        budget: Value::Null,
     };
     let manner = args.follow.manner();
     let manner = if args.run { manner } else { Manner::brief(manner.format, manner.verbose) };

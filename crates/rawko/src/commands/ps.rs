@@ -93,6 +93,7 @@ impl Args {
             statuses: self.status.iter().map(status).collect(),
             waits: self.waiting.iter().map(wait).collect(),
             chart: self.chart.clone(),
+            part: None,
             // Whoever looks for questions to answer wants those of children, too.
             roots_only: !self.all && !self.waiting.iter().any(|wait| matches!(wait, WaitArg::Person)),
             before: self.before.map(InstanceKey),

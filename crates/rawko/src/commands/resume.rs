@@ -10,6 +10,7 @@ use crate::following::{
 };
 use crate::hosting::{self, Access, Place, Request, Rest, StoreArgs};
 use crate::known;
+use crate::raising::{Raised, read_dollars, read_ms};
 use crate::standing::Standing;
 use crate::times;
 
@@ -21,15 +22,16 @@ category `interrupted`. Everything else in the store that is due goes on as well
 
 An instance in status error tries once more what failed.
 
-A task that ended at a limit goes on with --max-iterations, under a new id: what was done and
-decided is taken over, nothing is asked or done twice, and the old one stays as it ended. Of a
-budget the new one has the whole again.
+A task that ended at a limit goes on with a higher one, under a new id: what was done and decided is
+taken over, nothing is asked or done twice, and the old one stays as it ended. What was spent counts:
+--max-iterations and --max-budget-usd are for all of the task, --timeout is how much longer.
 
 Examples:
   rawko resume order-17
   rawko resume order-17 --patience 24h
   rawko resume order-17 --output-format json | jq .output
-  rawko resume fix-1 --max-iterations 20";
+  rawko resume fix-1 --max-iterations 20
+  rawko resume fix-1 --max-budget-usd 5";
 
 /// Go on with an instance that was parked, or try again what failed
 #[derive(Debug, clap::Args)]
@@ -41,6 +43,14 @@ pub(crate) struct Args {
     /// Go on with a task that ended at a limit, with so many iterations in all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_iterations: Option<u32>,
+
+    /// The same with so much money in all, in US dollars
+    #[arg(long, value_name = "USD", value_parser = read_dollars)]
+    max_budget_usd: Option<f64>,
+
+    /// The same with so much more time, for a task whose time was used up
+    #[arg(long, value_name = "DURATION", value_parser = read_ms)]
+    timeout: Option<i64>,
 
     #[command(flatten)]
     follow: FollowArgs,
@@ -56,8 +66,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let manner = args.follow.manner();
     let standing = Standing::of(&reader, &args.id, &place.world(), times::now_ms())?;
     let status = standing.snapshot.status();
-    if let Some(most) = args.max_iterations {
-        return raise(&standing, most, &place, manner, console);
+    let raised =
+        Raised { iterations: args.max_iterations, budget_usd: args.max_budget_usd, more_ms: args.timeout };
+    if raised.is_any() {
+        return raise(&standing, raised, &place, manner, console);
     }
     let is_task = is_own(standing.chart.id());
     if status.is_over() && is_task {
@@ -96,21 +108,20 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 /// Goes on from the step before the end, in a new instance with a higher limit.
 fn raise(
     standing: &Standing,
-    most: u32,
+    raised: Raised,
     place: &Place,
     manner: Manner,
     console: &mut Console,
 ) -> Result<Verdict, Failure> {
     let id = standing.id();
-    insist_on_limit(standing, most)?;
-    let set = [("maxIterations", most.to_string()), ("raised", "true".to_owned())];
-    let set = set.map(|(key, value)| (key.to_owned(), value)).to_vec();
+    raised.insist(standing)?;
     let at = Some(standing.snapshot.step_number().saturating_sub(1));
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         let mut access = Access::open(place, &[], console).await?;
         let seq = access.reader().store().last_seq()?;
-        let request = Request::Fork { id: id.to_owned(), at, set, new_id: None };
+        let (set, budget) = (raised.edits(), raised.budget());
+        let request = Request::Fork { id: id.to_owned(), at, set, new_id: None, budget };
         let forked = match asked(&mut access, request).await {
             Ok(forked) => forked.instance,
             Err(failure) => {
@@ -120,7 +131,7 @@ fn raise(
         };
         if manner.format == OutputFormat::Text {
             let new = console.paint(Style::Bold, &forked);
-            console.line(&format!("{new}  goes on with what {id} has done, up to {most} iterations"))?;
+            console.line(&format!("{new}  goes on with what {id} has done, {}", raised.words()))?;
         }
         let context = standing.snapshot.context_map(&standing.chart);
         let narrator = Narrator::resuming(standing.chart.id(), &context, console);
@@ -128,22 +139,6 @@ fn raise(
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place, reader: &reader, id: &forked, ended, other }.tell(manner.format, console)
     })
-}
-
-/// Only what ended at a limit, in a chart that knows how to go on from there.
-fn insist_on_limit(standing: &Standing, most: u32) -> Result<(), Failure> {
-    let (id, output) = (standing.id(), standing.snapshot.output());
-    let knows = standing.chart.context_names().iter().any(|name| &**name == "raised");
-    if !knows || output.get("outcome").as_str() != Some("limit_reached") {
-        let message = format!("{id} has not ended at a limit that can be raised");
-        return Err(Failure::Usage(format!("{message}; `rawko resume {id}` goes on with what is parked")));
-    }
-    let begun = output.get("iterations").as_i64().unwrap_or(0);
-    if i64::from(most) <= begun {
-        let message = format!("{id} has had {begun} iterations; --max-iterations must be more than that");
-        return Err(Failure::Usage(message));
-    }
-    Ok(())
 }
 
 /// Where it stood when we came.

@@ -1,10 +1,12 @@
-//! `rawko serve`: hosts the project and listens for agents until it is told to stop.
+//! `rawko serve`: hosts the project and serves its page, its API and its agents' socket on one address, until it is told to
+//! stop.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rawko_server::Entry;
+use clap::ValueEnum;
+use rawko_server::{AppOptions, Entry, LogSink, Role, Server, ServerSettings, Tokens};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -13,62 +15,83 @@ use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::following::Signals;
 use crate::hosting::{self, Access, Place, ServePlan, StoreArgs};
+use crate::served::ServedProject;
+
+const PORT: u16 = 7411;
 
 const EXAMPLES: &str = "\
-Everything in the store goes on: instances, timers, channels. Agents connect to
-ws://ADDRESS/v1/agents and speak the protocol of docs/formats/agent-protocol.md; agents whose
-`command` the settings give are started here. Other rawkos of yours work through this one.
+Everything in the store goes on: instances, timers, channels. The page is at the address that is
+printed, the API below it at /v1 (described by /v1/openapi.json), and agents connect to
+ws://ADDRESS/v1/agents; agents whose `command` the settings give are started here. Other rawkos of
+yours work through this one. Ctrl-C parks everything; the next `serve` goes on where this one
+stopped.
 
-Every transition of an agent is a JSON line on standard error. Ctrl-C parks everything; the next
-`serve` goes on where this one stopped.
-
-On another address than loopback a token is required: in the file of --token-file, or in
-RAWKO_TOKEN. Agents show it as `token` when they register, or as `Authorization: Bearer`.
+On another address than loopback a token is required: `server: {tokens: …}` in the settings gives
+some with roles; one that may do everything is in the file of --token-file, or in RAWKO_TOKEN.
+Callers show it as `Authorization: Bearer`, the page asks for it, and agents may give it as `token`
+when they register.
 
 Examples:
   rawko serve
   rawko serve --listen 127.0.0.1:9000
+  rawko serve --log json 2> channels.jsonl     # every transition of an agent, a line each
   RAWKO_TOKEN=… rawko serve --listen 0.0.0.0:7411";
 
-/// Host the project: instances go on, agents connect and take turns in channels
+/// Host the project and serve its page: instances go on, people look and act, agents take turns
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Where to listen
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7411")]
-    listen: SocketAddr,
+    /// Where to listen; without it, where the settings say, else 127.0.0.1:7411
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
 
-    /// A file with the token that agents must show
+    /// A file with a token that may do everything
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+
+    /// Say on standard error what agents in channels do
+    #[arg(long, value_name = "FORMAT", default_value = "none")]
+    log: LogFormat,
 
     #[command(flatten)]
     store: StoreArgs,
 }
 
+/// How the log of channels is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    None,
+    Text,
+    Json,
+}
+
+/// Where and for whom.
+struct Plan {
+    listen: SocketAddr,
+    settings: ServerSettings,
+    tokens: Tokens,
+}
+
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let token = token(args)?;
-    if token.is_none() && !args.listen.ip().is_loopback() {
-        let help = "give --token-file or RAWKO_TOKEN, or listen on 127.0.0.1";
-        return Err(Failure::Usage(format!("whoever reaches {} could join: {help}", args.listen)));
-    }
-    let (lines, mut log) = mpsc::unbounded_channel();
-    let sink = move |entry: &Entry| drop(lines.send(serde_json::to_string(entry).unwrap_or_default()));
     let mut place = Place::here(&args.store)?;
-    place.serve = ServePlan { own_agents: true, token, log: Some(Arc::new(sink)) };
+    let plan = plan(args, &place)?;
+    let (sink, mut log) = sink(args.log);
+    place.serve = ServePlan { own_agents: true, tokens: plan.tokens.clone(), log: sink };
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         let access = Access::open(&place, &[], console).await?;
-        let outcome = match listen(args, &access).await {
-            Ok(address) => {
-                console.line(&format!("listening on ws://{address}/v1/agents"))?;
+        let outcome = match listen(plan, &place, &access).await {
+            Ok(server) => {
+                console.line(&format!("http://{}", server.address()))?;
                 console.flush()?;
-                loop {
+                let verdict = loop {
                     tokio::select! {
                         Some(line) = log.recv() => console.aside(&format!("{line}\n")),
-                        verdict = signals.next() => break Ok(verdict),
+                        verdict = signals.next() => break verdict,
                     }
-                }
+                };
+                server.close().await;
+                Ok(verdict)
             }
             Err(failure) => Err(failure),
         };
@@ -83,17 +106,76 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     })
 }
 
-async fn listen(args: &Args, access: &Access) -> Result<SocketAddr, Failure> {
+async fn listen(plan: Plan, place: &Place, access: &Access) -> Result<Server, Failure> {
     let Some(desk) = access.desk() else {
         let other = access.other().unwrap_or_default();
         return Err(Failure::Transient(format!("{other} hosts this store already")));
     };
     // Before anybody can connect, everything is there.
-    let serving = desk.serving().await?;
+    let serving = Arc::clone(desk.serving().await?);
+    let options = AppOptions {
+        world: place.world(),
+        version: env!("CARGO_PKG_VERSION"),
+        channels: Some(serving),
+        project: Arc::new(ServedProject::new(place, desk)),
+        tokens: plan.tokens,
+        settings: plan.settings,
+        ..AppOptions::new(Arc::new(desk.host.clone()))
+    };
     let cannot =
-        |error: std::io::Error| Failure::Transient(format!("cannot listen on {}: {error}", args.listen));
-    let listener = TcpListener::bind(args.listen).await.map_err(cannot)?;
-    serving.listen(listener).map_err(cannot)
+        |error: std::io::Error| Failure::Transient(format!("cannot listen on {}: {error}", plan.listen));
+    let listener = TcpListener::bind(plan.listen).await.map_err(cannot)?;
+    Server::start(listener, options).map_err(cannot)
+}
+
+fn plan(args: &Args, place: &Place) -> Result<Plan, Failure> {
+    let (settings, problems) = ServerSettings::read(&place.settings, &place.root);
+    let words: Vec<String> = problems
+        .into_iter()
+        .flat_map(|(file, findings)| findings.into_iter().map(move |it| format!("{file}: {}", it.message)))
+        .collect();
+    if !words.is_empty() {
+        return Err(Failure::Invalid(format!("the settings cannot be used\n{}", words.join("\n"))));
+    }
+    let mut tokens = settings.tokens(place.settings.environment()).map_err(Failure::Invalid)?;
+    if let Some(token) = token(args)? {
+        tokens = tokens.with("admin", Role::Admin, &token);
+    }
+    let own = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let listen = args.listen.or(settings.listen).unwrap_or(own);
+    if tokens.is_empty() && !listen.ip().is_loopback() {
+        let help = "give --token-file or RAWKO_TOKEN, or listen on 127.0.0.1";
+        return Err(Failure::Usage(format!("whoever reaches {listen} could join: {help}")));
+    }
+    Ok(Plan { listen, settings, tokens })
+}
+
+fn sink(format: LogFormat) -> (Option<LogSink>, mpsc::UnboundedReceiver<String>) {
+    let (lines, log) = mpsc::unbounded_channel();
+    let sink: Option<LogSink> = match format {
+        LogFormat::None => None,
+        LogFormat::Text => Some(Arc::new(move |entry: &Entry| drop(lines.send(words(entry))))),
+        LogFormat::Json => Some(Arc::new(move |entry: &Entry| {
+            drop(lines.send(serde_json::to_string(entry).unwrap_or_default()));
+        })),
+    };
+    (sink, log)
+}
+
+fn words(entry: &Entry) -> String {
+    match entry {
+        Entry::Transition(line) => {
+            format!(
+                "{}  {}  {} → {}  {}",
+                line.channel,
+                line.agent,
+                line.from.as_str(),
+                line.to.as_str(),
+                line.trigger.as_str()
+            )
+        }
+        Entry::Warning(warning) => format!("{}  {}  {}", warning.channel, warning.agent, warning.message),
+    }
 }
 
 fn token(args: &Args) -> Result<Option<String>, Failure> {

@@ -11,6 +11,7 @@ use crate::journal::words;
 use crate::known;
 use crate::standing::{Running, Standing};
 use crate::times;
+use rawko_view::document::Document;
 use rawko_view::rows::status_word;
 
 const EXAMPLES: &str = "\
@@ -49,7 +50,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let now_ms = times::now_ms();
     let standing = Standing::at(&reader, &args.id, args.at, &place.world(), now_ms)?;
     if args.json {
-        console.line(&format!("{:#}", rawko_view::document::of(&standing)))?;
+        let document = serde_json::to_value(Document::of(&reader, &standing)).unwrap_or_default();
+        console.line(&format!("{document:#}"))?;
     } else {
         Page { standing: &standing, now_ms, console }.print()?;
     }

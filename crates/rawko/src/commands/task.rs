@@ -2,23 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use rawko_agents::agent::Kind;
-use rawko_agents::provider::{ErrorCode, ProviderProblem};
 use rawko_agents::work::{Workshop, is_broken};
 use rawko_chart::render;
-use rawko_core::{Map, Value, duration};
-use rawko_host::{Decision, Edition, Question};
+use rawko_core::Value;
+use rawko_host::Edition;
 
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
-use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, TaskEnding, is_own};
+use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, TaskEnding};
 use crate::hosting::{self, Access, Place, Request, StoreArgs};
 use crate::loading;
+use crate::raising::{read_dollars, read_ms};
+use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate};
 
 use super::run::{is_name, texts};
 
-const ORCHESTRATOR: &str = "rawko";
 const DRY_RUN: &str = "dry_run";
 
 const EXAMPLES: &str = "\
@@ -98,9 +97,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    if args.task.trim().is_empty() {
-        return Err(Failure::Usage("the task is empty; say what is to be done".to_owned()));
-    }
     let place = Place::here(&args.store)?;
     place.insist_on_settings(console)?;
     let chart = chart(args, &place, console)?;
@@ -109,13 +105,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let input = {
             // Servers that belong to it are started again by whoever hosts.
             let workshop = workshop(&place, console)?;
-            insist_on_gate(&place, &chart)?;
-            input(args, &workshop, &chart)?
+            insist_on_gate(&place.settings, &chart)?;
+            wish(args).input(&workshop, &chart)?
         };
         let mut signals = Signals::new()?;
         let charts = [chart];
         let mut access = Access::open(&place, &charts, console).await?;
-        let seq = access.reader().store().last_seq()?;
+        let (seq, heard) = (access.reader().store().last_seq()?, access.progress());
         let budget = args.max_budget_usd.map(|most| Value::map([("cost_usd", Value::float(most))]));
         let request = Request::Start {
             charts: texts(&charts),
@@ -135,7 +131,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             console.line(&format!("{id}  {}", args.task.trim()))?;
         }
         let narrator = Narrator::new(charts[0].chart.id(), console);
-        let follow = Follow::after(seq, &access, &started.instance, &place, manner).narrated(narrator);
+        let follow = Follow::after(seq, &access, &started.instance, &place, manner);
+        let follow = follow.hearing(heard, &access).narrated(narrator);
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }
             .tell(manner.format, console)
@@ -169,57 +166,16 @@ fn workshop(place: &Place, console: &mut Console) -> Result<Workshop, Failure> {
     Ok(workshop)
 }
 
-/// A project that lets no agent work would refuse everything, one call at a time.
-fn insist_on_gate(place: &Place, chart: &Edition) -> Result<(), Failure> {
-    if !is_own(chart.chart.id()) {
-        return Ok(());
+fn wish(args: &Args) -> Wish {
+    Wish {
+        task: args.task.clone(),
+        dry_run: args.dry_run,
+        agent: args.agent.clone(),
+        max_iterations: args.max_iterations,
+        timeout_ms: args.timeout,
+        provider: args.provider.clone().filter(|_| args.model.is_none()),
+        model: model(args),
     }
-    let question = Question {
-        name: "work:select",
-        instance: "",
-        chart: chart.chart.id(),
-        calls_so_far: 0,
-        agent: None,
-        policy: &Value::Null,
-    };
-    match place.settings.gate().decide(&question) {
-        Decision::Allowed { .. } => Ok(()),
-        Decision::Refused { rule, .. } => Err(Failure::Invalid(format!(
-            "no agent may work here: {rule}\nwrite `governance: {{allow: ['agent:*']}}` into .rawko/config.yaml"
-        ))),
-    }
-}
-
-/// What the chart is given: what settings say, and over it what the person says.
-fn input(args: &Args, workshop: &Workshop, chart: &Edition) -> Result<Value, Failure> {
-    let mut input = if is_own(chart.chart.id()) { workshop.task.input.clone() } else { Map::default() };
-    let mut put = |key: &str, value: Value| drop(input.insert(key.into(), value));
-    put("task", Value::str(args.task.trim()));
-    if args.dry_run {
-        put("planner", Value::str(&workshop.arbiter.planner));
-    }
-    if is_own(chart.chart.id()) && !workshop.memories.remember {
-        put("remember", Value::Bool(false));
-    }
-    if let Some(most) = args.max_iterations {
-        put("maxIterations", Value::Int(i64::from(most)));
-    }
-    if let Some(timeout_ms) = args.timeout {
-        put("timeoutMs", Value::Int(timeout_ms));
-    }
-    if let Some(name) = &args.agent {
-        insist_on_agent(workshop, name)?;
-        put("forcedAgent", Value::str(name));
-    }
-    match model(args) {
-        Some(model) => {
-            insist_on_model(workshop, &model, Failure::Usage)?;
-            put("providerName", Value::from(model));
-        }
-        None if needs_default(workshop) => insist_on_model(workshop, "", Failure::Invalid)?,
-        None => {}
-    }
-    Ok(Value::Map(input.into()))
 }
 
 fn model(args: &Args) -> Option<String> {
@@ -228,46 +184,5 @@ fn model(args: &Args) -> Option<String> {
         (Some(provider), None) => Some(provider.clone()),
         (None, Some(model)) => Some(model.clone()),
         (None, None) => None,
-    }
-}
-
-fn insist_on_agent(workshop: &Workshop, name: &str) -> Result<(), Failure> {
-    if workshop.agents.get(name).is_some() {
-        return Ok(());
-    }
-    let names: Vec<&str> = workshop.agents.all().iter().map(|agent| agent.name.as_str()).collect();
-    Err(Failure::Usage(format!("there is no agent `{name}`; there are {}", names.join(", "))))
-}
-
-/// Whether somebody who can be chosen has no model of its own.
-fn needs_default(workshop: &Workshop) -> bool {
-    let offered = workshop.profiles();
-    let agents = offered.iter().filter_map(|profile| workshop.agents.get(&profile.name));
-    agents.into_iter().any(|agent| match agent.kind {
-        Kind::Llm | Kind::Scripted => agent.model.is_none(),
-        Kind::Process | Kind::Acp | Kind::Human => false,
-    })
-}
-
-fn insist_on_model(workshop: &Workshop, model: &str, wrong: fn(String) -> Failure) -> Result<(), Failure> {
-    let told = |problem: ProviderProblem| match problem.code() {
-        ErrorCode::AuthenticationFailed => Failure::Credentials(problem.to_string()),
-        _ => wrong(problem.to_string()),
-    };
-    workshop.providers.find(model).map(drop).map_err(told)
-}
-
-fn read_ms(text: &str) -> Result<i64, String> {
-    let ms = duration::parse_ms(text).map_err(|error| error.to_string())?;
-    i64::try_from(ms).ok().filter(|ms| *ms > 0).ok_or_else(|| "write for example 30m".to_owned())
-}
-
-fn read_dollars(text: &str) -> Result<f64, String> {
-    let dollars: f64 =
-        text.trim_start_matches('$').parse().map_err(|_| "write for example 2.50".to_owned())?;
-    if dollars.is_finite() && dollars > 0.0 {
-        Ok(dollars)
-    } else {
-        Err("it must be more than nothing".to_owned())
     }
 }

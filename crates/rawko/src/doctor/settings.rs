@@ -1,6 +1,7 @@
 //! Settings, agents and charts: everything that is wrong with the files of a project.
 
 use rawko_chart::{Finding, Severity, Source};
+use rawko_server::TurnSettings;
 
 use super::{Check, State};
 use crate::hosting::Place;
@@ -12,6 +13,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
         .iter()
         .flat_map(|(source, findings)| of_findings("settings", source, findings))
         .collect();
+    checks.extend(look_at_turns(place));
     if checks.iter().any(|check| check.state == State::Problem) {
         return checks;
     }
@@ -22,6 +24,16 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     };
     checks.insert(0, Check::new("settings", State::Ok, text));
     checks
+}
+
+/// The section `turns`, which only those who serve channels read.
+fn look_at_turns(place: &Place) -> Vec<Check> {
+    let (_, problems) = TurnSettings::read(&place.settings, &place.root);
+    let text = |file: &str| std::fs::read_to_string(place.root.join(file)).unwrap_or_default();
+    let checks = problems.iter().flat_map(|(file, findings)| {
+        of_findings("settings", &Source::new(&**file, text(file)), findings).collect::<Vec<_>>()
+    });
+    checks.collect()
 }
 
 fn of_findings<'a>(

@@ -5,12 +5,14 @@ mod ending;
 mod narrator;
 mod options;
 mod signals;
+mod stream;
 mod task;
 
 pub(crate) use ending::{Ended, Ending};
 pub(crate) use narrator::{Narrator, is_own};
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
 pub(crate) use signals::Signals;
+use stream::Stream;
 pub(crate) use task::TaskEnding;
 
 use std::sync::Arc;
@@ -36,6 +38,8 @@ pub(crate) struct Follow<'a> {
     tail: Tail,
     /// Tells a task rather than its states.
     narrator: Option<Narrator>,
+    /// What is told meanwhile, for programs.
+    stream: Stream,
 }
 
 /// Why watching stopped.
@@ -51,12 +55,20 @@ impl<'a> Follow<'a> {
     pub(crate) fn after(seq: u64, access: &Access, id: &str, place: &'a Place, manner: Manner) -> Self {
         let world = manner.verbose.then(|| place.world());
         let tail = Tail::after(seq, &access.reader(), Tree::below(id), world);
-        Self { place, manner, id: id.to_owned(), tail, narrator: None }
+        Self { place, manner, id: id.to_owned(), tail, narrator: None, stream: Stream::of(id) }
     }
 
     /// The same, told as a task: who was chosen and why, what agents say and do, how the plan stands.
     pub(crate) fn narrated(self, narrator: Narrator) -> Self {
         Self { narrator: Some(narrator), ..self }
+    }
+
+    /// What was told since before it began.
+    pub(crate) fn hearing(mut self, heard: Option<broadcast::Receiver<Progress>>, access: &Access) -> Self {
+        if self.manner.format == OutputFormat::StreamJson {
+            self.stream.listen(heard, access.reader());
+        }
+        self
     }
 
     /// Until it is over, fails or waits; Ctrl-C parks it. Tells how it ended and gives the verdict.
@@ -117,6 +129,9 @@ impl<'a> Follow<'a> {
         let mut pulse: Pulse = access.pulse();
         let is_live = self.narrator.as_ref().is_some_and(Narrator::is_live);
         let mut progress = access.progress().filter(|_| is_live);
+        if self.manner.format == OutputFormat::StreamJson && !self.stream.is_listening() {
+            self.stream.listen(access.progress(), access.reader());
+        }
         let id = self.id.clone();
         let rest = access.rest(&id, patience);
         tokio::pin!(rest);
@@ -134,6 +149,7 @@ impl<'a> Follow<'a> {
                     };
                 }
                 heard = next(&mut progress) => self.hear(&heard, console)?,
+                () = self.stream.more() => {}
                 () = pulse.beat() => {}
             }
         }
@@ -164,17 +180,30 @@ impl<'a> Follow<'a> {
 
     /// Shows what is new.
     fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
-        let Self { manner: Manner { format, verbose, .. }, tail, narrator, .. } = self;
+        loop {
+            self.stream.mark();
+            self.read_on(console)?;
+            self.stream.due().iter().try_for_each(|line| console.line(&line.to_string()))?;
+            // What came while the journal was read may belong to steps that came meanwhile too.
+            if self.stream.is_empty() {
+                return console.flush();
+            }
+        }
+    }
+
+    fn read_on(&mut self, console: &mut Console) -> Result<(), Failure> {
+        let Self { manner: Manner { format, verbose, .. }, tail, narrator, stream, .. } = self;
         let (format, verbose) = (*format, *verbose);
         tail.read(|entry, name| match (&mut *narrator, format) {
             (Some(narrator), OutputFormat::Text) if !verbose => narrator.tell(entry, name, console),
-            (Some(_), OutputFormat::StreamJson) => {
+            (narrator, OutputFormat::StreamJson) => {
+                stream.before(entry).iter().try_for_each(|line| console.line(&line.to_string()))?;
                 show(entry, name, format, verbose, console)?;
-                journal::task::lines_of(entry).iter().try_for_each(|line| console.line(&line.to_string()))
+                let told = if narrator.is_some() { journal::task::lines_of(entry) } else { Vec::new() };
+                told.iter().try_for_each(|line| console.line(&line.to_string()))
             }
             _ => show(entry, name, format, verbose, console),
-        })?;
-        console.flush()
+        })
     }
 
     /// Shows what comes, after what led to it.

@@ -7,6 +7,7 @@ use super::{Ended, Ending, OutputFormat, is_own};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, Rest};
+use crate::raising;
 use crate::standing::Standing;
 use crate::times;
 
@@ -34,7 +35,7 @@ impl TaskEnding<'_> {
         let ending = Ending { standing: &standing, ended: self.ended, other: self.other };
         let verdict = ending.tell(format, console)?;
         if is_own(standing.chart.id()) {
-            hint(self.id, verdict, standing.snapshot.output(), console);
+            hint(&standing, verdict, console);
         }
         Ok(verdict)
     }
@@ -78,20 +79,19 @@ fn grouped(number: u64) -> String {
 }
 
 /// What to try next.
-fn hint(id: &str, verdict: Verdict, output: &Value, console: &mut Console) {
+fn hint(standing: &Standing, verdict: Verdict, console: &mut Console) {
+    let (id, output) = (standing.id(), standing.snapshot.output());
     let text = match verdict {
         Verdict::Done if output.get("outcome").as_str() == Some("planned") => {
             "nothing was changed; the same without --dry-run does it".to_owned()
         }
         Verdict::Done => format!("`rawko replay {id} --decisions` shows why it went this way"),
-        Verdict::Limit => {
-            let reached = output.get("iterations").as_i64().unwrap_or(0);
-            format!(
-                "what was done is kept; `rawko resume {id} --max-iterations {}` goes on",
-                reached.max(1) * 2
-            )
+        Verdict::Limit if let Some(options) = raising::advice(standing) => {
+            format!("what was done is kept; `rawko resume {id} {options}` goes on")
         }
-        Verdict::Loop | Verdict::Failed => format!("what was done is kept; `rawko history {id}` tells it"),
+        Verdict::Limit | Verdict::Loop | Verdict::Failed => {
+            format!("what was done is kept; `rawko history {id}` tells it")
+        }
         Verdict::Credentials => "`rawko doctor` says which keys are missing".to_owned(),
         Verdict::Transient => "try again later with `rawko task`".to_owned(),
         Verdict::Invalid | Verdict::Waiting | Verdict::Interrupted | Verdict::Terminated => return,

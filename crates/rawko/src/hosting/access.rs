@@ -13,6 +13,7 @@ use tokio::sync::{broadcast, watch};
 
 use super::client::{Client, NoAnswer};
 use super::desk::Desk;
+use super::endpoint::ChannelEndpoint;
 use super::obey::{obey, obey_engine};
 use super::place::Place;
 use super::protocol::{Answer, Request, Rest};
@@ -41,6 +42,7 @@ pub(crate) enum Access {
 pub(crate) struct Hosting {
     host: Host,
     desk: Desk,
+    channels: ChannelEndpoint,
     server: Option<Server>,
     /// Let go last.
     lock: Lock,
@@ -174,10 +176,11 @@ impl Access {
     /// Lets go: whatever ran goes on when somebody hosts again.
     pub(crate) async fn close(self, console: &mut Console) {
         let Access::Here(hosting) = self else { return };
-        let Hosting { host, desk, server, lock } = *hosting;
+        let Hosting { host, desk, channels, server, lock } = *hosting;
         if let Some(server) = server {
             server.close().await;
         }
+        channels.close();
         desk.close().await;
         for complaint in host.take_complaints() {
             console.note(Style::Notice, "warning", &complaint);
@@ -212,19 +215,21 @@ impl Hosting {
         let store = SqliteStore::open(&place.store, options)?;
         let (workshop, _) = place.workshop();
         let workshop = std::sync::Arc::new(workshop);
+        let channels = ChannelEndpoint::new();
         let builder = Host::builder()
             .store(std::sync::Arc::new(store))
             .services(workshop.join(settings.services(&place.root)))
-            .cast(workshop)
-            .endpoints(settings.endpoints(&place.root))
+            .cast(workshop.clone())
+            .endpoints(settings.endpoints(&place.root).add_scheme("channel", channels.service()))
             .gate(settings.gate())
             .world(place.world())
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         let host = all.fold(builder, |builder, edition| builder.chart(edition)).start().await?;
-        let desk = Desk::new(host.clone(), place);
+        let desk = Desk::new(host.clone(), place, workshop);
+        channels.open(&desk);
         let server = listener.map(|(path, listener)| Server::serve(path, listener, desk.clone()));
-        Ok(Hosting { host, desk, server, lock })
+        Ok(Hosting { host, desk, channels, server, lock })
     }
 }
 

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use rawko_agents::agent::{Kind, Level};
+use rawko_agents::work::Workshop;
 use rawko_host::{Host, SystemClock};
-use rawko_server::{ChannelError, LogSink, ProjectAgents, ServeOptions, Serving, TurnSettings, TurnTaker};
+use rawko_server::{
+    ChannelError, LogSink, ProjectAgents, ServeOptions, Serving, Tokens, TurnSettings, TurnTaker,
+};
 use tokio::sync::OnceCell;
 
 use super::place::Place;
@@ -14,7 +17,7 @@ use crate::failure::Failure;
 #[derive(Clone, Default)]
 pub(crate) struct ServePlan {
     pub(crate) own_agents: bool,
-    pub(crate) token: Option<String>,
+    pub(crate) tokens: Tokens,
     pub(crate) log: Option<LogSink>,
 }
 
@@ -27,11 +30,12 @@ pub(crate) struct Desk {
     /// The project's agents that can take turns.
     names: Vec<String>,
     plan: ServePlan,
-    serving: Arc<OnceCell<Serving>>,
+    serving: Arc<OnceCell<Arc<Serving>>>,
+    pub(crate) workshop: Arc<Workshop>,
 }
 
 impl Desk {
-    pub(super) fn new(host: Host, place: &Place) -> Desk {
+    pub(super) fn new(host: Host, place: &Place, workshop: Arc<Workshop>) -> Desk {
         let (settings, problems) = TurnSettings::read(&place.settings, &place.root);
         let words = problems
             .into_iter()
@@ -40,7 +44,8 @@ impl Desk {
             })
             .collect();
         let names = speakers(place, &settings);
-        Desk { host, settings, problems: words, names, plan: place.serve.clone(), serving: Arc::default() }
+        let (plan, serving) = (place.serve.clone(), Arc::default());
+        Desk { host, settings, problems: words, names, plan, serving, workshop }
     }
 
     /// The project's own agents take turns with no code.
@@ -53,7 +58,7 @@ impl Desk {
     }
 
     /// The channels, opened when they are first needed.
-    pub(crate) async fn serving(&self) -> Result<&Serving, Failure> {
+    pub(crate) async fn serving(&self) -> Result<&Arc<Serving>, Failure> {
         if !self.problems.is_empty() {
             return Err(Failure::Invalid(format!(
                 "the settings cannot be used\n{}",
@@ -63,13 +68,13 @@ impl Desk {
         let start = || async {
             let options = ServeOptions {
                 settings: self.settings.clone(),
-                token: self.plan.token.clone(),
+                tokens: self.plan.tokens.clone(),
                 takers: self.takers()?,
                 clock: Arc::new(SystemClock),
                 log: self.plan.log.clone().unwrap_or_else(|| Arc::new(|_| {})),
                 own_agents: self.plan.own_agents,
             };
-            Serving::start(self.host.clone(), options).await.map_err(channel_failure)
+            Serving::start(self.host.clone(), options).await.map(Arc::new).map_err(channel_failure)
         };
         self.serving.get_or_try_init(start).await
     }

@@ -35,8 +35,9 @@ pub(super) async fn obey_engine(engine: &dyn Engine, request: Request) -> Result
         }
         Request::Cancel { id, reason } => Ok(Answer::Receipt(engine.cancel(id, reason).await?)),
         Request::Retry { id } => Ok(Answer::Receipt(engine.retry(id).await?)),
-        Request::Fork { id, at, set, new_id } => {
-            Ok(Answer::Receipt(engine.fork(id, Fork { at, set, id: new_id }).await?))
+        Request::Fork { id, at, set, new_id, budget } => {
+            let fork = Fork { at, set, id: new_id };
+            Ok(Answer::Receipt(engine.fork_within(id, fork, budget).await?))
         }
         Request::Settle { id, patience_ms } => {
             let settled = engine.settled(id, Duration::from_millis(patience_ms)).await?;

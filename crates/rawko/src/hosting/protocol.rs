@@ -59,6 +59,9 @@ pub(crate) enum Request {
         set: Vec<(String, String)>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         new_id: Option<String>,
+        /// Parts of its budget that are to be others; null: what was left of the old one.
+        #[serde(default)]
+        budget: Value,
     },
     /// Answers when the instance is over, has failed, or only waits.
     Settle {

@@ -16,6 +16,9 @@ use crate::failure::Failure;
 use crate::files;
 use crate::walk;
 
+/// Where charts lie that were uploaded to the server.
+pub(crate) const UPLOADED: &str = ".rawko/charts/uploaded";
+
 /// What there is in a project.
 #[derive(Debug, Default)]
 pub(crate) struct Project {
@@ -86,10 +89,13 @@ impl Project {
         if self.services.is_some() { known.complete() } else { known }
     }
 
-    /// Charts that others may invoke: those of registries, then those in `.rawko/charts`.
+    /// Charts that others may invoke: those of registries, then those in `.rawko/charts` and what was uploaded.
     pub(crate) fn invocable_charts(&self) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = self.registry.iter().map(|entry| entry.path.clone()).collect();
-        let shipped = |path: &&PathBuf| path.parent().is_some_and(|parent| parent.ends_with(".rawko/charts"));
+        let folders = [".rawko/charts", UPLOADED];
+        let shipped = |path: &&PathBuf| {
+            path.parent().is_some_and(|parent| folders.iter().any(|folder| parent.ends_with(folder)))
+        };
         for path in self.charts.iter().filter(shipped) {
             if !paths.contains(path) {
                 paths.push(path.clone());

@@ -25,7 +25,7 @@ done
 
 const SETTINGS: &str =
     "turns:\n  agents:\n    polly: {command: [./parrot.sh]}\n  channels:\n    den: {agents: [polly]}\n";
-const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--log", "json"];
 
 fn den() -> TempDir {
     let dir = directory(&[(".rawko/config.yaml", SETTINGS), ("parrot.sh", PARROT)]);
@@ -143,7 +143,7 @@ fn channels_without_a_server() {
 #[test]
 fn a_server_lets_agents_take_turns_and_parks_them() {
     let dir = den();
-    let serving = Background::start(dir.path(), &SERVE, "listening on ws://127.0.0.1:");
+    let serving = Background::start(dir.path(), &SERVE, "http://127.0.0.1:");
     let said =
         run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "hello\n/nonsense\n").stdout;
     let mut said: Vec<&str> = said.lines().filter(|line| !line.starts_with('—')).collect();
@@ -165,7 +165,7 @@ fn a_server_lets_agents_take_turns_and_parks_them() {
 #[test]
 fn a_killed_server_loses_neither_turn_nor_deadline_nor_messages() {
     let dir = den();
-    let serving = Background::start(dir.path(), &SERVE, "listening");
+    let serving = Background::start(dir.path(), &SERVE, "http://");
     run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "hello\n");
     run(dir.path(), &["channels", "post", "den", "hold", "--as", "kim"], "");
     let turn = |dir: &Path| {
@@ -178,7 +178,7 @@ fn a_killed_server_loses_neither_turn_nor_deadline_nor_messages() {
     serving.signal("-KILL");
     serving.end();
 
-    let serving = Background::start(dir.path(), &SERVE, "listening");
+    let serving = Background::start(dir.path(), &SERVE, "http://");
     assert_eq!(turn(dir.path()), before, "the same turn, the same deadline");
     assert_eq!(texts(dir.path()), "   1  kim: hello\n   2  polly: Polly!\n   3  kim: hold\n");
     run(dir.path(), &["channels", "skip", "den"], "");
@@ -231,6 +231,58 @@ fn settings_that_are_wrong_stop_the_server() {
         .rawko/config.yaml: `humanInterruptMode` cannot be this: unknown variant `loud`, expected one of `queue`, `interrupt`, `inject`, `parallel`
         --- exit code 52
     "#]].assert_eq(&stable(&played(dir.path(), &["serve --listen 127.0.0.1:0"]), dir.path()));
+}
+
+#[test]
+fn doctor_looks_at_turns_too() {
+    let dir = directory(&[(".rawko/config.yaml", "turns:\n  humanInterruptMode: loud\n  agent: {}\n")]);
+    let told = run(dir.path(), &["doctor"], "");
+    assert_eq!(told.code, Some(1), "{}", told.stdout);
+    assert!(told.stdout.contains(".rawko/config.yaml:3: `turns` has no key `agent`"), "{}", told.stdout);
+    assert!(told.stdout.contains(".rawko/config.yaml:2: `humanInterruptMode`"), "{}", told.stdout);
+}
+
+const NEWS: &str = "
+statechart:
+  id: news
+  initial: telling
+  context: {why: null}
+  states:
+    telling:
+      entry:
+        - {type: send, target: 'channel:den', event: NEWS, data: {text: The build is green.}}
+        - {type: send, target: 'channel:nowhere', event: NEWS, data: {text: Hello?}}
+      on:
+        error.communication:
+          actions: [{type: assign, context_updates: {why: event.data.message}}]
+        READ: done
+    done: {type: final}
+";
+
+/// What a chart sends to a channel is said there, once, whoever hosts.
+#[test]
+fn a_chart_speaks_in_a_channel() {
+    let settings = format!("governance: {{allow: ['channel:*']}}\n{SETTINGS}");
+    for is_served in [false, true] {
+        let dir = den();
+        std::fs::write(dir.path().join(".rawko/config.yaml"), &settings).unwrap();
+        std::fs::write(dir.path().join("news.yaml"), NEWS).unwrap();
+        let serving = is_served.then(|| Background::start(dir.path(), &SERVE, "listening"));
+        if !is_served {
+            run(dir.path(), &["channels", "create", "den"], "");
+        }
+        let ran = run(dir.path(), &["run", "news.yaml", "--id", "n", "--output-format", "json"], "");
+        assert_eq!(ran.code, Some(55), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("there is no channel `nowhere`"), "{}", ran.stdout);
+        assert!(texts(dir.path()).starts_with("   1  n: The build is green.\n"), "{}", texts(dir.path()));
+        // Whoever goes on with it says nothing again.
+        assert_eq!(run(dir.path(), &["send", "n", "READ"], "").code, Some(0));
+        assert_eq!(texts(dir.path()).matches("green").count(), 1, "{}", texts(dir.path()));
+        if let Some(serving) = serving {
+            serving.signal("-TERM");
+            serving.end();
+        }
+    }
 }
 
 #[test]

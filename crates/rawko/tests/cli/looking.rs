@@ -52,7 +52,7 @@ fn instances_are_listed_newest_first() {
         agent  1.0.0  0ec034097122  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         plan_build  1.0.0  f72c81b04a76  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  e1d82feee2ff  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  734d793f6be3  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
         error: there is no store `.rawko/state/rawko.db` yet; `rawko run CHART` starts an instance and makes one
@@ -81,7 +81,7 @@ fn instances_are_listed_newest_first() {
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         plan_build  1.0.0  f72c81b04a76  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  e1d82feee2ff  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  734d793f6be3  yes  0  rawko's own orchestrator.yaml
     "#]].assert_eq(&squeezed(&(empty + &listed)));
 }
 

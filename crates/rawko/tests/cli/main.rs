@@ -22,6 +22,7 @@ mod parking;
 mod prompt;
 mod running;
 mod scenarios;
+mod serving;
 mod simulate;
 mod support;
 mod tasks;

@@ -25,6 +25,8 @@ statechart:
 /// A run in the background, and what it has printed.
 pub(crate) struct Background {
     pub(crate) child: Child,
+    /// The line that was waited for.
+    pub(crate) line: String,
     out: BufReader<ChildStdout>,
 }
 
@@ -43,7 +45,7 @@ impl Background {
             line.clear();
             assert!(out.read_line(&mut line).unwrap() > 0, "it ended before it said `{until}`");
         }
-        Background { child, out }
+        Background { child, line, out }
     }
 
     pub(crate) fn signal(&self, name: &str) {

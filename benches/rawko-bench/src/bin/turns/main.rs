@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use rawko_bench::report::{Report, resident_bytes};
 use rawko_host::{Host, SystemClock};
-use rawko_server::{ServeOptions, Serving, TurnSettings};
+use rawko_server::{AppOptions, ServeOptions, Server, Serving, Tokens, TurnSettings};
 use rawko_store::{Options, SqliteStore};
 use rawko_turns::Event;
 use tokio::net::TcpListener;
@@ -52,14 +52,18 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
     let host = Host::builder().store(store).in_memory_max(channels * (AGENTS + 1)).start().await?;
     let options = ServeOptions {
         settings: TurnSettings::default(),
-        token: None,
+        tokens: Tokens::default(),
         takers: Vec::new(),
         clock: Arc::new(SystemClock),
         log: Arc::new(|_| {}),
         own_agents: true,
     };
-    let serving = Serving::start(host.clone(), options).await?;
-    let address = serving.listen(TcpListener::bind("127.0.0.1:0").await?)?;
+    let serving = Arc::new(Serving::start(host.clone(), options).await?);
+    let mut app = AppOptions { channels: Some(Arc::clone(&serving)), ..AppOptions::new(Arc::new(host.clone())) };
+    // All agents of the benchmark come from one address, at once.
+    app.settings.rate = None;
+    let server = Server::start(TcpListener::bind("127.0.0.1:0").await?, app)?;
+    let address = server.address();
     let posts = channels * AGENTS * rounds;
     let shared = Arc::new(Shared {
         ended: (0..channels).map(|_| Mutex::default()).collect(),
@@ -79,6 +83,7 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
     }
     report(&shared, posts, begun.elapsed())?;
     agents.into_iter().for_each(|agent| agent.abort());
+    server.close().await;
     serving.close().await;
     host.close().await;
     std::fs::remove_dir_all(&place)?;

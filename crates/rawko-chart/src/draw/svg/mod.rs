@@ -29,6 +29,31 @@ pub struct SvgOptions<'a> {
     /// State nodes and transitions to point out as never reached.
     pub uncovered_nodes: &'a [NodeId],
     pub uncovered: &'a [TransitionId],
+    /// What findings are about, with their codes.
+    pub findings: &'a [(Spot, &'a str)],
+}
+
+/// A part of a chart that one can point at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Spot {
+    Node(NodeId),
+    Transition(TransitionId),
+}
+
+impl SvgOptions<'_> {
+    /// The attribute that says which findings are about a part; empty when none is.
+    fn marks(&self, spot: Spot) -> String {
+        let mut codes: Vec<&str> = Vec::new();
+        for (_, code) in self.findings.iter().filter(|(marked, _)| *marked == spot) {
+            if !codes.contains(code) {
+                codes.push(code);
+            }
+        }
+        if codes.is_empty() {
+            return String::new();
+        }
+        format!(" data-finding=\"{}\"", text::escape(&codes.join(" ")))
+    }
 }
 
 /// ELK takes seconds for a thousand states and grows faster than they do; nobody looks at a picture of more.

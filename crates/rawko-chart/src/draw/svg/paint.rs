@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::SvgOptions;
 use super::boxes::{LabelBox, Part};
 use super::geometry::{before_head, head, n, path};
 use super::layout::{Arrow, ArrowKind, Layout, Plan, Rect, Route};
 use super::states::States;
 use super::text::escape;
 use super::theme::style;
+use super::{Spot, SvgOptions};
 use crate::draw::names::names;
 
 pub(crate) fn paint(plan: &Plan<'_>, layout: &Layout, options: &SvgOptions<'_>) -> String {
@@ -44,7 +44,7 @@ fn open(out: &mut String, plan: &Plan<'_>, layout: &Layout, options: &SvgOptions
     );
     let _ = writeln!(out, "<title>{}</title>", escape(&picture.root().title));
     let _ = writeln!(out, "<desc>{}</desc>", escape(&described(plan)));
-    let _ = writeln!(out, "<style>{}</style>", style(options.theme));
+    let _ = writeln!(out, "<style>{}</style>", style(options.theme, !options.findings.is_empty()));
     let _ = writeln!(out, "<rect class=\"bg\" width=\"{w}\" height=\"{h}\"/>");
 }
 
@@ -70,11 +70,12 @@ fn attributes(plan: &Plan<'_>, arrow: &Arrow, options: &SvgOptions<'_>) -> Strin
         ArrowKind::Default => format!("class=\"default\" data-target=\"{to}\""),
         ArrowKind::Transition(at) => {
             let edge = &plan.picture.edges[at];
-            let class =
-                if options.uncovered.contains(&edge.id) { "transition uncovered" } else { "transition" };
+            let marks = options.marks(Spot::Transition(edge.id));
+            let uncovered = if options.uncovered.contains(&edge.id) { " uncovered" } else { "" };
+            let finding = if marks.is_empty() { "" } else { " finding" };
             let from = escape(&plan.picture.node(edge.source).path);
             format!(
-                "class=\"{class}\" data-transition=\"{}\" data-source=\"{from}\" data-target=\"{to}\"",
+                "class=\"transition{uncovered}{finding}\" data-transition=\"{}\" data-source=\"{from}\" data-target=\"{to}\"{marks}",
                 edge.id.0
             )
         }

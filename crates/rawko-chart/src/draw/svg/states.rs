@@ -5,12 +5,12 @@ use std::fmt::Write;
 
 use rawko_core::{NodeId, NodeKind};
 
-use super::SvgOptions;
 use super::boxes::{LINE, PAD, RING, TITLE_LINE, Written};
 use super::geometry::n;
 use super::layout::{Layout, Plan, Rect};
 use super::straight::crosses;
 use super::text::{TITLE, escape, width};
+use super::{Spot, SvgOptions};
 use crate::draw::color::readable_on;
 use crate::draw::picture::{LineKind, Node};
 
@@ -136,8 +136,12 @@ impl States<'_> {
         if self.options.uncovered_nodes.contains(&node.id) {
             classes.push_str(" uncovered");
         }
+        let marks = self.options.marks(Spot::Node(node.id));
+        if !marks.is_empty() {
+            classes.push_str(" finding");
+        }
         let (name, path) = (&self.names[node.id.index()], escape(&node.path));
-        let _ = write!(out, "<g id=\"state-{name}\" class=\"{classes}\" data-node=\"{path}\">");
+        let _ = write!(out, "<g id=\"state-{name}\" class=\"{classes}\" data-node=\"{path}\"{marks}>");
         let _ = write!(out, "<title>{}</title>", escape(&tooltip(node)));
     }
 

@@ -71,7 +71,17 @@ const FIXED: &str = ".rawko-chart{font-family:Inter,\"Segoe UI\",\"Helvetica Neu
 .rawko-chart .label{font-size:11px;text-anchor:middle}\
 .rawko-chart .mark{font-size:12px;font-weight:600;text-anchor:middle}";
 
-pub(crate) fn style(theme: Theme) -> String {
+/// Only in drawings that have any.
+const FINDING_RULES: &[(&str, &str, &str, &str)] = &[
+    (".finding>.box", "stroke", "mark", "stroke-width:2.4"),
+    (".finding>.ring", "stroke", "mark", "stroke-width:2"),
+    (".finding>.gap,.finding>.area", "stroke", "mark", "stroke-width:2"),
+    (".finding>.route", "stroke", "mark", "stroke-width:2.2"),
+    (".finding>.head", "fill", "mark", ""),
+    (".finding .event", "fill", "mark", "text-decoration:underline"),
+];
+
+pub(crate) fn style(theme: Theme, findings: bool) -> String {
     let mut css = String::new();
     match theme {
         Theme::Light => properties(&mut css, false),
@@ -85,7 +95,8 @@ pub(crate) fn style(theme: Theme) -> String {
     }
     css.push('\n');
     css.push_str(FIXED);
-    for (selector, property, color, more) in RULES {
+    let further = if findings { FINDING_RULES } else { &[] };
+    for (selector, property, color, more) in RULES.iter().chain(further) {
         rule(&mut css, theme == Theme::Dark, (selector, property, color, more));
     }
     css

@@ -49,6 +49,7 @@ fn every_way_to_end_has_its_exit_code() {
             "there is no agent `nobody`; there are",
         ),
         ("no such provider", SETTINGS, "", ONE, &["--model", "x/y"], 2, "there is no provider `x`"),
+        ("nor alone", SETTINGS, "", ONE, &["--provider", "x"], 2, "there is no provider `x`"),
         ("rate limits", &fast, "", &limited, &[], 3, "the script says rate_limited"),
         (
             "a key that is refused",

@@ -1,5 +1,12 @@
 //! What a person says to a task, while it works and while nobody runs it.
 
+use std::io::BufRead;
+use std::path::Path;
+use std::process::Child;
+
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
 use super::project::{SETTINGS, agent, configuration, project, running};
 use crate::support::run;
 
@@ -12,28 +19,87 @@ pub(crate) const SLOW: &str = r#"
 - {agent: other, text: I did it.}
 "#;
 
-/// What a person sends to a task at work, from another process, and what becomes of it.
-#[test]
-fn a_task_at_work_hears_what_a_person_says() {
+/// A plan is there, and the worker takes very long the first time.
+const PLANNED: &str = r#"
+- {agent: arbiter, when: "arbiter#1", data: {type: SELECT_MODE, mode: planner, reason: begin}}
+- {agent: arbiter, data: {type: SELECT_MODE, mode: worker, reason: go on}}
+- agent: planner
+  steps:
+    - tool_calls: [{name: PlanWrite, input: {goal: g, steps: [{id: a, title: Look}, {id: b, title: Mend}]}}]
+    - text: Two steps.
+- {agent: worker, when: "worker#2", delay_ms: 600000, text: never}
+- {agent: worker, text: Done.}
+- {agent: other, text: I did it.}
+"#;
+
+/// A task whose worker is at it, and the process that runs it.
+fn at_work() -> (TempDir, Child, impl BufRead) {
     let done = "transitions: {onSuccess: complete}\n";
-    let table: [(&str, &[&str], &str); 4] = [
-        ("cancelled", &["CANCEL"], "cancelled"),
-        ("another agent", &["FORCE_AGENT", "--data", r#"{"agentName": "other"}"#], "complete"),
+    let agents = [agent("planner", ""), agent("worker", done), agent("other", done)];
+    let dir = project(SETTINGS, &agents, PLANNED);
+    let (child, mut out) = running(dir.path(), &["task", "Do it", "--id", "t"], 1);
+    let mut line = String::new();
+    while !line.contains("chooses  worker") {
+        line.clear();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended before the worker was chosen");
+    }
+    (dir, child, out)
+}
+
+/// Where it is, what was done, and the plan.
+fn shown(dir: &Path) -> String {
+    let shown: Json = serde_json::from_str(&run(dir, &["show", "t", "--json"], "").stdout).unwrap();
+    let context = &shown["context"];
+    let done = |entry: &Json| format!("{} {}", entry["agent"], entry["result"]).replace('"', "");
+    let done: Vec<String> = context["history"].as_array().unwrap().iter().map(done).collect();
+    let steps = context["plan"]["steps"].as_array().cloned().unwrap_or_default();
+    let steps: Vec<&str> = steps.iter().map(|step| step["status"].as_str().unwrap()).collect();
+    let states = shown["configuration"].to_string().replace('"', "");
+    format!("{states} {}: {} | {}", context["iterationCount"], done.join(", "), steps.join(" "))
+}
+
+/// What a person sends to a task, from another process: while one works on it, and when that was killed.
+#[test]
+fn a_task_hears_what_a_person_says_at_work_and_parked() {
+    let other = r#"{"agentName": "other"}"#;
+    let table: [(&str, &[&str], &str); 7] = [
+        ("ends", &["CANCEL"], "[cancelled] 2: planner success, worker cancelled | pending pending"),
+        ("is forgotten", &["RESET"], "[idle] 0:  | "),
+        (
+            "another agent",
+            &["FORCE_AGENT", "--data", other],
+            "[complete] 3: planner success, worker cancelled, other success | pending pending",
+        ),
         (
             "nobody of that name",
             &["FORCE_AGENT", "--data", r#"{"agentName": "nobody"}"#, "--no-wait"],
-            "executing",
+            "[executing] 2: planner success | pending pending",
         ),
-        ("forgotten", &["RESET"], "idle"),
+        ("nobody at all", &["FORCE_AGENT", "--no-wait"], "[executing] 2: planner success | pending pending"),
+        (
+            "without a step",
+            &["SKIP_STEP"],
+            "[complete] 3: planner success, worker cancelled, worker success | skipped pending",
+        ),
+        (
+            "the same again",
+            &["RETRY"],
+            "[complete] 3: planner success, worker cancelled, worker success | pending pending",
+        ),
     ];
     for (name, event, expected) in table {
-        let dir = project(SETTINGS, &[agent("worker", ""), agent("other", done)], SLOW);
-        let (mut child, _out) = running(dir.path(), &["task", "Do it", "--id", "t"], 5);
-        let sent = run(dir.path(), &[&["send", "t"], event].concat(), "");
-        assert_eq!(sent.code, Some(0), "{name}: {}{}", sent.stdout, sent.stderr);
-        assert_eq!(configuration(dir.path(), "t"), format!("[\"{expected}\"]"), "{name}");
-        child.kill().unwrap();
-        child.wait().unwrap();
+        for is_parked in [false, true] {
+            let (dir, mut child, _out) = at_work();
+            if is_parked {
+                child.kill().unwrap();
+                child.wait().unwrap();
+            }
+            let sent = run(dir.path(), &[&["send", "t"], event].concat(), "");
+            assert_eq!(sent.code, Some(0), "{name}, parked {is_parked}: {}{}", sent.stdout, sent.stderr);
+            assert_eq!(shown(dir.path()), expected, "{name}, parked {is_parked}");
+            let _ = child.kill();
+            child.wait().unwrap();
+        }
     }
 }
 
@@ -47,9 +113,9 @@ const WAITING: &str = r#"
 - {agent: other, text: I did it.}
 "#;
 
-/// The same on a task that nobody runs: it waits for a provider that asked for patience.
+/// The same on a task that waits for a provider who asked for patience.
 #[test]
-fn a_parked_task_hears_what_a_person_says() {
+fn a_waiting_task_hears_what_a_person_says() {
     let done = "transitions: {onSuccess: complete}\n";
     let settings = format!("{SETTINGS}task: {{back_off_longest: 2h}}\n");
     let table: [(&str, &[&str], &str); 6] = [

@@ -2,5 +2,9 @@
 
 mod ending;
 mod hearing;
+mod killing;
+mod power;
 mod project;
+mod raising;
+mod streaming;
 mod whole;

@@ -37,7 +37,7 @@ fn a_task_is_planned_built_tried_mended_and_reviewed() {
         developer  says     Names are stripped now.
         arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
         tester     calls    Bash python3 -m unittest -q > /dev/null 2>&1 && echo OK || (echo FAILED; exit 1)
-        tester     fails    FAILED (+1 lines)
+        tester     fails    FAILED (+1 line)
         tester     says     One test fails, equal names are not added up.
         arbiter    chooses  developer: a test fails
         developer  calls    Edit stock.py

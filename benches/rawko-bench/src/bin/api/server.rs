@@ -1,0 +1,61 @@
+//! A `rawko serve` of its own, in a folder of its own.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+
+const CHART: &str = "
+statechart:
+  id: bench
+  version: 1.0.0
+  initial: even
+  context: {count: 0}
+  states:
+    even: {on: {'*': {target: odd, actions: [{type: assign, context_updates: {count: context.count + 1}}]}}}
+    odd: {on: {'*': {target: even, actions: [{type: assign, context_updates: {count: context.count + 1}}]}}}
+";
+/// All clients of the benchmark come from one address, at once.
+const SETTINGS: &str = "server: {rate: {per_second: 0}}\n";
+
+pub(crate) struct Served {
+    process: Child,
+    address: SocketAddr,
+    place: PathBuf,
+}
+
+impl Served {
+    pub(crate) fn start(rawko: &Path) -> Result<Served> {
+        let program = std::env::current_exe()?;
+        // Beside the program, because a temporary directory may be no disk at all.
+        let beside = program.parent().context("a program lies in a directory")?;
+        let place = beside.join(format!("bench-api-{}", std::process::id()));
+        std::fs::create_dir_all(place.join(".rawko/charts"))?;
+        std::fs::write(place.join(".rawko/config.yaml"), SETTINGS)?;
+        std::fs::write(place.join(".rawko/charts/bench.yaml"), CHART)?;
+        let rawko = std::fs::canonicalize(rawko)?;
+        let mut process = Command::new(rawko)
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .current_dir(&place)
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        let output = process.stdout.take().context("its output")?;
+        BufReader::new(output).read_line(&mut line)?;
+        let address = line.trim().strip_prefix("http://").context("it prints its address")?.parse()?;
+        Ok(Served { process, address, place })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn stop(mut self) -> Result<()> {
+        self.process.kill()?;
+        self.process.wait()?;
+        std::fs::remove_dir_all(&self.place)?;
+        Ok(())
+    }
+}

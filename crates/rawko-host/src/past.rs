@@ -1,0 +1,108 @@
+//! What an instance had spent by a past step. The head of an instance has only the sums of today, so what came later is
+//! found in the journal and taken off; a fork goes on with the rest of the budget, not with a new one.
+
+use std::collections::{HashMap, VecDeque};
+
+use rawko_core::{Effect, Event, Value};
+use rawko_store::{InstanceRow, Record, RecordKind};
+
+use crate::error::HostError;
+use crate::gate;
+use crate::ledger::{Ledger, Spent};
+use crate::policy::agent_of;
+use crate::reader::Reader;
+
+/// Who answers an invocation: what was called, and the children that were begun for it, oldest first.
+#[derive(Default)]
+struct Invoked {
+    src: String,
+    children: VecDeque<Spent>,
+}
+
+/// What cannot be told to have come later counts as spent before: a budget may come out smaller, never larger. The
+/// budget of a state that has been left since begins anew.
+pub(crate) fn ledger_at(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Ledger, HostError> {
+    let Ledger { total, scopes } = Ledger::read(row.head.ledger.as_deref());
+    if step >= row.step || total.is_nothing() {
+        return Ok(Ledger { total, scopes });
+    }
+    let later = answers_after(reader, row, step)?.plus(calls_after(reader, row, step)?);
+    Ok(Ledger { total: total.minus(later), scopes })
+}
+
+fn answers_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, HostError> {
+    let mut known: HashMap<u64, Invoked> = HashMap::new();
+    for child in reader.store().children(&row.new.id)? {
+        if let Some(parent) = &child.new.parent {
+            known.entry(parent.invocation).or_default().children.push_back(spent_by_child(&child));
+        }
+    }
+    let mut later = Spent::default();
+    for record in reader.store().records(row.key, 0, usize::MAX)? {
+        let spent = read::<Event>(reader, &record.event)?.map(|event| spent_on(&event, &mut known));
+        if record.step > step && is_taken(&record) {
+            later = later.plus(spent.unwrap_or_default());
+        }
+        for effect in read::<Vec<Effect>>(reader, &record.effects)?.unwrap_or_default() {
+            if let Effect::Invoke(invoke) = effect {
+                known.entry(invoke.invocation).or_default().src = invoke.src.to_string();
+            }
+        }
+    }
+    Ok(later)
+}
+
+fn is_taken(record: &Record) -> bool {
+    match record.kind {
+        RecordKind::Stepped | RecordKind::Ignored => true,
+        RecordKind::Started | RecordKind::Forked | RecordKind::Failed => false,
+    }
+}
+
+/// The audit has a line for each call that was counted, under a key with the step in it.
+fn calls_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, HostError> {
+    let lines = reader.store().audit(Some(&row.new.id), usize::MAX)?;
+    let is_later = |key: &str| {
+        let step_of = key.rsplit('/').nth(1).and_then(|number| number.parse::<u64>().ok());
+        step_of.is_some_and(|of| of > step)
+    };
+    let later = lines.iter().filter(|line| {
+        &*line.decision == "allowed" && gate::is_counted(&line.service) && is_later(&line.effect)
+    });
+    Ok(Spent { tool_calls: later.count() as u64, ..Spent::default() })
+}
+
+/// The same as what was added when the answer came.
+fn spent_on(event: &Event, known: &mut HashMap<u64, Invoked>) -> Spent {
+    let (invocation, data) = match event {
+        Event::InvokeDone { invocation, data } => (invocation, data),
+        Event::InvokeFailed { invocation, error } => (invocation, error),
+        Event::Named(_)
+        | Event::TimerFired { .. }
+        | Event::RetryRequested
+        | Event::CancelRequested { .. } => return Spent::default(),
+    };
+    let Some(invoked) = known.get_mut(invocation) else { return Spent::default() };
+    if let Some(spent) = invoked.children.pop_front() {
+        return spent;
+    }
+    let tells = ["agent:", "model:", "work:"].iter().any(|kind| invoked.src.starts_with(kind));
+    if tells { Spent::of(data.get("usage")) } else { Spent::default() }
+}
+
+fn spent_by_child(child: &InstanceRow) -> Spent {
+    let mut spent = Ledger::read(child.head.ledger.as_deref()).total;
+    let policy: Value = serde_json::from_str(&child.new.policy).unwrap_or_default();
+    if agent_of(&policy).is_some() {
+        spent.time_ms = u64::try_from(child.updated_ms - child.new.created_ms).unwrap_or(0);
+    }
+    spent
+}
+
+/// `None` for what is no such thing: the input of a start, the edits of a fork.
+fn read<T: serde::de::DeserializeOwned>(reader: &Reader, text: &str) -> Result<Option<T>, HostError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    Ok(serde_json::from_str(&reader.unpack(text)?).ok())
+}

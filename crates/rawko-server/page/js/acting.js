@@ -1,0 +1,165 @@
+// What a person does to an instance: send, cancel, retry, fork. Apart from the view, so that each question is read as a whole.
+import { path, post } from './api.js';
+import { h, say } from './dom.js';
+import { ask, field } from './dialog.js';
+import { jsonInput } from './forms.js';
+import { notice } from './notices.js';
+import { go, href } from './route.js';
+
+/** Sends an event. Those it takes now are offered; any other may be typed. */
+export function sendEvent(id, events, chosen = null) {
+  const type = h('input', {
+    class: 'input code',
+    type: 'text',
+    list: 'offered-events',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    required: true,
+  });
+  type.value = chosen ?? '';
+  const data = jsonInput({ label: 'Data', placeholder: '{"amount": 3}' });
+  const state = h('small', { class: 'hint', role: 'status' });
+  const tell = () =>
+    say(
+      state,
+      !type.value || events.includes(type.value)
+        ? ''
+        : `Nothing takes ${type.value} in the states it is in now; it would be ignored.`,
+    );
+  type.addEventListener('input', tell);
+  ask({
+    title: chosen ? `Send ${chosen}` : 'Send an event',
+    act: 'Send',
+    body: [
+      field('Event', type),
+      state,
+      h(
+        'datalist',
+        { id: 'offered-events' },
+        events.map((name) => h('option', { value: name })),
+      ),
+      field('Data', data.control, 'JSON, or nothing'),
+      data.trouble,
+    ],
+    async work() {
+      if (!type.value.trim()) throw new Error('an event has a name');
+      const body = { type: type.value.trim() };
+      const given = data.read();
+      if (given !== undefined) body.data = given;
+      await deliver(id, body);
+    },
+  });
+}
+
+export async function deliver(id, event) {
+  const receipt = await post(path('instances', id, 'events'), event);
+  if (receipt?.handled === false) notice(`${event.type} was ignored: no transition takes it now.`, { tone: 'plain' });
+  else notice(`${event.type} sent.`);
+}
+
+export function cancel(id) {
+  const reason = h('input', { class: 'input', type: 'text' });
+  ask({
+    title: 'Cancel this instance?',
+    lead: 'Its exit actions run, timers and calls stop. What it did stays in the journal, and it can be forked from any step.',
+    act: 'Cancel the instance',
+    tone: 'danger',
+    body: [field('Reason', reason, 'For the journal; may be left out')],
+    async work() {
+      await post(path('instances', id, 'cancel'), reason.value.trim() ? { reason: reason.value.trim() } : {});
+      notice(`${id} is cancelled.`);
+    },
+  });
+}
+
+export async function retry(id) {
+  await post(path('instances', id, 'retry'));
+  notice('Trying again what failed.');
+}
+
+/** Forks from a step; values of the context may be others. */
+export function fork(id, step, context) {
+  const name = h('input', {
+    class: 'input code',
+    type: 'text',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'made up if left out',
+  });
+  const rows = h('div', { class: 'edits' });
+  const edits = new Map();
+  const pick = h(
+    'select',
+    { class: 'input', 'aria-label': 'Value to change' },
+    h('option', { value: '' }, 'Change a value…'),
+    Object.keys(context ?? {}).map((key) => h('option', { value: key }, key)),
+  );
+  pick.addEventListener('change', () => {
+    if (pick.value && !edits.has(pick.value)) edit(pick.value);
+    pick.value = '';
+  });
+  function edit(key) {
+    const input = h('textarea', {
+      class: 'input code',
+      rows: 2,
+      spellcheck: 'false',
+      'aria-label': `${key}, an expression`,
+      value: JSON.stringify(context[key] ?? null, null, 2),
+    });
+    const row = h(
+      'div',
+      { class: 'edit' },
+      h(
+        'div',
+        { class: 'edit-head' },
+        h('code', null, key),
+        h(
+          'button',
+          {
+            class: 'button quiet small',
+            type: 'button',
+            on: {
+              click: () => {
+                edits.delete(key);
+                row.remove();
+                pick.focus();
+              },
+            },
+          },
+          'Leave as it is',
+        ),
+      ),
+      input,
+    );
+    edits.set(key, input);
+    rows.append(row);
+    input.focus();
+  }
+  ask({
+    title: `Fork from step ${step}`,
+    lead: 'A new instance goes on from there. This one is not touched.',
+    act: 'Fork',
+    wide: true,
+    body: [
+      field('Id of the new instance', name),
+      h(
+        'div',
+        { class: 'field' },
+        h('span', { class: 'label' }, 'Context'),
+        rows,
+        pick,
+        h('small', { class: 'hint' }, 'JSON, or an expression such as context.amount - 50'),
+      ),
+    ],
+    async work() {
+      const body = { at: step };
+      if (name.value.trim()) body.id = name.value.trim();
+      const set = {};
+      for (const [key, input] of edits) set[key] = input.value.trim() || 'null';
+      if (edits.size) body.set = set;
+      const receipt = await post(path('instances', id, 'fork'), body);
+      notice(`Forked: ${receipt.instance}.`, { link: h('a', { href: href('instances', id, { step }) }, 'back') });
+      go('instances', receipt.instance);
+    },
+  });
+}

@@ -1,0 +1,119 @@
+// What an instance asks a person: a card with the question, its form, and yes or no. Apart, because it stands both with its
+// instance and among all approvals.
+import { path, post } from './api.js';
+import { countdown } from './clock.js';
+import { h, fill } from './dom.js';
+import { schemaForm, schemaOf } from './forms.js';
+import { icon } from './icons.js';
+import { notice } from './notices.js';
+import { prose } from './prose.js';
+import { href } from './route.js';
+import { treeOf } from './tree.js';
+import { complaint } from './words.js';
+
+const KNOWN = ['title', 'prompt', 'message', 'form', 'schema', 'expires', 'approve', 'deny', 'fields'];
+let serial = 0;
+
+export const askKey = (ask) =>
+  `${ask.id}/${ask.invoke}/${ask.expires_ms ?? ''}/${JSON.stringify(ask.input ?? null).length}`;
+
+/** @param {{id: string, invoke: string, input: any, expires_ms?: number}} ask */
+export function askCard(ask, { may, origin = false, answered }) {
+  const input = ask.input ?? {};
+  const form = input.form ?? input.schema ?? input.fields ?? null;
+  const fields = form ? schemaForm(schemaOf(form)) : null;
+  const comment = h('input', {
+    class: 'input',
+    type: 'text',
+    placeholder: 'Comment (optional)',
+    'aria-label': 'Comment',
+  });
+  const problem = h('p', { class: 'problem', role: 'alert', hidden: true });
+  const id = `ask-${++serial}`;
+  const words = form
+    ? { yes: input.approve ?? 'Submit', no: input.deny ?? 'Decline' }
+    : { yes: input.approve ?? 'Approve', no: input.deny ?? 'Deny' };
+
+  async function answer(approved, button) {
+    problem.hidden = true;
+    try {
+      const body = { invoke: ask.invoke, approved };
+      if (comment.value.trim()) body.comment = comment.value.trim();
+      if (approved && fields) body.data = fields.read();
+      for (const one of buttons) one.disabled = true;
+      await post(path('instances', ask.id, 'answer'), body);
+      notice(approved ? `Answered: ${words.yes.toLowerCase()}.` : `Answered: ${words.no.toLowerCase()}.`);
+      answered?.(ask);
+    } catch (error) {
+      fill(problem, icon('error'), h('span', null, complaint(error)));
+      problem.hidden = false;
+      for (const one of buttons) one.disabled = false;
+      button.focus();
+    }
+  }
+  const yes = h(
+    'button',
+    { class: 'button primary', type: 'button', on: { click: () => answer(true, yes) } },
+    icon('check'),
+    words.yes,
+  );
+  const no = h(
+    'button',
+    { class: 'button', type: 'button', on: { click: () => answer(false, no) } },
+    icon('close'),
+    words.no,
+  );
+  const buttons = [yes, no];
+
+  return h(
+    'article',
+    { class: 'card ask', 'aria-labelledby': id },
+    h(
+      'header',
+      { class: 'ask-head' },
+      h('span', { class: 'ask-icon', 'aria-hidden': 'true' }, icon('approvals', 18)),
+      h('h2', { id }, input.title ?? input.prompt ?? input.message ?? `${ask.invoke} needs an answer`),
+      expiry(ask),
+    ),
+    origin
+      ? h(
+          'p',
+          { class: 'ask-origin' },
+          h('a', { href: href('instances', ask.id) }, ask.id),
+          ask.chart ? h('span', { class: 'muted' }, ` · ${ask.chart}`) : null,
+          h('span', { class: 'muted' }, ` · ${ask.invoke}`),
+        )
+      : null,
+    text(input),
+    rest(input),
+    may.operate
+      ? [fields?.element, comment, problem, h('div', { class: 'row ask-actions' }, buttons)]
+      : h('p', { class: 'muted' }, 'Your token may read only; somebody who may operate has to answer.'),
+  );
+}
+
+const expiry = (ask) =>
+  ask.expires_ms
+    ? h(
+        'span',
+        { class: 'ask-expiry' },
+        icon('clock', 14),
+        h('span', { class: 'hidden-visually' }, 'expires in '),
+        countdown(ask.expires_ms),
+      )
+    : null;
+
+function text(input) {
+  const parts = [input.prompt, input.message].filter(
+    (it) => typeof it === 'string' && it !== (input.title ?? input.prompt ?? input.message),
+  );
+  return parts.length ? parts.map(prose) : null;
+}
+
+/** What else the chart said: it is what the decision is about. */
+function rest(input) {
+  const others = Object.fromEntries(
+    Object.entries(input).filter(([key, value]) => !KNOWN.includes(key) && value !== null),
+  );
+  return Object.keys(others).length ? h('div', { class: 'ask-facts' }, treeOf(others, 'Facts')) : null;
+}

@@ -1,0 +1,83 @@
+// Rows of instances as far as somebody looked, kept up to date by what happens. Apart from the list that shows them.
+import { get, path } from './api.js';
+
+const PAGE = 200;
+
+/** Rows by cursor, in one order, as far as somebody looked. */
+export class Feed {
+  constructor(query, changed) {
+    Object.assign(this, {
+      query,
+      changed,
+      rows: [],
+      places: new Map(),
+      next: null,
+      total: 0,
+      counts: null,
+      ready: false,
+      loading: false,
+      wanted: 0,
+    });
+    this.abort = new AbortController();
+  }
+
+  async first() {
+    const answer = await get(path('instances'), { ...this.query, limit: PAGE }, { signal: this.abort.signal });
+    this.take(answer, []);
+    this.ready = true;
+    this.changed();
+  }
+
+  take(answer, before) {
+    this.rows = before.concat(answer.instances);
+    this.places = new Map(this.rows.map((row, index) => [row.id, index]));
+    this.total = Math.max(answer.total ?? 0, this.rows.length);
+    this.next = answer.next;
+    this.counts = answer.counts ?? this.counts;
+  }
+
+  /** Reads on until row `to` is there. One request at a time: each cursor comes with the answer before. */
+  async need(to) {
+    this.wanted = Math.max(this.wanted, Math.min(to, this.total));
+    if (this.loading) return;
+    this.loading = true;
+    try {
+      while (this.next && this.rows.length < this.wanted) {
+        const limit = this.wanted - this.rows.length > PAGE ? 500 : PAGE;
+        const answer = await get(
+          path('instances'),
+          { ...this.query, limit, cursor: this.next },
+          { signal: this.abort.signal },
+        );
+        this.take({ ...answer, instances: answer.instances.filter((row) => !this.places.has(row.id)) }, this.rows);
+        this.changed();
+      }
+    } catch {
+      // The rows stay empty; the connection's banner says why, and `again` reads anew.
+    } finally {
+      this.loading = false;
+    }
+  }
+
+  /** What is newest, read again; what was read below stays. */
+  async refresh() {
+    const limit = Math.min(500, Math.max(PAGE, this.rows.length));
+    const answer = await get(path('instances'), { ...this.query, limit }, { signal: this.abort.signal });
+    const fresh = new Set(answer.instances.map((row) => row.id));
+    const keep = this.rows.length > limit ? this.rows.slice(limit).filter((row) => !fresh.has(row.id)) : [];
+    const next = keep.length ? this.next : answer.next;
+    this.take({ ...answer, instances: answer.instances.concat(keep), next }, []);
+    this.ready = true;
+    this.changed();
+  }
+
+  /** Something happened to an instance. Answers whether it is in the list. */
+  patch(event) {
+    const index = this.places.get(event.instance);
+    if (index === undefined) return false;
+    const { step, status, configuration, waits_for, updated_ms } = event;
+    Object.assign(this.rows[index], { step, status, configuration, updated_ms }, waits_for ? { waits_for } : {});
+    this.rows[index].changed = performance.now();
+    return true;
+  }
+}

@@ -1,0 +1,148 @@
+// The frame around every view: navigation, the state of the connection, notices. Apart from `main`, which decides what is
+// shown in it.
+import { attributes, h, say } from './dom.js';
+import { icon, mark } from './icons.js';
+import { href } from './route.js';
+import { next, theme } from './theme.js';
+import { overlay } from './keys.js';
+import { announce, noticesIn } from './notices.js';
+
+const PLACES = [
+  ['instances', 'Instances'],
+  ['tasks', 'Tasks'],
+  ['approvals', 'Approvals'],
+  ['channels', 'Channels'],
+  ['charts', 'Charts'],
+  ['agents', 'Agents'],
+];
+
+const STATES = { live: 'Live', connecting: 'Connecting', lost: 'Reconnecting', idle: 'Not connected' };
+const THEMES = {
+  auto: ['auto', 'Colours as the system'],
+  light: ['sun', 'Light colours'],
+  dark: ['moon', 'Dark colours'],
+};
+
+/** Builds the frame and returns its parts. */
+export function shell(root, { leave }) {
+  const count = h('span');
+  const badge = h('span', { class: 'badge', hidden: true }, count, h('span', { class: 'hidden-visually' }, ' waiting'));
+  const links = new Map(PLACES.map(([view, name]) => [view, place(view, name, view === 'approvals' ? badge : null)]));
+  const state = h(
+    'span',
+    { class: 'connection', data: { state: 'idle' } },
+    h('span', { class: 'connection-dot', 'aria-hidden': 'true' }),
+    h('span', { class: 'connection-word' }, STATES.idle),
+  );
+  const exit = h(
+    'button',
+    { class: 'button quiet', type: 'button', hidden: true, on: { click: leave } },
+    icon('leave'),
+    h('span', null, 'Log out'),
+  );
+  const banner = h('div', { class: 'banner', role: 'status', hidden: true });
+  const main = h('main', { id: 'main', class: 'main', tabindex: -1 });
+  const spoken = h('div', { class: 'hidden-visually', role: 'status', 'aria-live': 'polite' });
+  const shelf = h('div', { class: 'notices' });
+  noticesIn({ spoken, shelf });
+  root.replaceChildren(
+    h(
+      'header',
+      { class: 'side' },
+      h('a', { class: 'brand', href: href('instances') }, mark(), h('span', null, 'rawko')),
+      h(
+        'nav',
+        { class: 'nav', 'aria-label': 'Main' },
+        h(
+          'ul',
+          null,
+          [...links.values()].map((link) => h('li', null, link)),
+        ),
+      ),
+      h('div', { class: 'side-foot' }, state, h('div', { class: 'side-tools' }, themeButton(), keysButton(), exit)),
+    ),
+    h('div', { class: 'stage' }, banner, main),
+    shelf,
+    spoken,
+  );
+  return {
+    main,
+    at(view) {
+      for (const [name, link] of links) attributes(link, { 'aria-current': name === view ? 'page' : null });
+    },
+    connection(name) {
+      state.dataset.state = name;
+      say(state.lastElementChild, STATES[name]);
+    },
+    lost: lostBanner(banner),
+    approvals(total) {
+      badge.hidden = !total;
+      say(count, total > 99 ? '99+' : total);
+    },
+    session({ required, role }) {
+      exit.hidden = !(required && role);
+    },
+  };
+}
+
+function place(view, name, badge) {
+  return h('a', { class: 'nav-link', href: href(view) }, icon(view, 18), h('span', null, name), badge);
+}
+
+function themeButton() {
+  const button = h('button', { class: 'button quiet icon-only', type: 'button' });
+  const show = () => {
+    const [picture, words] = THEMES[theme()];
+    button.replaceChildren(icon(picture));
+    attributes(button, { 'aria-label': words, title: words });
+  };
+  button.addEventListener('click', () => {
+    next();
+    show();
+    announce(THEMES[theme()][1]);
+  });
+  show();
+  return button;
+}
+
+function keysButton() {
+  return h(
+    'button',
+    {
+      class: 'button quiet icon-only',
+      type: 'button',
+      'aria-label': 'Keys',
+      title: 'Keys (?)',
+      on: { click: overlay },
+    },
+    icon('keyboard'),
+  );
+}
+
+/** Says that the connection is lost, a moment after it is: most gaps are over before anybody would read it. */
+function lostBanner(banner) {
+  let timer = 0;
+  return (lost, retry) => {
+    if (!lost) {
+      clearTimeout(timer);
+      timer = 0;
+      if (!banner.hidden) announce('Connected again.');
+      banner.hidden = true;
+      return banner.replaceChildren();
+    }
+    if (!banner.hidden || timer) return undefined;
+    timer = setTimeout(() => {
+      banner.replaceChildren(
+        icon('warning'),
+        h(
+          'span',
+          { class: 'grow' },
+          'The connection to rawko is lost. What you see may be old; it is taken up again by itself.',
+        ),
+        h('button', { class: 'button small', type: 'button', on: { click: retry } }, 'Try now'),
+      );
+      banner.hidden = false;
+    }, 700);
+    return undefined;
+  };
+}

@@ -1,0 +1,118 @@
+// Starting something: a task in plain words, or an instance of a chart. Apart, because it is asked for from everywhere.
+import { get, path, post } from './api.js';
+import { fill, h } from './dom.js';
+import { ask, field } from './dialog.js';
+import { jsonInput } from './forms.js';
+import { notice } from './notices.js';
+import { go } from './route.js';
+
+/** @param {{chart?: string}} options a chart that is meant already */
+export function begin({ chart = null } = {}) {
+  const kinds = [taskForm(), chartForm(chart)];
+  let chosen = chart ? 1 : 0;
+  const room = h('div', { class: 'stack' });
+  const tabs = kinds.map((kind, at) =>
+    h(
+      'button',
+      { class: 'segment', type: 'button', 'aria-pressed': String(at === chosen), on: { click: () => choose(at) } },
+      kind.name,
+    ),
+  );
+  function choose(at) {
+    chosen = at;
+    tabs.forEach((tab, index) => tab.setAttribute('aria-pressed', String(index === at)));
+    fill(room, kinds[at].fields);
+    room.querySelector('textarea, select, input')?.focus();
+  }
+  fill(room, kinds[chosen].fields);
+  ask({
+    title: 'Start',
+    act: 'Start',
+    wide: true,
+    body: [h('div', { class: 'segments', role: 'group', 'aria-label': 'What to start' }, tabs), room],
+    async work() {
+      const receipt = await kinds[chosen].start();
+      notice(`${receipt.instance} is started.`);
+      go('instances', receipt.instance);
+    },
+  });
+}
+
+function taskForm() {
+  const task = h('textarea', {
+    class: 'input',
+    rows: 4,
+    placeholder: 'Leave punctuation out of slugs, and number those that are taken',
+  });
+  const agent = h('select', { class: 'input' }, h('option', { value: '' }, 'the arbiter’s choice'));
+  const iterations = h('input', { class: 'input number', type: 'number', min: 1, placeholder: '50' });
+  const budget = h('input', { class: 'input number', type: 'number', min: 0, step: 'any', placeholder: 'no limit' });
+  get(path('agents'))
+    .then(({ agents }) =>
+      agent.append(...agents.map((it) => h('option', { value: it.name }, it.displayName ?? it.name))),
+    )
+    .catch(() => {});
+  return {
+    name: 'A task',
+    fields: [
+      field(
+        'Task',
+        task,
+        'In plain words. An arbiter chooses an agent, the agent works, the arbiter judges, until it is complete.',
+      ),
+      h(
+        'div',
+        { class: 'fields' },
+        field('Begins with', agent),
+        field('Iterations at most', iterations),
+        field('Dollars at most', budget),
+      ),
+    ],
+    start() {
+      if (!task.value.trim()) throw new Error('say what should be done');
+      const body = { task: task.value.trim() };
+      if (agent.value) body.agent = agent.value;
+      if (iterations.value) body.max_iterations = Number(iterations.value);
+      if (budget.value) body.max_budget_usd = Number(budget.value);
+      return post(path('tasks'), body);
+    },
+  };
+}
+
+function chartForm(chosen) {
+  const chart = h('select', { class: 'input', 'aria-label': 'Chart' });
+  const input = jsonInput({ label: 'Input', placeholder: '{"amount": 30}' });
+  const id = h('input', {
+    class: 'input code',
+    type: 'text',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'made up if left out',
+  });
+  get(path('charts'))
+    .then(({ charts }) => {
+      const offered = charts.filter((it) => it.latest !== false);
+      chart.append(
+        ...offered.map((it) => h('option', { value: it.id }, it.version ? `${it.id} ${it.version}` : it.id)),
+      );
+      if (chosen) chart.value = chosen;
+    })
+    .catch(() => {});
+  return {
+    name: 'A chart',
+    fields: [
+      field('Chart', chart),
+      field('Input', input.control, 'JSON: overrides what the chart declares in its context'),
+      input.trouble,
+      field('Id', id),
+    ],
+    start() {
+      if (!chart.value) throw new Error('there is no chart to start; put one into .rawko/charts, or upload one');
+      const body = { chart: chart.value };
+      const given = input.read();
+      if (given !== undefined) body.input = given;
+      if (id.value.trim()) body.id = id.value.trim();
+      return post(path('instances'), body);
+    },
+  };
+}

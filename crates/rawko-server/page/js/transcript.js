@@ -1,0 +1,256 @@
+// What agents said and did, as it streams: words, tool calls with their results, decisions. Apart from the journal, which knows
+// steps but no conversation.
+import { get, path } from './api.js';
+import { calmly, h } from './dom.js';
+import { icon } from './icons.js';
+import { prose } from './prose.js';
+import { treeOf } from './tree.js';
+import { brief, moment } from './words.js';
+
+const WORDS = {
+  says: 'says',
+  calls: 'calls',
+  gets: 'gets',
+  decision: 'decides',
+  plan: 'plans',
+  note: 'notes',
+  fails: 'fails',
+};
+
+export class Transcript {
+  constructor(id) {
+    this.id = id;
+    this.turns = h('ol', { class: 'turns', role: 'list' });
+    this.streaming = h('div', { class: 'streaming', 'aria-live': 'off' });
+    this.earlier = h(
+      'button',
+      { class: 'button quiet small', type: 'button', hidden: true, on: { click: () => this.older() } },
+      'Earlier',
+    );
+    this.nothing = h('p', { class: 'muted pad', hidden: true }, 'No agent has said anything in this instance.');
+    this.element = h('div', { class: 'transcript' }, this.earlier, this.turns, this.streaming, this.nothing);
+    Object.assign(this, { next: null, past: [], count: 0, pieces: new Map(), last: '', reading: null, fresh: false });
+  }
+
+  /** Reads what was said last. Asked again while it reads, it reads once more. */
+  async read() {
+    if (this.reading) {
+      this.fresh = true;
+      return this.reading;
+    }
+    this.reading = this.fetch().finally(() => {
+      this.reading = null;
+      if (this.fresh) {
+        this.fresh = false;
+        this.read();
+      }
+    });
+    return this.reading;
+  }
+
+  async fetch() {
+    const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200 }).catch(() => ({
+      turns: null,
+      next: null,
+    }));
+    if (!turns) return;
+    const stays = this.pinned();
+    const known = this.turns.children.length;
+    const text = JSON.stringify(turns);
+    if (text !== this.last) {
+      this.last = text;
+      this.put(turns, known);
+    }
+    // Whoever went further back goes on from there.
+    if (!this.past.length) this.next = next;
+    this.earlier.hidden = !this.next;
+    this.nothing.hidden = turns.length > 0 || this.pieces.size > 0;
+    if (stays) this.scroll();
+  }
+
+  /** Only what is new is built; what somebody opened stays open. */
+  put(turns, known) {
+    const keys = new Map([...this.turns.children].map((child) => [child.dataset.key, child]));
+    const counts = new Map();
+    const items = turns.map((turn) => {
+      const place = (counts.get(turn.seq) ?? 0) + 1;
+      counts.set(turn.seq, place);
+      const key = `${turn.seq}/${place}`;
+      const there = keys.get(key) ?? turnOf(turn);
+      there.dataset.key = key;
+      if (known && !keys.has(key) && !calmly()) there.classList.add('arrived');
+      return there;
+    });
+    this.turns.replaceChildren(...this.past, ...items);
+    // What has arrived as a whole is not streaming any more.
+    this.settle();
+  }
+
+  settle() {
+    for (const [key, piece] of this.pieces) {
+      if (!piece.done) continue;
+      piece.element.remove();
+      this.pieces.delete(key);
+    }
+  }
+
+  async older() {
+    const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200, before: this.next });
+    const items = turns.map(turnOf);
+    this.past.unshift(...items);
+    this.turns.prepend(...items);
+    this.next = next;
+    this.earlier.hidden = !next;
+  }
+
+  /** A piece of what an agent is saying or doing right now. */
+  progress({ instance, invoke, name, data }) {
+    const key = `${instance}/${invoke}`;
+    const stays = this.pinned();
+    const piece = this.pieces.get(key) ?? this.begin(key, speaker(instance, name));
+    if (data.type === 'text_delta') {
+      piece.text += data.text ?? data.delta ?? '';
+      // A structured answer is for the machinery; the turn says it in words when it is whole.
+      if (!piece.text.trimStart().startsWith('{')) piece.words.replaceChildren(prose(piece.text));
+    } else if (data.type === 'tool_use_start')
+      piece.tools.append(
+        h('div', { class: 'tool-line' }, icon('tool', 14), h('span', null, `calls ${data.name ?? 'a tool'}`)),
+      );
+    else if (data.type === 'tool_result') piece.tools.lastElementChild?.classList.add('done');
+    else if (data.type === 'message_done' || data.type === 'error') piece.done = true;
+    this.nothing.hidden = true;
+    if (stays) this.scroll();
+  }
+
+  begin(key, agent) {
+    const words = h('div', { class: 'turn-words' });
+    const tools = h('div');
+    const element = h(
+      'div',
+      { class: 'turn live' },
+      face(agent),
+      h(
+        'div',
+        { class: 'turn-body' },
+        h(
+          'div',
+          { class: 'turn-head' },
+          h('strong', null, agent),
+          h('span', { class: 'typing', 'aria-label': 'is working' }, h('i'), h('i'), h('i')),
+        ),
+        words,
+        tools,
+      ),
+    );
+    const piece = { element, words, tools, text: '', done: false };
+    this.pieces.set(key, piece);
+    this.streaming.append(element);
+    return piece;
+  }
+
+  /** A step was taken: what streamed for it is in the transcript now. */
+  stepped() {
+    for (const piece of this.pieces.values()) piece.done = true;
+    this.read();
+  }
+
+  scroller() {
+    return this.element.closest('.panel-body') ?? this.element.parentElement;
+  }
+
+  pinned() {
+    const box = this.scroller();
+    return !box || box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+  }
+
+  scroll() {
+    const box = this.scroller();
+    if (box) box.scrollTop = box.scrollHeight;
+  }
+}
+
+/** Who is heard: an agent's instance is called `parent.agent.step.index`; what a task does itself is the arbiter's. */
+function speaker(instance, name) {
+  if (name?.startsWith('work:')) return 'arbiter';
+  return instance.split('.').at(-3) ?? name ?? instance;
+}
+
+/** A letter in a colour of its own: who speaks is seen before it is read. */
+export function face(name) {
+  let sum = 0;
+  for (const letter of name ?? '?') sum = (sum * 31 + letter.charCodeAt(0)) % 360;
+  return h(
+    'span',
+    { class: 'face', 'aria-hidden': 'true', data: { hue: String(Math.floor(sum / 45)) } },
+    (name ?? '?').slice(0, 1).toUpperCase(),
+  );
+}
+
+const SMALL = ['calls', 'gets', 'note', 'fails'];
+
+function turnOf(turn) {
+  const small = SMALL.includes(turn.kind);
+  const picture = { fails: 'error', gets: 'back', note: 'more' }[turn.kind] ?? 'tool';
+  const mark = small ? h('span', { class: 'face small', 'aria-hidden': 'true' }, icon(picture, 14)) : face(who(turn));
+  const body = h('div', { class: 'turn-body' }, small ? details(turn) : [head(turn), words(turn)]);
+  return h('li', { class: `turn kind-${turn.kind}${small ? ' small' : ''}` }, mark, body);
+}
+
+/** What nobody in particular did is the task's own; who decides is the arbiter. */
+const who = (turn) => (turn.kind === 'decision' ? 'arbiter' : (turn.agent ?? 'rawko'));
+
+/** What was done, in a word: decisions and notes bring their own. */
+const verb = (turn) => (['decision', 'note'].includes(turn.kind) && turn.title) || (WORDS[turn.kind] ?? turn.kind);
+
+function head(turn, title = null) {
+  return h(
+    'div',
+    { class: 'turn-head' },
+    h('strong', null, who(turn)),
+    h('span', { class: 'turn-kind' }, verb(turn)),
+    title ? h('span', { class: 'turn-title' }, title) : null,
+    h('time', { class: 'turn-time number' }, moment(turn.at_ms)),
+  );
+}
+
+function words(turn) {
+  const plan = turn.kind === 'plan' && Array.isArray(turn.data?.steps) ? planOf(turn.data) : null;
+  return h('div', { class: 'turn-words' }, plan ?? (turn.text ? prose(turn.text) : null));
+}
+
+/** A tool call, its result or a note: one line that opens where there is more. */
+function details(turn) {
+  const title = turn.kind === 'note' ? brief(turn.text || '', 90) : turn.title || brief(turn.text || '', 90);
+  const data = turn.text ? null : (turn.data?.input ?? turn.data);
+  const more = (turn.text && turn.text !== title) || (data && Object.keys(data).length);
+  if (!more) return head(turn, title);
+  const body = turn.text ? h('pre', { tabindex: 0 }, turn.text) : treeOf(data, 'Details');
+  return h(
+    'details',
+    { class: 'turn-fold' },
+    h('summary', null, head(turn, title)),
+    h('div', { class: 'turn-detail' }, body),
+  );
+}
+
+/** A plan's steps with what became of each. */
+export function planOf(plan) {
+  const state = (step) =>
+    ({ done: 'ticked', completed: 'ticked', in_progress: 'current', skipped: 'skipped', failed: 'failed' })[
+      step.status
+    ] ?? 'open';
+  const step = (it) =>
+    h(
+      'li',
+      { class: state(it) },
+      h('span', { class: 'plan-title' }, it.title ?? it.description ?? it.id),
+      h('span', { class: 'hidden-visually' }, ` (${it.status ?? 'open'})`),
+      it.notes ? h('small', { class: 'muted' }, it.notes) : null,
+    );
+  return h(
+    'div',
+    { class: 'plan' },
+    plan.goal ? h('p', { class: 'plan-goal' }, plan.goal) : null,
+    h('ol', { class: 'plan-steps' }, plan.steps.map(step)),
+  );
+}

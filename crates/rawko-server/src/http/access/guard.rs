@@ -1,0 +1,130 @@
+//! The guard: the first to look at a request. Where it comes from, who asks, how often, and whether they may.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, OptionalFromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::roles::{Role, needed};
+use super::tokens::Token;
+use super::visit::cookie_of;
+use crate::http::app::App;
+use crate::http::limits::Client;
+use crate::http::listen::Peer;
+use crate::http::problem::{Problem, ProblemCode};
+
+/// A wrong token costs as much as so many requests.
+const WRONG_TOKEN_COST: f64 = 50.0;
+
+/// Whoever asks, as far as it is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// The token's name; `local` where none is needed.
+    pub(crate) name: Arc<str>,
+    pub(crate) role: Role,
+}
+
+/// What the guard found out. Every request has one.
+#[derive(Clone, Debug, Default)]
+struct Found(Option<Caller>);
+
+pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    match admit(&app, &request) {
+        Ok(caller) => {
+            request.extensions_mut().insert(Found(caller));
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn admit(app: &App, request: &Request) -> Result<Option<Caller>, Problem> {
+    let (headers, path) = (request.headers(), request.uri().path());
+    app.access().names.check(request.method(), request.uri(), headers)?;
+    let peer = request.extensions().get::<Peer>().copied();
+    let caller = match caller(app, headers) {
+        Ok(caller) => caller,
+        Err(WrongToken) => return Err(wrong_token(app, peer)),
+    };
+    let named = caller.as_ref().filter(|_| !app.access().tokens.is_empty()).map(|caller| &caller.name);
+    app.buckets().take(Client::new(named, peer.map(|Peer(address)| address.ip())), 1.0)?;
+    // An agent may show its token later, when it registers.
+    let needed = if is_agents_socket(path, headers) { None } else { needed(request.method(), path) };
+    match (needed, &caller) {
+        (None, _) => Ok(caller),
+        (Some(role), Some(known)) if known.role >= role => Ok(caller),
+        (Some(role), Some(known)) => {
+            let detail = format!(
+                "this needs a token with the role `{}`; yours is `{}`",
+                role.as_str(),
+                known.role.as_str()
+            );
+            Err(Problem::new(ProblemCode::Forbidden, detail))
+        }
+        (Some(_), None) => {
+            Err(Problem::new(ProblemCode::Unauthorized, "this needs a token: `Authorization: Bearer …`"))
+        }
+    }
+}
+
+/// The answer to a wrong token, whichever way it was shown. It costs: nobody guesses one.
+pub(crate) fn wrong_token(app: &App, peer: Option<Peer>) -> Problem {
+    let address = peer.map(|Peer(address)| address.ip());
+    let wrong = Problem::new(ProblemCode::Unauthorized, "the token is not one of this server's");
+    app.buckets().take(Client::new(None, address), WRONG_TOKEN_COST).err().unwrap_or(wrong)
+}
+
+struct WrongToken;
+
+/// By bearer token, or by the page's cookie. A token that is wrong is worse than none.
+fn caller(app: &App, headers: &HeaderMap) -> Result<Option<Caller>, WrongToken> {
+    let tokens = &app.access().tokens;
+    if tokens.is_empty() {
+        return Ok(Some(Caller { name: "local".into(), role: Role::Admin }));
+    }
+    let found = |token: &Token| Caller { name: Arc::clone(&token.name), role: token.role };
+    if let Some(authorization) = headers.get(header::AUTHORIZATION) {
+        let bearer = authorization.to_str().ok().and_then(bearer_of);
+        let token = bearer.and_then(|bearer| tokens.find(bearer));
+        return token.map(found).ok_or(WrongToken).map(Some);
+    }
+    let visit = cookie_of(headers).and_then(|cookie| tokens.of_visit(cookie, app.now_ms()));
+    Ok(visit.map(found))
+}
+
+fn bearer_of(authorization: &str) -> Option<&str> {
+    let (scheme, token) = authorization.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn is_agents_socket(path: &str, headers: &HeaderMap) -> bool {
+    path == "/v1/agents" && is_upgrade(headers)
+}
+
+/// Whether somebody wants to talk rather than to ask.
+pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::UPGRADE)
+}
+
+/// For handlers that want to know who asks.
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let unknown = || Problem::new(ProblemCode::Unauthorized, "this needs a token");
+        parts.extensions.get::<Found>().and_then(|found| found.0.clone()).ok_or_else(unknown)
+    }
+}
+
+/// For handlers that anybody may ask.
+impl<S: Send + Sync> OptionalFromRequestParts<S> for Caller {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Infallible> {
+        Ok(parts.extensions.get::<Found>().and_then(|found| found.0.clone()))
+    }
+}

@@ -1,0 +1,156 @@
+//! Where a request comes from: pages of other sites are refused, and so is a name that only a rebound DNS entry could have
+//! led here.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::{HeaderMap, Method, Uri, header};
+
+use super::roles::is_api;
+use crate::http::problem::{Problem, ProblemCode};
+
+/// The names that the server goes by.
+pub(crate) struct Names {
+    /// Besides loopback; empty: any name, if it is not on loopback.
+    hosts: Vec<String>,
+    loopback: bool,
+}
+
+impl Names {
+    pub(crate) fn new(hosts: &[String], address: SocketAddr) -> Names {
+        let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
+        Names { hosts, loopback: address.ip().is_loopback() }
+    }
+
+    /// Lets a request pass, or says why not.
+    pub(crate) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+        let host = authority(uri, headers);
+        if !self.knows(host) {
+            let detail =
+                "the request names a host that this server is not; `server.hosts` in the settings can add it";
+            return Err(Problem::new(ProblemCode::UnknownHost, detail));
+        }
+        if is_own_page(host, headers) || is_visit(method, uri, headers) {
+            return Ok(());
+        }
+        Err(Problem::new(ProblemCode::CrossSite, "pages of other sites may not ask this server for anything"))
+    }
+
+    fn knows(&self, authority: &str) -> bool {
+        let name = name_of(authority).to_ascii_lowercase();
+        if self.hosts.iter().any(|host| *host == name || *host == authority.to_ascii_lowercase()) {
+            return true;
+        }
+        let address: Option<IpAddr> = name.trim_matches(['[', ']']).parse().ok();
+        let is_local =
+            address.is_some_and(|ip| ip.is_loopback()) || name == "localhost" || name.ends_with(".localhost");
+        if self.loopback { is_local } else { self.hosts.is_empty() || is_local }
+    }
+}
+
+/// What the client thinks that it talks to.
+fn authority<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> &'r str {
+    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+    host.or_else(|| uri.authority().map(|authority| authority.as_str())).unwrap_or_default()
+}
+
+/// Without the port.
+fn name_of(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        Some(_) | None => authority,
+    }
+}
+
+/// A browser says which page asks; programs say nothing.
+fn is_own_page(host: &str, headers: &HeaderMap) -> bool {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let by_site = text("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
+    let by_origin = text("origin").is_none_or(|origin| {
+        origin.split_once("://").is_some_and(|(_, asked_by)| asked_by.eq_ignore_ascii_case(host))
+    });
+    by_site && by_origin
+}
+
+/// A link to the page, followed from elsewhere: the browser shows it on its own, and no cookie comes with it.
+fn is_visit(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
+    let is = |name: &str, expected: &str| headers.get(name).is_some_and(|value| value == expected);
+    method == Method::GET
+        && !is_api(uri.path())
+        && !headers.contains_key(header::ORIGIN)
+        && is("sec-fetch-mode", "navigate")
+        && is("sec-fetch-dest", "document")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(names: &Names, path: &str, pairs: &[(&'static str, &'static str)]) -> &'static str {
+        let mut headers = HeaderMap::new();
+        pairs.iter().for_each(|(name, value)| drop(headers.insert(*name, value.parse().unwrap())));
+        match names.check(&Method::GET, &path.parse().unwrap(), &headers) {
+            Ok(()) => "passes",
+            Err(problem) => problem.code().as_str(),
+        }
+    }
+
+    #[test]
+    fn names_that_a_server_on_loopback_goes_by() {
+        let names = Names::new(&["rawko.test".to_owned()], "127.0.0.1:7411".parse().unwrap());
+        let table = [
+            ("127.0.0.1:7411", "passes"),
+            ("localhost", "passes"),
+            ("LOCALHOST:80", "passes"),
+            ("rawko.localhost:7411", "passes"),
+            ("[::1]:7411", "passes"),
+            ("Rawko.test", "passes"),
+            ("rawko.test:8443", "passes"),
+            ("evil.example", "unknown_host"),
+            ("127.0.0.1.evil.example:7411", "unknown_host"),
+            ("localhost.evil.example", "unknown_host"),
+            ("evillocalhost", "unknown_host"),
+            ("192.168.1.2:7411", "unknown_host"),
+        ];
+        for (host, expected) in table {
+            assert_eq!(outcome(&names, "/v1/instances", &[("host", host)]), expected, "{host}");
+        }
+        assert_eq!(outcome(&names, "/v1/instances", &[]), "unknown_host", "no name at all");
+    }
+
+    #[test]
+    fn elsewhere_any_name_will_do_unless_some_are_given() {
+        let address = "0.0.0.0:7411".parse().unwrap();
+        let any = Names::new(&[], address);
+        assert_eq!(outcome(&any, "/", &[("host", "box.example:7411")]), "passes");
+        let some = Names::new(&["rawko.example".to_owned()], address);
+        assert_eq!(outcome(&some, "/", &[("host", "rawko.example")]), "passes");
+        assert_eq!(outcome(&some, "/", &[("host", "box.example")]), "unknown_host");
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_refused() {
+        let names = Names::new(&[], "127.0.0.1:7411".parse().unwrap());
+        let own = ("host", "localhost:7411");
+        let (navigate, document) = (("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document"));
+        let foreign = ("sec-fetch-site", "cross-site");
+        let api = "/v1/instances";
+        assert_eq!(outcome(&names, api, &[own]), "passes");
+        assert_eq!(outcome(&names, api, &[own, ("origin", "http://localhost:7411")]), "passes");
+        assert_eq!(
+            outcome(&names, api, &[own, ("origin", "https://localhost:7411")]),
+            "passes",
+            "a proxy ends TLS"
+        );
+        assert_eq!(outcome(&names, api, &[own, ("sec-fetch-site", "same-origin")]), "passes");
+        assert_eq!(outcome(&names, api, &[own, ("origin", "http://localhost:3000")]), "cross_site");
+        assert_eq!(outcome(&names, api, &[own, ("origin", "null")]), "cross_site");
+        assert_eq!(outcome(&names, api, &[own, ("sec-fetch-site", "same-site")]), "cross_site");
+        assert_eq!(outcome(&names, api, &[own, foreign]), "cross_site");
+        assert_eq!(outcome(&names, api, &[own, foreign, navigate, document]), "cross_site");
+        assert_eq!(outcome(&names, "/", &[own, foreign, navigate, document]), "passes", "a link to the page");
+        assert_eq!(
+            outcome(&names, "/", &[own, foreign, navigate, ("sec-fetch-dest", "iframe")]),
+            "cross_site"
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! Roles, and which one a request needs. One table for the whole API: what nobody thought of needs more, not less.
+
+use axum::http::Method;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What a token is good for; each includes the ones before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Looks at everything and changes nothing.
+    Read,
+    /// Starts instances and acts on them, answers what people are asked, speaks in channels, connects as an agent.
+    Operate,
+    /// Changes what can be started.
+    Admin,
+}
+
+impl Role {
+    pub const ALL: [Role; 3] = [Role::Read, Role::Operate, Role::Admin];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Read => "read",
+            Role::Operate => "operate",
+            Role::Admin => "admin",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.as_str() == word)
+    }
+}
+
+/// The role that a request needs; `None`: anybody may.
+pub(crate) fn needed(method: &Method, path: &str) -> Option<Role> {
+    let looks = [Method::GET, Method::HEAD].contains(method);
+    match path {
+        // Logging in, and what there is to know before one has.
+        "/v1/session" | "/v1/openapi.json" => None,
+        "/v1/health" if looks => None,
+        "/metrics" => Some(Role::Read),
+        "/v1/charts/check" => Some(Role::Read),
+        "/v1/charts" if !looks => Some(Role::Admin),
+        // The page and what belongs to it; there is nothing of the project in it.
+        _ if !is_api(path) => None,
+        _ if looks => Some(Role::Read),
+        _ => Some(Role::Operate),
+    }
+}
+
+pub(crate) fn is_api(path: &str) -> bool {
+    path == "/v1" || path.starts_with("/v1/") || path == "/metrics"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_request_needs() {
+        let table = [
+            (Method::GET, "/", None),
+            (Method::GET, "/app.js", None),
+            (Method::POST, "/v1/session", None),
+            (Method::DELETE, "/v1/session", None),
+            (Method::GET, "/v1/health", None),
+            (Method::GET, "/v1/openapi.json", None),
+            (Method::GET, "/metrics", Some(Role::Read)),
+            (Method::GET, "/v1", Some(Role::Read)),
+            (Method::GET, "/v1/instances", Some(Role::Read)),
+            (Method::HEAD, "/v1/instances", Some(Role::Read)),
+            (Method::GET, "/v1/nothing/of/the/kind", Some(Role::Read)),
+            (Method::GET, "/v1/charts", Some(Role::Read)),
+            (Method::POST, "/v1/charts/check", Some(Role::Read)),
+            (Method::POST, "/v1/charts", Some(Role::Admin)),
+            (Method::DELETE, "/v1/charts", Some(Role::Admin)),
+            (Method::POST, "/v1/instances", Some(Role::Operate)),
+            (Method::DELETE, "/v1/anything", Some(Role::Operate)),
+            (Method::OPTIONS, "/v1/instances", Some(Role::Operate)),
+        ];
+        for (method, path, expected) in table {
+            assert_eq!(needed(&method, path), expected, "{method} {path}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Agents: who can be put to work, how they are and what they do. The same path is the agents' socket for whoever asks to
+//! upgrade.
+
+mod work;
+
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Routes;
+use super::access::{Caller, Role, is_upgrade};
+use super::app::App;
+use super::problem::{Problem, ProblemCode};
+use super::project::{AgentHealth, AgentInfo, HealthState};
+use crate::agents::connect;
+use work::{Work, work};
+
+pub(crate) fn routes() -> Routes {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AgentList {
+    agents: Vec<Agent>,
+}
+
+/// An agent of the project, and how it is.
+#[derive(Debug, Serialize, ToSchema)]
+struct Agent {
+    name: String,
+    #[serde(rename = "displayName")]
+    display_name: String,
+    /// `llm`, `process`, `acp`, `human` or `scripted`.
+    kind: String,
+    model: Option<String>,
+    description: String,
+    /// Where it is described.
+    file: String,
+    health: AgentHealth,
+    /// The channels that it is in.
+    channels: Vec<String>,
+    #[serde(flatten)]
+    work: Work,
+}
+
+/// All agents
+///
+/// With `Upgrade: websocket` this is the socket that agents connect to, see the agents' protocol.
+#[utoipa::path(get, path = "/v1/agents", tag = "agents", responses((status = 200, body = AgentList)))]
+async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) -> Result<Response, Problem> {
+    if is_upgrade(request.headers()) {
+        return socket(&app, caller, request).await;
+    }
+    let health = app.project().health().await;
+    let mut done = app.read(work).await?;
+    let members = members(&app).await?;
+    let agents = app.project().agents().into_iter().map(|info| {
+        let in_it =
+            |(channel, agents): &(String, Vec<String>)| agents.contains(&info.name).then(|| channel.clone());
+        Agent {
+            health: health_of(&info, &health),
+            channels: members.iter().filter_map(in_it).collect(),
+            work: done.remove(info.name.as_str()).unwrap_or_default(),
+            name: info.name,
+            display_name: info.display_name,
+            kind: info.kind,
+            model: info.model,
+            description: info.description,
+            file: info.file,
+        }
+    });
+    Ok(axum::Json(AgentList { agents: agents.collect() }).into_response())
+}
+
+fn health_of(info: &AgentInfo, health: &[(String, AgentHealth)]) -> AgentHealth {
+    let known = health.iter().find(|(name, _)| *name == info.name).map(|(_, health)| health.clone());
+    let broken = info.broken.clone().map(|message| AgentHealth { state: HealthState::Broken, message });
+    let unknown = || AgentHealth { state: HealthState::Unknown, message: String::new() };
+    broken.or(known).unwrap_or_else(unknown)
+}
+
+/// Every channel with who is assigned to it.
+async fn members(app: &App) -> Result<Vec<(String, Vec<String>)>, Problem> {
+    let Ok(serving) = app.channels() else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    for name in serving.channels().names()? {
+        let glance = serving.channels().look(&name).await?;
+        let assigned = glance.channel.members.iter().filter(|(_, member)| member.assigned);
+        let agents = assigned.map(|(agent, _)| agent.to_string()).collect();
+        all.push((name, agents));
+    }
+    Ok(all)
+}
+
+async fn socket(app: &App, caller: Option<Caller>, request: Request) -> Result<Response, Problem> {
+    let gate = app.gate()?;
+    let mut parts = request.into_parts().0;
+    let not_one = |_| Problem::new(ProblemCode::InvalidRequest, "this is not how a WebSocket begins");
+    let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.map_err(not_one)?;
+    let trusted = caller.is_some_and(|caller| caller.role >= Role::Operate);
+    connect(gate, upgrade, trusted)
+}

@@ -1,0 +1,219 @@
+//! Channels over HTTP: looking at them, making them, speaking in them, steering them.
+
+mod actions;
+mod wire;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rawko_turns::{Effect, Event, Message as Posted, TurnOptions};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Routes;
+use super::access::Caller;
+use super::app::App;
+use super::extract::{IdempotencyKey, Json, Path, Query};
+use super::paging::limit_of;
+use super::problem::{Problem, ProblemCode};
+use crate::asking::{ChannelAnswer, ChannelRequest};
+use actions::Action;
+use wire::{Channel, Message, Room, Turn};
+
+/// Messages that come with a channel.
+const LAST: u64 = 100;
+
+pub(crate) fn routes() -> Routes {
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(look))
+        .routes(routes!(messages, post))
+        .routes(routes!(act))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChannelList {
+    channels: Vec<Channel>,
+}
+
+/// All channels
+#[utoipa::path(get, path = "/v1/channels", tag = "channels", responses((status = 200, body = ChannelList)))]
+async fn list(State(app): State<App>) -> Result<axum::Json<ChannelList>, Problem> {
+    // A server without channels has none.
+    let Ok(serving) = app.channels() else { return Ok(axum::Json(ChannelList { channels: Vec::new() })) };
+    let mut channels = Vec::new();
+    for name in serving.channels().names()? {
+        channels.push(Channel::from(&serving.channels().look(&name).await?.channel));
+    }
+    Ok(axum::Json(ChannelList { channels }))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewChannel {
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
+    name: String,
+    /// Who is put into it.
+    #[serde(default)]
+    agents: Vec<String>,
+    /// Options of turns, as the settings have them.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    options: TurnOptions,
+}
+
+/// Make a channel
+#[utoipa::path(post, path = "/v1/channels", tag = "channels", request_body = NewChannel,
+    responses((status = 201, body = Room)))]
+async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Json(new): Json<NewChannel>,
+) -> Result<Response, Problem> {
+    let NewChannel { name, agents, options } = new;
+    let request = ChannelRequest::Create { name: name.clone(), agents, options, by: caller.name.to_string() };
+    app.channels()?.obey(request).await?;
+    let place = format!("/v1/channels/{name}");
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], axum::Json(room(&app, &name).await?))
+        .into_response())
+}
+
+/// One channel, with its last messages
+#[utoipa::path(get, path = "/v1/channels/{name}", tag = "channels", params(("name" = String, Path)),
+    responses((status = 200, body = Room)))]
+async fn look(State(app): State<App>, Path(name): Path<String>) -> Result<axum::Json<Room>, Problem> {
+    Ok(axum::Json(room(&app, &name).await?))
+}
+
+async fn room(app: &App, name: &str) -> Result<Room, Problem> {
+    let channels = app.channels()?.channels();
+    let glance = channels.look(name).await?;
+    let after = glance.channel.posted.saturating_sub(LAST);
+    let messages = channels.messages(name, after, usize::try_from(LAST).unwrap_or(usize::MAX)).await?;
+    Ok(Room {
+        channel: Channel::from(&glance.channel),
+        version: glance.version,
+        messages: messages.into_iter().map(Message::from).collect(),
+        queue: wire::queue(&glance.channel),
+        turn: glance.channel.turn.as_ref().map(Turn::from),
+    })
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct MessagesQuery {
+    /// Only those with a number above this.
+    #[serde(default)]
+    after: u64,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 500, default = 50)]
+    limit: Option<u16>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Messages {
+    messages: Vec<Message>,
+    /// `after` for those that follow, when there are any.
+    next: Option<u64>,
+}
+
+/// What was said
+#[utoipa::path(get, path = "/v1/channels/{name}/messages", tag = "channels",
+    params(("name" = String, Path), MessagesQuery), responses((status = 200, body = Messages)))]
+async fn messages(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    Query(query): Query<MessagesQuery>,
+) -> Result<axum::Json<Messages>, Problem> {
+    let limit = limit_of(query.limit)?;
+    let channels = app.channels()?.channels();
+    let posted = channels.look(&name).await?.channel.posted;
+    let messages = channels.messages(&name, query.after, limit).await?;
+    let next = messages.last().map(|last| last.number).filter(|last| *last < posted);
+    Ok(axum::Json(Messages { messages: messages.into_iter().map(Message::from).collect(), next }))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewMessage {
+    #[schema(min_length = 1)]
+    text: String,
+    /// Who says it; the token's name, if nobody is named.
+    by: Option<String>,
+}
+
+/// What became of a message.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Said {
+    /// Its number; `null` while it is held, and if it was said before.
+    number: Option<u64>,
+    /// It waits for the turn to end.
+    held: bool,
+}
+
+/// Say something
+///
+/// With an `Idempotency-Key` it is said once, also over a restart.
+#[utoipa::path(post, path = "/v1/channels/{name}/messages", tag = "channels", params(("name" = String, Path)),
+    request_body = NewMessage, responses((status = 201, body = Said)))]
+async fn post(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    IdempotencyKey(id): IdempotencyKey,
+    Json(NewMessage { text, by }): Json<NewMessage>,
+) -> Result<Response, Problem> {
+    let person = by.unwrap_or_else(|| caller.name.to_string());
+    let effects = apply(&app, name, Event::PersonSpoke { person, id, text }).await?;
+    let number = |effect: &Effect| {
+        if let Effect::Posted(Posted { number, .. }) = effect { Some(*number) } else { None }
+    };
+    let said = Said {
+        number: effects.iter().find_map(number),
+        held: effects.iter().any(|effect| matches!(effect, Effect::Held { .. })),
+    };
+    Ok((StatusCode::CREATED, axum::Json(said)).into_response())
+}
+
+/// Steer a channel
+#[utoipa::path(post, path = "/v1/channels/{name}/actions", tag = "channels", params(("name" = String, Path)),
+    request_body = Action, responses((status = 200, body = Channel)))]
+async fn act(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Json(action): Json<Action>,
+) -> Result<axum::Json<Channel>, Problem> {
+    let before = app.channels()?.channels().look(&name).await?;
+    let by = caller.name.to_string();
+    match action {
+        Action::Assign { agent } => {
+            let request = ChannelRequest::Assign { name: name.clone(), agents: vec![agent], by };
+            app.channels()?.obey(request).await?;
+        }
+        Action::Close => {
+            app.channels()?.obey(ChannelRequest::Close { name, by }).await?;
+            return Ok(axum::Json(Channel::from(&before.channel)));
+        }
+        action => {
+            let unknown = || Problem::new(ProblemCode::InvalidBody, "this is not an action");
+            apply(&app, name.clone(), action.event(by).ok_or_else(unknown)?).await?;
+        }
+    }
+    Ok(axum::Json(Channel::from(&app.channels()?.channels().look(&name).await?.channel)))
+}
+
+async fn apply(app: &App, name: String, event: Event) -> Result<Vec<Effect>, Problem> {
+    match app.channels()?.obey(ChannelRequest::Apply { name, event }).await? {
+        ChannelAnswer::Effects(effects) => Ok(effects),
+        ChannelAnswer::Channels(_)
+        | ChannelAnswer::Channel(_)
+        | ChannelAnswer::Messages(_)
+        | ChannelAnswer::Log(_)
+        | ChannelAnswer::News { .. }
+        | ChannelAnswer::Done => Err(Problem::internal()),
+    }
+}

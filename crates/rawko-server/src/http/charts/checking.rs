@@ -1,0 +1,87 @@
+//! Checking a chart that is not here yet: what `rawko check` would say, and the drawing with it.
+
+use axum::extract::State;
+use rawko_chart::draw::{self, Spot, SvgOptions, Theme};
+use rawko_chart::{Finding, Places, Severity, Source, load_bytes};
+use rawko_core::Chart;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::wire;
+use crate::http::app::App;
+use crate::http::extract::Json;
+use crate::http::problem::Problem;
+
+/// A chart's text.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChartText {
+    /// YAML or JSON.
+    pub(super) text: String,
+    /// The name of the file, for messages.
+    pub(super) name: Option<String>,
+}
+
+impl ChartText {
+    pub(super) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or("chart.yaml")
+    }
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Check {
+    /// Whether `rawko check` would pass it.
+    ok: bool,
+    findings: Vec<wire::Finding>,
+    /// The drawing, with findings marked; `null` when there is nothing to draw.
+    svg: Option<String>,
+}
+
+/// A text that was checked against what the project has.
+pub(super) struct Checked {
+    source: Source,
+    pub(super) chart: Option<Chart>,
+    places: Option<Places>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Checked {
+    pub(super) fn of(app: &App, name: &str, text: &str) -> Checked {
+        let mut registry = app.project().registry();
+        for edition in app.engine().library().offered() {
+            registry.add_chart(edition.chart.id(), edition.chart.version());
+        }
+        let (source, loaded) = load_bytes(name, text.as_bytes(), &registry);
+        Checked { source, chart: loaded.chart, places: loaded.places, findings: loaded.findings }
+    }
+
+    pub(super) fn wire(&self) -> Vec<wire::Finding> {
+        wire::findings(&self.source, self.chart.as_ref(), self.places.as_ref(), &self.findings)
+    }
+
+    pub(super) fn is_ok(&self) -> bool {
+        self.chart.is_some() && !self.findings.iter().any(|finding| finding.severity >= Severity::Error)
+    }
+
+    pub(super) fn svg(&self, theme: Theme) -> Option<String> {
+        let (chart, places) = (self.chart.as_ref()?, self.places.as_ref()?);
+        let marks = self.findings.iter().filter_map(|it| Some((draw::spot(places, it.span)?, it.code)));
+        let marks: Vec<(Spot, &str)> = marks.collect();
+        Some(draw::svg(chart, &SvgOptions { theme, findings: &marks, ..SvgOptions::default() }))
+    }
+}
+
+/// Check a chart
+#[utoipa::path(post, path = "/v1/charts/check", tag = "charts", request_body = ChartText,
+    responses((status = 200, body = Check)))]
+pub(super) async fn check(
+    State(app): State<App>,
+    Json(new): Json<ChartText>,
+) -> Result<axum::Json<Check>, Problem> {
+    let checked = app.read(move |app| {
+        let checked = Checked::of(app, new.name(), &new.text);
+        let (ok, findings, svg) = (checked.is_ok(), checked.wire(), checked.svg(Theme::Auto));
+        Ok::<_, Problem>(Check { ok, findings, svg })
+    });
+    checked.await.map(axum::Json)
+}

@@ -1,0 +1,107 @@
+//! Charts over HTTP: what can be started and what was, as text and as a drawing; checking one, and adding one.
+
+mod checking;
+mod drawing;
+mod shelf;
+mod upload;
+mod wire;
+
+use axum::extract::State;
+use rawko_host::{Edition, HostError};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Routes;
+use super::app::App;
+use super::extract::{Path, Query};
+use super::problem::{Problem, ProblemCode};
+use checking::Checked;
+pub(crate) use shelf::Shelf;
+use wire::{About, ChartInfo, Finding};
+
+pub(crate) fn routes() -> Routes {
+    OpenApiRouter::new()
+        .routes(routes!(list, upload::upload))
+        .routes(routes!(checking::check))
+        .routes(routes!(read))
+        .routes(routes!(drawing::graph))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChartList {
+    charts: Vec<ChartInfo>,
+}
+
+/// All charts
+///
+/// Those that can be started, and those that instances began with.
+#[utoipa::path(get, path = "/v1/charts", tag = "charts", responses((status = 200, body = ChartList)))]
+async fn list(State(app): State<App>) -> Result<axum::Json<ChartList>, Problem> {
+    let charts = app.read(shelf::list).await?;
+    Ok(axum::Json(ChartList { charts }))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct VersionQuery {
+    /// `1.2.0`, or a range: `^1`. The newest, without one.
+    version: Option<String>,
+}
+
+/// A chart with its text and what is to say about it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Chart {
+    #[serde(flatten)]
+    about: About,
+    text: String,
+    /// Everything that `rawko check` says.
+    findings: Vec<Finding>,
+    /// The versions that there are, of all that is offered or stored.
+    versions: Vec<String>,
+}
+
+/// One chart
+#[utoipa::path(get, path = "/v1/charts/{id}", tag = "charts", params(("id" = String, Path), VersionQuery),
+    responses((status = 200, body = Chart)))]
+async fn read(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(query): Query<VersionQuery>,
+) -> Result<axum::Json<Chart>, Problem> {
+    let chart = app.read(move |app| {
+        let edition = find(app, &id, query.version.as_deref())?;
+        let all = shelf::list(app)?;
+        let versions =
+            all.iter().filter(|chart| chart.about.id == id).map(|chart| chart.about.version.clone());
+        let hash = wire::hex(&edition.chart.hash());
+        let info = all.iter().find(|chart| chart.about.hash == hash);
+        let about = info.map(|info| info.about.clone()).ok_or_else(|| HostError::NoChart(id.clone()))?;
+        let findings = Checked::of(app, &edition.name, &edition.text).wire();
+        let mut versions: Vec<String> = versions.collect();
+        versions.dedup();
+        Ok::<_, Problem>(Chart { about, text: edition.text.to_string(), findings, versions })
+    });
+    chart.await.map(axum::Json)
+}
+
+/// A chart that is offered, or else one that some instance began with.
+pub(super) fn find(app: &App, id: &str, version: Option<&str>) -> Result<Edition, Problem> {
+    let reference = version.map_or_else(|| id.to_owned(), |version| format!("{id}@{version}"));
+    let missing = match app.engine().library().resolve(&reference) {
+        Ok(edition) => return Ok(edition),
+        Err(error @ HostError::BadRange(_)) => {
+            return Err(Problem::new(ProblemCode::InvalidRequest, error.to_string()));
+        }
+        Err(error) => error,
+    };
+    let rows = app.reader().store().charts()?;
+    let fits =
+        |row: &&rawko_store::ChartRow| row.id == id && version.is_none_or(|version| row.version == version);
+    match rows.iter().find(fits) {
+        Some(row) => Ok(Edition::read(&row.name, &row.text)?),
+        None => Err(missing.into()),
+    }
+}

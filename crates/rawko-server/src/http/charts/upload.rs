@@ -1,0 +1,70 @@
+//! Adding a chart to a running server: offered at once, and after a restart. Running instances keep the one they began with.
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rawko_host::Edition;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::checking::{ChartText, Checked};
+use super::wire;
+use crate::http::app::App;
+use crate::http::extract::Json;
+use crate::http::problem::{Problem, ProblemCode};
+use crate::http::project::ChartOrigin;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Uploaded {
+    id: String,
+    version: String,
+    hash: String,
+    /// What is worth saying about it, though it can run.
+    findings: Vec<wire::Finding>,
+}
+
+/// Add a chart
+///
+/// One that was uploaded before with the same id and version is replaced; a file of the project is not.
+#[utoipa::path(post, path = "/v1/charts", tag = "charts", request_body = ChartText,
+    responses((status = 201, body = Uploaded)))]
+pub(super) async fn upload(State(app): State<App>, Json(new): Json<ChartText>) -> Result<Response, Problem> {
+    let uploaded = app.read(move |app| keep(app, &new)).await?;
+    let place = format!("/v1/charts/{}?version={}", in_path(&uploaded.id), in_path(&uploaded.version));
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], axum::Json(uploaded)).into_response())
+}
+
+/// A name as it may stand in a path; names are the author's.
+fn in_path(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    name.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+fn keep(app: &App, new: &ChartText) -> Result<Uploaded, Problem> {
+    let checked = Checked::of(app, new.name(), &new.text);
+    let findings = checked.wire();
+    let Some(chart) = &checked.chart else {
+        let findings = serde_json::to_value(findings).unwrap_or_default();
+        let problem = Problem::new(ProblemCode::InvalidChart, "the chart cannot run; `findings` says why");
+        return Err(problem.with("findings", findings));
+    };
+    let (id, version, hash) = (chart.id().to_owned(), chart.version().to_owned(), chart.hash());
+    let library = app.engine().library();
+    let is_same = library.offered().iter().any(|known| known.chart.hash() == hash);
+    let is_files = app.project().origin(&id, &version) == Some(ChartOrigin::Project);
+    if is_files && !is_same {
+        let detail = format!("`{id}` {version} is a file of the project; give the new one another version");
+        return Err(Problem::new(ProblemCode::Exists, detail));
+    }
+    if !is_files {
+        let failed = |_| {
+            Problem::new(ProblemCode::StoreUnavailable, "the chart could not be written; nothing is changed")
+        };
+        app.project().keep_chart(&id, &version, &new.text).map_err(failed)?;
+        library.offer(Edition::read(new.name(), &new.text)?);
+        app.shelf().forget_findings();
+    }
+    Ok(Uploaded { id, version, hash: wire::hex(&hash), findings })
+}

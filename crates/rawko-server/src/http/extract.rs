@@ -1,0 +1,85 @@
+//! Our own extractors: whatever is wrong with a path, a query or a body is a [`Problem`], never axum's plain text.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use super::problem::{Problem, ProblemCode};
+
+/// A body of JSON.
+#[derive(Clone, Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+/// What stands behind the `?`. A key may be repeated where a list is expected.
+#[derive(Clone, Debug)]
+pub(crate) struct Query<T>(pub(crate) T);
+
+/// The parts of the path in braces.
+#[derive(Clone, Debug)]
+pub(crate) struct Path<T>(pub(crate) T);
+
+/// The request's `Idempotency-Key`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if !is_json(request.headers()) {
+            let detail = "the body must have `Content-Type: application/json`";
+            return Err(Problem::new(ProblemCode::UnsupportedMediaType, detail));
+        }
+        let unread = |_| Problem::new(ProblemCode::InvalidRequest, "the body could not be read");
+        let bytes = Bytes::from_request(request, state).await.map_err(unread)?;
+        parse(&bytes).map(Json)
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let code = match error.classify() {
+            Category::Data => ProblemCode::InvalidBody,
+            Category::Syntax | Category::Eof | Category::Io => ProblemCode::InvalidJson,
+        };
+        Problem::new(code, format!("the body cannot be used: {error}"))
+    })
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let wrong =
+            |error| Problem::new(ProblemCode::InvalidRequest, format!("the query cannot be used: {error}"));
+        serde_html_form::from_str(parts.uri.query().unwrap_or_default()).map(Query).map_err(wrong)
+    }
+}
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let wrong = |_| Problem::new(ProblemCode::InvalidRequest, "the path cannot be read");
+        let found = axum::extract::Path::<T>::from_request_parts(parts, state).await;
+        found.map(|axum::extract::Path(found)| Path(found)).map_err(wrong)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let key = parts.headers.get("idempotency-key").and_then(|value| value.to_str().ok());
+        Ok(IdempotencyKey(key.map(str::to_owned)))
+    }
+}

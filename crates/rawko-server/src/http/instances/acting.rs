@@ -1,0 +1,108 @@
+//! Acting on an instance: sending events, ending it, trying again, forking. Each answers once it is on disk.
+
+use axum::extract::State;
+use axum::response::Response;
+use rawko_core::NamedEvent;
+use rawko_host::Fork;
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::receipt::{ReceiptBody, check_id, created};
+use crate::http::app::App;
+use crate::http::extract::{IdempotencyKey, Json, Path};
+use crate::http::problem::{Problem, ProblemCode};
+
+const TYPE_CHARS_MAX: usize = 200;
+
+type Done = Result<axum::Json<ReceiptBody>, Problem>;
+
+/// An event.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EventBody {
+    #[serde(rename = "type")]
+    #[schema(min_length = 1, max_length = 200, example = "PAY")]
+    kind: String,
+    #[serde(default)]
+    data: Value,
+}
+
+/// Send an event
+///
+/// Answers once it is on disk, with what became of it. With an `Idempotency-Key` the same delivery twice is taken once,
+/// after a restart too.
+#[utoipa::path(post, path = "/v1/instances/{id}/events", tag = "instances", params(("id" = String, Path)),
+    request_body = EventBody, responses((status = 200, body = ReceiptBody)))]
+pub(super) async fn send(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    IdempotencyKey(key): IdempotencyKey,
+    Json(EventBody { kind, data }): Json<EventBody>,
+) -> Done {
+    if kind.trim().is_empty() || kind.chars().count() > TYPE_CHARS_MAX {
+        let detail = format!("the `type` of an event has 1 to {TYPE_CHARS_MAX} characters");
+        return Err(Problem::new(ProblemCode::InvalidBody, detail));
+    }
+    let receipt = app.engine().send(id, NamedEvent::new(kind, data.into()), key).await?;
+    Ok(axum::Json(receipt.into()))
+}
+
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CancelBody {
+    /// Why; charts and the journal see it.
+    #[serde(default)]
+    reason: Value,
+}
+
+/// End an instance
+///
+/// Exit actions run; timers and whatever it invoked stop.
+#[utoipa::path(post, path = "/v1/instances/{id}/cancel", tag = "instances", params(("id" = String, Path)),
+    request_body = CancelBody, responses((status = 200, body = ReceiptBody)))]
+pub(super) async fn cancel(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Json(CancelBody { reason }): Json<CancelBody>,
+) -> Done {
+    Ok(axum::Json(app.engine().cancel(id, reason.into()).await?.into()))
+}
+
+/// Try again
+///
+/// Starts the failed call of an instance in status `error` once more, or goes on after a fault.
+#[utoipa::path(post, path = "/v1/instances/{id}/retry", tag = "instances", params(("id" = String, Path)),
+    responses((status = 200, body = ReceiptBody)))]
+pub(super) async fn retry(State(app): State<App>, Path(id): Path<String>) -> Done {
+    Ok(axum::Json(app.engine().retry(id).await?.into()))
+}
+
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ForkBody {
+    /// The step to go on from; the last one, if none is given.
+    at: Option<u64>,
+    /// Keys of the context, and the expressions that give their new values.
+    #[serde(default)]
+    set: std::collections::BTreeMap<String, String>,
+    /// The id of the new instance; one is made up if there is none.
+    #[schema(min_length = 1, max_length = 200)]
+    id: Option<String>,
+}
+
+/// Fork
+///
+/// A new instance that goes on from a past step of this one.
+#[utoipa::path(post, path = "/v1/instances/{id}/fork", tag = "instances", params(("id" = String, Path)),
+    request_body = ForkBody,
+    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "where it is")))))]
+pub(super) async fn fork(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Json(ForkBody { at, set, id: new }): Json<ForkBody>,
+) -> Result<Response, Problem> {
+    check_id(new.as_deref())?;
+    let fork = Fork { at, set: set.into_iter().collect(), id: new };
+    app.engine().fork(id, fork).await.map(created).map_err(Problem::from)
+}

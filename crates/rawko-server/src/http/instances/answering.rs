@@ -1,0 +1,65 @@
+//! Answering what an instance asks a person. Where only one below it asks, that one is answered: it is the same work to
+//! whoever answers.
+
+use axum::extract::State;
+use rawko_host::PersonAnswer;
+use rawko_view::ViewError;
+use rawko_view::standing::Standing;
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::receipt::ReceiptBody;
+use crate::http::access::Caller;
+use crate::http::app::App;
+use crate::http::extract::{Json, Path};
+use crate::http::problem::{Problem, ProblemCode};
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AnswerBody {
+    /// Which, where it asks for several things.
+    invoke: Option<String>,
+    approved: bool,
+    /// Who answers; the name of the token, if nobody is named.
+    by: Option<String>,
+    comment: Option<String>,
+    /// The fields of a form.
+    #[serde(default)]
+    data: Value,
+}
+
+/// Answer for a person
+#[utoipa::path(post, path = "/v1/instances/{id}/answer", tag = "instances", params(("id" = String, Path)),
+    request_body = AnswerBody, responses((status = 200, body = ReceiptBody)))]
+pub(super) async fn answer(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<AnswerBody>,
+) -> Result<axum::Json<ReceiptBody>, Problem> {
+    let AnswerBody { invoke, approved, by, comment, data } = body;
+    let wanted = invoke.clone();
+    let id = app.read(move |app| who_asks(app, id, wanted.as_deref())).await?;
+    let by = by.or_else(|| Some(caller.name.to_string()).filter(|name| name != "local"));
+    let answer = PersonAnswer { approved, by, comment, data: data.into() };
+    let receipt = app.engine().answer(id, invoke, answer).await?;
+    Ok(axum::Json(receipt.into()))
+}
+
+fn who_asks(app: &App, id: String, invoke: Option<&str>) -> Result<String, Problem> {
+    let standing = Standing::of(app.reader(), &id, app.world(), app.now_ms());
+    let standing = standing.map_err(|error: ViewError| Problem::from(error))?;
+    let asks = standing.asks.iter().filter(|ask| invoke.is_none_or(|wanted| wanted == ask.invoke));
+    let who: Vec<&str> = asks.map(|ask| &*ask.instance).collect();
+    match who.as_slice() {
+        // It says itself that nobody asks.
+        [] => Ok(id),
+        _ if who.contains(&id.as_str()) => Ok(id),
+        [one] => Ok((*one).to_owned()),
+        several => {
+            let detail = format!("several below `{id}` ask: {}; answer one of them", several.join(", "));
+            Err(Problem::new(ProblemCode::SeveralAsked, detail))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Everything that people are asked, over all instances.
+
+use axum::extract::State;
+use rawko_store::{Filter, InstanceKey, InstanceRow, Wait};
+use rawko_view::ViewError;
+use rawko_view::document::AskDocument;
+use rawko_view::standing::{self, Ask};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::app::App;
+use crate::http::extract::Query;
+use crate::http::paging::{PageQuery, cursor};
+use crate::http::problem::Problem;
+
+/// A page of what people are asked, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Approvals {
+    approvals: Vec<Approval>,
+    /// How many instances ask, in all pages.
+    total: u64,
+    /// `cursor` of the next page; null on the last.
+    next: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct Approval {
+    #[serde(flatten)]
+    ask: AskDocument,
+    /// The chart of the instance that asks.
+    chart: String,
+    since_ms: i64,
+}
+
+/// What people are asked
+#[utoipa::path(get, path = "/v1/approvals", tag = "people", params(PageQuery),
+    responses((status = 200, body = Approvals)))]
+pub(super) async fn approvals(
+    State(app): State<App>,
+    Query(page): Query<PageQuery>,
+) -> Result<axum::Json<Approvals>, Problem> {
+    let filter = Filter {
+        waits: vec![Wait::Person],
+        before: page.before()?.map(InstanceKey),
+        limit: page.limit()?,
+        ..Filter::default()
+    };
+    app.read(move |app| asked(app, &filter)).await.map(axum::Json)
+}
+
+fn asked(app: &App, filter: &Filter) -> Result<Approvals, ViewError> {
+    let reader = app.reader();
+    let page = reader.store().list(filter)?;
+    let mut approvals = Vec::new();
+    for row in &page.rows {
+        approvals.extend(standing::asked(reader, row)?.iter().map(|ask| approval(row, ask)));
+    }
+    Ok(Approvals { approvals, total: page.total, next: page.next.map(|key| cursor(key.0)) })
+}
+
+fn approval(row: &InstanceRow, ask: &Ask) -> Approval {
+    Approval { ask: AskDocument::of(ask), chart: row.new.chart_id.to_string(), since_ms: ask.since_ms }
+}

@@ -1,0 +1,62 @@
+//! The chart of an instance as a picture, with the active states lit.
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use rawko_chart::draw::{self, SvgOptions, Theme};
+use rawko_view::ViewError;
+use rawko_view::document::active_nodes;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::http::app::App;
+use crate::http::extract::{Path, Query};
+use crate::http::problem::Problem;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DrawingQuery {
+    /// After this step; the last one, if none is given.
+    at: Option<u64>,
+    #[serde(default)]
+    #[param(inline, required = false)]
+    theme: ThemeWord,
+}
+
+/// The colours; `auto` follows the reader's own setting.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ThemeWord {
+    #[default]
+    Auto,
+    Light,
+    Dark,
+}
+
+/// An instance's chart, drawn
+///
+/// Active states are lit. Elements have `data-node` (the path of a state) and `data-transition` (as the journal has them).
+#[utoipa::path(get, path = "/v1/instances/{id}/drawing", tag = "instances",
+    params(("id" = String, Path), DrawingQuery),
+    responses((status = 200, body = String, content_type = "image/svg+xml")))]
+pub(super) async fn drawing(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(DrawingQuery { at, theme }): Query<DrawingQuery>,
+) -> Result<Response, Problem> {
+    let svg = app.read(move |app| draw(app, &id, at, theme)).await?;
+    Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response())
+}
+
+fn draw(app: &App, id: &str, at: Option<u64>, theme: ThemeWord) -> Result<String, ViewError> {
+    let row = app.reader().find(id)?;
+    let restored = app.reader().snapshot(&row, at)?;
+    let theme = match theme {
+        ThemeWord::Auto => Theme::Auto,
+        ThemeWord::Light => Theme::Light,
+        ThemeWord::Dark => Theme::Dark,
+    };
+    let active = active_nodes(&restored.chart, restored.snapshot.configuration());
+    Ok(draw::svg(&restored.chart, &SvgOptions { theme, active: &active, ..SvgOptions::default() }))
+}

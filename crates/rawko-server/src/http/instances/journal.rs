@@ -1,0 +1,121 @@
+//! The journal of an instance, a stretch of steps at a time, from any place and in both directions.
+
+use axum::extract::State;
+use rawko_store::{InstanceRow, RecordKind};
+use rawko_view::ViewError;
+use rawko_view::journal::Player;
+use rawko_view::journal::document::EntryDocument;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::http::app::App;
+use crate::http::extract::{Path, Query};
+use crate::http::problem::{Problem, ProblemCode};
+
+const STEPS: u64 = 100;
+const STEPS_MAX: u64 = 500;
+/// A step that is refused again and again has many records; they are cut here.
+const RECORDS_MAX: usize = 4_096;
+
+#[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct JournalQuery {
+    /// The first step, in this order; the first there is or the last, if none is given.
+    from: Option<u64>,
+    /// How many steps at most.
+    #[param(minimum = 1, maximum = 500, default = 100)]
+    limit: Option<u64>,
+    #[serde(default)]
+    #[param(inline, required = false)]
+    order: Order,
+    /// With the story of each step: which transitions were looked at, and why.
+    #[serde(default)]
+    #[param(required = false)]
+    explain: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Order {
+    #[default]
+    Asc,
+    Desc,
+}
+
+/// A stretch of a journal.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Journal {
+    v: u32,
+    entries: Vec<EntryDocument>,
+    /// `from` of the next stretch in this order; null at the end.
+    next_step: Option<u64>,
+    last_step: u64,
+}
+
+/// What happened to an instance
+///
+/// Every event with what it changed. `limit` counts steps: one that could not be taken stands before the one with its
+/// number that could.
+#[utoipa::path(get, path = "/v1/instances/{id}/journal", tag = "instances",
+    params(("id" = String, Path), JournalQuery), responses((status = 200, body = Journal)))]
+pub(super) async fn journal(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(query): Query<JournalQuery>,
+) -> Result<axum::Json<Journal>, Problem> {
+    let limit = query.limit.unwrap_or(STEPS);
+    if !(1..=STEPS_MAX).contains(&limit) {
+        let detail = format!("`limit` is between 1 and {STEPS_MAX}");
+        return Err(Problem::new(ProblemCode::InvalidRequest, detail));
+    }
+    app.read(move |app| stretch(app, &id, query, limit)).await.map(axum::Json)
+}
+
+fn stretch(app: &App, id: &str, query: JournalQuery, limit: u64) -> Result<Journal, ViewError> {
+    let reader = app.reader();
+    let row = reader.find(id)?;
+    let (first, last) = bounds(&row);
+    let steps = match query.order {
+        Order::Asc => {
+            let from = query.from.unwrap_or(first).max(first);
+            from..=from.saturating_add(limit - 1)
+        }
+        Order::Desc => {
+            let through = query.from.unwrap_or(last).min(last);
+            (through + 1).saturating_sub(limit)..=through
+        }
+    };
+    let records = reader.store().steps(row.key, steps.clone(), RECORDS_MAX)?;
+    let mut player = match query.explain {
+        true => Player::new(reader.clone(), Some(app.world().clone())),
+        false => Player::moving(reader.clone(), app.world().clone()),
+    };
+    let mut entries = Vec::with_capacity(records.len());
+    for record in &records {
+        entries.push(EntryDocument::of(&player.entry(record)?));
+    }
+    let begins = records.first().is_none_or(|record| is_beginning(record.kind));
+    let next_step = match query.order {
+        Order::Asc => (*steps.end() < last).then(|| *steps.end() + 1),
+        Order::Desc => (!begins && *steps.start() > first).then(|| *steps.start() - 1),
+    };
+    if query.order == Order::Desc {
+        entries.reverse();
+    }
+    Ok(Journal { v: 1, entries, next_step, last_step: row.step })
+}
+
+/// The first step, and the highest number that a record can have: a step that could not be taken has the next one.
+fn bounds(row: &InstanceRow) -> (u64, u64) {
+    let first = row.new.origin.as_ref().map_or(0, |origin| origin.step);
+    let faulted = row.head.fault.is_some();
+    (first, if faulted { row.step.saturating_add(1) } else { row.step })
+}
+
+fn is_beginning(kind: RecordKind) -> bool {
+    match kind {
+        RecordKind::Started | RecordKind::Forked => true,
+        RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => false,
+    }
+}

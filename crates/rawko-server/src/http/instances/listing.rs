@@ -1,0 +1,127 @@
+//! The list of instances: filters, pages, and how many there are of each kind.
+
+use axum::extract::State;
+use rawko_core::Status;
+use rawko_store::{Filter, InstanceKey, Tally, Wait};
+use rawko_view::ViewError;
+use rawko_view::rows::Row;
+use rawko_view::vocabulary::{StatusWord, WaitWord};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::http::app::App;
+use crate::http::extract::Query;
+use crate::http::paging::{cursor, limit_of, read_cursor};
+use crate::http::problem::Problem;
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Any of these.
+    #[serde(default)]
+    #[param(value_type = Vec<StatusWord>, inline, required = false)]
+    status: Vec<Status>,
+    /// What they wait for: any of these. Whoever looks for questions to people gets those of children, too.
+    #[serde(default)]
+    #[param(value_type = Vec<WaitWord>, inline, required = false)]
+    waits: Vec<Wait>,
+    /// The id of the chart.
+    chart: Option<String>,
+    /// Part of the id.
+    q: Option<String>,
+    /// Those that others invoked, too.
+    children: Option<bool>,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 500, default = 50)]
+    limit: Option<u16>,
+    /// `next` of the page before.
+    cursor: Option<String>,
+}
+
+/// A page of instances, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct InstanceList {
+    v: u32,
+    instances: Vec<Row>,
+    /// In all pages.
+    total: u64,
+    /// `cursor` of the next page; null on the last.
+    next: Option<String>,
+    counts: Counts,
+}
+
+/// How many there are, whatever `status` and `waits` ask for.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+struct Counts {
+    active: u64,
+    done: u64,
+    error: u64,
+    cancelled: u64,
+    /// Those that ask a person, children included.
+    person: u64,
+}
+
+/// All instances
+///
+/// Newest first.
+#[utoipa::path(get, path = "/v1/instances", tag = "instances", params(ListQuery),
+    responses((status = 200, body = InstanceList)))]
+pub(super) async fn list(
+    State(app): State<App>,
+    Query(query): Query<ListQuery>,
+) -> Result<axum::Json<InstanceList>, Problem> {
+    let filter = query.filter()?;
+    app.read(move |app| page(app, &filter)).await.map(axum::Json)
+}
+
+impl ListQuery {
+    fn filter(self) -> Result<Filter, Problem> {
+        let before = self.cursor.as_deref().map(read_cursor).transpose()?;
+        let roots_only = !self.children.unwrap_or(false) && !self.waits.contains(&Wait::Person);
+        Ok(Filter {
+            limit: limit_of(self.limit)?,
+            statuses: self.status,
+            waits: self.waits,
+            chart: self.chart,
+            part: self.q.filter(|part| !part.is_empty()),
+            roots_only,
+            before: before.map(InstanceKey),
+        })
+    }
+}
+
+fn page(app: &App, filter: &Filter) -> Result<InstanceList, ViewError> {
+    let reader = app.reader();
+    let page = reader.store().list(filter)?;
+    let tallies = reader.store().tally(&Filter { roots_only: false, ..filter.clone() })?;
+    Ok(InstanceList {
+        v: 1,
+        instances: page.rows.iter().map(|row| Row::with_states(reader, row)).collect(),
+        total: page.total,
+        next: page.next.map(|key| cursor(key.0)),
+        counts: Counts::of(&tallies, filter.roots_only),
+    })
+}
+
+impl Counts {
+    fn of(tallies: &[Tally], roots_only: bool) -> Counts {
+        let mut counts = Counts::default();
+        for tally in tallies {
+            if tally.wait == Wait::Person {
+                counts.person += tally.count;
+            }
+            if roots_only && !tally.is_root {
+                continue;
+            }
+            let count = match tally.status {
+                Status::Active => &mut counts.active,
+                Status::Done => &mut counts.done,
+                Status::Error => &mut counts.error,
+                Status::Cancelled => &mut counts.cancelled,
+            };
+            *count += tally.count;
+        }
+        counts
+    }
+}

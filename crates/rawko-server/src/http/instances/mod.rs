@@ -1,0 +1,48 @@
+//! Instances: starting them, looking at them now and after any step, acting on them. What is shown is what the command line
+//! prints (`rawko-view`); here it becomes requests and answers.
+
+mod acting;
+mod answering;
+mod approvals;
+mod drawing;
+mod journal;
+mod listing;
+mod reading;
+mod receipt;
+mod starting;
+mod tasks;
+mod transcript;
+
+use rawko_view::ViewError;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Routes;
+use super::problem::Problem;
+
+pub(crate) fn routes() -> Routes {
+    OpenApiRouter::new()
+        .routes(routes!(listing::list, starting::start))
+        .routes(routes!(reading::read))
+        .routes(routes!(reading::children))
+        .routes(routes!(acting::send))
+        .routes(routes!(acting::cancel))
+        .routes(routes!(acting::retry))
+        .routes(routes!(acting::fork))
+        .routes(routes!(answering::answer))
+        .routes(routes!(journal::journal))
+        .routes(routes!(drawing::drawing))
+        .routes(routes!(transcript::transcript))
+        .routes(routes!(approvals::approvals))
+        .routes(routes!(tasks::list, tasks::start))
+}
+
+impl From<ViewError> for Problem {
+    fn from(error: ViewError) -> Problem {
+        match error {
+            ViewError::Host(error) => error.into(),
+            // A journal that cannot be read, and whatever is added later, is a fault of ours or of the file.
+            _ => Problem::internal(),
+        }
+    }
+}

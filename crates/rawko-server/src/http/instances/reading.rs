@@ -1,0 +1,62 @@
+//! One instance: how it stands, now or after any step, and what it invoked.
+
+use axum::extract::State;
+use rawko_view::ViewError;
+use rawko_view::document::Document;
+use rawko_view::rows::Row;
+use rawko_view::standing::Standing;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::http::app::App;
+use crate::http::extract::{Path, Query};
+use crate::http::problem::Problem;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AtQuery {
+    /// After this step; the last one, if none is given.
+    at: Option<u64>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Children {
+    /// Oldest first.
+    instances: Vec<Row>,
+}
+
+/// One instance
+///
+/// As it stands, or as it stood after a step.
+#[utoipa::path(get, path = "/v1/instances/{id}", tag = "instances", params(("id" = String, Path), AtQuery),
+    responses((status = 200, body = Document)))]
+pub(super) async fn read(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(AtQuery { at }): Query<AtQuery>,
+) -> Result<axum::Json<Document>, Problem> {
+    app.read(move |app| document(app, &id, at)).await.map(axum::Json)
+}
+
+fn document(app: &App, id: &str, at: Option<u64>) -> Result<Document, ViewError> {
+    let standing = Standing::at(app.reader(), id, at, app.world(), app.now_ms())?;
+    Ok(Document::of(app.reader(), &standing))
+}
+
+/// What an instance invoked
+#[utoipa::path(get, path = "/v1/instances/{id}/children", tag = "instances", params(("id" = String, Path)),
+    responses((status = 200, body = Children)))]
+pub(super) async fn children(
+    State(app): State<App>,
+    Path(id): Path<String>,
+) -> Result<axum::Json<Children>, Problem> {
+    app.read(move |app| children_of(app, &id)).await.map(axum::Json)
+}
+
+fn children_of(app: &App, id: &str) -> Result<Children, ViewError> {
+    let reader = app.reader();
+    reader.find(id)?;
+    let rows = reader.store().children(id)?;
+    Ok(Children { instances: rows.iter().map(|row| Row::with_states(reader, row)).collect() })
+}

@@ -1,0 +1,79 @@
+//! `Receipt`: what became of something that was asked of an instance, once it is on disk.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rawko_core::Status;
+use rawko_host::Receipt;
+use rawko_view::vocabulary::StatusWord;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::problem::{Problem, ProblemCode};
+
+const ID_CHARS_MAX: usize = 200;
+
+/// What became of it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Receipt)]
+pub(crate) struct ReceiptBody {
+    instance: String,
+    /// The step that it led to.
+    step: u64,
+    /// Whether a transition took it.
+    handled: bool,
+    #[schema(value_type = StatusWord)]
+    status: Status,
+}
+
+impl From<Receipt> for ReceiptBody {
+    fn from(Receipt { instance, step, handled, status }: Receipt) -> ReceiptBody {
+        ReceiptBody { instance: instance.to_string(), step, handled, status }
+    }
+}
+
+/// There is a new instance, and this is where.
+pub(super) fn created(receipt: Receipt) -> Response {
+    let place = format!("/v1/instances/{}", encoded(&receipt.instance));
+    let mut response = (StatusCode::CREATED, axum::Json(ReceiptBody::from(receipt))).into_response();
+    if let Ok(place) = HeaderValue::from_str(&place) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    response
+}
+
+fn encoded(id: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    id.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+/// An id that somebody gives: one that can be read, typed and put into an address.
+pub(super) fn check_id(id: Option<&str>) -> Result<(), Problem> {
+    let Some(id) = id else { return Ok(()) };
+    let fits = |c: char| c.is_alphanumeric() || "-_.:@".contains(c);
+    let is_dots = id.chars().all(|c| c == '.');
+    if !id.is_empty() && id.chars().count() <= ID_CHARS_MAX && id.chars().all(fits) && !is_dots {
+        return Ok(());
+    }
+    let detail = format!("an id has 1 to {ID_CHARS_MAX} letters, digits, `-`, `_`, `.`, `:` and `@`");
+    Err(Problem::new(ProblemCode::InvalidName, detail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_where_they_are() {
+        let good = [("order-17", "order-17"), ("a.b:c", "a.b%3Ac"), ("größe", "gr%C3%B6%C3%9Fe")];
+        for (id, place) in good {
+            assert!(check_id(Some(id)).is_ok(), "{id}");
+            assert_eq!(encoded(id), place);
+        }
+        for wrong in ["", ".", "..", "a b", "a/b", "a?b", "a\nb", &"x".repeat(201)] {
+            let problem = check_id(Some(wrong)).unwrap_err();
+            assert_eq!(problem.code(), ProblemCode::InvalidName, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Starting an instance: of a chart that is offered, or of one whose text comes along.
+
+use axum::extract::State;
+use axum::response::Response;
+use rawko_core::Value as Data;
+use rawko_host::{Edition, HostError};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::receipt::{ReceiptBody, check_id, created};
+use crate::http::app::App;
+use crate::http::extract::Json;
+use crate::http::problem::{Problem, ProblemCode};
+
+/// What to start: `chart` or `text`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StartBody {
+    /// A chart that is offered: `order`, `order@1.2.0`, `order@^1`.
+    chart: Option<String>,
+    /// The text of a chart instead.
+    text: Option<String>,
+    /// Overrides the chart's declared context.
+    #[serde(default)]
+    input: Value,
+    /// One is made up if there is none.
+    #[schema(min_length = 1, max_length = 200)]
+    id: Option<String>,
+    /// For all of its life, and everything below it.
+    budget: Option<Budget>,
+}
+
+/// What may be spent.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Budget {
+    #[schema(minimum = 0)]
+    cost_usd: Option<f64>,
+    tokens: Option<u32>,
+    /// Milliseconds of work.
+    time: Option<u32>,
+    tool_calls: Option<u32>,
+}
+
+/// Start an instance
+#[utoipa::path(post, path = "/v1/instances", tag = "instances", request_body = StartBody,
+    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "where it is")))))]
+pub(super) async fn start(
+    State(app): State<App>,
+    Json(body): Json<StartBody>,
+) -> Result<Response, Problem> {
+    check_id(body.id.as_deref())?;
+    let StartBody { chart, text, input, id, budget } = body;
+    if !input.is_object() && !input.is_null() {
+        return Err(Problem::new(ProblemCode::InvalidBody, "`input` is an object"));
+    }
+    let edition = app.read(move |app| edition(app, chart, text)).await?;
+    let budget = budget.map(Budget::value).transpose()?.unwrap_or_default();
+    let receipt = app.engine().start(edition, input.into(), id, budget).await?;
+    Ok(created(receipt))
+}
+
+fn edition(app: &App, chart: Option<String>, text: Option<String>) -> Result<Edition, Problem> {
+    let found: Result<Edition, HostError> = match (chart, text) {
+        (Some(chart), None) => app.engine().library().resolve(&chart),
+        (None, Some(text)) => Edition::read("chart.yaml", &text),
+        (Some(_), Some(_)) | (None, None) => {
+            return Err(Problem::new(ProblemCode::InvalidBody, "give either `chart` or `text`"));
+        }
+    };
+    found.map_err(Problem::from)
+}
+
+impl Budget {
+    fn value(self) -> Result<Data, Problem> {
+        if self.cost_usd.is_some_and(|most| !most.is_finite() || most < 0.0) {
+            return Err(Problem::new(ProblemCode::InvalidBody, "`cost_usd` is an amount of money"));
+        }
+        let whole = |limit: Option<u32>| limit.map(|limit| Data::Int(i64::from(limit)));
+        let limits = [
+            ("cost_usd", self.cost_usd.map(Data::float)),
+            ("tokens", whole(self.tokens)),
+            ("time", whole(self.time)),
+            ("tool_calls", whole(self.tool_calls)),
+        ];
+        Ok(Data::map(limits.into_iter().filter_map(|(key, limit)| Some((key, limit?)))))
+    }
+}

@@ -1,0 +1,66 @@
+//! Tasks in plain words: the project's agents do them, and an instance of the orchestrator sees to it.
+
+use axum::extract::State;
+use axum::response::Response;
+use rawko_store::{Filter, InstanceKey};
+use rawko_view::ViewError;
+use rawko_view::tasks::TaskDocument;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::receipt::{ReceiptBody, check_id, created};
+use crate::http::app::App;
+use crate::http::extract::{Json, Query};
+use crate::http::paging::{PageQuery, cursor};
+use crate::http::problem::{Problem, ProblemCode};
+use crate::http::project::NewTask;
+
+/// A page of tasks, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TaskList {
+    tasks: Vec<TaskDocument>,
+    /// In all pages.
+    total: u64,
+    /// `cursor` of the next page; null on the last.
+    next: Option<String>,
+}
+
+/// All tasks
+#[utoipa::path(get, path = "/v1/tasks", tag = "tasks", params(PageQuery),
+    responses((status = 200, body = TaskList)))]
+pub(super) async fn list(
+    State(app): State<App>,
+    Query(page): Query<PageQuery>,
+) -> Result<axum::Json<TaskList>, Problem> {
+    let filter = Filter {
+        chart: Some(app.project().task_chart().to_owned()),
+        roots_only: true,
+        before: page.before()?.map(InstanceKey),
+        limit: page.limit()?,
+        ..Filter::default()
+    };
+    app.read(move |app| tasks(app, &filter)).await.map(axum::Json)
+}
+
+fn tasks(app: &App, filter: &Filter) -> Result<TaskList, ViewError> {
+    let reader = app.reader();
+    let page = reader.store().list(filter)?;
+    Ok(TaskList {
+        tasks: page.rows.iter().map(|row| TaskDocument::of(reader, row)).collect(),
+        total: page.total,
+        next: page.next.map(|key| cursor(key.0)),
+    })
+}
+
+/// Have a task done
+///
+/// Answers once it has begun.
+#[utoipa::path(post, path = "/v1/tasks", tag = "tasks", request_body = NewTask,
+    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "where it is")))))]
+pub(super) async fn start(State(app): State<App>, Json(task): Json<NewTask>) -> Result<Response, Problem> {
+    check_id(task.id.as_deref())?;
+    if task.task.trim().is_empty() {
+        return Err(Problem::new(ProblemCode::InvalidBody, "the task is empty; say what is to be done"));
+    }
+    app.project().start_task(task).await.map(created)
+}

@@ -1,0 +1,41 @@
+//! What agents said and did, as a conversation.
+
+use axum::extract::State;
+use rawko_view::ViewError;
+use rawko_view::transcript::{self, Transcript};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::http::app::App;
+use crate::http::extract::{Path, Query};
+use crate::http::paging::limit_of;
+use crate::http::problem::Problem;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TranscriptQuery {
+    /// How many at most; what one record tells stays together.
+    #[param(minimum = 1, maximum = 500, default = 50)]
+    limit: Option<u16>,
+    /// `next` of the page with what was later.
+    before: Option<u64>,
+}
+
+/// What agents said and did
+///
+/// Of the instance and everything below it: the last turns, in order. `next` leads to what was earlier.
+#[utoipa::path(get, path = "/v1/instances/{id}/transcript", tag = "instances",
+    params(("id" = String, Path), TranscriptQuery), responses((status = 200, body = Transcript)))]
+pub(super) async fn transcript(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(TranscriptQuery { limit, before }): Query<TranscriptQuery>,
+) -> Result<axum::Json<Transcript>, Problem> {
+    let limit = limit_of(limit)?;
+    let read = move |app: &App| -> Result<Transcript, ViewError> {
+        let root = app.reader().find(&id)?;
+        transcript::read(app.reader(), root, before.unwrap_or(u64::MAX), limit)
+    };
+    app.read(read).await.map(axum::Json)
+}

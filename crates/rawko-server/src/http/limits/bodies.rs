@@ -1,0 +1,51 @@
+//! Bodies are read whole before anybody looks at them: within a size, and within a time, so that nobody holds a handler.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use crate::http::app::App;
+use crate::http::problem::{Problem, ProblemCode};
+
+const BODY_BYTES_MAX: usize = 1024 * 1024;
+const CHART_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The body of a request, which has been read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Whole(pub(crate) Bytes);
+
+pub(crate) async fn whole_body(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let most = if parts.uri.path().starts_with("/v1/charts") { CHART_BYTES_MAX } else { BODY_BYTES_MAX };
+    let declared =
+        parts.headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if declared.is_some_and(|length: u64| length > u64::try_from(most).unwrap_or(u64::MAX)) {
+        return too_large(most).into_response();
+    }
+    match read(body, most, app.patience().body).await {
+        Ok(bytes) => {
+            parts.extensions.insert(Whole(bytes.clone()));
+            next.run(Request::from_parts(parts, Body::from(bytes))).await
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn read(body: Body, most: usize, within: Duration) -> Result<Bytes, Problem> {
+    let slow = |_| Problem::new(ProblemCode::SlowBody, "the body did not come in time");
+    let collected = tokio::time::timeout(within, Limited::new(body, most).collect()).await.map_err(slow)?;
+    match collected {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large(most)),
+        Err(_) => Err(Problem::new(ProblemCode::InvalidRequest, "the body could not be read")),
+    }
+}
+
+fn too_large(most: usize) -> Problem {
+    Problem::new(ProblemCode::TooLarge, format!("a body here has at most {most} bytes"))
+}

@@ -1,0 +1,14 @@
+//! What bounds a request: how often, how large, how long; and that the same one twice is done once.
+
+mod bodies;
+mod buckets;
+mod once;
+mod patience;
+mod time;
+
+pub(crate) use bodies::whole_body;
+pub(crate) use buckets::{Buckets, Client};
+pub(crate) use once::{Answers, once};
+pub(crate) use patience::Impatient;
+pub use patience::Patience;
+pub(crate) use time::in_time;

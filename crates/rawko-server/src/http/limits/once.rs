@@ -1,0 +1,146 @@
+//! Idempotency keys: the same request again gets the first one's answer. Kept in memory and bounded; what must hold over a
+//! restart has keys of its own in the store.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http_body_util::BodyExt;
+use tokio::sync::watch;
+
+use super::bodies::Whole;
+use crate::http::access::Caller;
+use crate::http::app::App;
+use crate::http::problem::{Problem, ProblemCode};
+
+const ANSWERS_MAX: usize = 10_000;
+const KEY_BYTES_MAX: usize = 255;
+/// A larger answer is not kept; nothing that is done for a key has one.
+const ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// Whose key, for what.
+type Place = (Arc<str>, Method, String, String);
+
+#[derive(Default)]
+pub(crate) struct Answers {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    answers: HashMap<Place, Entry>,
+    /// Oldest first.
+    order: VecDeque<Place>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    body: blake3::Hash,
+    /// `None` while the first request is under way.
+    answer: watch::Receiver<Option<Answer>>,
+}
+
+#[derive(Clone)]
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+pub(crate) async fn once(
+    State(app): State<App>,
+    caller: Option<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let key = request.headers().get("idempotency-key").cloned();
+    let (Some(key), Some(caller)) = (key, caller) else { return next.run(request).await };
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return next.run(request).await;
+    }
+    let key = match key.to_str() {
+        Ok(key) if !key.is_empty() && key.len() <= KEY_BYTES_MAX => key.to_owned(),
+        Ok(_) | Err(_) => {
+            let detail = format!("an `Idempotency-Key` has 1 to {KEY_BYTES_MAX} visible characters");
+            return Problem::new(ProblemCode::InvalidRequest, detail).into_response();
+        }
+    };
+    let whole = request.extensions().get::<Whole>().cloned().unwrap_or_default();
+    let uri = request.uri().to_string();
+    let place = (caller.name, request.method().clone(), uri, key);
+    match app.answers().join(&place, blake3::hash(&whole.0)) {
+        Joined::Conflict => {
+            let detail = "this key was used with another body; take a new one for a new request";
+            Problem::new(ProblemCode::IdempotencyConflict, detail).into_response()
+        }
+        Joined::Again(answer) => wait(&app, &place, answer).await,
+        Joined::First(tell, answer) => {
+            // In a task of its own: a client that goes away does not stop what it asked for.
+            let (its_app, its_place) = (app.clone(), place.clone());
+            tokio::spawn(async move {
+                let answered = keep(next.run(request).await).await;
+                if answered.status.is_server_error() || answered.body.len() > ANSWER_BYTES_MAX {
+                    its_app.answers().forget(&its_place);
+                }
+                tell.send_replace(Some(answered));
+            });
+            wait(&app, &place, answer).await
+        }
+    }
+}
+
+enum Joined {
+    First(watch::Sender<Option<Answer>>, watch::Receiver<Option<Answer>>),
+    Again(watch::Receiver<Option<Answer>>),
+    Conflict,
+}
+
+impl Answers {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn join(&self, place: &Place, body: blake3::Hash) -> Joined {
+        let mut kept = self.lock();
+        if let Some(entry) = kept.answers.get(place) {
+            return if entry.body == body { Joined::Again(entry.answer.clone()) } else { Joined::Conflict };
+        }
+        if kept.order.len() >= ANSWERS_MAX
+            && let Some(oldest) = kept.order.pop_front()
+        {
+            kept.answers.remove(&oldest);
+        }
+        let (tell, answer) = watch::channel(None);
+        kept.answers.insert(place.clone(), Entry { body, answer: answer.clone() });
+        kept.order.push_back(place.clone());
+        Joined::First(tell, answer)
+    }
+
+    fn forget(&self, place: &Place) {
+        let mut kept = self.lock();
+        kept.answers.remove(place);
+        kept.order.retain(|known| known != place);
+    }
+}
+
+async fn wait(app: &App, place: &Place, mut answer: watch::Receiver<Option<Answer>>) -> Response {
+    let answered = answer.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone());
+    let Some(Answer { status, headers, body }) = answered else {
+        // It panicked. Whoever asks again may have more luck.
+        app.answers().forget(place);
+        return Problem::internal().into_response();
+    };
+    let mut response = (status, body).into_response();
+    *response.headers_mut() = headers;
+    response
+}
+
+async fn keep(response: Response) -> Answer {
+    let (parts, body): (_, Body) = response.into_parts();
+    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    Answer { status: parts.status, headers: parts.headers, body }
+}

@@ -1,0 +1,16 @@
+//! How long an answer may take. A stream is answered at once, and goes on after this has looked away.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::http::app::App;
+use crate::http::problem::{Problem, ProblemCode};
+
+pub(crate) async fn in_time(State(app): State<App>, request: Request, next: Next) -> Response {
+    let late = |_| {
+        let detail = "the answer takes too long; what was asked may still be done";
+        Problem::new(ProblemCode::TimedOut, detail).into_response()
+    };
+    tokio::time::timeout(app.patience().answer, next.run(request)).await.unwrap_or_else(late)
+}

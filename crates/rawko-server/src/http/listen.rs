@@ -1,0 +1,135 @@
+//! `Server`: accepts connections and serves the router on them. Our own loop, for what `axum::serve` has no word for: how
+//! long headers may take, how many connections there may be, and ending all of them in good order.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::app::{App, AppOptions};
+use super::limits::{Impatient, Patience};
+use super::live::Hangup;
+use super::router;
+
+/// Connections at a time: event streams, agents and everybody else. More wait to be accepted.
+const CONNECTIONS_MAX: usize = 22_000;
+/// Headers larger than this end the connection.
+const HEADER_BYTES_MAX: usize = 64 * 1024;
+/// How long requests under way may take when the server closes.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Who is at the other end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// Listens until it is closed.
+pub struct Server {
+    address: SocketAddr,
+    app: App,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    pub fn start(listener: TcpListener, options: AppOptions) -> io::Result<Server> {
+        let address = listener.local_addr()?;
+        let app = App::new(options, address);
+        let task = tokio::spawn(accept(listener, router(app.clone()), app.patience(), app.closing()));
+        Ok(Server { address, app, task })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no more connections, ends streams, lets requests under way finish.
+    pub async fn close(self) {
+        self.app.close();
+        let mut task = self.task;
+        if tokio::time::timeout(GRACE, &mut task).await.is_err() {
+            task.abort();
+        }
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    patience: Patience,
+    mut closing: watch::Receiver<bool>,
+) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut connections = JoinSet::new();
+    loop {
+        let stream = tokio::select! {
+            _ = closing.wait_for(|closing| *closing) => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = one(&listener, &room) => accepted,
+        };
+        let Some((stream, peer, place)) = stream else {
+            // Out of descriptors, most likely; what is open goes on.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let (router, closing) = (router.clone(), closing.clone());
+        connections.spawn(async move {
+            talk(stream, peer, router, patience, closing).await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+async fn one(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> Option<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
+    let place = Arc::clone(room).acquire_owned().await.ok()?;
+    let (stream, peer) = listener.accept().await.ok()?;
+    // Answers are small and whole: nothing is won by waiting for more.
+    let _ = stream.set_nodelay(true);
+    Some((stream, peer, place))
+}
+
+async fn talk(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    patience: Patience,
+    mut closing: watch::Receiver<bool>,
+) {
+    let hangup = Hangup::default();
+    let cut = hangup.clone();
+    let router = TowerToHyperService::new(router.into_service::<Incoming>());
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(hangup.clone());
+        router.call(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience.headers)
+        .max_buf_size(HEADER_BYTES_MAX)
+        .serve_connection(TokioIo::new(Impatient::new(stream, patience.taken)), service)
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    tokio::select! {
+        // It ended, in whatever way: that is the connection's own trouble.
+        _ = connection.as_mut() => return,
+        // Its client does not read what a stream has to tell.
+        () = cut.wanted() => return,
+        _ = closing.wait_for(|closing| *closing) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}

@@ -1,0 +1,51 @@
+//! Channels as a stream tells of them: that something changed, not what.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::hub::Command;
+use crate::serving::Serving;
+
+/// Watches channels as long as it lives.
+#[derive(Default)]
+pub(super) struct Watching {
+    names: HashSet<String>,
+    tasks: JoinSet<()>,
+}
+
+impl Watching {
+    /// Every channel there is.
+    pub(super) fn all(&mut self, serving: &Arc<Serving>, hub: &mpsc::UnboundedSender<Command>) {
+        // Where the names cannot be read, channels are met when something happens in them.
+        for name in serving.channels().names().unwrap_or_default() {
+            self.one(name, serving, hub);
+        }
+    }
+
+    pub(super) fn one(
+        &mut self,
+        name: String,
+        serving: &Arc<Serving>,
+        hub: &mpsc::UnboundedSender<Command>,
+    ) {
+        if self.names.insert(name.clone()) {
+            self.tasks.spawn(watch(name, Arc::clone(serving), hub.clone()));
+        }
+    }
+}
+
+async fn watch(name: String, serving: Arc<Serving>, hub: mpsc::UnboundedSender<Command>) {
+    let Ok(mut glance) = serving.channels().watch(&name).await else { return };
+    loop {
+        let version = glance.borrow_and_update().version;
+        if hub.send(Command::Channel { name: name.clone(), version }).is_err() {
+            return;
+        }
+        if glance.changed().await.is_err() {
+            return;
+        }
+    }
+}

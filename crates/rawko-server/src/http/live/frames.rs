@@ -1,0 +1,71 @@
+//! How events look on the wire. Written once for everybody who gets them.
+
+use axum::body::Bytes;
+use rawko_host::Progress;
+use rawko_view::journal::Entry;
+use rawko_view::journal::document::{EntryDocument, Glimpse};
+use serde::Serialize;
+use serde_json::json;
+
+/// What keeps a connection from being taken for dead.
+pub(super) fn still_here() -> Bytes {
+    Bytes::from_static(b": still here\n\n")
+}
+
+/// An entry as the stream of its instance tells it.
+#[derive(Serialize)]
+struct Whole<'a> {
+    instance: &'a str,
+    chart: &'a str,
+    #[serde(flatten)]
+    entry: EntryDocument,
+}
+
+pub(super) fn hello(seq: u64, version: &str) -> Bytes {
+    frame("hello", Some(seq), &json!({"seq": seq, "version": version})).into()
+}
+
+pub(super) fn whole(entry: &Entry) -> Vec<u8> {
+    let document = EntryDocument::of(entry);
+    frame("step", Some(entry.seq), &Whole { instance: &entry.instance, chart: &entry.chart, entry: document })
+}
+
+pub(super) fn glimpse(entry: &Entry) -> Vec<u8> {
+    frame("step", Some(entry.seq), &Glimpse::of(entry))
+}
+
+pub(super) fn progress(told: &Progress) -> Vec<u8> {
+    let data = told.data.to_json();
+    let fields = json!({"instance": told.instance, "invoke": told.id, "name": told.name, "data": data});
+    frame("progress", None, &fields)
+}
+
+pub(super) fn channel(name: &str, version: u64) -> Vec<u8> {
+    frame("channel", None, &json!({"name": name, "version": version}))
+}
+
+/// JSON has no line ends of its own, so that one `data` line holds it.
+fn frame(event: &str, id: Option<u64>, data: &impl Serialize) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(512);
+    if let Some(id) = id {
+        frame.extend_from_slice(format!("id: {id}\n").as_bytes());
+    }
+    frame.extend_from_slice(format!("event: {event}\ndata: ").as_bytes());
+    // What is written into a vector does not fail, and our documents have no keys but strings.
+    let _ = serde_json::to_writer(&mut frame, data);
+    frame.extend_from_slice(b"\n\n");
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_one_event_whatever_is_in_it() {
+        let text = String::from_utf8(frame("step", Some(7), &json!({"text": "one\ntwo\r\n: three"}))).unwrap();
+        assert_eq!(text, "id: 7\nevent: step\ndata: {\"text\":\"one\\ntwo\\r\\n: three\"}\n\n");
+        let text = String::from_utf8(channel("war\u{2028}room", 3)).unwrap();
+        assert_eq!(text, "event: channel\ndata: {\"name\":\"war\u{2028}room\",\"version\":3}\n\n");
+    }
+}

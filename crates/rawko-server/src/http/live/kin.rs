@@ -1,0 +1,60 @@
+//! `Kin`: what an instance is called and what it is below, looked up once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rawko_store::{InstanceKey, InstanceRow, Store, StoreError};
+
+/// More are not remembered; they are looked up again.
+const KNOWN_MAX: usize = 50_000;
+
+pub(super) struct Kin {
+    pub(super) id: Arc<str>,
+    /// Whoever invoked it, and whoever invoked that.
+    pub(super) above: Vec<Arc<str>>,
+}
+
+#[derive(Default)]
+pub(super) struct Kinship {
+    by_key: HashMap<InstanceKey, Arc<Kin>>,
+    by_id: HashMap<Arc<str>, Arc<Kin>>,
+}
+
+impl Kinship {
+    /// `None`: there is no such instance.
+    pub(super) fn of(
+        &mut self,
+        key: InstanceKey,
+        store: &dyn Store,
+    ) -> Result<Option<Arc<Kin>>, StoreError> {
+        if let Some(kin) = self.by_key.get(&key) {
+            return Ok(Some(Arc::clone(kin)));
+        }
+        store.instance(key)?.map(|row| self.meet(&row, store)).transpose()
+    }
+
+    pub(super) fn named(&mut self, id: &str, store: &dyn Store) -> Result<Option<Arc<Kin>>, StoreError> {
+        if let Some(kin) = self.by_id.get(id) {
+            return Ok(Some(Arc::clone(kin)));
+        }
+        store.find(id)?.map(|row| self.meet(&row, store)).transpose()
+    }
+
+    fn meet(&mut self, row: &InstanceRow, store: &dyn Store) -> Result<Arc<Kin>, StoreError> {
+        let mut above = Vec::new();
+        if let Some(parent) = &row.new.parent {
+            above.push(Arc::clone(&parent.id));
+            if let Some(kin) = self.named(&parent.id, store)? {
+                above.extend(kin.above.iter().cloned());
+            }
+        }
+        if self.by_key.len() >= KNOWN_MAX {
+            self.by_key.clear();
+            self.by_id.clear();
+        }
+        let kin = Arc::new(Kin { id: Arc::clone(&row.new.id), above });
+        self.by_key.insert(row.key, Arc::clone(&kin));
+        self.by_id.insert(Arc::clone(&kin.id), Arc::clone(&kin));
+        Ok(kin)
+    }
+}

@@ -1,0 +1,106 @@
+//! The part of the hub that blocks: reads the end of the store's journal and writes it down for each group.
+
+use rawko_host::Progress;
+use rawko_store::{Record, StoreError};
+use rawko_view::journal::Player;
+
+use super::frames;
+use super::kin::Kinship;
+use super::members::{Bundle, Group, Interest};
+use crate::http::app::App;
+
+/// Records read at once.
+const RECORDS_PER_READ: usize = 256;
+/// Snapshots kept of instances that were told of.
+const MET_MAX: usize = 2_048;
+/// The ids of instances that are channels begin with this.
+const CHANNEL: &str = "channel.";
+
+pub(super) struct Telling {
+    app: App,
+    player: Player,
+    kinship: Kinship,
+}
+
+/// A piece of the journal, told.
+pub(super) struct Told {
+    pub(super) bundle: Bundle,
+    /// The last record.
+    pub(super) seq: u64,
+    /// There is more.
+    pub(super) is_full: bool,
+    /// Channels that something happened in.
+    pub(super) channels: Vec<String>,
+}
+
+impl Telling {
+    pub(super) fn new(app: App) -> Telling {
+        let player = Player::moving(app.reader().clone(), app.world().clone());
+        Telling { app, player, kinship: Kinship::default() }
+    }
+
+    /// What came after a record.
+    pub(super) fn read(&mut self, after: u64, interest: &Interest) -> Result<Told, StoreError> {
+        let records = self.app.reader().store().tail(after, RECORDS_PER_READ)?;
+        let mut told = Told {
+            bundle: Bundle::default(),
+            seq: records.last().map_or(after, |record| record.seq),
+            is_full: records.len() == RECORDS_PER_READ,
+            channels: Vec::new(),
+        };
+        for record in &records {
+            self.tell(record, interest, &mut told)?;
+        }
+        if self.player.met() > MET_MAX {
+            self.player.forget_all();
+        }
+        Ok(told)
+    }
+
+    fn tell(&mut self, record: &Record, interest: &Interest, told: &mut Told) -> Result<(), StoreError> {
+        let store = self.app.reader().store();
+        let Some(kin) = self.kinship.of(record.instance, &**store)? else { return Ok(()) };
+        if let Some(name) = kin.id.strip_prefix(CHANNEL) {
+            told.channels.push(name.to_owned());
+        }
+        let mut groups = interest.in_detail(&kin).peekable();
+        let in_detail = groups.peek().is_some();
+        if !in_detail && !interest.everything {
+            // Its next record is told against the store.
+            self.player.forget(record.instance);
+            return Ok(());
+        }
+        let entry = if in_detail { self.player.entry(record) } else { self.player.glance(record) };
+        // What cannot be read is shown by whoever looks at the instance; the stream goes on.
+        let Ok(entry) = entry else {
+            self.player.forget(record.instance);
+            return Ok(());
+        };
+        if in_detail {
+            let frame = frames::whole(&entry);
+            groups.for_each(|group| told.bundle.add(group, &frame));
+        }
+        if interest.everything {
+            told.bundle.add(&Group::Everything, &frames::glimpse(&entry));
+        }
+        if entry.status.is_over() {
+            self.player.forget(record.instance);
+        }
+        Ok(())
+    }
+
+    /// What calls told meanwhile, for those who listen to their instances.
+    pub(super) fn progress(&mut self, all: &[Progress], interest: &Interest) -> Result<Bundle, StoreError> {
+        let store = self.app.reader().store();
+        let mut bundle = Bundle::default();
+        for one in all {
+            let Some(kin) = self.kinship.named(&one.instance, &**store)? else { continue };
+            let mut groups = interest.in_detail(&kin).peekable();
+            if groups.peek().is_some() {
+                let frame = frames::progress(one);
+                groups.for_each(|group| bundle.add(group, &frame));
+            }
+        }
+        Ok(bundle)
+    }
+}

@@ -1,0 +1,72 @@
+//! The HTTP API under `/v1`, the agents' socket and the page: one router. A folder or file per noun, each with its
+//! `routes()`; the OpenAPI document grows out of the same code.
+
+mod access;
+mod agents;
+mod app;
+mod assets;
+mod audit;
+mod channels;
+mod charts;
+mod extract;
+mod headers;
+mod health;
+mod instances;
+mod limits;
+mod listen;
+mod live;
+mod metrics;
+mod openapi;
+mod paging;
+mod panics;
+mod problem;
+mod project;
+mod session;
+mod settings;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use utoipa_axum::router::OpenApiRouter;
+
+pub use access::{Role, Tokens};
+pub use app::{App, AppOptions, Metrics};
+pub use limits::Patience;
+pub use listen::Server;
+pub use openapi::document as openapi_document;
+pub use problem::{Problem, ProblemCode};
+pub use project::{AgentHealth, AgentInfo, ChartOrigin, HealthState, NewTask, NoProject, Project, Working};
+pub use settings::{Rate, ServerSettings};
+
+/// What every noun adds to the API.
+pub(crate) type Routes = OpenApiRouter<App>;
+
+/// All nouns, without what goes around them.
+fn nouns() -> Routes {
+    let nouns = [
+        session::routes(),
+        health::routes(),
+        metrics::routes(),
+        instances::routes(),
+        live::routes(),
+        charts::routes(),
+        agents::routes(),
+        channels::routes(),
+        audit::routes(),
+    ];
+    nouns.into_iter().fold(OpenApiRouter::with_openapi(openapi::preamble()), OpenApiRouter::merge)
+}
+
+/// Everything that is served on one address. The last layer is the first to see a request.
+pub(crate) fn router(app: App) -> Router {
+    let (routes, _) = nouns().split_for_parts();
+    routes
+        .route("/v1/openapi.json", axum::routing::get(openapi::serve))
+        .fallback(assets::serve)
+        .layer(from_fn_with_state(app.clone(), limits::once))
+        .layer(from_fn_with_state(app.clone(), limits::whole_body))
+        .layer(from_fn_with_state(app.clone(), limits::in_time))
+        .layer(from_fn_with_state(app.clone(), access::guard))
+        .layer(from_fn(panics::contain))
+        .layer(from_fn(headers::finish))
+        .with_state(app)
+}

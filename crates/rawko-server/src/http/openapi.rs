@@ -1,0 +1,110 @@
+//! The OpenAPI document: what the handlers say about themselves, and what is the same for all of them.
+
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use std::sync::LazyLock;
+
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+};
+use utoipa::openapi::{
+    Components, ContentBuilder, HttpMethod, InfoBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr,
+    Response as Answer, ResponseBuilder,
+};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::access::{COOKIE, needed};
+use super::nouns;
+use super::problem::ProblemBody;
+
+static TEXT: LazyLock<String> =
+    LazyLock::new(|| serde_json::to_string_pretty(&document()).unwrap_or_default());
+
+/// What the document begins with.
+pub(super) fn preamble() -> OpenApi {
+    let info = InfoBuilder::new()
+        .title("rawko")
+        .version("1")
+        .description(Some(
+            "Instances of statecharts: what they do now, why they did what they did, and acting on them.",
+        ))
+        .build();
+    OpenApiBuilder::new().info(info).components(Some(Components::new())).build()
+}
+
+/// The whole document.
+pub fn document() -> OpenApi {
+    let (_, mut document) = nouns().split_for_parts();
+    let components = document.components.get_or_insert_default();
+    components.schemas.insert("Problem".to_owned(), ProblemBody::schema());
+    ProblemBody::schemas(&mut Vec::new());
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+    components.add_security_scheme("bearer", SecurityScheme::Http(bearer));
+    let cookie = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new(COOKIE)));
+    components.add_security_scheme("cookie", cookie);
+    for (path, item) in &mut document.paths.paths {
+        for (method, operation) in operations(item) {
+            finish(path, method, operation);
+        }
+    }
+    document
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (HttpMethod, &mut Operation)> {
+    let all = [
+        (HttpMethod::Get, item.get.as_mut()),
+        (HttpMethod::Post, item.post.as_mut()),
+        (HttpMethod::Delete, item.delete.as_mut()),
+    ];
+    all.into_iter().filter_map(|(method, operation)| Some((method, operation?)))
+}
+
+/// What every operation may answer, and who may ask.
+fn finish(path: &str, method: HttpMethod, operation: &mut Operation) {
+    let verb = match method {
+        HttpMethod::Get => axum::http::Method::GET,
+        HttpMethod::Delete => axum::http::Method::DELETE,
+        _ => axum::http::Method::POST,
+    };
+    let role = needed(&verb, path);
+    let mut statuses =
+        vec![("400", "the request is not well-formed"), ("403", "not allowed, or from another site")];
+    if role.is_some() || path == "/v1/session" {
+        statuses.push(("401", "a token is needed"));
+    }
+    if path.contains('{') || verb == axum::http::Method::POST {
+        statuses.push(("404", "there is no such thing"));
+    }
+    if verb == axum::http::Method::POST {
+        statuses.extend([
+            ("408", "the body took too long"),
+            ("409", "not as things are now"),
+            ("413", "the body is too large"),
+            ("415", "the body is not JSON"),
+            ("422", "the body is not what is expected"),
+        ]);
+    }
+    statuses.extend([("429", "too many requests"), ("500", "a fault of rawko"), ("503", "not now")]);
+    for (status, words) in statuses {
+        operation.responses.responses.entry(status.to_owned()).or_insert_with(|| RefOr::T(problem(words)));
+    }
+    if let Some(role) = role {
+        let any = [
+            SecurityRequirement::new::<_, _, String>("bearer", []),
+            SecurityRequirement::new::<_, _, String>("cookie", []),
+        ];
+        operation.security = Some(any.into());
+        let text = operation.description.take().map(|text| format!("{text}\n\n")).unwrap_or_default();
+        operation.description = Some(format!("{text}Needs the role `{}`.", role.as_str()));
+    }
+}
+
+fn problem(words: &str) -> Answer {
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
+    ResponseBuilder::new().description(words).content("application/problem+json", content).build()
+}
+
+pub(super) async fn serve() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], TEXT.as_str()).into_response()
+}

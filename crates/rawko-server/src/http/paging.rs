@@ -1,0 +1,77 @@
+//! Pages of lists: how many, from where, and the cursor that leads to the next one. A cursor says nothing to whoever holds
+//! it, so that what it means may change.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::problem::{Problem, ProblemCode};
+
+const LIMIT: u16 = 50;
+const LIMIT_MAX: u16 = 500;
+
+/// Which page of a list.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
+    /// How many at most.
+    #[param(minimum = 1, maximum = 500, default = 50)]
+    pub(crate) limit: Option<u16>,
+    /// `next` of the page before.
+    pub(crate) cursor: Option<String>,
+}
+
+impl PageQuery {
+    pub(crate) fn limit(&self) -> Result<usize, Problem> {
+        limit_of(self.limit)
+    }
+
+    /// The key that the page begins below.
+    pub(crate) fn before(&self) -> Result<Option<i64>, Problem> {
+        self.cursor.as_deref().map(read_cursor).transpose()
+    }
+}
+
+/// A limit as it was asked for, within bounds.
+pub(crate) fn limit_of(asked: Option<u16>) -> Result<usize, Problem> {
+    let limit = asked.unwrap_or(LIMIT);
+    if (1..=LIMIT_MAX).contains(&limit) {
+        return Ok(usize::from(limit));
+    }
+    Err(Problem::new(ProblemCode::InvalidRequest, format!("`limit` is between 1 and {LIMIT_MAX}")))
+}
+
+/// A cursor for a key of the store.
+pub(crate) fn cursor(key: i64) -> String {
+    URL_SAFE_NO_PAD.encode(format!("k{key}"))
+}
+
+pub(crate) fn read_cursor(text: &str) -> Result<i64, Problem> {
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok();
+    let key = bytes.and_then(|bytes| String::from_utf8(bytes).ok()?.strip_prefix('k')?.parse().ok());
+    key.ok_or_else(|| Problem::new(ProblemCode::InvalidCursor, "`cursor` is not one that a list gave"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_comes_back_as_the_key_it_was_made_of() {
+        for key in [0, 1, 77, i64::MAX] {
+            assert_eq!(read_cursor(&cursor(key)).unwrap(), key);
+        }
+        for wrong in ["", "77", "a", "k77", "!!", &cursor(1)[1..]] {
+            assert_eq!(read_cursor(wrong).unwrap_err().code(), ProblemCode::InvalidCursor, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn limits_have_bounds() {
+        assert_eq!(limit_of(None).unwrap(), 50);
+        assert_eq!(limit_of(Some(500)).unwrap(), 500);
+        assert!(limit_of(Some(0)).is_err() && limit_of(Some(501)).is_err());
+    }
+}

@@ -1,0 +1,73 @@
+//! What goes wrong elsewhere, as problems. Words of the store and of the operating system may name paths: they stay inside.
+
+use rawko_host::HostError;
+use rawko_store::StoreError;
+
+use super::{Problem, ProblemCode as Code};
+use crate::error::ChannelError;
+
+impl From<HostError> for Problem {
+    fn from(error: HostError) -> Problem {
+        let words = error.to_string();
+        match error {
+            HostError::Store(error) => error.into(),
+            HostError::Closing => Problem::new(Code::Closing, words).retry_after(1),
+            HostError::Busy { .. } => Problem::new(Code::Busy, words).retry_after(1),
+            HostError::Snapshot { .. } | HostError::Thread(_) | HostError::Internal(_) => Problem::internal(),
+            error => Problem::new(code_of(&error), words),
+        }
+    }
+}
+
+/// The code of an error whose words are for whoever asked.
+fn code_of(error: &HostError) -> Code {
+    match error {
+        HostError::NoInstance(_) => Code::NoInstance,
+        HostError::Exists(_) => Code::Exists,
+        HostError::NoChart(_) => Code::NoChart,
+        HostError::NoVersion { .. } => Code::NoVersion,
+        HostError::BadRange(_) => Code::InvalidBody,
+        HostError::InvalidChart(_) => Code::InvalidChart,
+        HostError::Over { .. } => Code::Over,
+        HostError::NothingAsked { .. } => Code::NothingAsked,
+        HostError::SeveralAsked { .. } => Code::SeveralAsked,
+        HostError::NotAsked { .. } => Code::NotAsked,
+        HostError::NoStep { .. } => Code::NoStep,
+        HostError::NotFailed { .. } => Code::NotFailed,
+        HostError::BadEdit { .. } => Code::InvalidEdit,
+        HostError::Step(_) => Code::StepFailed,
+        // Said by whoever calls, and whatever is added later is a fault until it is named here.
+        _ => Code::Internal,
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        let detail = match error {
+            StoreError::Full(_) => "the store is full: nothing was written, and nothing is lost",
+            StoreError::Io(_) | StoreError::Held { .. } => "the store cannot be read or written now",
+            StoreError::Damaged(_) | StoreError::Format { .. } => {
+                "the store cannot be used; `rawko doctor` says why"
+            }
+            // Our bug, and whatever is added later.
+            _ => return Problem::internal(),
+        };
+        Problem::new(Code::StoreUnavailable, detail).retry_after(5)
+    }
+}
+
+impl From<ChannelError> for Problem {
+    fn from(error: ChannelError) -> Problem {
+        let (reason, words) = (error.code(), error.to_string());
+        let code = match error {
+            ChannelError::NoChannel(_) => Code::NoChannel,
+            ChannelError::Exists(_) => Code::Exists,
+            ChannelError::BadName(_) => Code::InvalidName,
+            ChannelError::Refused(_) => Code::Refused,
+            ChannelError::Host(error) => return error.into(),
+            ChannelError::Unreadable { .. } => Code::StoreUnavailable,
+            ChannelError::Closing => Code::Closing,
+        };
+        Problem::new(code, words).with("reason", reason.into())
+    }
+}

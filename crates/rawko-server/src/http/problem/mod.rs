@@ -1,0 +1,105 @@
+//! `Problem`: why a request was not done, as `application/problem+json` says it. The code is for programs and stable; the
+//! detail is a sentence for a person, and never has a secret in it.
+
+mod codes;
+mod from;
+
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use utoipa::ToSchema;
+
+pub use codes::ProblemCode;
+
+const PREFIX: &str = "rawko::api::";
+
+/// An answer that says what is wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    code: ProblemCode,
+    detail: String,
+    /// Whatever else a program may want to know.
+    more: Map<String, Json>,
+    retry_after_s: Option<u64>,
+}
+
+/// The same as it is on the wire.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemBody {
+    /// Always `about:blank`: the code says more.
+    #[serde(rename = "type")]
+    #[schema(rename = "type", example = "about:blank")]
+    kind: &'static str,
+    /// What the code means, in a few words.
+    title: &'static str,
+    status: u16,
+    /// What is wrong, for a person.
+    detail: String,
+    /// What is wrong, for a program; stable.
+    #[schema(example = "rawko::api::no_instance")]
+    code: String,
+    #[serde(flatten)]
+    #[schema(ignore)]
+    more: Map<String, Json>,
+}
+
+impl Problem {
+    pub fn new(code: ProblemCode, detail: impl Into<String>) -> Problem {
+        Problem { code, detail: detail.into(), more: Map::new(), retry_after_s: None }
+    }
+
+    /// Our bug. What exactly went wrong is nobody's business outside.
+    pub fn internal() -> Problem {
+        Problem::new(
+            ProblemCode::Internal,
+            "something went wrong inside rawko; nothing was changed by halves",
+        )
+    }
+
+    #[must_use]
+    pub fn with(mut self, key: &str, value: Json) -> Problem {
+        self.more.insert(key.to_owned(), value);
+        self
+    }
+
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Problem {
+        self.retry_after_s = Some(seconds);
+        self
+    }
+
+    pub fn code(&self) -> ProblemCode {
+        self.code
+    }
+
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = self.code.status();
+        let body = ProblemBody {
+            kind: "about:blank",
+            title: self.code.title(),
+            status: status.as_u16(),
+            detail: self.detail,
+            code: format!("{PREFIX}{}", self.code.as_str()),
+            more: self.more,
+        };
+        let text = serde_json::to_vec(&body).unwrap_or_default();
+        let mut response = (status, text).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.code == ProblemCode::Unauthorized {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,84 @@
+//! Logging in: the page trades a token for a cookie, because an event stream cannot send headers.
+
+use axum::extract::{Extension, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Routes;
+use super::access::{COOKIE, Caller, Role, VISIT_MS, wrong_token};
+use super::app::App;
+use super::extract::Json;
+use super::listen::Peer;
+use super::problem::Problem;
+
+pub(crate) fn routes() -> Routes {
+    OpenApiRouter::new().routes(routes!(look, log_in, log_out))
+}
+
+/// Who the server takes the caller for.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Session {
+    /// `null`: nobody it knows.
+    role: Option<Role>,
+    /// Whether a token is needed at all.
+    required: bool,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogIn {
+    #[schema(min_length = 1, max_length = 4096)]
+    token: String,
+}
+
+/// Who the caller is
+#[utoipa::path(get, path = "/v1/session", tag = "session", responses((status = 200, body = Session)))]
+async fn look(State(app): State<App>, caller: Option<Caller>) -> axum::Json<Session> {
+    axum::Json(session(&app, caller.map(|caller| caller.role)))
+}
+
+/// Log in with a token
+///
+/// Sets the cookie `rawko_session`, which is good for twelve hours, or until the token is changed.
+#[utoipa::path(post, path = "/v1/session", tag = "session", request_body = LogIn,
+    responses((status = 200, body = Session)))]
+async fn log_in(
+    State(app): State<App>,
+    headers: HeaderMap,
+    peer: Option<Extension<Peer>>,
+    Json(LogIn { token }): Json<LogIn>,
+) -> Result<Response, Problem> {
+    let tokens = &app.access().tokens;
+    if tokens.is_empty() {
+        return Ok(axum::Json(session(&app, Some(Role::Admin))).into_response());
+    }
+    let Some(token) = tokens.find(token.trim()) else {
+        return Err(wrong_token(&app, peer.map(|Extension(peer)| peer)));
+    };
+    let value = token.visit(app.now_ms() + VISIT_MS);
+    let cookie = cookie(&value, VISIT_MS / 1000, &headers);
+    Ok(([(header::SET_COOKIE, cookie)], axum::Json(session(&app, Some(token.role)))).into_response())
+}
+
+/// Log out
+#[utoipa::path(delete, path = "/v1/session", tag = "session", responses((status = 200, body = Session)))]
+async fn log_out(State(app): State<App>, headers: HeaderMap) -> Response {
+    let role = app.access().tokens.is_empty().then_some(Role::Admin);
+    ([(header::SET_COOKIE, cookie("", 0, &headers))], axum::Json(session(&app, role))).into_response()
+}
+
+fn session(app: &App, role: Option<Role>) -> Session {
+    Session { role, required: !app.access().tokens.is_empty() }
+}
+
+fn cookie(value: &str, age_s: i64, headers: &HeaderMap) -> HeaderValue {
+    // A proxy that ends TLS says so; a browser then never sends the cookie in the clear.
+    let by_tls = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
+    let secure = if by_tls { "; Secure" } else { "" };
+    let text = format!("{COOKIE}={value}; Path=/; Max-Age={age_s}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(""))
+}

@@ -1,0 +1,204 @@
+//! The `server` section of a project's settings: tokens, the names the server goes by, and how often a client may ask.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use rawko_chart::{Document, DocumentEntry, Finding};
+use rawko_host::{Environment, Settings, SettingsReader};
+use rawko_turns::is_name;
+
+use super::access::{Role, Tokens};
+
+const RATE: Rate = Rate { per_second: 500, burst: 2_000 };
+
+/// How often a client may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    pub per_second: u32,
+    pub burst: u32,
+}
+
+/// What the settings say about the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSettings {
+    pub listen: Option<SocketAddr>,
+    /// Names besides those of loopback, for a server behind a proxy.
+    pub hosts: Vec<String>,
+    /// `None`: as often as it likes.
+    pub rate: Option<Rate>,
+    tokens: Vec<TokenSettings>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TokenSettings {
+    name: String,
+    role: Role,
+    from: Source,
+}
+
+/// Where a token's text is; it is never in the settings themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Source {
+    Variable(String),
+    File(PathBuf),
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self { listen: None, hosts: Vec::new(), rate: Some(RATE), tokens: Vec::new() }
+    }
+}
+
+impl ServerSettings {
+    /// Reads the section; the project's goes over the user's. What is wrong comes with the file it stands in.
+    pub fn read(settings: &Settings, root: &Path) -> (Self, Vec<(String, Vec<Finding>)>) {
+        let (mut said, mut problems) = (Said::default(), Vec::new());
+        for section in settings.sections("server") {
+            let mut reader = SettingsReader::new(settings.environment());
+            let below = section_of(&mut reader, &section.document, root);
+            said = said.over(below);
+            if !reader.findings.is_empty() {
+                problems.push((section.file.to_string(), reader.findings));
+            }
+        }
+        (said.settled(), problems)
+    }
+
+    /// The tokens, with their texts looked up. A token that is named but not there is a mistake, not an open door.
+    pub fn tokens(&self, environment: &Environment) -> Result<Tokens, String> {
+        let mut tokens = Tokens::default();
+        for TokenSettings { name, role, from } in &self.tokens {
+            let text = match from {
+                Source::Variable(variable) => environment
+                    .get(variable)
+                    .map(str::to_owned)
+                    .ok_or_else(|| format!("the variable {variable} is not set")),
+                Source::File(path) => std::fs::read_to_string(path)
+                    .map_err(|error| format!("`{}` cannot be read: {error}", path.display())),
+            };
+            let text = text.map_err(|why| format!("there is no token `{name}`: {why}"))?;
+            if text.trim().is_empty() {
+                return Err(format!("there is no token `{name}`: nothing is in its place"));
+            }
+            tokens = tokens.with(name, *role, text.trim());
+        }
+        Ok(tokens)
+    }
+}
+
+/// What one file says.
+#[derive(Default)]
+struct Said {
+    listen: Option<SocketAddr>,
+    hosts: Option<Vec<String>>,
+    per_second: Option<u32>,
+    burst: Option<u32>,
+    tokens: Option<Vec<TokenSettings>>,
+}
+
+impl Said {
+    fn over(self, below: Said) -> Said {
+        Said {
+            listen: self.listen.or(below.listen),
+            hosts: self.hosts.or(below.hosts),
+            per_second: self.per_second.or(below.per_second),
+            burst: self.burst.or(below.burst),
+            tokens: self.tokens.or(below.tokens),
+        }
+    }
+
+    fn settled(self) -> ServerSettings {
+        let per_second = self.per_second.unwrap_or(RATE.per_second);
+        let burst = self.burst.unwrap_or(RATE.burst.max(per_second));
+        ServerSettings {
+            listen: self.listen,
+            hosts: self.hosts.unwrap_or_default(),
+            rate: (per_second > 0).then_some(Rate { per_second, burst }),
+            tokens: self.tokens.unwrap_or_default(),
+        }
+    }
+}
+
+fn section_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Said {
+    let mut said = Said::default();
+    for entry in reader.record(at, "`server`", &["listen", "hosts", "rate", "tokens"]) {
+        match entry.key.as_str() {
+            "listen" => said.listen = address_of(reader, entry),
+            "hosts" => {
+                let hosts = reader.texts(&entry.value, "`hosts` of `server`");
+                said.hosts = Some(hosts.into_iter().map(|(host, _)| host.to_owned()).collect());
+            }
+            "rate" => {
+                for part in reader.record(&entry.value, "`rate` of `server`", &["per_second", "burst"]) {
+                    let is_burst = part.key == "burst";
+                    let what = format!("`{}` of `rate`", part.key);
+                    let number = reader.whole(&part.value, &what, u64::from(is_burst));
+                    let number = number.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+                    *(if is_burst { &mut said.burst } else { &mut said.per_second }) = number;
+                }
+            }
+            _ => said.tokens = Some(tokens_of(reader, &entry.value, root)),
+        }
+    }
+    said
+}
+
+fn address_of(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Option<SocketAddr> {
+    let text = reader.text(&entry.value, "`listen` of `server`")?;
+    let address = text.parse().ok();
+    if address.is_none() {
+        let message = format!("`{text}` is not an address and a port");
+        reader.invalid(entry.value.span, message, "write for example `127.0.0.1:7411`");
+    }
+    address
+}
+
+fn tokens_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Vec<TokenSettings> {
+    let Some(items) = at.items() else {
+        reader.wrong_type(at, "`tokens` of `server`", "a list");
+        return Vec::new();
+    };
+    let mut tokens: Vec<TokenSettings> = Vec::new();
+    for item in items {
+        let Some(token) = token_of(reader, item, root) else { continue };
+        if tokens.iter().any(|known| known.name == token.name) {
+            reader.invalid(
+                item.span,
+                format!("there are two tokens `{}`", token.name),
+                "give each a name of its own",
+            );
+        } else {
+            tokens.push(token);
+        }
+    }
+    tokens
+}
+
+fn token_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Option<TokenSettings> {
+    let (mut name, mut role, mut from) = (None, None, None);
+    for entry in reader.record(at, "a token", &["name", "role", "env", "file"]) {
+        let text = reader.text(&entry.value, &format!("`{}` of a token", entry.key))?;
+        match entry.key.as_str() {
+            "name" if is_name(text) => name = Some(text.to_owned()),
+            "name" => {
+                let help = "use letters, digits, `-` and `_`";
+                reader.invalid(entry.value.span, format!("`{text}` cannot be a name"), help);
+            }
+            "role" => {
+                role = Role::from_word(text);
+                if role.is_none() {
+                    let help = "the roles are `read`, `operate` and `admin`";
+                    reader.invalid(entry.value.span, format!("there is no role `{text}`"), help);
+                }
+            }
+            "env" => from = Some(Source::Variable(text.to_owned())),
+            _ => from = Some(Source::File(root.join(text))),
+        }
+    }
+    let token = name.zip(role).zip(from).map(|((name, role), from)| TokenSettings { name, role, from });
+    if token.is_none() && reader.findings.is_empty() {
+        let help = "write `{name: ci, role: operate, env: CI_TOKEN}`";
+        reader.invalid(at.span, "a token has a name, a role, and `env` or `file` for its text", help);
+    }
+    token
+}

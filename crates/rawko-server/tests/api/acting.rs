@@ -1,0 +1,114 @@
+//! Starting instances and acting on them; what is refused, and with which code.
+
+use serde_json::{Value, json};
+
+use crate::support::{Api, ORDER, keys};
+
+const RECEIPT: [&str; 4] = ["instance", "step", "handled", "status"];
+
+#[tokio::test]
+async fn starting() {
+    let api = Api::start().await;
+    let named = api.post("/v1/instances", json!({"chart": "order@^1", "id": "größe", "input": {"amount": 5}})).await;
+    assert_eq!(named.status, 201);
+    assert!(named.head.contains("location: /v1/instances/gr%c3%b6%c3%9fe"), "{}", named.head);
+    assert_eq!(keys(&named.json(), &RECEIPT), r#""größe" 0 true "active""#);
+    let read = api.get("/v1/instances/gr%C3%B6%C3%9Fe").await.ok();
+    assert_eq!(read["context"]["amount"], 5);
+    let own = ORDER.replace("id: order", "id: own");
+    let made_up = api.post("/v1/instances", json!({"text": own, "budget": {"tokens": 100}})).await.ok();
+    assert!(made_up["instance"].as_str().unwrap().starts_with("own-"), "{made_up}");
+    let table = [
+        (json!({"chart": "order", "id": "größe"}), "409 exists"),
+        (json!({"chart": "nothing"}), "404 no_chart"),
+        (json!({"chart": "order@^9"}), "404 no_version"),
+        (json!({"chart": "order@x"}), "422 invalid_body"),
+        (json!({"chart": "order", "text": ORDER}), "422 invalid_body"),
+        (json!({}), "422 invalid_body"),
+        (json!({"text": "statechart: {id: x, initial: nowhere}"}), "422 invalid_chart"),
+        (json!({"chart": "order", "id": "a b"}), "422 invalid_name"),
+        (json!({"chart": "order", "id": ".."}), "422 invalid_name"),
+        (json!({"chart": "order", "input": 7}), "422 invalid_body"),
+        (json!({"chart": "order", "budget": {"tokens": -1}}), "422 invalid_body"),
+        (json!({"chart": "order", "budget": {"patience": 1}}), "422 invalid_body"),
+        (json!({"chart": "order", "colour": "red"}), "422 invalid_body"),
+    ];
+    for (body, expected) in table {
+        assert_eq!(api.post("/v1/instances", body.clone()).await.problem(), expected, "{body}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn sending_cancelling_retrying_and_forking() {
+    let api = Api::start().await;
+    api.order("o-1").await;
+    let at = |path: &str| format!("/v1/instances/o-1/{path}");
+    let table: [(&str, Value, &str); 6] = [
+        ("events", json!({"type": "PAY", "data": {"amount": 1}}), r#""o-1" 1 false "active""#),
+        ("events", json!({"type": "NOTE", "data": "hurry"}), r#""o-1" 2 true "active""#),
+        ("events", json!({"type": "UNHEARD_OF"}), r#""o-1" 3 false "active""#),
+        ("events", json!({"type": "BREAK"}), r#""o-1" 4 true "active""#),
+        ("fork", json!({"at": 2, "set": {"amount": "context.amount * 2"}, "id": "f-1"}), r#""f-1" 2 true "active""#),
+        ("fork", json!({"at": 0, "id": "f-2"}), r#""f-2" 0 true "active""#),
+    ];
+    for (path, body, expected) in table {
+        assert_eq!(keys(&api.post(&at(path), body.clone()).await.ok(), &RECEIPT), expected, "{path} {body}");
+    }
+    let fork = api.get("/v1/instances/f-1").await.ok();
+    assert_eq!(keys(&fork, &["context", "forked_from"]), r#"{"amount":20,"paid":0,"note":"hurry"} {"id":"o-1","step":2}"#);
+    // The bank is closed, and will be.
+    api.host.settled("o-1", std::time::Duration::ZERO).await.unwrap();
+    assert_eq!(api.get("/v1/instances/o-1").await.ok()["failure"]["invoke"], "charge");
+    assert_eq!(api.ask("POST", &at("retry"), &[], None).await.ok()["instance"], "o-1");
+    api.host.settled("o-1", std::time::Duration::ZERO).await.unwrap();
+    assert_eq!(api.post(&at("cancel"), json!({"reason": "enough"})).await.ok()["status"], "cancelled");
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_refused() {
+    let api = Api::start().await;
+    api.order("o-1").await;
+    api.order("over").await;
+    api.post("/v1/instances/over/cancel", json!({})).await.ok();
+    let table: [(&str, Value, &str); 15] = [
+        ("nobody/events", json!({"type": "PAY"}), "404 no_instance"),
+        ("nobody/cancel", json!({}), "404 no_instance"),
+        ("nobody/fork", json!({}), "404 no_instance"),
+        ("nobody/answer", json!({"approved": true}), "404 no_instance"),
+        ("nobody/retry", json!({}), "404 no_instance"),
+        ("o-1/retry", json!({}), "409 not_failed"),
+        ("o-1/answer", json!({"approved": true}), "409 nothing_asked"),
+        ("o-1/answer", json!({}), "422 invalid_body"),
+        ("o-1/events", json!({"type": ""}), "422 invalid_body"),
+        ("o-1/events", json!({"data": 1}), "422 invalid_body"),
+        ("o-1/events", json!({"type": "x".repeat(201)}), "422 invalid_body"),
+        ("o-1/fork", json!({"at": 7}), "404 no_step"),
+        ("o-1/fork", json!({"set": {"nothing": "1"}}), "422 invalid_edit"),
+        ("o-1/fork", json!({"id": "over"}), "409 exists"),
+        ("over/events", json!({"type": "PAY"}), "409 over"),
+    ];
+    for (path, body, expected) in table {
+        let answer = api.post(&format!("/v1/instances/{path}"), body.clone()).await;
+        assert_eq!(answer.problem(), expected, "{path} {body}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_delivery_with_a_key_is_taken_once_also_after_a_restart() {
+    let api = Api::start().await;
+    api.order("o-1").await;
+    let key = [("idempotency-key", "payment-8841")];
+    let note = json!({"type": "NOTE", "data": "first"});
+    let first = api.ask("POST", "/v1/instances/o-1/events", &key, Some(note.clone())).await.ok();
+    assert_eq!(first["step"], 1);
+    let again = api.ask("POST", "/v1/instances/o-1/events", &key, Some(note.clone())).await.ok();
+    assert_eq!(again, first);
+    let api = Api::after(api.stop().await).await;
+    let later = api.ask("POST", "/v1/instances/o-1/events", &key, Some(note)).await.ok();
+    assert_eq!(later["step"], 1);
+    assert_eq!(api.get("/v1/instances/o-1").await.ok()["last_step"], 1);
+    api.stop().await;
+}

@@ -1,0 +1,114 @@
+//! The journal: entries with all there is to tell, and any place of a long one.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::made;
+use crate::support::{Api, keys};
+
+const TOLD: [&str; 8] = ["step", "kind", "title", "configuration", "entered", "left", "transitions", "status"];
+
+fn steps(journal: &Value) -> Vec<u64> {
+    journal["entries"].as_array().unwrap().iter().map(|entry| entry["step"].as_u64().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn entries_say_what_happened_in_the_chart() {
+    let api = Api::start().await;
+    api.order("o-1").await;
+    api.send("o-1", "PAY", json!({"amount": 1})).await;
+    api.send("o-1", "PAY", json!({"amount": 12})).await;
+    api.send("o-1", "SHIP", json!(null)).await;
+    api.send("o-1", "BACK", json!(null)).await;
+    api.send("o-1", "SHIP", json!(null)).await;
+    api.send("o-1", "DONE", json!(null)).await;
+    api.post("/v1/instances/o-1/fork", json!({"at": 3, "id": "f-1"})).await.ok();
+    let mut told = String::new();
+    for id in ["o-1", "f-1"] {
+        let journal = api.get(&format!("/v1/instances/{id}/journal")).await.ok();
+        assert_eq!(keys(&journal, &["v", "next_step"]), "1 null");
+        for entry in journal["entries"].as_array().unwrap() {
+            told += &format!("{}\n", keys(entry, &TOLD));
+        }
+    }
+    expect![[r#"
+        "#]]
+    .assert_eq(&told);
+    let journal = api.get("/v1/instances/o-1/journal?from=2&limit=1").await.ok();
+    let entry = &journal["entries"][0];
+    assert_eq!(keys(&journal, &["next_step", "last_step"]), "3 6");
+    assert_eq!(entry["changes"], json!([{"key": "paid", "before": 0, "after": 12}]));
+    assert_eq!(entry["event"], json!({"kind": "event", "type": "PAY", "data": {"amount": 12}, "origin": null}));
+    assert_eq!(entry["story"], json!([]));
+    let explained = api.get("/v1/instances/o-1/journal?from=1&limit=1&explain=true").await.ok();
+    let story = explained["entries"][0]["story"].to_string();
+    assert!(story.contains("its guard is false"), "{story}");
+    let last = api.get("/v1/instances/o-1/journal?order=desc&limit=1").await.ok();
+    assert_eq!(keys(&last["entries"][0], &["step", "status", "output"]), r#"6 "done" {"paid":12}"#);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_journal_can_be_read_in_both_directions() {
+    let api = Api::start().await;
+    api.order("o-1").await;
+    for number in 1..=25 {
+        api.send("o-1", "NOTE", json!(number)).await;
+    }
+    api.post("/v1/instances/o-1/fork", json!({"at": 20, "id": "f-1"})).await.ok();
+    for number in 21..=24 {
+        api.send("f-1", "NOTE", json!(number)).await;
+    }
+    for (id, order, expected) in [
+        ("o-1", "asc", (0..=25).collect::<Vec<u64>>()),
+        ("o-1", "desc", (0..=25).rev().collect()),
+        ("f-1", "asc", (20..=24).collect()),
+        ("f-1", "desc", (20..=24).rev().collect()),
+    ] {
+        for limit in [1, 7, 26, 100] {
+            let (mut seen, mut from) = (Vec::new(), String::new());
+            loop {
+                let path = format!("/v1/instances/{id}/journal?order={order}&limit={limit}{from}");
+                let journal = api.get(&path).await.ok();
+                seen.extend(steps(&journal));
+                match journal["next_step"].as_u64() {
+                    Some(next) => from = format!("&from={next}"),
+                    None => break,
+                }
+            }
+            assert_eq!(seen, expected, "{id} {order} {limit}");
+        }
+    }
+    let past = api.get("/v1/instances/o-1/journal?from=99").await.ok();
+    assert_eq!((steps(&past), keys(&past, &["next_step"])), (vec![], "null".to_owned()));
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn any_place_of_a_long_journal() {
+    let folder = made::folder();
+    made::journal(folder.path(), 100_000);
+    let api = Api::after(folder).await;
+    for from in [0, 1, 199, 200, 50_000, 99_950, 100_000] {
+        let journal = api.get(&format!("/v1/instances/long/journal?from={from}&limit=50")).await.ok();
+        let expected: Vec<u64> = (from..=100_000).take(50).collect();
+        assert_eq!(steps(&journal), expected, "{from}");
+        let entry = journal["entries"].as_array().unwrap().last().unwrap();
+        let step = *expected.last().unwrap();
+        if step > 0 {
+            let change = json!([{"key": "count", "before": step - 1, "after": step}]);
+            assert_eq!(entry["changes"], change, "{from}");
+            assert_eq!(entry["left"], json!([if step % 2 == 0 { "odd" } else { "even" }]), "{from}");
+        }
+        let document = api.get(&format!("/v1/instances/long?at={from}")).await.ok();
+        assert_eq!(keys(&document, &["step", "last_step"]), format!("{from} 100000"));
+        assert_eq!(document["context"]["count"], from);
+    }
+    let last = api.get("/v1/instances/long/journal?order=desc&limit=3").await.ok();
+    assert_eq!(steps(&last), [100_000, 99_999, 99_998]);
+    // It goes on from there.
+    api.send("long", "TICK", json!(null)).await;
+    let last = api.get("/v1/instances/long/journal?order=desc&limit=1").await.ok();
+    assert_eq!(steps(&last), [100_001]);
+    api.stop().await;
+}

@@ -1,0 +1,106 @@
+//! Lists: filters, pages, counts.
+
+use serde_json::{Value, json};
+
+use crate::made;
+use crate::support::{Api, keys};
+
+fn ids(list: &Value) -> Vec<&str> {
+    list["instances"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn instances_are_listed_newest_first_with_filters() {
+    let api = Api::start().await;
+    api.order("o-1").await;
+    api.order("o-2").await;
+    api.order("Ork-3").await;
+    api.post("/v1/instances", json!({"chart": "parent", "id": "p-1"})).await.ok();
+    api.send("o-2", "BIG", json!(null)).await;
+    api.send("p-1.child", "BIG", json!(null)).await;
+    api.post("/v1/instances/o-1/cancel", json!({"reason": "enough"})).await.ok();
+    let table: [(&str, &[&str]); 11] = [
+        ("", &["p-1", "Ork-3", "o-2", "o-1"]),
+        ("children=true", &["p-1.child", "p-1", "Ork-3", "o-2", "o-1"]),
+        ("status=cancelled", &["o-1"]),
+        ("status=cancelled&status=active", &["p-1", "Ork-3", "o-2", "o-1"]),
+        ("status=done", &[]),
+        ("waits=person", &["p-1.child", "o-2"]),
+        ("waits=person&status=cancelled", &[]),
+        ("chart=parent", &["p-1"]),
+        ("q=or", &["Ork-3"]),
+        ("q=O-&status=active", &["o-2"]),
+        ("q=%25", &[]),
+    ];
+    for (query, expected) in table {
+        let list = api.get(&format!("/v1/instances?{query}")).await.ok();
+        assert_eq!(ids(&list), expected, "{query}");
+        assert_eq!(list["total"], expected.len(), "{query}");
+        assert_eq!(list["next"], Value::Null, "{query}");
+    }
+    let list = api.get("/v1/instances?status=done&limit=1").await.ok();
+    assert_eq!(list["counts"], json!({"active": 3, "done": 0, "error": 0, "cancelled": 1, "person": 2}));
+    let list = api.get("/v1/instances?children=true&q=p-1").await.ok();
+    assert_eq!(list["counts"], json!({"active": 2, "done": 0, "error": 0, "cancelled": 0, "person": 1}));
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_row_says_what_the_command_line_says() {
+    let api = Api::start().await;
+    api.post("/v1/instances", json!({"chart": "parent", "id": "p-1"})).await.ok();
+    let list = api.get("/v1/instances?children=true&q=child").await.ok();
+    let row = &list["instances"][0];
+    let shown = keys(row, &["id", "chart", "version", "status", "waits_for", "step", "parent", "configuration"]);
+    let expected = r#""p-1.child" "order" "1.2.0" "active" "timer" 0 {"id":"p-1","invoke":"child"} ["open"]"#;
+    assert_eq!(shown, expected);
+    let created = row["created_ms"].as_i64().unwrap();
+    assert_eq!(row["next_due_ms"], created + 24 * 3_600_000);
+    assert_eq!(keys(row, &["fault", "forked_from", "agent"]), "null null null");
+    assert_eq!(row["spent"], json!({"tokens": 0, "cost_usd": 0.0, "time_ms": 0, "tool_calls": 0}));
+    assert_eq!(row["chart_hash"].as_str().unwrap().len(), 32);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_for() {
+    let api = Api::start().await;
+    let table = [
+        ("limit=0", "400 invalid_request"),
+        ("limit=501", "400 invalid_request"),
+        ("limit=x", "400 invalid_request"),
+        ("status=gone", "400 invalid_request"),
+        ("waits=godot", "400 invalid_request"),
+        ("colour=red", "400 invalid_request"),
+        ("cursor=77", "400 invalid_cursor"),
+    ];
+    for (query, expected) in table {
+        assert_eq!(api.get(&format!("/v1/instances?{query}")).await.problem(), expected, "{query}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn ten_thousand_instances_in_pages() {
+    let folder = made::folder();
+    made::instances(folder.path(), 10_000);
+    let api = Api::after(folder).await;
+    let mut seen = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let list = api.get(&format!("/v1/instances?limit=500{cursor}")).await.ok();
+        assert_eq!(list["total"], 10_000);
+        assert_eq!(list["counts"]["active"], 10_000);
+        seen.extend(ids(&list).into_iter().map(str::to_owned));
+        match list["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    let expected: Vec<String> = (1..=10_000).rev().map(|number| format!("made-{number:05}")).collect();
+    assert_eq!(seen, expected);
+    let found = api.get("/v1/instances?q=-0999&limit=3").await.ok();
+    assert_eq!(ids(&found), ["made-09999", "made-09998", "made-09997"]);
+    assert_eq!(found["total"], 10);
+    api.stop().await;
+}

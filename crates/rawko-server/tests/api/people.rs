@@ -1,0 +1,46 @@
+//! What people are asked, over all instances, and their answers.
+
+use serde_json::{Value, json};
+
+use crate::support::{Api, keys};
+
+async fn asked(api: &Api, query: &str) -> (Vec<String>, Value) {
+    let list = api.get(&format!("/v1/approvals{query}")).await.ok();
+    let all = list["approvals"].as_array().unwrap();
+    (all.iter().map(|ask| keys(ask, &["id", "invoke", "chart"])).collect(), list)
+}
+
+#[tokio::test]
+async fn what_is_asked_is_listed_and_answered() {
+    let api = Api::start().await;
+    assert_eq!(asked(&api, "").await.0, [""; 0]);
+    api.order("o-1").await;
+    api.send("o-1", "BIG", json!(null)).await;
+    api.post("/v1/instances", json!({"chart": "parent", "id": "p-1"})).await.ok();
+    api.send("p-1.child", "BIG", json!(null)).await;
+    let (all, list) = asked(&api, "").await;
+    assert_eq!(all, [r#""p-1.child" "approval" "order""#, r#""o-1" "approval" "order""#]);
+    assert_eq!(keys(&list, &["total", "next"]), "2 null");
+    let ask = &list["approvals"][1];
+    assert_eq!(ask["input"]["title"], "May I?");
+    let expires = ask["expires_ms"].as_i64().unwrap() - ask["since_ms"].as_i64().unwrap();
+    assert_eq!(expires, 24 * 3_600_000);
+    let (first, list) = asked(&api, "?limit=1").await;
+    assert_eq!(first.len(), 1);
+    let (second, list) = asked(&api, &format!("?limit=1&cursor={}", list["next"].as_str().unwrap())).await;
+    assert_eq!(keys(&list, &["next"]), "null");
+    assert_eq!([first, second].concat(), all);
+
+    let wrong = api.post("/v1/instances/o-1/answer", json!({"approved": true, "invoke": "other"})).await;
+    assert_eq!(wrong.problem(), "409 not_asked");
+    let yes = json!({"approved": true, "by": "ada", "comment": "fine"});
+    api.post("/v1/instances/o-1/answer", yes).await.ok();
+    let document = api.get("/v1/instances/o-1").await.ok();
+    assert_eq!(keys(&document, &["configuration"]), r#"["work.packing"]"#);
+    assert_eq!(document["context"]["note"], "ada");
+    // Whoever looks at the parent answers for the child.
+    api.post("/v1/instances/p-1/answer", json!({"approved": false})).await.ok();
+    assert_eq!(api.get("/v1/instances/p-1.child").await.ok()["status"], "done");
+    assert_eq!(asked(&api, "").await.0, [""; 0]);
+    api.stop().await;
+}

@@ -1,0 +1,91 @@
+//! Every route with every role, out of the OpenAPI document itself: a route that nobody thought of fails here.
+
+use expect_test::expect;
+use rawko_server::{Role, openapi_document};
+use serde_json::{Value, json};
+
+use crate::support::{Ask, TestServer, guarded};
+
+/// The routes of the document, as requests that find nothing to do.
+fn routes() -> Vec<(String, String)> {
+    let document = serde_json::to_value(openapi_document()).unwrap();
+    let mut routes = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in
+            item.as_object().unwrap().keys().filter(|key| ["get", "post", "delete"].contains(&key.as_str()))
+        {
+            routes.push((method.to_uppercase(), path.clone()));
+        }
+    }
+    routes.sort_by(|one, other| (&one.1, &one.0).cmp(&(&other.1, &other.0)));
+    routes
+}
+
+fn ask(server: &TestServer, method: &str, path: &str) -> Ask {
+    let path = path.replace("{id}", "nobody").replace("{name}", "nobody");
+    let ask = server.ask(method, &path);
+    // No route takes this: whoever is let in gets no further than the body.
+    if method == "POST" { ask.json(&json!([])) } else { ask }
+}
+
+/// Whether access was refused, whatever became of the rest.
+fn word(status: u16) -> &'static str {
+    match status {
+        401 => "token?",
+        403 => "role?",
+        _ => "in",
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_with_every_role() {
+    let server = guarded().await;
+    let mut table = String::new();
+    for (method, path) in routes() {
+        let mut words = Vec::new();
+        // A stream is not read here: it goes on.
+        let path_asked = if path == "/v1/stream" { format!("{path}?after=nonsense") } else { path.clone() };
+        for role in [None, Some(Role::Read), Some(Role::Operate), Some(Role::Admin)] {
+            let request = ask(&server, &method, &path_asked);
+            let request = match role {
+                Some(role) => request.role(role),
+                None => request,
+            };
+            words.push(word(request.send().await.status));
+        }
+        // Logging in with nonsense is refused like any other nonsense.
+        table.push_str(&format!("{method:<6} {path:<34} {}\n", words.join(" ")));
+    }
+    expect![[r#"
+        GET    /metrics                           token? in in in
+        GET    /v1/agents                         token? in in in
+        GET    /v1/audit                          token? in in in
+        GET    /v1/channels                       token? in in in
+        POST   /v1/channels                       token? role? in in
+        GET    /v1/channels/{name}                token? in in in
+        POST   /v1/channels/{name}/actions        token? role? in in
+        GET    /v1/channels/{name}/messages       token? in in in
+        POST   /v1/channels/{name}/messages       token? role? in in
+        GET    /v1/charts                         token? in in in
+        POST   /v1/charts                         token? role? role? in
+        POST   /v1/charts/check                   token? in in in
+        GET    /v1/charts/{id}                    token? in in in
+        GET    /v1/charts/{id}/graph              token? in in in
+        GET    /v1/health                         in in in in
+        DELETE /v1/session                        in in in in
+        GET    /v1/session                        in in in in
+        POST   /v1/session                        in in in in
+    "#]]
+    .assert_eq(&table);
+    server.stop().await;
+}
+
+#[test]
+fn the_document_says_which_role_each_route_needs() {
+    let document = serde_json::to_value(openapi_document()).unwrap();
+    let upload: &Value = &document["paths"]["/v1/charts"]["post"];
+    assert!(upload["description"].as_str().unwrap().ends_with("Needs the role `admin`."), "{upload:#}");
+    assert_eq!(upload["security"], json!([{"bearer": []}, {"cookie": []}]));
+    assert_eq!(document["paths"]["/v1/session"]["get"].get("security"), None);
+    assert_eq!(document["openapi"], "3.1.0");
+}

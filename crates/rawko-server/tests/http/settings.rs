@@ -1,0 +1,62 @@
+//! The `server` section of the settings.
+
+use std::path::Path;
+
+use expect_test::expect;
+use rawko_chart::Source;
+use rawko_host::{Environment, Settings};
+use rawko_server::{Rate, ServerSettings};
+
+fn read(text: &str, root: &Path) -> (ServerSettings, Vec<String>) {
+    let (settings, findings) =
+        Settings::of_source(&Source::new("config.yaml", text), &Environment::of_process());
+    assert!(findings.is_empty(), "{findings:?}");
+    let (settings, problems) = ServerSettings::read(&settings, root);
+    let words =
+        problems.into_iter().flat_map(|(_, findings)| findings).map(|finding| finding.message).collect();
+    (settings, words)
+}
+
+#[test]
+fn all_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("kim.token"), "from-the-file\n").unwrap();
+    let text = "server:\n  listen: 127.0.0.1:9000\n  hosts: [rawko.example]\n  rate: {per_second: 10, burst: 20}\n  tokens:\n    - {name: ci, role: operate, env: CI_TOKEN}\n    - {name: kim, role: admin, file: kim.token}\n";
+    let (settings, problems) = read(text, folder.path());
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(settings.listen, Some("127.0.0.1:9000".parse().unwrap()));
+    assert_eq!(settings.hosts, ["rawko.example"]);
+    assert_eq!(settings.rate, Some(Rate { per_second: 10, burst: 20 }));
+    let environment: Environment = [("CI_TOKEN", "from-the-environment")].into_iter().collect();
+    assert_eq!(format!("{:?}", settings.tokens(&environment).unwrap()), "2 tokens");
+    let missing = settings.tokens(&Environment::default()).unwrap_err();
+    assert_eq!(missing, "there is no token `ci`: the variable CI_TOKEN is not set");
+}
+
+#[test]
+fn nothing_is_fine_and_no_rate_is_no_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let (settings, _) = read("server: {}\n", folder.path());
+    assert_eq!(settings, ServerSettings::default());
+    assert!(settings.tokens(&Environment::default()).unwrap().is_empty());
+    assert_eq!(read("server: {rate: {per_second: 0}}\n", folder.path()).0.rate, None);
+}
+
+#[test]
+fn mistakes_are_all_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "server:\n  listn: 1\n  listen: here\n  rate: {burst: 0}\n  tokens:\n    - {name: a b, role: king, env: X}\n    - {name: ci, role: read, env: X}\n    - {name: ci, role: read, env: Y}\n";
+    let (_, problems) = read(text, folder.path());
+    expect![[r#"
+        `server` has no key `listn`
+        `here` is not an address and a port
+        `burst` of `rate` is at least 1
+        `a b` cannot be a name
+        there is no role `king`
+        there are two tokens `ci`"#]]
+    .assert_eq(&problems.join("\n"));
+    let (_, problems) = read("server: {tokens: [{name: ci, role: read}]}\n", folder.path());
+    expect!["a token has a name, a role, and `env` or `file` for its text"].assert_eq(&problems.join("\n"));
+    let (_, problems) = read("server: {tokens: secret}\n", folder.path());
+    expect!["`tokens` of `server` must be a list"].assert_eq(&problems.join("\n"));
+}

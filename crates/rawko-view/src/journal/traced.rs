@@ -1,0 +1,73 @@
+//! A step taken once more, to see what it did in the chart and why. It gives the same as the first time: time and world are
+//! those of the record.
+
+use rawko_core::{
+    Chart, NodeId, Now, Outcome, Snapshot, Trace, TraceEntry, World, start_traced, step_traced,
+};
+use rawko_store::{Record, RecordKind};
+
+use super::Moves;
+use crate::document::active_paths;
+use crate::explain;
+
+/// One record between the snapshots before and after it.
+pub(super) struct Step<'a> {
+    pub(super) chart: &'a Chart,
+    pub(super) before: Option<&'a Snapshot>,
+    pub(super) after: &'a Snapshot,
+    pub(super) event: &'a str,
+}
+
+/// What a step did, and the story of it if wanted.
+pub(super) fn again(step: &Step<'_>, record: &Record, world: &World, has_story: bool) -> (Moves, Vec<String>) {
+    let now = Now { ms: record.at_ms, world };
+    let trace = match (record.kind, step.before) {
+        (RecordKind::Started, _) => {
+            let input = serde_json::from_str(step.event).unwrap_or_default();
+            start_traced(step.chart, input, now).map(|(_, step)| step.trace)
+        }
+        (RecordKind::Forked, _) => {
+            let entered = active_paths(step.chart, step.after.configuration());
+            return (Moves { entered, ..Moves::default() }, Vec::new());
+        }
+        (_, None) => return (Moves::default(), Vec::new()),
+        (RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed, Some(before)) => {
+            let Ok(event) = serde_json::from_str(step.event) else {
+                return (Moves::default(), Vec::new());
+            };
+            step_traced(step.chart, &mut before.clone(), event, now).map(|step| step.trace)
+        }
+    };
+    match trace {
+        Ok(trace) if has_story => (moves(step.chart, &trace), explain::story(step.chart, &trace)),
+        Ok(trace) => (moves(step.chart, &trace), Vec::new()),
+        Err(error) if has_story => (Moves::default(), vec![format!("failed    {error}")]),
+        Err(_) => (Moves::default(), Vec::new()),
+    }
+}
+
+fn moves(chart: &Chart, trace: &Trace) -> Moves {
+    let mut moves = Moves::default();
+    // The root is always there, and no picture shows it coming or going.
+    let path = |node: &NodeId| Some(chart.node(*node).path.to_string()).filter(|path| !path.is_empty());
+    for entry in &trace.entries {
+        match entry {
+            TraceEntry::Entered { node } => moves.entered.extend(path(node)),
+            TraceEntry::Exited { node } => moves.left.extend(path(node)),
+            TraceEntry::Candidate { transition, outcome: Outcome::Taken } => {
+                moves.transitions.push(transition.0);
+            }
+            TraceEntry::Candidate { outcome: Outcome::Refused(_), .. }
+            | TraceEntry::Considered { .. }
+            | TraceEntry::Unhandled { .. }
+            | TraceEntry::Acted { .. }
+            | TraceEntry::Assigned { .. }
+            | TraceEntry::Raised { .. }
+            | TraceEntry::Failed { .. }
+            | TraceEntry::Stalled { .. }
+            | TraceEntry::Stale
+            | TraceEntry::Retrying(_) => {}
+        }
+    }
+    moves
+}

@@ -1,0 +1,46 @@
+//! Tasks: instances of the orchestrator with what only its context says.
+
+use rawko_host::Reader;
+use rawko_store::InstanceRow;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::rows::Row;
+
+/// A task as lists show it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Task)]
+pub struct TaskDocument {
+    #[serde(flatten)]
+    pub row: Row,
+    /// What is to be done.
+    pub task: String,
+    /// How many pieces of work were begun.
+    pub iteration: u64,
+    /// As the agents keep it; null while there is none.
+    pub plan: Value,
+    /// Who is at work.
+    pub current_agent: Option<String>,
+}
+
+impl TaskDocument {
+    pub fn of(reader: &Reader, row: &InstanceRow) -> TaskDocument {
+        let restored = reader.snapshot(row, None).ok();
+        let context = restored.as_ref().map(|restored| restored.snapshot.context_map(&restored.chart));
+        let context = context.unwrap_or_default();
+        let states = restored.map(|restored| {
+            let paths = restored.chart.leaf_paths(restored.snapshot.configuration());
+            paths.map(str::to_owned).collect()
+        });
+        let agent = context.get("currentAgent");
+        let agent = agent.as_str().or_else(|| agent.get("name").as_str());
+        TaskDocument {
+            row: Row { configuration: states, ..Row::of(row) },
+            task: context.get("task").as_str().unwrap_or_default().to_owned(),
+            iteration: context.get("iterationCount").as_i64().unwrap_or(0).unsigned_abs(),
+            plan: context.get("plan").to_json(),
+            current_agent: agent.map(str::to_owned),
+        }
+    }
+}

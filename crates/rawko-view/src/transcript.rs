@@ -1,0 +1,181 @@
+//! What was said and done by agents, as a conversation: of an agent's instance, or of a task with everybody who worked on
+//! it. Read back from the end, as people do.
+
+use rawko_core::{Effect, Status, Value as Data, World};
+use rawko_host::Reader;
+use rawko_store::InstanceRow;
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::error::ViewError;
+use crate::journal::{Entry, Player, What, agent, family, task, words};
+
+/// A page of a conversation, oldest first.
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+pub struct Transcript {
+    pub v: u32,
+    pub turns: Vec<Turn>,
+    /// `before` of the page with what was earlier; null at the beginning.
+    pub next: Option<u64>,
+}
+
+/// One thing that was said or done.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Turn {
+    pub instance: String,
+    /// Who; null for what nobody in particular did.
+    pub agent: Option<String>,
+    /// The record that it stands in.
+    pub seq: u64,
+    pub step: u64,
+    pub at_ms: i64,
+    /// `says`, `calls`, `gets`, `decision`, `plan`, `note`, `fails`.
+    pub kind: &'static str,
+    pub title: String,
+    pub text: String,
+    pub data: Value,
+}
+
+/// The last turns of an instance and everything below it, before a record of the store's journal.
+pub fn read(reader: &Reader, root: InstanceRow, before: u64, limit: usize) -> Result<Transcript, ViewError> {
+    let store = reader.store();
+    let members = family::of(&**store, root)?;
+    let (mut turns, mut before) = (Vec::new(), before);
+    let next = loop {
+        let records = family::before(&**store, &members, before, limit * 2)?;
+        let mut player = Player::new(reader.clone(), None::<World>);
+        let mut page = Vec::new();
+        for record in &records {
+            page.extend(turns_of(&player.entry(record)?));
+        }
+        page.append(&mut turns);
+        turns = page;
+        match records.first() {
+            Some(first) if records.len() >= limit * 2 && turns.len() < limit => before = first.seq,
+            Some(first) if records.len() >= limit * 2 => break Some(first.seq),
+            Some(_) | None => break None,
+        }
+    };
+    Ok(trimmed(turns, next, limit))
+}
+
+/// No more than were asked for, but never half of a record's.
+fn trimmed(mut turns: Vec<Turn>, next: Option<u64>, limit: usize) -> Transcript {
+    let surplus = turns.len().saturating_sub(limit);
+    let Some(first) = turns.get(surplus).map(|turn| turn.seq).filter(|_| surplus > 0) else {
+        return Transcript { v: 1, turns, next };
+    };
+    turns.retain(|turn| turn.seq >= first);
+    Transcript { v: 1, turns, next: Some(first) }
+}
+
+/// What an entry has to tell; mostly nothing.
+pub fn turns_of(entry: &Entry) -> Vec<Turn> {
+    let mut told = Vec::new();
+    match &entry.what {
+        What::Started { input, .. } => told.extend(begins(entry, input)),
+        What::Answered { invoke, data } if entry.agent.is_some() => told.extend(answered(invoke, data)),
+        What::CallFailed { invoke, error } => {
+            told.push(("fails", format!("{invoke} failed"), words::error(error), error.to_json()));
+        }
+        What::Cancelled { reason } => {
+            let text = reason.as_str().unwrap_or_default().to_owned();
+            told.push(("note", "stopped".to_owned(), text, reason.to_json()));
+        }
+        What::Event { name, data, .. } if entry.agent.is_some() => {
+            told.push(("note", name.to_string(), String::new(), data.to_json()));
+        }
+        What::Answered { .. }
+        | What::Event { .. }
+        | What::Forked { .. }
+        | What::Timer(_)
+        | What::Retried
+        | What::Unreadable(_) => {}
+    }
+    told.extend(decided(entry));
+    told.extend(planned(entry));
+    told.extend(entry.effects.iter().filter_map(|told| logged(&told.effect)));
+    if entry.agent.is_some() && entry.status_changed && entry.status == Status::Done {
+        told.push(("note", "ends".to_owned(), agent::ending(&entry.output), entry.output.to_json()));
+    }
+    told.into_iter().map(|told| turn(entry, told)).collect()
+}
+
+type Told = (&'static str, String, String, Value);
+
+fn turn(entry: &Entry, (kind, title, text, data): Told) -> Turn {
+    Turn {
+        instance: entry.instance.to_string(),
+        agent: entry.agent.as_deref().map(str::to_owned),
+        seq: entry.seq,
+        step: entry.step,
+        at_ms: entry.at_ms,
+        kind,
+        title,
+        text,
+        data,
+    }
+}
+
+/// What it is asked to do.
+fn begins(entry: &Entry, input: &Data) -> Option<Told> {
+    let key = if entry.agent.is_some() { "prompt" } else { "task" };
+    let text = input.get(key).as_str()?.to_owned();
+    Some(("note", "begins".to_owned(), text, Value::Null))
+}
+
+fn answered(invoke: &str, data: &Data) -> Vec<Told> {
+    let text = |value: &Data| value.as_str().unwrap_or_default().to_owned();
+    match invoke {
+        "complete" => said(data),
+        "tool" => {
+            let result = data.get("result");
+            let kind = if result.get("is_error").as_bool() == Some(true) { "fails" } else { "gets" };
+            let content = text(result.get("content"));
+            let title = words::clipped(content.lines().next().unwrap_or_default(), 100);
+            let notice = data.get("notice").as_str();
+            let notice = notice.map(|notice| ("note", "warned".to_owned(), notice.to_owned(), Value::Null));
+            std::iter::once((kind, title, content, result.to_json())).chain(notice).collect()
+        }
+        "helper" => vec![("gets", "a helper's answer".to_owned(), text(data.get("text")), data.to_json())],
+        "compact" => vec![("note", "the conversation was compacted".to_owned(), String::new(), Value::Null)],
+        "look" => vec![("note", "the images were looked at".to_owned(), String::new(), Value::Null)],
+        _ => Vec::new(),
+    }
+}
+
+fn said(data: &Data) -> Vec<Told> {
+    let report = data.get("data").get("report").as_str();
+    let text = report.or_else(|| data.get("text").as_str()).unwrap_or_default().trim();
+    let mut told = Vec::new();
+    if !text.is_empty() {
+        told.push(("says", "says".to_owned(), text.to_owned(), json!({"usage": data.get("usage").to_json()})));
+    }
+    if let Some(verdict) = data.get("data").get("verdict").as_str() {
+        told.push(("note", "verdict".to_owned(), verdict.to_owned(), data.get("data").to_json()));
+    }
+    let calls = data.get("tool_calls").as_list().unwrap_or_default().iter();
+    told.extend(calls.map(|call| ("calls", agent::call_words(call), String::new(), call.to_json())));
+    told
+}
+
+fn decided(entry: &Entry) -> Option<Told> {
+    let found = task::decision(entry)?;
+    let (title, text) = found.words();
+    let moment = found.record.get("moment").to_json();
+    let data = json!({"moment": moment, "agent": found.agent, "decision": task::bare(found.decision)});
+    Some(("decision", title.to_owned(), text, data))
+}
+
+fn planned(entry: &Entry) -> Option<Told> {
+    let plan = task::plan(entry)?;
+    let steps = plan.get("steps").as_list().unwrap_or_default();
+    let lines: Vec<String> = steps.iter().map(task::step_words).collect();
+    Some(("plan", "plan".to_owned(), lines.join("\n"), plan.to_json()))
+}
+
+fn logged(effect: &Effect) -> Option<Told> {
+    let Effect::Log { message } = effect else { return None };
+    Some(("note", "log".to_owned(), message.to_string(), Value::Null))
+}

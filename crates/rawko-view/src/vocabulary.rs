@@ -1,0 +1,45 @@
+//! The words that documents use for what other crates have as enums, for the API's description of itself. Tests hold them
+//! against those enums.
+
+use utoipa::ToSchema;
+
+/// Where an instance stands.
+#[derive(Clone, Copy, Debug, ToSchema)]
+#[schema(rename_all = "snake_case", as = Status)]
+pub enum StatusWord {
+    Active,
+    Done,
+    Error,
+    Cancelled,
+}
+
+/// What an instance waits for.
+#[derive(Clone, Copy, Debug, ToSchema)]
+#[schema(rename_all = "snake_case", as = Waits)]
+pub enum WaitWord {
+    Nothing,
+    Work,
+    Person,
+    Timer,
+    Event,
+}
+
+#[cfg(test)]
+mod tests {
+    use rawko_core::Status;
+    use rawko_store::Wait;
+    use utoipa::PartialSchema;
+
+    use super::*;
+
+    fn words<T: PartialSchema>() -> serde_json::Value {
+        serde_json::to_value(T::schema()).unwrap()["enum"].clone()
+    }
+
+    #[test]
+    fn the_words_are_those_of_the_enums() {
+        let statuses = [Status::Active, Status::Done, Status::Error, Status::Cancelled].map(Status::as_str);
+        assert_eq!(words::<StatusWord>(), serde_json::json!(statuses));
+        assert_eq!(words::<WaitWord>(), serde_json::json!(Wait::ALL.map(Wait::as_str)));
+    }
+}

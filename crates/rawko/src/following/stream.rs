@@ -1,0 +1,140 @@
+//! `Stream`: what agents say while they say it, as lines for programs, in the order of the journal: after the step that
+//! asked for it, before the one that has it whole.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use rawko_host::{Progress, Reader};
+use serde_json::Value as Json;
+use tokio::sync::broadcast::{self, error};
+
+use crate::journal::{Entry, What, live};
+
+/// Listens to the calls of this process. When another one hosts, there is nothing to hear.
+pub(crate) struct Stream {
+    /// Whose calls, and whose below it.
+    root: String,
+    receiver: Option<broadcast::Receiver<Progress>>,
+    reader: Option<Reader>,
+    waiting: VecDeque<Waiting>,
+    agents: HashMap<Arc<str>, Option<Arc<str>>>,
+}
+
+struct Waiting {
+    heard: Progress,
+    /// What led to it has been shown.
+    is_due: bool,
+}
+
+impl Stream {
+    pub(crate) fn of(root: &str) -> Self {
+        let (root, waiting, agents) = (root.to_owned(), VecDeque::new(), HashMap::new());
+        Self { root, receiver: None, reader: None, waiting, agents }
+    }
+
+    pub(crate) fn listen(&mut self, receiver: Option<broadcast::Receiver<Progress>>, reader: Reader) {
+        (self.receiver, self.reader) = (receiver, Some(reader));
+    }
+
+    pub(crate) fn is_listening(&self) -> bool {
+        self.receiver.is_some()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Waits until there is more; for ever, if nobody tells anything.
+    pub(crate) async fn more(&mut self) {
+        loop {
+            let Some(receiver) = &mut self.receiver else { return std::future::pending().await };
+            match receiver.recv().await {
+                Ok(heard) => return self.keep(heard),
+                // What was missed is in the journal, whole.
+                Err(error::RecvError::Lagged(_)) => {}
+                Err(error::RecvError::Closed) => self.receiver = None,
+            }
+        }
+    }
+
+    /// Before the journal is read: what led to all that has come by now will be in it.
+    pub(crate) fn mark(&mut self) {
+        self.collect();
+        self.waiting.iter_mut().for_each(|waiting| waiting.is_due = true);
+    }
+
+    /// Before an entry is shown: what belongs to the answer in it. All of that was told before it was committed.
+    pub(crate) fn before(&mut self, entry: &Entry) -> Vec<Json> {
+        let (invoke, text) = match &entry.what {
+            What::Answered { invoke, data } => (invoke, data.get("text").as_str().unwrap_or_default()),
+            What::CallFailed { invoke, .. } => (invoke, ""),
+            What::Started { .. }
+            | What::Forked { .. }
+            | What::Event { .. }
+            | What::Timer(_)
+            | What::Retried
+            | What::Cancelled { .. }
+            | What::Unreadable(_) => return Vec::new(),
+        };
+        self.collect();
+        let is_its = |heard: &Progress| heard.instance == entry.instance && *heard.id == **invoke;
+        let its = self.waiting.iter().map(|waiting| &waiting.heard).filter(|heard| is_its(heard));
+        let mut left = live::belonging(its.map(|heard| &heard.data), text);
+        self.take(|waiting| {
+            let is_taken = left > 0 && is_its(&waiting.heard);
+            left -= usize::from(is_taken);
+            is_taken
+        })
+    }
+
+    /// After the journal was read: what is still being said.
+    pub(crate) fn due(&mut self) -> Vec<Json> {
+        self.take(|waiting| waiting.is_due)
+    }
+
+    fn take(&mut self, mut is_taken: impl FnMut(&Waiting) -> bool) -> Vec<Json> {
+        let (mut lines, mut rest) = (Vec::new(), VecDeque::new());
+        for waiting in std::mem::take(&mut self.waiting) {
+            if is_taken(&waiting) {
+                lines.extend(self.line(&waiting.heard));
+            } else {
+                rest.push_back(waiting);
+            }
+        }
+        self.waiting = rest;
+        lines
+    }
+
+    fn collect(&mut self) {
+        while let Some(receiver) = &mut self.receiver {
+            match receiver.try_recv() {
+                Ok(heard) => self.keep(heard),
+                Err(error::TryRecvError::Lagged(_)) => {}
+                Err(error::TryRecvError::Empty | error::TryRecvError::Closed) => return,
+            }
+        }
+    }
+
+    fn keep(&mut self, heard: Progress) {
+        let below = heard.instance.strip_prefix(&self.root);
+        let belongs = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        if belongs && live::is_agents(&heard) {
+            self.waiting.push_back(Waiting { heard, is_due: false });
+        }
+    }
+
+    fn line(&mut self, heard: &Progress) -> Option<Json> {
+        let agent = match heard.name.strip_prefix("agent:") {
+            Some(agent) => agent.into(),
+            None => self.agent_of(&heard.instance)?,
+        };
+        live::line(heard, &agent)
+    }
+
+    /// The agent that an instance plays.
+    fn agent_of(&mut self, instance: &Arc<str>) -> Option<Arc<str>> {
+        let Self { agents, reader, .. } = self;
+        let look_up = || reader.as_ref()?.find(instance).ok()?.new.agent();
+        agents.entry(Arc::clone(instance)).or_insert_with(look_up).clone()
+    }
+}

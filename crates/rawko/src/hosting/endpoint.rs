@@ -1,0 +1,86 @@
+//! `channel:x` as somewhere that a chart may send to: what it sends is said in the channel, by the instance that sends it.
+
+use std::sync::Arc;
+
+use rawko_core::Value;
+use rawko_host::{Call, Category, Closure, OnRestart, Service, ServiceError};
+use rawko_server::ChannelRequest;
+use rawko_turns::Event;
+use tokio::sync::watch;
+
+use super::desk::Desk;
+use super::protocol::Refusal;
+
+/// The host knows the endpoint before there is a desk, and effects of yesterday may run at once: they wait for it.
+#[derive(Clone)]
+pub(super) struct ChannelEndpoint {
+    desk: Arc<watch::Sender<Option<Desk>>>,
+}
+
+impl ChannelEndpoint {
+    pub(super) fn new() -> Self {
+        Self { desk: Arc::new(watch::Sender::new(None)) }
+    }
+
+    pub(super) fn open(&self, desk: &Desk) {
+        self.desk.send_replace(Some(desk.clone()));
+    }
+
+    /// The desk holds the host, and the host holds this.
+    pub(super) fn close(&self) {
+        self.desk.send_replace(None);
+    }
+
+    pub(super) fn service(&self) -> Arc<dyn Service> {
+        let endpoint = self.clone();
+        let say = move |call: Call| {
+            let endpoint = endpoint.clone();
+            async move { endpoint.say(call).await }
+        };
+        // The same message again is recognised by its id.
+        let provenance = Value::map([("channel", Value::Bool(true))]);
+        Closure::new(say).on_restart(OnRestart::Retry).provenance(provenance).into_service()
+    }
+
+    async fn say(&self, call: Call) -> Result<Value, ServiceError> {
+        let mut opened = self.desk.subscribe();
+        let desk = opened.wait_for(Option::is_some).await.ok().and_then(|desk| desk.clone());
+        let failed = |message: String| ServiceError::new(Category::Failed, message);
+        let desk = desk.ok_or_else(|| failed("this rawko is ending".to_owned()))?;
+        let name = call.name.strip_prefix("channel:").unwrap_or(&call.name).to_owned();
+        let (person, id) = (call.instance.to_string(), Some(call.idempotency.to_string()));
+        let event = Event::PersonSpoke { person, id, text: text(&call.input) };
+        let serving = desk.serving().await.map_err(|failure| failed(Refusal::from(failure).message))?;
+        let said = serving.obey(ChannelRequest::Apply { name, event }).await;
+        said.map(|_| Value::Null).map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// The data if it is words, or has some; otherwise all that there is.
+fn text(sent: &Value) -> String {
+    let data = sent.get("data");
+    let words = data.as_str().or_else(|| data.get("text").as_str());
+    match (words, data) {
+        (Some(words), _) => words.to_owned(),
+        (None, Value::Null) => sent.get("type").as_str().unwrap_or_default().to_owned(),
+        (None, data) => format!("{} {data}", sent.get("type").as_str().unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_in_a_channel() {
+        let table = [
+            (r#"{"type": "NEWS", "data": "It works."}"#, "It works."),
+            (r#"{"type": "NEWS", "data": {"text": "It works.", "run": 7}}"#, "It works."),
+            (r#"{"type": "NEWS", "data": {"run": 7}}"#, r#"NEWS {"run":7}"#),
+            (r#"{"type": "NEWS", "data": null}"#, "NEWS"),
+        ];
+        for (sent, expected) in table {
+            assert_eq!(text(&serde_json::from_str(sent).unwrap()), expected);
+        }
+    }
+}

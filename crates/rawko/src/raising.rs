@@ -1,0 +1,137 @@
+//! `Raised`: the limits of a task that ended at one, set higher. What makes sense of them, and how they are said to its
+//! chart; apart from `resume`, which goes on with it.
+
+use rawko_core::{Value, duration};
+
+use crate::failure::Failure;
+use crate::standing::Standing;
+use crate::times;
+
+/// What somebody allows besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Raised {
+    /// In all.
+    pub(crate) iterations: Option<u32>,
+    /// In all.
+    pub(crate) budget_usd: Option<f64>,
+    /// From now on.
+    pub(crate) more_ms: Option<i64>,
+}
+
+impl Raised {
+    pub(crate) fn is_any(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Only what ended at a limit, in a chart that knows how to go on from there; and every limit that is used up has to
+    /// be raised, or it would end at once.
+    pub(crate) fn insist(&self, standing: &Standing) -> Result<(), Failure> {
+        let (id, output) = (standing.id(), standing.snapshot.output());
+        let knows = standing.chart.context_names().iter().any(|name| &**name == "raised");
+        if !knows || output.get("outcome").as_str() != Some("limit_reached") {
+            let message = format!("{id} has not ended at a limit that can be raised");
+            return Err(Failure::Usage(format!(
+                "{message}; `rawko resume {id}` goes on with what is parked"
+            )));
+        }
+        self.insist_on_iterations(standing)?;
+        self.insist_on_budget(standing)?;
+        self.insist_on_time(standing)
+    }
+
+    fn insist_on_iterations(&self, standing: &Standing) -> Result<(), Failure> {
+        let context = standing.snapshot.context_map(&standing.chart);
+        let begun = standing.snapshot.output().get("iterations").as_i64().unwrap_or(0);
+        let most = self.iterations.map_or_else(|| context.get("maxIterations").as_i64(), |n| Some(n.into()));
+        if most.is_some_and(|most| most <= begun) {
+            let message = format!("has had {begun} iterations; --max-iterations must be more than that");
+            return Err(Failure::Usage(format!("{} {message}", standing.id())));
+        }
+        Ok(())
+    }
+
+    fn insist_on_budget(&self, standing: &Standing) -> Result<(), Failure> {
+        let spent = standing.spent().cost_usd;
+        let most = self.budget_usd.or_else(|| budget_usd(standing));
+        if most.is_some_and(|most| most <= spent) {
+            let message = format!("has spent ${spent:.4}; --max-budget-usd must be more than that");
+            return Err(Failure::Usage(format!("{} {message}", standing.id())));
+        }
+        Ok(())
+    }
+
+    fn insist_on_time(&self, standing: &Standing) -> Result<(), Failure> {
+        let is_out_of_time = is_out_of_time(standing.snapshot.output());
+        match (is_out_of_time, self.more_ms) {
+            (true, Some(_)) | (false, None) => Ok(()),
+            (true, None) => {
+                let message = "has used up its time; --timeout says how much more there is";
+                Err(Failure::Usage(format!("{} {message}", standing.id())))
+            }
+            (false, Some(_)) => {
+                let message = "has not used up its time; --timeout is for a task that has";
+                Err(Failure::Usage(format!("{} {message}", standing.id())))
+            }
+        }
+    }
+
+    /// What the context is to be: keys and expressions.
+    pub(crate) fn edits(&self) -> Vec<(String, String)> {
+        let iterations = self.iterations.map(|most| ("maxIterations", most.to_string()));
+        let elapsed = "now() - parse_time(context.startedAt)";
+        let time = self.more_ms.map(|more| ("timeoutMs", format!("{elapsed} + {more}")));
+        let edits = [Some(("raised", "true".to_owned())), iterations, time];
+        edits.into_iter().flatten().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    pub(crate) fn budget(&self) -> Value {
+        self.budget_usd.map_or(Value::Null, |most| Value::map([("cost_usd", Value::float(most))]))
+    }
+
+    /// `up to 20 iterations, up to $5`
+    pub(crate) fn words(&self) -> String {
+        let iterations = self.iterations.map(|most| format!("up to {most} iterations"));
+        let budget = self.budget_usd.map(|most| format!("up to ${most}"));
+        let time = self.more_ms.map(|more| format!("for {} more", times::span(more)));
+        [iterations, budget, time].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// What goes on with a task that ended at a limit: the option that raises what was used up, twice as high.
+pub(crate) fn advice(standing: &Standing) -> Option<String> {
+    let (output, spent) = (standing.snapshot.output(), standing.spent().cost_usd);
+    if is_out_of_time(output) {
+        return Some("--timeout 30m".to_owned());
+    }
+    if output.get("problem").get("code").as_str() == Some("max_iterations") {
+        let reached = output.get("iterations").as_i64().unwrap_or(0);
+        return Some(format!("--max-iterations {}", reached.max(1) * 2));
+    }
+    let is_used_up = budget_usd(standing).is_some_and(|most| most <= spent);
+    is_used_up.then(|| format!("--max-budget-usd {}", (spent * 200.0).ceil() / 100.0))
+}
+
+fn is_out_of_time(output: &Value) -> bool {
+    output.get("problem").get("code").as_str() == Some("timeout")
+}
+
+/// What it may spend, if somebody said so.
+fn budget_usd(standing: &Standing) -> Option<f64> {
+    let policy: Value = serde_json::from_str(&standing.row.new.policy).ok()?;
+    policy.get("budget").get("cost_usd").as_f64()
+}
+
+pub(crate) fn read_ms(text: &str) -> Result<i64, String> {
+    let ms = duration::parse_ms(text).map_err(|error| error.to_string())?;
+    i64::try_from(ms).ok().filter(|ms| *ms > 0).ok_or_else(|| "write for example 30m".to_owned())
+}
+
+pub(crate) fn read_dollars(text: &str) -> Result<f64, String> {
+    let dollars: f64 =
+        text.trim_start_matches('$').parse().map_err(|_| "write for example 2.50".to_owned())?;
+    if dollars.is_finite() && dollars > 0.0 {
+        Ok(dollars)
+    } else {
+        Err("it must be more than nothing".to_owned())
+    }
+}

@@ -1,0 +1,168 @@
+//! The project as the server sees it: who can be put to work, how a task begins, where charts come from and go.
+
+mod uploads;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rawko_agents::agent::AgentFile;
+use rawko_agents::work::{self, Workshop};
+use rawko_chart::Registry;
+use rawko_core::Value;
+use rawko_host::{Host, Receipt, Settings};
+use rawko_server::{
+    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewTask, Problem, ProblemCode, Project as Served,
+    Working,
+};
+
+use crate::failure::Failure;
+use crate::hosting::{Desk, Place};
+use crate::project::{Project, UPLOADED};
+use crate::raising::read_ms;
+use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate};
+
+/// What the server may know of the project.
+pub(crate) struct ServedProject {
+    root: PathBuf,
+    settings: Settings,
+    host: Host,
+    workshop: Arc<Workshop>,
+    origins: Mutex<BTreeMap<(String, String), ChartOrigin>>,
+}
+
+impl ServedProject {
+    pub(crate) fn new(place: &Place, desk: &Desk) -> ServedProject {
+        ServedProject {
+            root: place.root.clone(),
+            settings: place.settings.clone(),
+            host: desk.host.clone(),
+            workshop: Arc::clone(&desk.workshop),
+            origins: Mutex::new(origins(place)),
+        }
+    }
+
+    async fn begin(&self, task: NewTask) -> Result<Receipt, Problem> {
+        let chart = self.host.library().resolve(ORCHESTRATOR)?;
+        let timeout_ms = task
+            .timeout
+            .as_deref()
+            .map(read_ms)
+            .transpose()
+            .map_err(|why| invalid(format!("`timeout`: {why}")))?;
+        let budget = match task.max_budget_usd {
+            Some(most) if most.is_finite() && most > 0.0 => Value::map([("cost_usd", Value::float(most))]),
+            Some(_) => return Err(invalid("`max_budget_usd` must be more than nothing".to_owned())),
+            None => Value::Null,
+        };
+        let wish = Wish {
+            task: task.task,
+            dry_run: false,
+            agent: task.agent,
+            max_iterations: task.max_iterations,
+            timeout_ms,
+            provider: None,
+            model: task.model,
+        };
+        insist_on_gate(&self.settings, &chart).map_err(problem)?;
+        let input = wish.input(&self.workshop, &chart).map_err(problem)?;
+        Ok(self.host.start_within(chart, input, task.id, budget).await?)
+    }
+}
+
+impl Served for ServedProject {
+    fn agents(&self) -> Vec<AgentInfo> {
+        let unusable = self.workshop.agents.unusable().iter().map(|agent| AgentInfo {
+            name: agent.name.clone(),
+            display_name: agent.name.clone(),
+            kind: "unknown".to_owned(),
+            model: None,
+            description: String::new(),
+            file: agent.file.clone(),
+            broken: Some("its file has mistakes; `rawko agents check` tells them".to_owned()),
+        });
+        self.workshop.agents.all().iter().map(info).chain(unusable).collect()
+    }
+
+    fn health(&self) -> Working<'_, Vec<(String, AgentHealth)>> {
+        let known = self.workshop.agents_health().into_iter().map(|health| {
+            let name = health.about.strip_prefix("agent ").unwrap_or(&health.about).to_owned();
+            let state = if health.ok { HealthState::Ok } else { HealthState::Broken };
+            (name, AgentHealth { state, message: health.text })
+        });
+        let known = known.collect();
+        Box::pin(async { known })
+    }
+
+    fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, Problem>> {
+        Box::pin(self.begin(task))
+    }
+
+    fn task_chart(&self) -> &str {
+        ORCHESTRATOR
+    }
+
+    fn registry(&self) -> Registry {
+        Project::at(&self.root).map(|project| project.known()).unwrap_or_default()
+    }
+
+    fn origin(&self, chart: &str, version: &str) -> Option<ChartOrigin> {
+        let origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        origins.get(&(chart.to_owned(), version.to_owned())).copied()
+    }
+
+    fn keep_chart(&self, chart: &str, version: &str, text: &str) -> std::io::Result<()> {
+        uploads::write(&self.root, chart, version, text)?;
+        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        origins.insert((chart.to_owned(), version.to_owned()), ChartOrigin::Uploaded);
+        Ok(())
+    }
+}
+
+fn info(agent: &AgentFile) -> AgentInfo {
+    AgentInfo {
+        name: agent.name.clone(),
+        display_name: agent.display_name.clone(),
+        kind: agent.kind.as_str().to_owned(),
+        model: agent.model.as_ref().map(ToString::to_string),
+        description: agent.when_to_use.clone(),
+        file: agent.file.clone(),
+        broken: None,
+    }
+}
+
+/// Where each chart comes from that is offered.
+fn origins(place: &Place) -> BTreeMap<(String, String), ChartOrigin> {
+    let built_in: Vec<[u8; 16]> =
+        work::editions().unwrap_or_default().iter().map(|edition| edition.chart.hash()).collect();
+    let origin = |name: &str, hash: [u8; 16]| {
+        if built_in.contains(&hash) {
+            ChartOrigin::BuiltIn
+        } else if std::path::Path::new(name).parent().is_some_and(|folder| folder.ends_with(UPLOADED)) {
+            ChartOrigin::Uploaded
+        } else {
+            ChartOrigin::Project
+        }
+    };
+    let offered = place.offered().into_iter().map(|edition| {
+        let chart = &edition.chart;
+        ((chart.id().to_owned(), chart.version().to_owned()), origin(&edition.name, chart.hash()))
+    });
+    offered.collect()
+}
+
+fn invalid(words: String) -> Problem {
+    Problem::new(ProblemCode::InvalidBody, words)
+}
+
+/// What `rawko task` would say, as the server says it.
+fn problem(failure: Failure) -> Problem {
+    match failure {
+        Failure::Usage(words) => invalid(words),
+        Failure::Invalid(words) | Failure::Findings { message: words, .. } | Failure::Credentials(words) => {
+            Problem::new(ProblemCode::NotPossible, words)
+        }
+        Failure::Transient(words) => Problem::new(ProblemCode::Unavailable, words),
+        Failure::Failed(_) | Failure::Interrupted | Failure::Output(_) => Problem::internal(),
+    }
+}

@@ -1,0 +1,86 @@
+//! Schemathesis against the running binary: it reads the OpenAPI document, makes up requests that fit it and requests that do
+//! not, and complains about every server error and every answer that the document does not know.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+const CHART: &str = "statechart:\n  id: order\n  version: 1.0.0\n  initial: open\n  states:\n    open: {on: {PAY: paid}}\n    paid: {type: final}\n";
+/// So that it may ask as often as it likes.
+const SETTINGS: &str = "server: {rate: {per_second: 0}}\n";
+/// How long it may go on making things up, after it has asked everything once.
+const SECONDS: &str = "60";
+
+struct Serving(Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn project() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join(".rawko/charts")).unwrap();
+    std::fs::write(dir.path().join(".rawko/config.yaml"), SETTINGS).unwrap();
+    std::fs::write(dir.path().join(".rawko/charts/order.yaml"), CHART).unwrap();
+    dir
+}
+
+fn serve(dir: &Path) -> (Serving, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rawko"))
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .current_dir(dir)
+        .env_remove("RAWKO_TOKEN")
+        .env("XDG_CONFIG_HOME", dir)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (Serving(child), line.trim().to_owned())
+}
+
+#[test]
+fn schemathesis_finds_no_server_error_and_no_undocumented_answer_slow() {
+    let program = repository().join("target/tools/api/bin/schemathesis");
+    assert!(program.exists(), "`cargo xtask tools` installs schemathesis");
+    let dir = project();
+    // Something to look at, and something to answer.
+    for id in ["o-1", "o-2"] {
+        let started = Command::new(env!("CARGO_BIN_EXE_rawko"))
+            .args(["run", "order", "--id", id, "--patience", "0s"])
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        assert_eq!(started.status.code(), Some(55), "{}", String::from_utf8_lossy(&started.stderr));
+    }
+    let (serving, url) = serve(dir.path());
+    let checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
+        response_schema_conformance,unsupported_method,allow_header_conformance";
+    let output = Command::new(&program)
+        .args(["run", &format!("{url}/v1/openapi.json"), "--url", &url])
+        .args(["--checks", checks, "--max-time", SECONDS, "--max-examples", "15", "--seed", "7"])
+        .args(["--exclude-path", "/v1/stream", "--exclude-path", "/metrics"])
+        .args([
+            "--suppress-health-check",
+            "all",
+            "--generation-database",
+            "none",
+            "--no-color",
+            "--warnings",
+            "off",
+        ])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    drop(serving);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,79 @@
+//! The page in a real browser, on the real binary and a real project. What a person does is in `tests/page/*.test.mjs`; this
+//! gives them the binary and says how it went. Apart from the other tests of the binary, because it needs a browser.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod filling;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// One browser at a time: two would only wait for each other.
+static BROWSER: Mutex<()> = Mutex::new(());
+
+#[test]
+fn what_needs_no_browser() {
+    drive("pure", &[]);
+}
+
+#[test]
+fn a_task_is_started_watched_looked_back_at_and_forked() {
+    drive("tasks", &[]);
+}
+
+#[test]
+fn people_answer_send_retry_and_cancel() {
+    drive("approvals", &[]);
+}
+
+#[test]
+fn people_speak_in_channels() {
+    drive("channels", &[]);
+}
+
+#[test]
+fn charts_are_checked_while_one_types() {
+    drive("charts", &[]);
+}
+
+#[test]
+fn everything_goes_by_keyboard() {
+    drive("keyboard", &[]);
+}
+
+#[test]
+fn anybody_can_use_it_who_may() {
+    drive("access", &[]);
+}
+
+#[test]
+fn a_restart_is_a_pause() {
+    drive("restart", &[]);
+}
+
+#[test]
+fn ten_thousand_instances_and_a_hundred_thousand_steps_stay_smooth() {
+    let project = tempfile::tempdir().unwrap();
+    filling::fill(project.path(), 10_000, 100_000);
+    drive("large", &[("RAWKO_FILLED", project.path())]);
+}
+
+/// Runs one of the scripts. What it prints is shown when it fails.
+fn drive(name: &str, more: &[(&str, &Path)]) {
+    let _alone = BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
+    let (tools, script) = (root().join("target/tools/browser"), root().join(format!("tests/page/{name}.test.mjs")));
+    let installed = tools.join("node_modules/playwright-core").is_dir();
+    assert!(installed, "playwright-core is not installed: run `cargo xtask tools` (tests/page/package.json)");
+    let mut node = Command::new("node");
+    // Files of the page are modules; on the page it is the page that says so.
+    node.args(["--experimental-default-type=module", "--test", "--test-reporter=spec"]).arg(script);
+    node.env("RAWKO_BIN", env!("CARGO_BIN_EXE_rawko")).env("RAWKO_TOOLS", tools).envs(more.iter().copied());
+    let output = node.output().expect("node can be started");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
+}

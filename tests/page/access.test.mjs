@@ -1,0 +1,125 @@
+// Who may: a server with tokens asks for one, a reader is offered nothing to press. And the page at its edges: small, dark, still.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openBrowser, violations, visit } from './support/browser.mjs';
+import { project } from './support/project.mjs';
+import { serve } from './support/server.mjs';
+
+let made, open, browser;
+
+before(async () => {
+  made = project();
+  open = await serve(made.root);
+  browser = await openBrowser();
+  await open.post('instances', { chart: 'order', id: 'order-1', input: { amount: 250 } });
+  await open.post('instances', { chart: 'order', id: 'order-2', input: { amount: 30 } });
+  await open.post('channels/standup/messages', { text: 'Good morning', by: 'ada' });
+});
+
+after(async () => {
+  await browser?.close();
+  await open?.stop();
+  made?.remove();
+});
+
+const VIEWS = [
+  ['#/instances', '.virtual-row'],
+  ['#/instances/order-1', '.ask'],
+  ['#/instances/order-2?step=0', '.story-lines li'],
+  ['#/instances/order-2?tab=context', '.tree-row'],
+  ['#/instances/order-2?tab=journal', '.steps .virtual-row'],
+  ['#/tasks', '.empty'],
+  ['#/approvals', '.ask'],
+  ['#/channels', '.channel-card'],
+  ['#/channels/standup', '.message'],
+  ['#/charts', '.chart-card'],
+  ['#/charts/order', '.verdict'],
+  ['#/agents', '.card'],
+];
+
+for (const [name, options] of Object.entries({
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  'a phone': { colorScheme: 'light', viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true },
+})) {
+  test(`nothing serious is in the way of anybody: ${name}`, async () => {
+    for (const [hash, ready] of VIEWS)
+      assert.deepEqual(await violations(browser, open.address, hash, ready, options), [], hash);
+  });
+}
+
+test('nothing is wider than a phone', async () => {
+  for (const [hash, ready] of VIEWS) {
+    const { page, close } = await visit(browser, open.address, hash, {
+      viewport: { width: 360, height: 740 },
+      isMobile: true,
+      hasTouch: true,
+    });
+    await page.waitForSelector(ready);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360, hash);
+    await close();
+  }
+});
+
+test('a finger drags the timeline', async () => {
+  const { page, close } = await visit(browser, open.address, '#/instances/order-2', {
+    viewport: { width: 390, height: 800 },
+    isMobile: true,
+    hasTouch: true,
+  });
+  await page.waitForSelector('.timeline-where:has-text("1 / 1")');
+  const box = await page.locator('.timeline-slider').boundingBox();
+  await page.touchscreen.tap(box.x + 12, box.y + box.height / 2);
+  await page.waitForFunction(() => document.querySelector('.timeline-slider').getAttribute('aria-valuenow') === '0');
+  await close();
+});
+
+test('colours follow the reader, and the switch goes over them', async () => {
+  const { page, close } = await visit(browser, open.address, '#/instances', { colorScheme: 'dark' });
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const dark = await background();
+  await page.click('role=button[name="Colours as the system"]');
+  assert.notEqual(await background(), dark, 'light was asked for');
+  await page.reload();
+  await page.waitForSelector('role=button[name="Light colours"]');
+  assert.notEqual(await background(), dark, 'and is remembered');
+  await close();
+});
+
+test('a server with tokens asks for one, and a reader may only read', async () => {
+  const guarded = project();
+  writeFileSync(join(guarded.root, 'admin.token'), 'a-secret-of-the-admin\n');
+  writeFileSync(
+    join(guarded.root, '.rawko/config.yaml'),
+    'server: {tokens: [{name: guest, role: read, env: GUEST_TOKEN}]}\n',
+    { flag: 'a' },
+  );
+  const server = await serve(guarded.root, {
+    words: ['--token-file', 'admin.token'],
+    env: { GUEST_TOKEN: 'a-secret-of-the-guest' },
+  });
+  try {
+    const { page, close } = await visit(browser, server.address, '', { expected: [/401/, /403/] });
+    await page.waitForSelector('text=Log in to rawko');
+    await page.fill('[type=password]', 'wrong');
+    await page.click('.login button');
+    await page.waitForSelector('text=That token is not known here.');
+    await page.fill('[type=password]', 'a-secret-of-the-guest');
+    await page.click('.login button');
+    await page.waitForSelector('h1:has-text("Instances")');
+    assert.equal(await page.locator('.button.primary').count(), 0, 'nothing to start for a reader');
+    await page.click('text=Log out');
+    await page.waitForSelector('text=Log in to rawko');
+    await page.fill('[type=password]', 'a-secret-of-the-admin');
+    await page.click('.login button');
+    await page.waitForSelector('.view-head >> text=Start');
+    await page.reload();
+    await page.waitForSelector('.view-head >> text=Start');
+    await close();
+  } finally {
+    await server.stop();
+    guarded.remove();
+  }
+});

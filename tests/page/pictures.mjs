@@ -1,0 +1,178 @@
+// The pictures of the page in docs/pictures, taken from the real binary: `RAWKO_BIN=… RAWKO_TOOLS=target/tools/browser node
+// tests/page/pictures.mjs`. Not a test; here because it needs the same project, server and browser.
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openBrowser, visit } from './support/browser.mjs';
+import { project } from './support/project.mjs';
+import { serve } from './support/server.mjs';
+
+const OUT = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
+const SIZE = { width: 1280, height: 800 };
+const TASK = 'Leave punctuation out of slugs, and number those that are taken';
+
+const NIGHTLY = `statechart:
+  id: nightly_import
+  version: "2.1.0"
+  description: Fetches what suppliers sent, every night.
+  initial: resting
+  context: {runs: 0}
+  states:
+    resting:
+      on: {RUN_NOW: importing, PAUSED: paused}
+      after: {6h: importing}
+    importing:
+      after: {10m: resting}
+    paused:
+      on: {RESUMED: resting}
+`;
+
+const DOOR = `statechart:
+  id: door
+  version: "1.0.0"
+  initial: closed
+  context: {opened: 0}
+  states:
+    closed:
+      on:
+        OPENED:
+          target: open
+          actions: [count]
+        LOCKED:
+          target: locked
+          guard: "context.opend > 3"
+    open:
+      on: {CLOSED: closed}
+    locked:
+      on: {UNLOCKED: closed}
+    forgotten:
+      on: {FOUND: closed}
+  actions:
+    count:
+      type: assign
+      context_updates: {opened: "context.opened + 1"}
+`;
+
+const SPEAKER = `import json, os, sys
+LINES = {
+    "importer": "Yesterday: the **supplier import** was mended, 1,204 rows came in. Today: \`free_slug\`, which numbers a slug that is taken.",
+    "ci": "All checks are green since 9:41. Two things from the review:\\n\\n- \`slug\` still keeps underscores\\n- the test for numbers is missing",
+}
+def say(**message):
+    print(json.dumps(message), flush=True)
+name = os.environ["RAWKO_AGENT"]
+say(type="register", protocol=1, agent=name, observe=False)
+said = False
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "turn_granted":
+        channel, turn = message["channel"], message["turn"]
+        asked = any(entry["kind"] == "person" for entry in message["messages"])
+        if name == "scribe" and asked:
+            continue
+        if asked and not said:
+            said = True
+            say(type="message", channel=channel, turn=turn, text=LINES.get(name, "PASS"))
+        say(type="turn_complete", channel=channel, turn=turn)
+`;
+
+const CHANNELS = `turns:
+  defaultTimeoutSeconds: 300
+  agents:
+    importer: {command: [python3, speaker.py]}
+    ci: {command: [python3, speaker.py]}
+    scribe: {command: [python3, speaker.py]}
+  channels:
+    standup: {agents: [importer, ci, scribe]}
+`;
+
+function prepared() {
+  const made = project({ channel: false });
+  const config = join(made.root, '.rawko/config.yaml');
+  const script = join(made.root, '.rawko/script.yaml');
+  const change = (file, from, to) => writeFileSync(file, readFileSync(file, 'utf8').replace(from, to));
+  change(config, 'providers:\n', 'providers:\n  prices: {demo/scripted: {input: 3, output: 15}}\n');
+  change(config, /$/, CHANNELS);
+  // Somebody has to be at work while the picture is taken.
+  change(script, '- expect: "def slug"', '- expect: "def slug"\n      delay_ms: 6000');
+  made.write('.rawko/charts/nightly_import.yaml', NIGHTLY);
+  made.write('speaker.py', SPEAKER);
+  return made;
+}
+
+async function fill(server, made) {
+  const order = (number, amount) =>
+    server.post('instances', { chart: 'order', id: `order-${number}`, input: { amount } });
+  for (const [number, amount] of [
+    [1041, 64],
+    [1042, 18],
+    [1043, 250],
+  ])
+    await order(number, amount);
+  await server.post('instances/order-1043/answer', {
+    invoke: 'approval',
+    approved: true,
+    by: 'ada',
+    comment: 'a good customer',
+  });
+  await server.post('instances/order-1043/answer', {
+    invoke: 'address',
+    approved: true,
+    by: 'ada',
+    data: { street: 'Main Road 1', carrier: 'Post' },
+  });
+  made.write('card_service_is_down', '');
+  await order(1044, 80);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  rmSync(join(made.root, 'card_service_is_down'));
+  await server.post('instances', { chart: 'nightly_import', id: 'nightly-import' });
+  await order(1045, 480);
+  await server.post('instances/order-1045/cancel', { reason: 'withdrawn' });
+  await order(1046, 1250);
+  await order(1047, 320);
+  await server.post('instances/order-1047/answer', { invoke: 'approval', approved: true, by: 'bo' });
+  await order(1048, 12);
+}
+
+const made = prepared();
+const server = await serve(made.root);
+const browser = await openBrowser();
+
+async function picture(name, hash, ready, { act, ...options } = {}) {
+  const { page, close } = await visit(browser, server.address, hash, {
+    viewport: SIZE,
+    colorScheme: 'light',
+    reducedMotion: 'no-preference',
+    ...options,
+  });
+  await page.waitForSelector(ready);
+  await act?.(page);
+  await page.waitForTimeout(1200);
+  const file = join(OUT, `page-${name}.png`);
+  await page.screenshot({ path: file });
+  process.stdout.write(`${name}: ${Math.round(statSync(file).size / 1024)} KB\n`);
+  await close();
+}
+
+try {
+  await fill(server, made);
+  const task = await server.post('tasks', { task: TASK, id: 'slugs' });
+  await picture('live', `#/instances/${task.instance}?tab=transcript`, '.turn.kind-decision >> nth=1', {
+    act: (page) => page.waitForSelector('.timeline-where:has-text("4 / 4")'),
+  });
+  await picture('instances', '#/instances', '.virtual-row:has-text("order-1041")');
+  await picture('step', '#/instances/order-1043?tab=step&step=2', '.story-lines li');
+  await picture('approval', '#/instances/order-1047', '.ask', { colorScheme: 'dark' });
+  await server.post('channels/standup/messages', { text: 'Good morning. What is new?', by: 'kim' });
+  await picture('channel', '#/channels/standup', '.message.by-agent >> nth=1');
+  await picture('chart', '#/charts/new', '.verdict', {
+    act: async (page) => {
+      await page.fill('.editor-text', DOOR);
+      await page.waitForSelector('.finding:has-text("forgotten")');
+    },
+  });
+} finally {
+  await browser.close();
+  await server.stop();
+  made.remove();
+}

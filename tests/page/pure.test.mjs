@@ -1,0 +1,131 @@
+// What needs no browser: addresses, words, differences, forms, marks. Tables, the cheapest tests of the page.
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { test } from 'node:test';
+
+const page = new URL('../../crates/rawko-server/page/', import.meta.url);
+const load = (name) => import(new URL(`js/${name}.js`, page));
+
+const { differences, lineDifferences } = await load('diff');
+const { href, parse } = await load('route');
+const { schemaOf } = await load('forms');
+const { markOf } = await load('timeline');
+const { age, brief, compact, cost, duration, tone, waiting } = await load('words');
+
+test('an address says what is shown, and is read again', () => {
+  const cases = [
+    ['#/instances', { view: 'instances', name: null, query: {} }],
+    ['', { view: 'instances', name: null, query: {} }],
+    ['#/instances/order-1?step=12', { view: 'instances', name: 'order-1', query: { step: '12' } }],
+    [
+      href('instances', 'a/b ü', { tab: 'step', step: 0 }),
+      { view: 'instances', name: 'a/b ü', query: { tab: 'step', step: '0' } },
+    ],
+    ['#/charts/%E0%A4%A', { view: 'charts', name: '%E0%A4%A', query: {} }],
+  ];
+  for (const [hash, route] of cases) assert.deepEqual(parse(hash), route, hash);
+});
+
+test('times and amounts', () => {
+  const cases = [
+    [duration(0), '0ms'],
+    [duration(42_900), '42s'],
+    [duration(3_725_000), '1h 02m'],
+    [duration(90_000_000), '1d 1h'],
+    [age(2_000), 'now'],
+    [age(59_999), '59s'],
+    [age(86_400_000 * 3), '3d'],
+    [cost(0.004), '<$0.01'],
+    [cost(1.239), '$1.24'],
+    [cost(null), '–'],
+    [compact(950), '950'],
+    [compact(12_400), '12k'],
+    [compact(1_250_000), '1.3M'],
+    [brief('a\n  b'), 'a b'],
+    [brief('🙂🙂🙂', 2), '🙂🙂…'],
+    [brief({ a: [1] }), '{"a":[1]}'],
+  ];
+  for (const [said, wanted] of cases) assert.equal(said, wanted);
+});
+
+test('what an instance waits for, and how it looks', () => {
+  const cases = [
+    [{ status: 'active', waits_for: 'person' }, 'a person', 'person'],
+    [{ status: 'active', waits_for: 'work' }, 'work', 'work'],
+    [{ status: 'active', waits_for: 'timer' }, 'a timer', 'active'],
+    [{ status: 'error', waits_for: 'nothing' }, 'somebody to retry', 'error'],
+    [{ status: 'done', waits_for: 'nothing' }, '', 'done'],
+  ];
+  for (const [row, words, look] of cases) assert.deepEqual([waiting(row), tone(row)], [words, look]);
+});
+
+test('differences go down to the part that changed', () => {
+  const cases = [
+    [{ a: 1 }, { a: 1 }, []],
+    [null, 3, [{ path: 'k', before: null, after: 3 }]],
+    [{ a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, [{ path: 'k.a.c', before: 2, after: 3 }]],
+    [[1], [1, 2], [{ path: 'k.1', before: undefined, after: 2 }]],
+    [{ a: 1 }, {}, [{ path: 'k.a', before: 1, after: undefined }]],
+    [[1], { 0: 1 }, [{ path: 'k', before: [1], after: { 0: 1 } }]],
+  ];
+  for (const [before, after, wanted] of cases) assert.deepEqual(differences(before, after, 'k'), wanted);
+});
+
+test('texts are compared line by line', () => {
+  const lines = lineDifferences('one\ntwo\nthree', 'one\n2\nthree\nfour').map(([kind, text]) => `${kind} ${text}`);
+  assert.deepEqual(lines, ['kept one', 'gone two', 'new 2', 'kept three', 'new four']);
+});
+
+test('forms are read however a chart writes them', () => {
+  const wanted = ['street', 'floor'];
+  const cases = {
+    'a schema': {
+      type: 'object',
+      properties: { street: { type: 'string' }, floor: { type: 'integer' } },
+      required: ['street'],
+    },
+    'a list of fields': [
+      { name: 'street', required: true },
+      { name: 'floor', type: 'integer' },
+    ],
+    'names with types': { street: { type: 'string', required: true }, floor: 'integer' },
+    'fields of a form': { fields: { street: { required: true }, floor: 'integer' } },
+  };
+  for (const [name, form] of Object.entries(cases)) {
+    const schema = schemaOf(form);
+    assert.deepEqual(Object.keys(schema.properties), wanted, name);
+    assert.deepEqual(schema.required, ['street'], name);
+  }
+});
+
+test('marks on the timeline', () => {
+  const cases = [
+    [{ kind: 'started' }, 'first'],
+    [{ kind: 'step', event: { kind: 'event' } }, 'outside'],
+    [{ kind: 'step', event: { kind: 'timer' } }, 'plain'],
+    [{ kind: 'step', event: { kind: 'failed' } }, 'bad'],
+    [{ kind: 'ignored', event: { kind: 'event' } }, 'faint'],
+    [{ kind: 'refused' }, 'bad'],
+  ];
+  for (const [entry, mark] of cases) assert.equal(markOf(entry), mark);
+});
+
+test('nothing is ever made of markup, nothing comes from elsewhere, and files stay small', () => {
+  const forbidden = [
+    /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
+    /https?:\/\/(?!www\.w3\.org)/,
+  ];
+  const files = ['js', 'css'].flatMap((folder) =>
+    readdirSync(new URL(folder, page)).map((name) => `${folder}/${name}`),
+  );
+  for (const name of [...files, 'index.html']) {
+    const text = readFileSync(new URL(name, page), 'utf8');
+    for (const pattern of forbidden) assert.ok(!pattern.test(text), `${name} has ${pattern}`);
+    assert.ok(text.split('\n').length < 400, `${name} is too long`);
+    if (name !== 'index.html') assert.match(text, /^(\/\/|\/\*) \S/, `${name} says what lives there`);
+  }
+  const linked = [...readFileSync(new URL('index.html', page), 'utf8').matchAll(/href="\/(css\/[^"]+)"/g)].map(
+    (found) => found[1],
+  );
+  assert.deepEqual(linked.sort(), files.filter((name) => name.startsWith('css/')).sort(), 'every sheet is linked');
+});

@@ -1,0 +1,67 @@
+// A real browser on the page, and what must be true of every visit: nothing on the console, no request to anywhere else.
+// Apart from the tests, which say what a person does.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const require = createRequire(join(process.env.RAWKO_TOOLS, 'package.json'));
+const { chromium } = require('playwright-core');
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-dev-shm-usage',
+];
+
+export const openBrowser = () =>
+  chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+
+/** A page of its own, with all that it complains about. */
+export async function visit(browser, address, hash = '', options = {}) {
+  const { expected = [], ...context } = options;
+  const own = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...context });
+  const page = await own.newPage();
+  page.setDefaultTimeout(30_000);
+  const complaints = [];
+  const origin = new URL(address).origin;
+  page.on(
+    'console',
+    (message) => message.type() === 'error' && complaints.push(`console: ${message.text()} ${message.location().url}`),
+  );
+  page.on('pageerror', (error) => complaints.push(`error: ${error.stack}`));
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.protocol.startsWith('http') && url.origin !== origin) complaints.push(`outside: ${request.url()}`);
+  });
+  await page.goto(`${address}/${hash}`);
+  return {
+    page,
+    /** Fails if anything was complained about that the test does not expect. */
+    async close() {
+      await own.close();
+      const others = complaints.filter((text) => !expected.some((pattern) => pattern.test(text)));
+      assert.deepEqual(others, [], 'the page complains');
+    },
+  };
+}
+
+/** What axe finds that is serious. The policy of the page would refuse axe itself, so such a visit goes around it. */
+export async function violations(browser, address, hash, ready, options = {}) {
+  const { page, close } = await visit(browser, address, hash, { ...options, bypassCSP: true });
+  await page.waitForSelector(ready);
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const { violations: all } = await window.axe.run(document, { resultTypes: ['violations'] });
+    const grave = all.filter((it) => ['serious', 'critical'].includes(it.impact));
+    return grave.map((it) => `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')}`);
+  });
+  await close();
+  return found;
+}
