@@ -40,6 +40,11 @@ fn matches(row: &Row, filter: &Filter) -> bool {
         && (filter.waits.is_empty() || filter.waits.contains(&row.head.wait))
         && filter.chart.as_deref().is_none_or(|chart| chart == &*row.new.chart_id)
         && !(filter.roots_only && row.new.parent.is_some())
+        && filter.part.as_deref().is_none_or(|part| has_part(&row.new.id, part))
+}
+
+fn has_part(id: &str, part: &str) -> bool {
+    id.to_ascii_lowercase().contains(&part.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 //! live on Restate.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Status;
-use rawko_host::{Edition, Host, Library, Progress, Reader};
+use rawko_host::{Edition, Engine, Host, Library, Progress, Reader};
 use rawko_restate::RestateEngine;
 use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, StoreError, Wait};
 use tokio::net::UnixListener;
@@ -35,7 +36,7 @@ pub(crate) enum Access {
     /// Another process does.
     There { client: Client, reader: Reader },
     /// Workers of Restate do.
-    Elsewhere { engine: Box<RestateEngine>, reader: Reader, words: String },
+    Elsewhere { engine: Arc<RestateEngine>, reader: Reader, words: String },
 }
 
 /// A running host and what it holds.
@@ -90,7 +91,7 @@ impl Access {
         let library = Library::default();
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         all.for_each(|edition| library.offer(edition));
-        let engine = Box::new(RestateEngine::new(remote.restate.clone(), library)?);
+        let engine = Arc::new(RestateEngine::new(remote.restate.clone(), library)?);
         Ok(Access::Elsewhere { engine, reader: remote.reader.clone(), words: remote.words() })
     }
 
@@ -140,6 +141,14 @@ impl Access {
         match self {
             Access::Here(hosting) => Some(&hosting.desk),
             Access::There { .. } | Access::Elsewhere { .. } => None,
+        }
+    }
+
+    /// The host elsewhere, where there is one.
+    pub(crate) fn elsewhere_engine(&self) -> Option<Arc<dyn Engine>> {
+        match self {
+            Access::Elsewhere { engine, .. } => Some(Arc::clone(engine) as Arc<dyn Engine>),
+            Access::Here(_) | Access::There { .. } => None,
         }
     }
 
@@ -214,7 +223,7 @@ impl Hosting {
         let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
         let store = SqliteStore::open(&place.store, options)?;
         let (workshop, _) = place.workshop();
-        let workshop = std::sync::Arc::new(workshop);
+        let workshop = Arc::new(workshop);
         let channels = ChannelEndpoint::new();
         let builder = Host::builder()
             .store(std::sync::Arc::new(store))
