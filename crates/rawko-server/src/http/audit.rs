@@ -47,9 +47,9 @@ struct Line {
     decision: String,
     /// The rule that decided, or what went wrong.
     reason: String,
-    /// Where the service comes from, what was asked, by whom.
+    /// Where the service comes from, what was asked, by whom; empty for a line that only says how a call ended.
     #[schema(value_type = Object)]
-    provenance: Json,
+    provenance: serde_json::Map<String, Json>,
 }
 
 /// The last lines of the audit

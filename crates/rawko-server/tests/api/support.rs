@@ -148,7 +148,7 @@ async fn host(folder: &Path) -> Host {
 
 /// One that never works, and one that tells how far it is until it is stopped.
 fn services() -> Services {
-    let charge = closure(|_| async { Err(ServiceError::new(Category::Service, "the bank is closed")) });
+    let charge = closure(|_| async { Err(ServiceError::new(Category::Failed, "the bank is closed")) });
     let count = closure(|call| async move {
         for number in 0.. {
             call.teller.tell(Data::map([("type", Data::str("counted")), ("number", Data::Int(number))]));

@@ -81,6 +81,16 @@ async fn every_route_with_every_role() {
 }
 
 #[test]
+fn no_two_operations_have_the_same_name() {
+    let document = serde_json::to_value(openapi_document()).unwrap();
+    let paths = document["paths"].as_object().unwrap().values();
+    let operations = paths.flat_map(|item| item.as_object().unwrap().values());
+    let names: Vec<&str> = operations.filter_map(|operation| operation["operationId"].as_str()).collect();
+    let different: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!((names.len(), names.len()), (routes().len(), different.len()), "{names:?}");
+}
+
+#[test]
 fn the_document_says_which_role_each_route_needs() {
     let document = serde_json::to_value(openapi_document()).unwrap();
     let upload: &Value = &document["paths"]["/v1/charts"]["post"];

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use futures_util::Stream;
 use futures_util::stream::unfold;
+use rawko_telemetry::StreamClient;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use super::backlog::Backlog;
@@ -29,6 +30,8 @@ pub(super) struct Listener {
     phase: Phase,
     /// One of the places for streams.
     _place: OwnedSemaphorePermit,
+    /// Counted while it is there.
+    _counted: Option<StreamClient>,
 }
 
 enum Phase {
@@ -66,7 +69,9 @@ impl Listener {
         place: OwnedSemaphorePermit,
     ) -> Listener {
         let closing = app.closing();
-        Listener { app, group, hangup, closing, phase: Phase::New { after }, _place: place }
+        let counted = app.metrics().map(rawko_telemetry::Metrics::stream_client);
+        let phase = Phase::New { after };
+        Listener { app, group, hangup, closing, phase, _place: place, _counted: counted }
     }
 
     /// Read as fast as the client takes it.
