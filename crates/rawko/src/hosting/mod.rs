@@ -8,6 +8,7 @@ mod endpoint;
 mod obey;
 mod place;
 mod protocol;
+mod remote;
 mod server;
 
 pub(crate) use access::{Access, Pulse};
@@ -15,6 +16,7 @@ pub(crate) use client::NoAnswer;
 pub(crate) use desk::{Desk, ServePlan};
 pub(crate) use place::{Place, StoreArgs};
 pub(crate) use protocol::{Answer, ChartText, Request, Rest};
+pub(crate) use remote::HostArgs;
 
 use std::future::Future;
 
