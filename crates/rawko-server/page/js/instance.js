@@ -151,7 +151,7 @@ class InstanceView {
     this.journal.grow(doc.last_step ?? doc.step);
     this.timeline.grow(this.journal.last, this.journal.first);
     this.journal.need(this.journal.last - 40, this.journal.last);
-    if (this.journal.last - this.journal.first <= 2000) this.journal.need(this.journal.first, this.journal.last);
+    if (this.journal.last - this.journal.first <= 2000) this.journal.needAll();
     this.head.show(doc);
     this.present.show(doc);
     this.panels.count('now', doc.waits?.asks?.length ?? 0, 'person');

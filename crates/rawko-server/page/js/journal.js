@@ -5,6 +5,7 @@ import { get, path } from './api.js';
 const BLOCK = 100;
 const BLOCKS_MAX = 60;
 const STATES_MAX = 80;
+const AT_ONCE = 2;
 
 export class Journal {
   /** @param {string} id @param {() => void} changed */
@@ -14,6 +15,9 @@ export class Journal {
       changed,
       first: 0,
       last: 0,
+      wanted: [0, -1],
+      later: [0, -1],
+      problem: null,
       blocks: new Map(),
       asked: new Map(),
       states: new Map(),
@@ -51,12 +55,35 @@ export class Journal {
     return this.blocks.get(Math.floor(step / BLOCK))?.get(step) ?? null;
   }
 
-  /** Sees to it that the entries from `from` to `to` are here soon. */
+  /** Sees to it that the entries from `from` to `to` are here soon. Whoever scrolls past wants only where they stop. */
   need(from, to) {
-    const end = Math.min(to, this.last);
-    for (let at = Math.floor(Math.max(this.first, from) / BLOCK); at <= Math.floor(end / BLOCK); at += 1) {
-      if (!this.whole(at)) this.read(at);
+    this.wanted = [from, to];
+    this.pump();
+  }
+
+  /** The same for all of it, when nobody wants anything sooner. */
+  needAll() {
+    this.later = [this.first, this.last];
+    this.pump();
+  }
+
+  /** Reads blocks, a few at a time, always those that are wanted now. */
+  async pump() {
+    while (this.asked.size < AT_ONCE) {
+      const at = this.missing(this.wanted) ?? this.missing(this.later);
+      if (at === null) return;
+      await this.read(at);
+      if (this.problem) return;
     }
+  }
+
+  /** The first block of a range that is not here and not on its way. */
+  missing([from, to]) {
+    const end = Math.floor(Math.min(to, this.last) / BLOCK);
+    for (let at = Math.floor(Math.max(this.first, from) / BLOCK); at <= end; at += 1) {
+      if (!this.whole(at) && !this.asked.has(at)) return at;
+    }
+    return null;
   }
 
   whole(at) {
@@ -78,6 +105,7 @@ export class Journal {
         { from: at * BLOCK, limit: BLOCK, order: 'asc' },
         { signal: this.abort.signal },
       );
+      this.problem = null;
       const block = this.blocks.get(at) ?? new Map();
       for (const entry of answer.entries) block.set(entry.step, { ...entry, story: entry.story });
       this.blocks.set(at, block);
