@@ -23,7 +23,7 @@ async fn starting() {
         (json!({"chart": "order", "id": "größe"}), "409 exists"),
         (json!({"chart": "nothing"}), "404 no_chart"),
         (json!({"chart": "order@^9"}), "404 no_version"),
-        (json!({"chart": "order@x"}), "422 invalid_body"),
+        (json!({"chart": "order@>>"}), "422 invalid_body"),
         (json!({"chart": "order", "text": ORDER}), "422 invalid_body"),
         (json!({}), "422 invalid_body"),
         (json!({"text": "statechart: {id: x, initial: nowhere}"}), "422 invalid_chart"),

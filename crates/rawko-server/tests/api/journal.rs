@@ -27,7 +27,7 @@ async fn entries_say_what_happened_in_the_chart() {
         r#"2 "step" "PAY" ["work.packing"] ["work","work.packing"] ["open"] "active""#,
         r#"3 "step" "SHIP" ["work.shipped"] ["work.shipped"] ["work.packing"] "active""#,
         r#"4 "step" "BACK" ["work.packing"] ["work.packing"] ["work.shipped"] "active""#,
-        r#"5 "step" "DONE" ["closed"] ["closed"] ["work.packing","work"] "done""#,
+        r#"5 "step" "DONE" ["closed"] ["closed"] ["work.packing","work","closed"] "done""#,
     ];
     let journal = api.get("/v1/instances/o-1/journal").await.ok();
     assert_eq!(keys(&journal, &["v", "next_step", "last_step"]), "1 null 5");

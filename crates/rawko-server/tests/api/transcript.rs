@@ -13,7 +13,7 @@ statechart:
   context: {task: ''}
   states:
     on:
-      on: {SAY: {actions: [{type: log, params: {message: event.data}}]}}
+      on: {SAY: {actions: [{type: log, message: {expr: event.data}}]}}
 ";
 
 fn turns(page: &Value) -> Vec<String> {

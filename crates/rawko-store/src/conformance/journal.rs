@@ -57,6 +57,7 @@ fn ranges(store: &dyn Store) -> Result<(), Broken> {
 
 fn found_by_step(store: &dyn Store) -> Result<(), Broken> {
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
+    let mut commits = Vec::new();
     for step in 1..=3_000 {
         let saved = (step % 500 == 0).then(|| Box::new(snapshot(step)));
         let mut commit = Commit { snapshot: saved, ..steps(1, [step]) };
@@ -65,8 +66,9 @@ fn found_by_step(store: &dyn Store) -> Result<(), Broken> {
             let failed = Record { kind: RecordKind::Failed, ..record(1, step) };
             commit.records.splice(0..0, [failed.clone(), failed]);
         }
-        store.commit(&[commit])?;
+        commits.push(commit);
     }
+    commits.chunks(250).try_for_each(|chunk| store.commit(chunk))?;
     let check = |from: u64, through: u64, limit: usize, wanted: Vec<u64>| -> Result<(), Broken> {
         let found = store.steps(InstanceKey(1), from..=through, limit)?;
         let found: Vec<u64> = found.iter().map(|record| record.step).collect();
