@@ -233,6 +233,25 @@ statechart:
 ",
     "
 statechart:
+  id: office
+  initial: clerk
+  context: {got: null}
+  states:
+    clerk:
+      tools: {allowed: ['agent:*', echo]}
+      budget: {tokens: 1000}
+      invoke:
+        id: clerk
+        src: agent:clerk
+        onDone: {target: boss, actions: [{type: assign, context_updates: {got: event.data}}]}
+        onError: boss
+    boss: {invoke: {id: boss, src: agent:boss, onDone: temp, onError: temp}}
+    temp: {invoke: {id: temp, src: agent:temp, input: {a: '1'}, onDone: thief, onError: thief}}
+    thief: {invoke: {id: thief, src: agent:thief, onDone: done, onError: done}}
+    done: {type: final, output: context.got}
+",
+    "
+statechart:
   id: runaway
   initial: a
   context: {on: true}
@@ -340,6 +359,11 @@ pub(crate) const WALKS: &[Walk] = &[
         budget: r#"{"tokens": 15}"#,
         acts: &[Settle],
     },
+    walk(
+        "agents",
+        "office",
+        &[Settle, SendTo(".clerk.0", "GO"), Until("", 3), Settle, Approve(None), Settle],
+    ),
     walk("runaway", "runaway", &[Send("GO", "null"), Send("STAY", "null"), Retry, Settle]),
     walk("once", "runaway", &[SendOnce("STAY", "k1"), SendOnce("STAY", "k1"), SendOnce("STAY", "k2")]),
     walk(

@@ -12,6 +12,7 @@ mod site;
 mod trace;
 mod walk;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_host::{Engine, Host};
@@ -26,6 +27,7 @@ async fn here() -> Host {
     host.services(project::services())
         .endpoints(project::endpoints())
         .gate(project::gate())
+        .cast(Arc::new(project::Office))
         .start()
         .await
         .unwrap()
