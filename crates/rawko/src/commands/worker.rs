@@ -92,7 +92,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let _ = stop.send(());
         let _ = serving.await;
         if outcome.is_ok() {
-            console.note(Style::Dim, "stopped", "instances go on with the other workers, or when one is back");
+            console.note(
+                Style::Dim,
+                "stopped",
+                "instances go on with the other workers, or when one is back",
+            );
         }
         outcome
     })
@@ -173,7 +177,8 @@ async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(),
 async fn register_once(admin: &Admin, uri: &str) -> Result<String, ClientError> {
     let version = env!("CARGO_PKG_VERSION");
     let is_same = |at: &str| at.trim_end_matches('/') == uri.trim_end_matches('/');
-    let known = admin.deployments().await?.into_iter().find(|known| known.uri.as_deref().is_some_and(is_same));
+    let known =
+        admin.deployments().await?.into_iter().find(|known| known.uri.as_deref().is_some_and(is_same));
     if let Some(known) = known
         && known.metadata.get(VERSION_KEY).is_some_and(|said| said == version)
     {

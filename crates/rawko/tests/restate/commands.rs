@@ -39,7 +39,8 @@ fn history(place: &Place, id: &str) -> String {
     let ran = place.run(&format!("history {id} --json"));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let lines = ran.stdout.lines().map(|line| {
-        let mut entry: Json = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {}", ran.stdout));
+        let mut entry: Json =
+            serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {}", ran.stdout));
         forget_times(&mut entry);
         entry.to_string() + "\n"
     });
@@ -128,7 +129,8 @@ fn commands_say_what_is_missing() {
     assert!(ran.stderr.contains("RAWKO_RESTATE_ADMIN"), "{ran:?}");
 
     let site = Site::new(dir.path(), &RestateOptions::default());
-    fs::write(dir.path().join("light.yaml"), "statechart: {id: light, initial: on, states: {on: {}}}").unwrap();
+    fs::write(dir.path().join("light.yaml"), "statechart: {id: light, initial: on, states: {on: {}}}")
+        .unwrap();
     let ran = site.place.run("run light.yaml");
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("`rawko worker` registers what is needed"), "{ran:?}");

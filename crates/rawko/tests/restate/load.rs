@@ -31,7 +31,8 @@ struct Shared {
 
 impl Load {
     pub(crate) fn begin(restate: &Restate, working: usize) -> Load {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let within = runtime.enter();
         let engine = RestateEngine::new(restate.clone(), Library::default()).unwrap();
         drop(within);
