@@ -9,6 +9,7 @@ mod project;
 mod refused;
 mod restarts;
 mod site;
+mod table;
 mod trace;
 mod walk;
 
@@ -40,7 +41,7 @@ async fn both_hosts_walk_the_same_way() {
     site.work(project::worker()).await;
     let (engine, host) = (site.engine(project::library()), here().await);
     let mut wrong = Vec::new();
-    for walk in charts::WALKS {
+    for walk in table::WALKS {
         if only.as_ref().is_some_and(|only| only != walk.name) {
             continue;
         }
