@@ -11,5 +11,9 @@ pub(crate) fn main(arguments: &[String]) -> Result<()> {
         bail!("unknown arguments {arguments:?}");
     }
     tools::install()?;
-    run("cargo", &["test", "-p", "rawko", "--test", "restate", "--", "--ignored", "--nocapture", "three_nodes"], &[])
+    run(
+        "cargo",
+        &["test", "-p", "rawko", "--test", "restate", "--", "--ignored", "--nocapture", "three_nodes"],
+        &[],
+    )
 }

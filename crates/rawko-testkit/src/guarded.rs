@@ -53,7 +53,8 @@ impl Guarded {
         if let Some(stdout) = shell.stdout.take() {
             BufReader::new(stdout).read_line(&mut line)?;
         }
-        let pid = line.trim().parse().map_err(|_| io::Error::other("the shell did not say what it started"))?;
+        let pid =
+            line.trim().parse().map_err(|_| io::Error::other("the shell did not say what it started"))?;
         Ok(Guarded { shell, stdin, pid, log: spawn.log.clone() })
     }
 
@@ -146,7 +147,8 @@ mod tests {
     #[test]
     fn one_that_is_asked_to_end_may_say_goodbye() {
         let folder = tempfile::tempdir().unwrap();
-        let process = spawn("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done", folder.path());
+        let process =
+            spawn("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done", folder.path());
         process.says("up", 0, Duration::from_secs(10)).unwrap();
         assert_eq!(process.terminate().unwrap(), Some(7));
         assert_eq!(read(&folder.path().join("log")), "up\nbye\n");

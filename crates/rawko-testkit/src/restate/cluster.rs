@@ -23,10 +23,8 @@ impl RestateCluster {
         let program = restate_program()?;
         let folder = tempfile::tempdir()?;
         let free = ports::free(3 * Self::NODES)?;
-        let all: Vec<Ports> = free
-            .chunks(3)
-            .map(|free| Ports { ingress: free[0], admin: free[1], fabric: free[2] })
-            .collect();
+        let all: Vec<Ports> =
+            free.chunks(3).map(|free| Ports { ingress: free[0], admin: free[1], fabric: free[2] }).collect();
         let cluster = format!("rawko-{}-{}", std::process::id(), free[0]);
         let mut nodes = Vec::new();
         for number in 0..Self::NODES {

@@ -144,7 +144,8 @@ async fn served(place: &Place, access: &Access) -> Result<WhatIsServed, Failure>
     };
     // Before anybody can connect, everything is there.
     let serving = Arc::clone(desk.serving().await?);
-    Ok((Arc::new(desk.host.clone()), Arc::clone(&desk.workshop), Some(serving)))
+    let engine: Arc<dyn Engine> = Arc::new(desk.host.clone());
+    Ok((engine, Arc::clone(&desk.workshop), Some(serving)))
 }
 
 fn plan(args: &Args, place: &Place) -> Result<Plan, Failure> {

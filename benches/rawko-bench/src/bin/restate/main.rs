@@ -86,7 +86,10 @@ impl Table {
 
     fn row(&mut self, host: &str, workers: &str, clients: usize, measured: &Measured) -> Result<()> {
         let Measured { per_second, median_ms, most_ms } = measured;
-        writeln!(self.out, "| {host} | {workers} | {clients} | {per_second:.0} | {median_ms:.2} | {most_ms:.2} |")?;
+        writeln!(
+            self.out,
+            "| {host} | {workers} | {clients} | {per_second:.0} | {median_ms:.2} | {most_ms:.2} |"
+        )?;
         self.out.flush()?;
         Ok(())
     }

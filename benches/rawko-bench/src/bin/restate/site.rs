@@ -22,17 +22,28 @@ pub(crate) struct Site {
 impl Site {
     pub(crate) fn start(workers: usize) -> Result<Site> {
         let streams_per_connection = if workers > 1 { SHARED_STREAMS } else { 128 };
-        let server =
-            RestateServer::start(&RestateOptions { partitions: 8, streams_per_connection, ..RestateOptions::default() })?;
+        let server = RestateServer::start(&RestateOptions {
+            partitions: 8,
+            streams_per_connection,
+            ..RestateOptions::default()
+        })?;
         let project = tempfile::tempdir()?;
         std::fs::create_dir_all(project.path().join(".rawko"))?;
         let address = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
         let start = |number: usize| {
             let spawn = Spawn {
                 program: rawko()?,
-                arguments: ["worker", "--listen", &address, "--restate", &server.ingress(), "--admin", &server.admin()]
-                    .map(str::to_owned)
-                    .to_vec(),
+                arguments: [
+                    "worker",
+                    "--listen",
+                    &address,
+                    "--restate",
+                    &server.ingress(),
+                    "--admin",
+                    &server.admin(),
+                ]
+                .map(str::to_owned)
+                .to_vec(),
                 folder: project.path().to_owned(),
                 log: project.path().join(format!("worker-{number}.log")),
                 ..Spawn::default()
