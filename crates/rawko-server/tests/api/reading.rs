@@ -29,18 +29,18 @@ async fn an_instance_now_and_after_each_step() {
 async fn a_document_holds_the_rest_of_it() {
     let api = Api::start().await;
     api.post("/v1/instances", json!({"chart": "parent", "id": "p-1", "input": {"who": "kim"}})).await.ok();
-    api.send("p-1.child.0", "BIG", json!(null)).await;
+    api.send("p-1.order.0", "BIG", json!(null)).await;
     let document = api.get("/v1/instances/p-1").await.ok();
     assert_eq!(document["v"], 1);
     assert_eq!(document["input"], json!({"who": "kim"}));
-    assert_eq!(document["children"], json!(["p-1.child.0"]));
-    assert_eq!(keys(&document["child_rows"][0], &["id", "configuration"]), r#""p-1.child.0" ["asking"]"#);
+    assert_eq!(document["children"], json!(["p-1.order.0"]));
+    assert_eq!(keys(&document["child_rows"][0], &["id", "configuration"]), r#""p-1.order.0" ["asking"]"#);
     assert_eq!(
         keys(&document["running"][0], &["invoke", "src", "kind"]),
         r#""child" "statechart:order" "child""#
     );
     let ask = &document["waits"]["asks"][0];
-    assert_eq!(keys(ask, &["id", "invoke"]), r#""p-1.child.0" "approval""#);
+    assert_eq!(keys(ask, &["id", "invoke"]), r#""p-1.order.0" "approval""#);
     assert_eq!(ask["input"]["title"], "May I?");
     let children = api.get("/v1/instances/p-1/children").await.ok();
     assert_eq!(children["instances"], document["child_rows"]);
