@@ -38,8 +38,11 @@ async fn instances_are_listed_newest_first_with_filters() {
         assert_eq!(list["total"], expected.len(), "{query}");
         assert_eq!(list["next"], Value::Null, "{query}");
     }
-    let list = api.get("/v1/instances?status=done&limit=1").await.ok();
-    assert_eq!(list["counts"], json!({"active": 3, "done": 0, "error": 0, "cancelled": 1, "person": 2}));
+    for query in ["", "status=done&limit=1", "waits=person"] {
+        let list = api.get(&format!("/v1/instances?{query}")).await.ok();
+        let expected = json!({"active": 3, "done": 0, "error": 0, "cancelled": 1, "person": 2});
+        assert_eq!(list["counts"], expected, "{query}");
+    }
     let list = api.get("/v1/instances?children=true&q=p-1").await.ok();
     assert_eq!(list["counts"], json!({"active": 2, "done": 0, "error": 0, "cancelled": 0, "person": 1}));
     api.stop().await;

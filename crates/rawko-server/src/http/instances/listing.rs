@@ -71,8 +71,9 @@ pub(super) async fn list(
     State(app): State<App>,
     Query(query): Query<ListQuery>,
 ) -> Result<axum::Json<InstanceList>, Problem> {
+    let with_children = query.children.unwrap_or(false);
     let filter = query.filter()?;
-    app.read(move |app| page(app, &filter)).await.map(axum::Json)
+    app.read(move |app| page(app, &filter, with_children)).await.map(axum::Json)
 }
 
 impl ListQuery {
@@ -91,7 +92,7 @@ impl ListQuery {
     }
 }
 
-fn page(app: &App, filter: &Filter) -> Result<InstanceList, ViewError> {
+fn page(app: &App, filter: &Filter, with_children: bool) -> Result<InstanceList, ViewError> {
     let reader = app.reader();
     let page = reader.store().list(filter)?;
     let tallies = reader.store().tally(&Filter { roots_only: false, ..filter.clone() })?;
@@ -100,18 +101,18 @@ fn page(app: &App, filter: &Filter) -> Result<InstanceList, ViewError> {
         instances: Row::with_states(reader, &page.rows)?,
         total: page.total,
         next: page.next.map(|key| cursor(key.0)),
-        counts: Counts::of(&tallies, filter.roots_only),
+        counts: Counts::of(&tallies, with_children),
     })
 }
 
 impl Counts {
-    fn of(tallies: &[Tally], roots_only: bool) -> Counts {
+    fn of(tallies: &[Tally], with_children: bool) -> Counts {
         let mut counts = Counts::default();
         for tally in tallies {
             if tally.wait == Wait::Person {
                 counts.person += tally.count;
             }
-            if roots_only && !tally.is_root {
+            if !with_children && !tally.is_root {
                 continue;
             }
             let count = match tally.status {
