@@ -2,6 +2,7 @@
 
 mod bench;
 mod bless;
+mod cluster;
 mod run;
 mod test;
 #[cfg(test)]
@@ -14,6 +15,7 @@ const COMMANDS: &str = "\
 cargo xtask test [--fast]   everything CI runs: tools, fmt, clippy, all tests (--fast: only the tests)
 cargo xtask tools           install what the tests need (Debian and npm packages, by name)
 cargo xtask bless           rewrite the goldens from what the code gives now
+cargo xtask cluster         three Restate nodes, each killed in turn
 cargo xtask bench --help    rawko beside its peers";
 
 #[expect(clippy::print_stdout, reason = "this is a terminal program")]
@@ -25,6 +27,7 @@ fn main() -> Result<()> {
         "test" => test::main(rest),
         "tools" => tools::install(),
         "bless" => bless::main(rest),
+        "cluster" => cluster::main(rest),
         "help" | "--help" | "-h" => {
             println!("{COMMANDS}");
             Ok(())

@@ -19,6 +19,7 @@ const DEBIAN: &[(&str, &str, &str)] = &[
 const NPM: &[(&str, &str)] = &[
     ("target/tools/node", "tests/tools/package.json"),
     ("target/tools/peers", "tests/tools/peers/package.json"),
+    ("target/tools/restate", "tests/tools/restate/package.json"),
     ("target/tools/browser", "tests/page/package.json"),
 ];
 

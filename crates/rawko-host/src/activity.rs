@@ -7,6 +7,7 @@ use std::time::Duration;
 use rawko_core::Status;
 use rawko_store::{EffectKind, InstanceKey, StoreError};
 
+use crate::effects::child::child_id;
 use crate::error::HostError;
 use crate::host::{Host, Inner};
 use crate::instance::is_work;
@@ -55,7 +56,7 @@ impl Host {
                 return Ok(Settled::Stuck(error));
             }
             let activity = self.inner.activity(key)?;
-            if let Some(settled) = self.judge(activity, patience) {
+            if let Some(settled) = activity.settled(self.inner.clock.now_ms(), patience) {
                 return Ok(settled);
             }
             if changes.changed().await.is_err() {
@@ -63,22 +64,33 @@ impl Host {
             }
         }
     }
+}
 
-    fn judge(&self, activity: Activity, patience: Duration) -> Option<Settled> {
+impl Activity {
+    /// Whether it does nothing more by itself, but for timers that are further away than `patience`.
+    pub fn settled(self, now_ms: i64, patience: Duration) -> Option<Settled> {
         // Also what is over is not over before it is on disk.
-        if activity.busy {
+        if self.busy {
             return None;
         }
-        if activity.status.is_over() {
-            return Some(Settled::Over(activity.status));
+        if self.status.is_over() {
+            return Some(Settled::Over(self.status));
         }
-        if activity.status == Status::Error || activity.fault.is_some() {
+        if self.status == Status::Error || self.fault.is_some() {
             return Some(Settled::Failed);
         }
-        let horizon = i64::try_from(patience.as_millis()).unwrap_or(i64::MAX);
-        let horizon = self.inner.clock.now_ms().saturating_add(horizon);
-        let soon = activity.next_due_ms.is_some_and(|due_ms| due_ms <= horizon);
-        (!soon).then_some(Settled::Waiting(activity))
+        let horizon = now_ms.saturating_add(i64::try_from(patience.as_millis()).unwrap_or(i64::MAX));
+        let soon = self.next_due_ms.is_some_and(|due_ms| due_ms <= horizon);
+        (!soon).then_some(Settled::Waiting(self))
+    }
+
+    /// Adds what a child is at; `None`: it has not begun yet, or could not.
+    pub fn add_child(&mut self, child: Option<Activity>) {
+        let below = child.unwrap_or(Activity { busy: true, ..Activity::default() });
+        // The result of a child that is over is on its way.
+        self.busy |= below.busy || below.status.is_over();
+        self.person |= below.person;
+        self.next_due_ms = [self.next_due_ms, below.next_due_ms].into_iter().flatten().min();
     }
 }
 
@@ -98,7 +110,7 @@ impl Inner {
                 fault: live.head.fault.as_deref().map(str::to_owned),
             };
             let children = live.open.iter().filter(|effect| effect.kind == EffectKind::Child);
-            let children: Vec<_> = children.map(|effect| self.child_id(&live.new.id, effect)).collect();
+            let children: Vec<_> = children.map(|effect| child_id(&live.new.id, effect)).collect();
             (activity, children)
         };
         for child in children {
@@ -109,15 +121,12 @@ impl Inner {
 
     fn add_child(&self, activity: &mut Activity, child: &str) -> Result<(), HostError> {
         let below = match self.key_of(child) {
-            Ok(key) => self.activity(key)?,
+            Ok(key) => Some(self.activity(key)?),
             // It could not begin; the failure is on its way to the parent.
-            Err(HostError::NoInstance(_)) => Activity { busy: true, ..Activity::default() },
+            Err(HostError::NoInstance(_)) => None,
             Err(error) => return Err(error),
         };
-        // The result of a child that is over is on its way.
-        activity.busy |= below.busy || below.status.is_over();
-        activity.person |= below.person;
-        activity.next_due_ms = [activity.next_due_ms, below.next_due_ms].into_iter().flatten().min();
+        activity.add_child(below);
         Ok(())
     }
 }

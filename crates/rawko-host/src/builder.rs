@@ -16,8 +16,9 @@ use crate::error::HostError;
 use crate::gate::Gate;
 use crate::host::{Host, Inner};
 use crate::instances::Instances;
-use crate::library::{Edition, Library};
+use crate::library::Edition;
 use crate::observer::Observer;
+use crate::planning::Project;
 use crate::progress;
 use crate::reader::Reader;
 use crate::services::Services;
@@ -28,13 +29,8 @@ const IN_MEMORY_MAX: usize = 1_024;
 /// What a host is made of. Whatever is not said: a store in memory, nothing to call, and a gate that refuses.
 pub struct HostBuilder {
     store: Arc<dyn Store>,
-    library: Library,
-    services: Services,
-    endpoints: Services,
-    gate: Gate,
-    cast: Option<Arc<dyn Cast>>,
+    project: Project,
     observer: Option<Arc<dyn Observer>>,
-    world: World,
     clock: Arc<dyn Clock>,
     in_memory_max: usize,
 }
@@ -43,13 +39,8 @@ impl Host {
     pub fn builder() -> HostBuilder {
         HostBuilder {
             store: Arc::new(MemoryStore::new()),
-            library: Library::default(),
-            services: Services::new(),
-            endpoints: Services::new(),
-            gate: Gate::default(),
-            cast: None,
+            project: Project::default(),
             observer: None,
-            world: World::default(),
             clock: Arc::new(SystemClock),
             in_memory_max: IN_MEMORY_MAX,
         }
@@ -66,33 +57,33 @@ impl HostBuilder {
     /// A chart that can be started and invoked.
     #[must_use]
     pub fn chart(self, edition: Edition) -> Self {
-        self.library.offer(edition);
+        self.project.library.offer(edition);
         self
     }
 
     #[must_use]
     pub fn services(mut self, services: Services) -> Self {
-        self.services = services;
+        self.project.services = services;
         self
     }
 
     /// Where `send` may go besides instances.
     #[must_use]
     pub fn endpoints(mut self, endpoints: Services) -> Self {
-        self.endpoints = endpoints;
+        self.project.endpoints = endpoints;
         self
     }
 
     #[must_use]
     pub fn gate(mut self, gate: Gate) -> Self {
-        self.gate = gate;
+        self.project.gate = gate;
         self
     }
 
     /// Who plays the agents. Without a cast, `agent:` names are services.
     #[must_use]
     pub fn cast(mut self, cast: Arc<dyn Cast>) -> Self {
-        self.cast = Some(cast);
+        self.project.cast = Some(cast);
         self
     }
 
@@ -106,7 +97,7 @@ impl HostBuilder {
     /// What expressions see as `env` and `agents`.
     #[must_use]
     pub fn world(mut self, world: World) -> Self {
-        self.world = world;
+        self.project.world = world;
         self
     }
 
@@ -126,20 +117,14 @@ impl HostBuilder {
     /// Starts the host within the current tokio runtime and goes on with what the store holds.
     pub async fn start(self) -> Result<Host, HostError> {
         let marks = self.store.marks()?;
-        let library = Arc::new(self.library);
         let (dispatch, jobs) = Dispatch::new();
         let inner = Arc::new(Inner {
             writer: Writer::new(Arc::clone(&self.store)),
-            reader: Reader::with_library(Arc::clone(&self.store), Arc::clone(&library)),
+            reader: Reader::with_library(Arc::clone(&self.store), Arc::clone(&self.project.library)),
             store: self.store,
-            library,
-            services: self.services,
-            endpoints: self.endpoints,
-            gate: self.gate,
-            cast: self.cast,
+            project: self.project,
             observer: self.observer,
             watchers: progress::watchers(),
-            world: self.world,
             clock: self.clock,
             instances: Instances::default(),
             in_memory_max: self.in_memory_max,

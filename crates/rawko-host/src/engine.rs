@@ -27,7 +27,10 @@ pub trait Engine: Send + Sync {
     fn cancel(&self, id: String, reason: Value) -> Doing<'_, Receipt>;
     fn retry(&self, id: String) -> Doing<'_, Receipt>;
     fn answer(&self, id: String, invoke: Option<String>, answer: PersonAnswer) -> Doing<'_, Receipt>;
-    fn fork(&self, id: String, fork: Fork) -> Doing<'_, Receipt>;
+    fn fork(&self, id: String, fork: Fork) -> Doing<'_, Receipt> {
+        self.fork_within(id, fork, Value::Null)
+    }
+    fn fork_within(&self, id: String, fork: Fork, budget: Value) -> Doing<'_, Receipt>;
     fn settled(&self, id: String, patience: Duration) -> Doing<'_, Settled>;
     /// Everything that can be looked at, now or after any step.
     fn reader(&self) -> &Reader;
@@ -60,8 +63,8 @@ impl Engine for Host {
         Box::pin(async move { Host::answer(self, &id, invoke.as_deref(), answer).await })
     }
 
-    fn fork(&self, id: String, fork: Fork) -> Doing<'_, Receipt> {
-        Box::pin(async move { Host::fork(self, &id, fork).await })
+    fn fork_within(&self, id: String, fork: Fork, budget: Value) -> Doing<'_, Receipt> {
+        Box::pin(async move { Host::fork_within(self, &id, fork, &budget).await })
     }
 
     fn settled(&self, id: String, patience: Duration) -> Doing<'_, Settled> {

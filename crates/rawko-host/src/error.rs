@@ -45,6 +45,9 @@ pub enum HostError {
     Thread(String),
     #[error("the host is shutting down")]
     Closing,
+    /// What a host elsewhere said, in its words.
+    #[error("{0}")]
+    Refused(String),
     /// Our bug, contained to one instance.
     #[error("internal error while taking a step of `{0}`; the instance stands as it was before")]
     Internal(String),
@@ -72,6 +75,7 @@ impl HostError {
             | HostError::Step(_)
             | HostError::Snapshot { .. }
             | HostError::Thread(_)
+            | HostError::Refused(_)
             | HostError::Internal(_) => false,
         }
     }

@@ -8,11 +8,13 @@ use rawko_store::{Commit, Head, InstanceRow, NewInstance, Origin, Record, Record
 
 use crate::effects::At;
 use crate::error::HostError;
-use crate::host::{Host, Inner};
+use crate::host::Host;
 use crate::instance::plan::Plan;
 use crate::instance::{Live, Receipt, Slot, policy_of, save_snapshot};
 use crate::ledger::Ledger;
 use crate::past;
+use crate::planning::Planner;
+use crate::reader::{Reader, Restored};
 
 /// What to fork.
 #[derive(Clone, Debug, Default)]
@@ -34,35 +36,64 @@ impl Host {
     /// The same with another budget in place of the one that it had, key by key. What was spent before counts.
     pub async fn fork_within(&self, id: &str, fork: Fork, budget: &Value) -> Result<Receipt, HostError> {
         let inner = &self.inner;
-        let mut row = inner.reader.find(id)?;
-        let restored = inner.reader.snapshot(&row, fork.at)?;
-        let status = restored.snapshot.status();
-        if status.is_over() {
-            return Err(HostError::Over {
-                id: format!("{id} at step {}", restored.snapshot.step_number()),
-                status,
-            });
-        }
-        let now_ms = inner.clock.now_ms();
-        let edits = inner.evaluate(&restored.chart, &restored.snapshot, &fork.set, now_ms)?;
-        let shift_ms = now_ms.saturating_sub(restored.at_ms);
-        let snapshot = restored
-            .snapshot
-            .forked(&restored.chart, &edits, shift_ms)
-            .map_err(|why| HostError::Snapshot { id: id.to_owned(), why })?;
+        let past = Past::read(&inner.reader, id, fork.at)?.within(budget);
         let new_id = match fork.id {
             Some(new) if inner.reader.key(&new)?.is_some() => return Err(HostError::Exists(new)),
             Some(new) => new,
-            None => inner.new_id(restored.chart.id())?,
+            None => inner.new_id(past.restored.chart.id())?,
         };
-        let ledger = past::ledger_at(&inner.reader, &row, snapshot.step_number())?;
-        row.new.policy = with_budget(&row.new.policy, budget);
-        let (slot, plan) = inner.begin_fork(&row, new_id, (restored.chart, snapshot, ledger), &edits, now_ms);
+        let now_ms = inner.clock.now_ms();
+        let (slot, plan) = inner.planner().fork_slot(past, &fork.set, &new_id, now_ms)?;
         inner.commit_new(slot, plan).await
     }
 }
 
-impl Inner {
+/// An instance as it was after a step, for going on from there.
+pub struct Past {
+    row: InstanceRow,
+    restored: Restored,
+    /// What it had spent.
+    ledger: Ledger,
+}
+
+impl Past {
+    /// The last step, if none is given.
+    pub fn read(reader: &Reader, id: &str, at: Option<u64>) -> Result<Self, HostError> {
+        let row = reader.find(id)?;
+        let restored = reader.snapshot(&row, at)?;
+        let ledger = past::ledger_at(reader, &row, restored.snapshot.step_number())?;
+        Ok(Self { row, restored, ledger })
+    }
+
+    /// With another budget in place of the one that it had, key by key.
+    #[must_use]
+    pub fn within(mut self, budget: &Value) -> Self {
+        self.row.new.policy = with_budget(&self.row.new.policy, budget);
+        self
+    }
+}
+
+impl Planner<'_> {
+    pub(crate) fn fork_slot(
+        &self,
+        past: Past,
+        set: &[(String, String)],
+        id: &str,
+        now_ms: i64,
+    ) -> Result<(Arc<Slot>, Plan), HostError> {
+        let Past { row, restored: Restored { chart, snapshot, at_ms, .. }, ledger } = past;
+        let status = snapshot.status();
+        if status.is_over() {
+            let id = format!("{} at step {}", row.new.id, snapshot.step_number());
+            return Err(HostError::Over { id, status });
+        }
+        let edits = self.evaluate(&chart, &snapshot, set, now_ms)?;
+        let snapshot = snapshot
+            .forked(&chart, &edits, now_ms.saturating_sub(at_ms))
+            .map_err(|why| HostError::Snapshot { id: row.new.id.to_string(), why })?;
+        Ok(self.begin_fork(&row, id, (chart, snapshot, ledger), &edits, now_ms))
+    }
+
     fn evaluate(
         &self,
         chart: &Chart,
@@ -70,7 +101,7 @@ impl Inner {
         set: &[(String, String)],
         now_ms: i64,
     ) -> Result<Vec<(String, Value)>, HostError> {
-        let now = Now { ms: now_ms, world: &self.world };
+        let now = Now { ms: now_ms, world: &self.project.world };
         let mut edits = Vec::with_capacity(set.len());
         for (key, text) in set {
             if !chart.context_names().iter().any(|name| &**name == key) {
@@ -87,12 +118,12 @@ impl Inner {
     fn begin_fork(
         &self,
         from: &InstanceRow,
-        id: String,
+        id: &str,
         (chart, snapshot, ledger): (Arc<Chart>, Snapshot, Ledger),
         edits: &[(String, Value)],
         now_ms: i64,
     ) -> (Arc<Slot>, Plan) {
-        let key = self.next_key();
+        let key = self.around.new_key(id);
         let step = snapshot.step_number();
         let new = Arc::new(NewInstance {
             id: id.into(),

@@ -108,7 +108,7 @@ impl Gate {
     }
 
     /// What settings say about a name. What an agent needs to be at work is allowed with the agent.
-    pub(crate) fn by_settings(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
+    pub fn by_settings(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
         if let Some(Rule { pattern, file, .. }) = first(&self.deny, name) {
             return Err(format!("`{name}` is refused by `{pattern}` in `governance.deny` of {file}"));
         }

@@ -7,26 +7,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use std::time::{Duration, Instant};
 
-use rawko_core::{Event, NamedEvent, Status, Value, World};
-use rawko_store::{EffectKind, InstanceKey, NewInstance, OpenEffect, Store, StoreError, Writer};
+use rawko_core::{Event, NamedEvent, Value};
+use rawko_store::{InstanceKey, NewInstance, OpenEffect, Store, StoreError, Writer};
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio::task::AbortHandle;
 
-use crate::cast::Cast;
 use crate::clock::Clock;
 use crate::deadlines::Deadlines;
 use crate::dispatch::{Dispatch, Job};
 use crate::error::HostError;
-use crate::gate::Gate;
 use crate::instance::Slot;
 use crate::instance::delivery::{Delivery, EffectNote, Receipt, Source};
 use crate::instance::plan::EffectRef;
 use crate::instances::Instances;
 use crate::library::{Edition, Library};
 use crate::observer::Observer;
+use crate::planning::{Planner, Project, Surroundings};
 use crate::progress::Progress;
 use crate::reader::Reader;
-use crate::services::Services;
 
 /// How long to look for an answer before going to sleep over it.
 const WATCH: Duration = Duration::from_micros(400);
@@ -41,15 +39,10 @@ pub struct Host {
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) writer: Writer,
-    pub(crate) library: Arc<Library>,
+    pub(crate) project: Project,
     pub(crate) reader: Reader,
-    pub(crate) services: Services,
-    pub(crate) endpoints: Services,
-    pub(crate) gate: Gate,
-    pub(crate) cast: Option<Arc<dyn Cast>>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) watchers: broadcast::Sender<Progress>,
-    pub(crate) world: World,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) instances: Instances,
     pub(crate) in_memory_max: usize,
@@ -102,12 +95,23 @@ impl PersonAnswer {
         entries.push(("data", self.data.clone()));
         Value::map(entries)
     }
+
+    /// The event of what was asked, and what the audit says about it.
+    pub(crate) fn as_result(&self, effect: &OpenEffect) -> (Event, EffectNote) {
+        let note = EffectNote {
+            decision: if self.approved { "approved" } else { "denied" }.into(),
+            reason: self.by.clone().unwrap_or_default(),
+            outcome_open: false,
+        };
+        let invocation = effect.invocation.unwrap_or_default();
+        (Event::InvokeDone { invocation, data: self.to_value() }, note)
+    }
 }
 
 impl Host {
     /// Starts an instance of a chart that the host offers.
     pub async fn start(&self, start: Start) -> Result<Receipt, HostError> {
-        let edition = self.inner.library.resolve(&start.chart)?;
+        let edition = self.inner.project.library.resolve(&start.chart)?;
         self.start_edition(edition, start.input, start.id).await
     }
 
@@ -136,7 +140,7 @@ impl Host {
             Some(id) => id,
             None => inner.new_id(edition.chart.id())?,
         };
-        inner.library.keep(&edition, &*inner.store, now_ms)?;
+        inner.keep(&edition, now_ms)?;
         let new = NewInstance {
             id: id.as_str().into(),
             chart: edition.chart.hash(),
@@ -147,7 +151,7 @@ impl Host {
             created_ms: now_ms,
             policy: stored(budget),
         };
-        let (slot, plan) = inner.begin(new, edition.chart, input, None, now_ms)?;
+        let (slot, plan) = inner.planner().begin_slot(new, edition.chart, input, None, now_ms)?;
         inner.commit_new(slot, plan).await
     }
 
@@ -164,13 +168,7 @@ impl Host {
     /// Starts the failed invocation of an instance in status `error` once more, or goes on after a fault.
     pub async fn retry(&self, id: &str) -> Result<Receipt, HostError> {
         let slot = self.inner.slot(self.inner.key_of(id)?)?;
-        let (failed, fault) = {
-            let live = slot.lock();
-            (live.snapshot.status() == Status::Error, live.head.fault.is_some())
-        };
-        if !failed && !fault {
-            return Err(HostError::NotFailed { id: id.to_owned() });
-        }
+        slot.lock().can_retry()?;
         self.deliver(id, Event::RetryRequested, None).await
     }
 
@@ -182,14 +180,8 @@ impl Host {
         answer: PersonAnswer,
     ) -> Result<Receipt, HostError> {
         let key = self.inner.key_of(id)?;
-        let effect = self.inner.asked(key, id, invoke)?;
-        let note = EffectNote {
-            decision: if answer.approved { "approved" } else { "denied" },
-            reason: answer.by.clone().unwrap_or_default(),
-            outcome_open: false,
-        };
-        let invocation = effect.invocation.unwrap_or_default();
-        let event = Event::InvokeDone { invocation, data: answer.to_value() };
+        let effect = self.inner.slot(key)?.lock().asked(invoke)?;
+        let (event, note) = answer.as_result(&effect);
         let source = Source::Effect { step: effect.step, index: effect.index, note };
         self.inner.post_and_wait(key, event, source).await
     }
@@ -206,7 +198,7 @@ impl Host {
     }
 
     pub fn library(&self) -> &Library {
-        &self.inner.library
+        &self.inner.project.library
     }
 
     /// Changes whenever something was committed.
@@ -259,12 +251,8 @@ impl Inner {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn next_key(&self) -> InstanceKey {
-        InstanceKey(self.next_key.fetch_add(1, Ordering::Relaxed))
-    }
-
-    pub(crate) fn next_inbound(&self) -> i64 {
-        self.next_inbound.fetch_add(1, Ordering::Relaxed)
+    pub(crate) fn planner(&self) -> Planner<'_> {
+        Planner::new(&self.project, self)
     }
 
     pub(crate) fn key_of(&self, id: &str) -> Result<InstanceKey, HostError> {
@@ -312,32 +300,6 @@ impl Inner {
         }
     }
 
-    /// What a person is asked by this instance.
-    fn asked(&self, key: InstanceKey, id: &str, invoke: Option<&str>) -> Result<OpenEffect, HostError> {
-        let slot = self.slot(key)?;
-        let live = slot.lock();
-        let name = |effect: &OpenEffect| {
-            let known = live.snapshot.invocations().iter().find(|known| Some(known.id) == effect.invocation);
-            known.map_or("?", |known| live.chart.invoke_name(known.invoke)).to_owned()
-        };
-        let all: Vec<_> = live.open.iter().filter(|effect| effect.kind == EffectKind::Person).collect();
-        let id = id.to_owned();
-        let asked = || all.iter().map(|effect| name(effect)).collect::<Vec<_>>().join(", ");
-        match (invoke, all.as_slice()) {
-            (_, []) => Err(HostError::NothingAsked { id }),
-            (None, [one]) => Ok((*one).clone()),
-            (None, _) => Err(HostError::SeveralAsked { id, asked: asked() }),
-            (Some(invoke), all_of_them) => {
-                let found = all_of_them.iter().find(|effect| name(effect) == invoke);
-                found.map(|effect| (*effect).clone()).ok_or_else(|| HostError::NotAsked {
-                    id,
-                    invoke: invoke.to_owned(),
-                    asked: asked(),
-                })
-            }
-        }
-    }
-
     pub(crate) fn changed(&self) {
         if self.in_trouble.swap(false, Ordering::SeqCst) {
             *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -377,8 +339,34 @@ impl Inner {
     }
 }
 
+impl Surroundings for Inner {
+    fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {
+        self.reader.key(name)
+    }
+
+    fn delivered(&self, instance: InstanceKey, key: &str) -> Result<Option<u64>, StoreError> {
+        self.store.delivered(instance, key)
+    }
+
+    fn resolve(&self, reference: &str) -> Result<Edition, HostError> {
+        self.project.library.resolve(reference)
+    }
+
+    fn keep(&self, edition: &Edition, at_ms: i64) -> Result<(), HostError> {
+        self.project.library.keep(edition, &*self.store, at_ms)
+    }
+
+    fn new_key(&self, _id: &str) -> InstanceKey {
+        InstanceKey(self.next_key.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn next_inbound(&self) -> i64 {
+        self.next_inbound.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
 /// What holds for an instance that nobody invoked, as it is stored.
-fn stored(budget: Value) -> Arc<str> {
+pub(crate) fn stored(budget: Value) -> Arc<str> {
     if budget.is_null() {
         return Arc::default();
     }

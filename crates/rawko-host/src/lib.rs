@@ -21,6 +21,7 @@ mod library;
 mod load;
 mod observer;
 mod past;
+pub mod planning;
 mod policy;
 mod progress;
 mod reader;
@@ -51,7 +52,7 @@ pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
     function,
 };
-pub use warden::Warden;
+pub use warden::{Noting, Warden, Watchtower};
 
 pub use settings::{Flags, Section, Settings, SettingsReader, parse_size};
 

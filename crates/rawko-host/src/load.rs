@@ -1,6 +1,7 @@
 //! Bringing an instance into memory, and putting a new one on disk.
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use rawko_store::InstanceKey;
@@ -61,7 +62,7 @@ impl Inner {
         mut plan: Plan,
     ) -> Result<Receipt, HostError> {
         let (reply, answer) = oneshot::channel();
-        let receipt = self.receipt(&slot.lock(), true);
+        let receipt = slot.lock().receipt(true);
         plan.replies.push((reply, Ok(receipt)));
         self.instances.enter(&slot);
         self.submit(&slot, plan);
@@ -72,26 +73,25 @@ impl Inner {
         result
     }
 
-    /// An id that is easy to say and type: the chart's name and six letters or digits.
     pub(crate) fn new_id(&self, chart: &str) -> Result<String, HostError> {
         loop {
-            let id = format!("{chart}-{}", self.random_word());
+            let id = made_up_id(chart);
             if self.reader.key(&id)?.is_none() {
                 return Ok(id);
             }
         }
     }
+}
 
-    fn random_word(&self) -> String {
-        // No vowels and no look-alikes: no words, nothing to misread.
-        const LETTERS: &[u8] = b"23456789bcdfghjkmnpqrstvwxz";
-        use std::hash::{BuildHasher, RandomState};
-        let mut number = RandomState::new().hash_one(self.clock.now_ms());
-        let mut word = String::new();
-        for _ in 0..6 {
-            word.push(LETTERS[(number % LETTERS.len() as u64) as usize] as char);
-            number /= LETTERS.len() as u64;
-        }
-        word
+/// An id that is easy to say and type: the chart's name and six letters or digits. Perhaps somebody has it already.
+pub fn made_up_id(chart: &str) -> String {
+    // No vowels and no look-alikes: no words, nothing to misread.
+    const LETTERS: &[u8] = b"23456789bcdfghjkmnpqrstvwxz";
+    let mut number = RandomState::new().hash_one(chart);
+    let mut id = format!("{chart}-");
+    for _ in 0..6 {
+        id.push(LETTERS[(number % LETTERS.len() as u64) as usize] as char);
+        number /= LETTERS.len() as u64;
     }
+    id
 }

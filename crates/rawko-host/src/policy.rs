@@ -9,7 +9,7 @@ use crate::instance::Live;
 use crate::ledger::{Spent, least};
 
 /// The agent that an instance plays, if it plays one.
-pub(crate) fn agent_of(policy: &Value) -> Option<&str> {
+pub fn agent_of(policy: &Value) -> Option<&str> {
     policy.get("agent").as_str()
 }
 

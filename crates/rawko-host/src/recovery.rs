@@ -6,13 +6,14 @@ use std::sync::Arc;
 use rawko_store::{AuditLine, Commit, EffectKind, OpenEffect};
 
 use crate::deadlines::Due;
+use crate::effects::child::child_id;
 use crate::error::HostError;
 use crate::host::Inner;
 use crate::instance::Slot;
 use crate::instance::delivery::{Delivery, Letter, Source};
 use crate::instance::plan::Request;
 use crate::policy::agent_of;
-use crate::services::{Category, OnRestart, ServiceError};
+use crate::services::{Category, ServiceError};
 
 impl Inner {
     /// Goes on where the last host stopped. Nothing is loaded that has nothing to do.
@@ -54,16 +55,10 @@ impl Inner {
     }
 
     fn recover_call(self: &Arc<Self>, effect: OpenEffect) -> Result<(), HostError> {
-        let service = self.find_service(&effect.name, effect.kind);
         let slot = self.slot(effect.instance)?;
         let text = self.reader.unpack(&effect.body)?;
         let request = serde_json::from_str::<Request>(&text);
-        let again = service.is_some_and(|service| match &request {
-            Ok(Request::Invoke(invoke)) => {
-                service.on_restart_of(&effect.name, &invoke.input) == OnRestart::Retry
-            }
-            Ok(Request::Call { .. } | Request::Send(_)) | Err(_) => service.on_restart() == OnRestart::Retry,
-        });
+        let again = request.as_ref().is_ok_and(|request| self.project.may_repeat(&effect, request));
         self.note_restart(&effect, &slot.id, again);
         if !again {
             let message = format!("the host stopped while `{}` ran; nobody knows its outcome", effect.name);
@@ -80,7 +75,7 @@ impl Inner {
     /// The gate may have been closed meanwhile.
     fn run_allowed(self: &Arc<Self>, effect: OpenEffect, slot: &Slot, request: Request) {
         let agent = agent_of(&slot.lock().policy).map(str::to_owned);
-        match self.gate.by_settings(&effect.name, agent.as_deref()) {
+        match self.project.gate.by_settings(&effect.name, agent.as_deref()) {
             Ok(_) => self.run(effect, Arc::clone(&slot.id), request),
             Err(rule) => self.fail(&effect, &ServiceError::new(Category::Refused, rule)),
         }
@@ -89,7 +84,7 @@ impl Inner {
     /// A child that could not begin was reported by a task that died with the host.
     fn recover_child(self: &Arc<Self>, effect: &OpenEffect) -> Result<(), HostError> {
         let slot = self.slot(effect.instance)?;
-        let id = self.child_id(&slot.id, effect);
+        let id = child_id(&slot.id, effect);
         if self.reader.key(&id)?.is_none() {
             let message = format!("`{}` could not be started before the host stopped", effect.name);
             self.fail(effect, &ServiceError::new(Category::Unknown, message));

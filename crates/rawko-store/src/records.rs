@@ -26,7 +26,7 @@ pub struct ChartRow {
 }
 
 /// Whose invocation an instance is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
     pub id: Arc<str>,
     pub invocation: u64,
@@ -35,16 +35,17 @@ pub struct Parent {
 }
 
 /// The past step of another instance that this one was forked from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     pub id: Arc<str>,
     pub step: u64,
 }
 
 /// An instance that begins with this commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewInstance {
     pub id: Arc<str>,
+    #[serde(with = "hex")]
     pub chart: ChartHash,
     pub chart_id: Arc<str>,
     pub version: Arc<str>,
@@ -95,7 +96,7 @@ impl Wait {
 }
 
 /// The part of an instance that lists and recovery look at. Written only when it changes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     pub status: Status,
     pub wait: Wait,
@@ -121,7 +122,7 @@ pub struct InstanceRow {
 
 /// One entry of an instance's journal: a delivered event and what the step made of it. Texts are packed JSON
 /// (see [`crate::content`]).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The place in the store's whole journal; given by the store, 0 until then.
     pub seq: u64,
@@ -164,7 +165,7 @@ impl RecordKind {
 }
 
 /// A whole snapshot, packed. Records after it say what changed since.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedSnapshot {
     pub step: u64,
     pub body: String,
@@ -178,7 +179,7 @@ pub struct Blob {
 }
 
 /// Something the host has to do or is doing for an instance, on disk until it is over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenEffect {
     pub instance: InstanceKey,
     /// `(step, index)`: with the instance's id this is the effect's id and idempotency key.
@@ -248,7 +249,7 @@ pub struct Inbound {
 }
 
 /// A line of the audit: written before the call it is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditLine {
     pub at_ms: i64,
     pub instance: Arc<str>,
@@ -288,8 +289,25 @@ pub struct Commit {
 }
 
 /// A delivery that carried a key of its sender's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     pub key: Arc<str>,
     pub step: u64,
+}
+
+/// A hash in JSON: hex.
+mod hex {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use super::ChartHash;
+    use crate::content;
+
+    pub(super) fn serialize<S: Serializer>(hash: &ChartHash, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&content::hex(hash))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ChartHash, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        content::from_hex(&text).ok_or_else(|| D::Error::custom("not a hash in hex"))
+    }
 }

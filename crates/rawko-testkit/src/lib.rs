@@ -1,13 +1,17 @@
 //! What tests of several crates share: a server that answers as model services do, over real sockets and in their real
-//! wire formats. Nothing here is part of the product, and nothing of the product is used here: a mistake in a codec
+//! wire formats; real Restate servers; processes that end with the test. Nothing here is part of the product, and nothing of the product is used here: a mistake in a codec
 //! cannot hide behind the same mistake in its test.
 
+mod guarded;
 mod reply;
 mod request;
+mod restate;
 mod server;
 mod wire;
 
+pub use guarded::{Guarded, Spawn};
 pub use reply::{Ending, Reply};
 pub use request::Asked;
+pub use restate::{RestateCluster, RestateOptions, RestateServer, restate_program};
 pub use server::ProviderServer;
 pub use wire::{Answer, Call, Format, Reason, anthropic, gemini, ollama, openai};

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agents, answer, cancel, channels, charts, chat, check, completions, demo, doctor, fork, graph, history,
-    import, init, logs, ps, replay, resume, run, schema, send, serve, show, simulate, task, test,
+    import, init, logs, ps, replay, resume, run, schema, send, serve, show, simulate, task, test, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -69,6 +69,7 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Agents(agents::Args),
     Serve(serve::Args),
+    Worker(worker::Args),
     Channels(channels::Args),
     Chat(chat::Args),
     Charts(charts::Args),

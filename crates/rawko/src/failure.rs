@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use rawko_host::HostError;
+use rawko_restate::client::ClientError;
 use rawko_store::StoreError;
 use rawko_view::ViewError;
 
@@ -125,6 +126,17 @@ impl From<HostError> for Failure {
             HostError::Store(error) => error.into(),
             HostError::Busy { .. } | HostError::Closing => Failure::Transient(message),
             // What is left is about the instance as it stands, or our bug.
+            _ => Failure::Failed(message),
+        }
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let message = error.to_string();
+        match error {
+            ClientError::BadAddress(_) => Failure::Usage(message),
+            error if error.is_transient() => Failure::Transient(message),
             _ => Failure::Failed(message),
         }
     }

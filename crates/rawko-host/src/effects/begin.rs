@@ -7,15 +7,15 @@ use rawko_core::{Chart, Now, Value, start};
 use rawko_store::{Commit, Head, InstanceKey, NewInstance, Record, RecordKind};
 
 use crate::error::HostError;
-use crate::host::Inner;
 use crate::instance::plan::Plan;
 use crate::instance::policy_of;
 use crate::instance::{Live, Slot, save_snapshot};
 use crate::ledger::Ledger;
+use crate::planning::Planner;
 
-impl Inner {
+impl Planner<'_> {
     /// Takes the first step. The instance is not there until the plan's commit is.
-    pub(crate) fn begin(
+    pub(crate) fn begin_slot(
         &self,
         new: NewInstance,
         chart: Arc<Chart>,
@@ -23,8 +23,8 @@ impl Inner {
         parent: Option<InstanceKey>,
         at_ms: i64,
     ) -> Result<(Arc<Slot>, Plan), HostError> {
-        let key = self.next_key();
-        let now = Now { ms: at_ms, world: &self.world };
+        let key = self.around.new_key(&new.id);
+        let now = Now { ms: at_ms, world: &self.project.world };
         let event = serde_json::to_string(&input).unwrap_or_default();
         let (snapshot, step) = start(&chart, input, now)?;
         let policy = policy_of(&new.policy);

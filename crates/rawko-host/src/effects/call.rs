@@ -6,13 +6,13 @@ use std::sync::Arc;
 use rawko_core::Value;
 use rawko_store::{EffectKind, OpenEffect};
 
-use super::At;
 use super::invoke::open;
-use crate::host::Inner;
+use super::{At, effect_id};
 use crate::instance::Live;
 use crate::instance::plan::{Plan, Request, Work};
+use crate::planning::Planner;
 
-impl Inner {
+impl Planner<'_> {
     pub(super) fn plan_call(
         &self,
         live: &mut Live,
@@ -32,7 +32,7 @@ impl Inner {
             body: plan.pack(serde_json::to_string(&request).unwrap_or_default()),
             opened_ms: at.ms,
             due_ms: None,
-            idempotency: Self::effect_id(&live.new.id, at.step, at.index).into(),
+            idempotency: effect_id(&live.new.id, at.step, at.index).into(),
         };
         // Which state called is not known any more; what holds for the whole chart does.
         let policy = live.chart.node_ids().next().map_or(Value::Null, |root| live.policy_at(root));

@@ -9,14 +9,14 @@ use rawko_store::{NewInstance, OpenEffect, Parent};
 use super::At;
 use super::invoke::open;
 use crate::error::HostError;
-use crate::host::Inner;
 use crate::instance::plan::{Plan, Work};
 use crate::instance::{Live, Slot};
+use crate::planning::Planner;
 use crate::policy::inherited;
 use crate::services::{Category, ServiceError};
 
-/// `parent.invoke.step`, and the index where it is not the first effect of its step.
-pub(super) fn id(parent: &str, effect: &OpenEffect) -> Arc<str> {
+/// The id of the child that an effect starts, the same every time, so that it is started once: `parent.invoke.step`, and the index where it is not the first effect of its step.
+pub fn child_id(parent: &str, effect: &OpenEffect) -> Arc<str> {
     // The invoke's id is not in the row; the step and index already make it unique.
     let name = effect.name.split_once(':').map_or(&*effect.name, |(_, name)| name);
     let name = name.split('@').next().unwrap_or(name);
@@ -38,7 +38,7 @@ fn stored(policy: &Value) -> Arc<str> {
     if policy.is_null() { Arc::default() } else { serde_json::to_string(policy).unwrap_or_default().into() }
 }
 
-impl Inner {
+impl Planner<'_> {
     pub(super) fn plan_child(
         &self,
         live: &mut Live,
@@ -88,10 +88,10 @@ impl Inner {
         at: At,
     ) -> Result<(Arc<Slot>, Plan), HostError> {
         let Begin { reference, policy, invoke } = begin;
-        let edition = self.library.resolve(&reference)?;
-        self.library.keep(&edition, &*self.store, at.ms)?;
+        let edition = self.around.resolve(&reference)?;
+        self.around.keep(&edition, at.ms)?;
         let new = NewInstance {
-            id: id(&live.new.id, effect),
+            id: child_id(&live.new.id, effect),
             chart: edition.chart.hash(),
             chart_id: edition.chart.id().into(),
             version: edition.chart.version().into(),
@@ -104,7 +104,7 @@ impl Inner {
             created_ms: at.ms,
             policy: stored(&policy),
         };
-        self.begin(new, edition.chart, invoke.input, Some(at.key), at.ms)
+        self.begin_slot(new, edition.chart, invoke.input, Some(at.key), at.ms)
     }
 }
 
@@ -127,6 +127,7 @@ fn as_service_error(error: &HostError) -> ServiceError {
         | HostError::Store(_)
         | HostError::Thread(_)
         | HostError::Closing
+        | HostError::Refused(_)
         | HostError::Internal(_) => Category::Host,
     };
     ServiceError::new(category, error.to_string())

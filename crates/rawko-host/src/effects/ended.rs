@@ -2,14 +2,14 @@
 
 use rawko_core::{Event, Value};
 
-use crate::host::Inner;
 use crate::instance::Live;
 use crate::instance::delivery::Letter;
 use crate::instance::plan::Plan;
 use crate::ledger::Spent;
+use crate::planning::Planner;
 use crate::policy::agent_of;
 
-impl Inner {
+impl Planner<'_> {
     pub(super) fn plan_complete(&self, live: &Live, output: Value, plan: &mut Plan) {
         self.tell_parent(live, plan, |invocation| Event::InvokeDone { invocation, data: output });
     }
@@ -40,7 +40,7 @@ impl Inner {
             child: Some(live.new.id.clone()),
             spent: spent_by(live),
         };
-        plan.post(key, self.next_inbound(), letter);
+        plan.post(key, self.around.next_inbound(), letter);
     }
 }
 

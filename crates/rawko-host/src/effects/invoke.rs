@@ -5,14 +5,15 @@ use std::sync::Arc;
 use rawko_core::{Invoke, Value};
 use rawko_store::{AuditLine, EffectKind, OpenEffect};
 
-use super::{At, let_go};
+use super::child::child_id;
+use super::{At, effect_id, let_go};
 use crate::cast::{Casting, Part};
 use crate::gate::{self, Decision, Question};
-use crate::host::Inner;
 use crate::instance::Live;
 use crate::instance::plan::{Plan, Request, Work};
 use crate::instance::waits_for;
 use crate::ledger::Spent;
+use crate::planning::Planner;
 use crate::policy::agent_of;
 use crate::services::{Category, ServiceError};
 
@@ -33,7 +34,7 @@ pub(crate) fn kind_of(src: &str) -> EffectKind {
     }
 }
 
-impl Inner {
+impl Planner<'_> {
     pub(crate) fn plan_invoke(&self, live: &mut Live, mut invoke: Invoke, at: At, plan: &mut Plan) {
         if let Some(node) = live.node_of(Some(invoke.invocation)) {
             invoke.policy = live.policy_at(node);
@@ -46,7 +47,7 @@ impl Inner {
             None => kind_of(&invoke.src),
         };
         let idempotency = take_kept_key(live, invoke.invocation, plan)
-            .unwrap_or_else(|| Self::effect_id(&live.new.id, at.step, at.index).into());
+            .unwrap_or_else(|| effect_id(&live.new.id, at.step, at.index).into());
         let effect = OpenEffect {
             instance: at.key,
             step: at.step,
@@ -80,7 +81,7 @@ impl Inner {
     fn part(&self, live: &Live, invoke: &Invoke) -> Option<Result<Part, ServiceError>> {
         let agent = invoke.src.strip_prefix(AGENT)?;
         let (input, policy) = (&invoke.input, &invoke.policy);
-        Some(self.cast.as_ref()?.part(&Casting { agent, input, policy, instance: &live.new.id }))
+        Some(self.project.cast.as_ref()?.part(&Casting { agent, input, policy, instance: &live.new.id }))
     }
 
     /// Agents pass the gate whoever plays them.
@@ -121,7 +122,7 @@ impl Inner {
         let effect = let_go(live, at, goes_on, plan);
         match effect.kind {
             EffectKind::Child => {
-                plan.work.push(Work::StopChild { id: self.child_id(&live.new.id, &effect) });
+                plan.work.push(Work::StopChild { id: child_id(&live.new.id, &effect) });
             }
             EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => {
                 plan.work.push(Work::Stop { effect: (effect.instance, effect.step, effect.index) });
@@ -140,7 +141,7 @@ impl Inner {
         at: At,
         plan: &mut Plan,
     ) -> Result<(), ServiceError> {
-        let decision = self.gate.decide(&Question {
+        let decision = self.project.gate.decide(&Question {
             name: &effect.name,
             instance: &live.new.id,
             chart: live.chart.id(),
@@ -187,7 +188,7 @@ impl Inner {
     fn provenance(&self, live: &Live, effect: &OpenEffect, input: &Value) -> String {
         let input = rawko_store::content::hash(serde_json::to_string(input).unwrap_or_default().as_bytes());
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let service = self.find_service(&effect.name, effect.kind);
+        let service = self.project.find_service(&effect.name, effect.kind);
         let record = Value::map([
             ("chart", Value::from(format!("{}@{}", live.chart.id(), live.chart.version()))),
             ("chart_hash", Value::from(hex(&live.chart.hash()))),

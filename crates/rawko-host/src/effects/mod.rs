@@ -2,20 +2,20 @@
 
 mod begin;
 mod call;
-mod child;
+pub(crate) mod child;
 mod ended;
 mod invoke;
 mod perform;
 mod person;
-mod run;
-mod send;
+pub(crate) mod run;
+pub(crate) mod send;
 
 use rawko_core::{Effect, Step};
 use rawko_store::{EffectKind, InstanceKey, OpenEffect};
 
-use crate::host::Inner;
 use crate::instance::Live;
 use crate::instance::plan::Plan;
+use crate::planning::Planner;
 
 /// Where an effect stands: with the instance's id this is its id, `instance/step/index`.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct At {
     pub(crate) ms: i64,
 }
 
-impl Inner {
+impl Planner<'_> {
     pub(crate) fn plan_effects(
         &self,
         key: InstanceKey,
@@ -55,16 +55,11 @@ impl Inner {
             Effect::Stall { error, .. } => self.plan_stall(live, error, plan),
         }
     }
+}
 
-    /// An effect's id, which is its idempotency key.
-    pub(crate) fn effect_id(instance: &str, step: u64, index: u32) -> String {
-        format!("{instance}/{step}/{index}")
-    }
-
-    /// The id of the child that an effect starts. The same every time, so that it is started once.
-    pub(crate) fn child_id(&self, parent: &str, effect: &OpenEffect) -> std::sync::Arc<str> {
-        child::id(parent, effect)
-    }
+/// An effect's id, which is its idempotency key.
+pub(crate) fn effect_id(instance: &str, step: u64, index: u32) -> String {
+    format!("{instance}/{step}/{index}")
 }
 
 /// Removes an open effect of an invocation; it stays as *unknown* if the invocation goes on to another attempt.

@@ -22,6 +22,9 @@ impl Inner {
             Work::Fail { effect, error } => self.fail(&effect, &error),
             Work::Stop { effect } => self.stop(effect),
             Work::StopChild { id } => self.stop_child(&id),
+            Work::Expire { effect: (key, step, index), due_ms } => {
+                self.deadlines.set(Due::Effect(key, step, index), Some(due_ms));
+            }
             Work::Post { to, seq, letter } => {
                 let source = Source::Inbound { seq, child: letter.child, spent: letter.spent };
                 self.post_or_complain(to, Delivery { event: Some(letter.event), source, reply: None });

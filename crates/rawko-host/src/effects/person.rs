@@ -5,13 +5,12 @@ use rawko_store::OpenEffect;
 
 use super::At;
 use super::invoke::open;
-use crate::deadlines::Due;
-use crate::host::Inner;
 use crate::instance::Live;
 use crate::instance::plan::{Plan, Work};
+use crate::planning::Planner;
 use crate::services::{Category, ServiceError};
 
-impl Inner {
+impl Planner<'_> {
     pub(super) fn plan_person(
         &self,
         live: &mut Live,
@@ -23,9 +22,10 @@ impl Inner {
         match expires_in_ms(invoke.input.get("expires")) {
             Ok(None) => open(live, effect, plan),
             Ok(Some(ms)) => {
-                effect.due_ms = Some(at.ms.saturating_add(ms));
-                self.deadlines.set(Due::Effect(at.key, at.step, at.index), effect.due_ms);
+                let due_ms = at.ms.saturating_add(ms);
+                effect.due_ms = Some(due_ms);
                 open(live, effect, plan);
+                plan.work.push(Work::Expire { effect: (at.key, at.step, at.index), due_ms });
             }
             Err(why) => {
                 open(live, effect.clone(), plan);

@@ -6,17 +6,84 @@ use std::sync::Arc;
 
 use rawko_core::{Event, Value};
 use rawko_store::{EffectKind, OpenEffect};
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast;
 
 use super::send::trouble;
 use crate::host::Inner;
 use crate::instance::delivery::{Delivery, EffectNote, Source};
 use crate::instance::plan::Request;
 use crate::observer::CallWatch;
-use crate::progress::Teller;
-use crate::services::{Call, Category, Service, ServiceError};
+use crate::planning::Project;
+use crate::progress::{Progress, Teller};
+use crate::services::{Call, Category, OnRestart, Service, ServiceError};
 use crate::warden::Warden;
 
-impl Inner {
+/// How an effect ended, as its instance hears it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EffectResult {
+    /// `None`: nobody waited, and there is nothing to tell.
+    pub event: Option<Event>,
+    pub note: EffectNote,
+}
+
+impl EffectResult {
+    pub fn of(effect: &OpenEffect, result: Result<Value, ServiceError>) -> Self {
+        let note = match &result {
+            Ok(_) => EffectNote { decision: "answered".into(), reason: String::new(), outcome_open: false },
+            Err(error) => EffectNote {
+                decision: "failed".into(),
+                reason: format!("{}: {}", error.category.as_str(), error.message),
+                outcome_open: error.category.leaves_outcome_open(),
+            },
+        };
+        let event = match (effect.invocation, result) {
+            (Some(invocation), Ok(data)) => Some(Event::InvokeDone { invocation, data }),
+            (Some(invocation), Err(error)) => {
+                Some(Event::InvokeFailed { invocation, error: error.to_value() })
+            }
+            (None, Ok(_)) => None,
+            (None, Err(error)) => Some(trouble(&effect.name, &error.message, error.to_value())),
+        };
+        Self { event, note }
+    }
+}
+
+/// A call that is about to be made.
+pub struct Running {
+    service: Arc<dyn Service>,
+    call: Call,
+}
+
+impl Running {
+    /// Makes the call. Dropping the future stops it. `None`: the runtime is going away.
+    pub async fn answer(self) -> Option<Result<Value, ServiceError>> {
+        if let Some(result) = self.at_once() {
+            return Some(result);
+        }
+        let Self { service, call } = self;
+        // A service that panics has failed; the instance goes on.
+        let answer = tokio::spawn(async move { service.call(call).await });
+        let _guard = AbortOnDrop(answer.abort_handle());
+        match answer.await {
+            Ok(result) => Some(result),
+            Err(error) if error.is_panic() => Some(Err(crashed())),
+            Err(_) => None,
+        }
+    }
+
+    /// The answer of a plain function.
+    fn at_once(&self) -> Option<Result<Value, ServiceError>> {
+        catch_unwind(AssertUnwindSafe(|| self.service.at_once(&self.call)))
+            .unwrap_or_else(|_| Some(Err(crashed())))
+    }
+}
+
+fn crashed() -> ServiceError {
+    ServiceError::new(Category::Host, "the service crashed")
+}
+
+impl Project {
     /// The service that an effect's name means. Sends go to endpoints, everything else to services.
     pub(crate) fn find_service(&self, name: &str, kind: EffectKind) -> Option<Arc<dyn Service>> {
         match kind {
@@ -30,50 +97,63 @@ impl Inner {
         }
     }
 
-    pub(crate) fn run(self: &Arc<Self>, effect: OpenEffect, instance: Arc<str>, request: Request) {
+    /// The call that an effect of an instance asks for.
+    pub fn prepare(
+        &self,
+        effect: &OpenEffect,
+        instance: &Arc<str>,
+        request: Request,
+        watchers: &broadcast::Sender<Progress>,
+        warden: Warden,
+    ) -> Result<Running, ServiceError> {
         let Some(service) = self.find_service(&effect.name, effect.kind) else {
             let message = format!("there is no service `{}` in the settings", effect.name);
-            return self.fail(&effect, &ServiceError::new(Category::Unknown, message));
+            return Err(ServiceError::new(Category::Unknown, message));
         };
-        let call = self.call_of(&effect, instance, request);
-        let watch = self.watch_call(&effect, &call);
-        if let Some(result) = at_once(&*service, &call) {
+        let (id, input, attempt, policy) = asked(request);
+        let (idempotency, name) = (Arc::clone(&effect.idempotency), Arc::clone(&effect.name));
+        let teller = Teller::new(watchers, instance, &id, &name);
+        let instance = Arc::clone(instance);
+        let call = Call { idempotency, instance, id, name, input, attempt, policy, teller, warden };
+        Ok(Running { service, call })
+    }
+
+    /// Whether a call whose outcome nobody knows may be made again.
+    pub fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool {
+        let Some(service) = self.find_service(&effect.name, effect.kind) else { return false };
+        let on_restart = match request {
+            Request::Invoke(invoke) => service.on_restart_of(&effect.name, &invoke.input),
+            Request::Call { .. } | Request::Send(_) => service.on_restart(),
+        };
+        on_restart == OnRestart::Retry
+    }
+}
+
+impl Inner {
+    pub(crate) fn run(self: &Arc<Self>, effect: OpenEffect, instance: Arc<str>, request: Request) {
+        let warden = Warden::of(self, effect.instance, &instance, effect.name.strip_prefix("agent:"));
+        let running = match self.project.prepare(&effect, &instance, request, &self.watchers, warden) {
+            Ok(running) => running,
+            Err(error) => return self.fail(&effect, &error),
+        };
+        let watch = self.watch_call(&effect, &running.call);
+        if let Some(result) = running.at_once() {
             CallWatch::over(watch, &result);
             return self.answered(&effect, result);
         }
         let place = (effect.instance, effect.step, effect.index);
         let host = Arc::clone(self);
         // Registered before it can finish: the entry is removed by the task itself.
-        let mut running = self.running();
+        let mut table = self.running();
         let task = self.runtime.spawn(async move {
-            // A service that panics has failed; the instance goes on.
-            let answer = tokio::spawn(service.call(call));
-            let guard = AbortOnDrop(answer.abort_handle());
-            let result = answer.await;
-            drop(guard);
+            let answer = running.answer().await;
             host.running().remove(&place);
-            match result {
-                Ok(result) => {
-                    CallWatch::over(watch, &result);
-                    host.answered(&effect, result);
-                }
-                Err(error) if error.is_panic() => {
-                    let result = Err(ServiceError::new(Category::Host, "the service crashed"));
-                    CallWatch::over(watch, &result);
-                    host.answered(&effect, result);
-                }
-                Err(_) => {}
+            if let Some(result) = answer {
+                CallWatch::over(watch, &result);
+                host.answered(&effect, result);
             }
         });
-        running.insert(place, task.abort_handle());
-    }
-
-    fn call_of(self: &Arc<Self>, effect: &OpenEffect, instance: Arc<str>, request: Request) -> Call {
-        let (id, input, attempt, policy) = asked(request);
-        let (idempotency, name) = (Arc::clone(&effect.idempotency), Arc::clone(&effect.name));
-        let teller = Teller::new(&self.watchers, &instance, &id, &name);
-        let warden = Warden::new(self, effect.instance, &instance, name.strip_prefix("agent:"));
-        Call { idempotency, instance, id, name, input, attempt, policy, teller, warden }
+        table.insert(place, task.abort_handle());
     }
 
     /// An effect that cannot be run answers with its failure.
@@ -83,34 +163,13 @@ impl Inner {
     }
 
     fn answered(self: &Arc<Self>, effect: &OpenEffect, result: Result<Value, ServiceError>) {
-        let note = match &result {
-            Ok(_) => EffectNote { decision: "answered", reason: String::new(), outcome_open: false },
-            Err(error) => EffectNote {
-                decision: "failed",
-                reason: format!("{}: {}", error.category.as_str(), error.message),
-                outcome_open: error.category.leaves_outcome_open(),
-            },
-        };
-        let event = match (effect.invocation, result) {
-            (Some(invocation), Ok(data)) => Some(Event::InvokeDone { invocation, data }),
-            (Some(invocation), Err(error)) => {
-                Some(Event::InvokeFailed { invocation, error: error.to_value() })
-            }
-            (None, Ok(_)) => None,
-            (None, Err(error)) => Some(trouble(&effect.name, &error.message, error.to_value())),
-        };
+        let EffectResult { event, note } = EffectResult::of(effect, result);
         let source = Source::Effect { step: effect.step, index: effect.index, note };
         let delivery = Delivery { event, source, reply: None };
         if let Err(error) = self.post(effect.instance, delivery) {
             self.complain(effect.instance, &error);
         }
     }
-}
-
-/// The answer of a plain function. One that panics has failed; the instance goes on.
-fn at_once(service: &dyn Service, call: &Call) -> Option<Result<Value, ServiceError>> {
-    catch_unwind(AssertUnwindSafe(|| service.at_once(call)))
-        .unwrap_or_else(|_| Some(Err(ServiceError::new(Category::Host, "the service crashed"))))
 }
 
 /// Stops the inner task when the outer one is stopped.

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use rawko_core::{Event, NamedEvent, Send, SendTarget, Status, Value};
 use rawko_store::{EffectKind, InstanceKey, OpenEffect};
 
-use super::At;
+use super::child::child_id;
 use super::invoke::open;
-use crate::host::Inner;
+use super::{At, effect_id};
 use crate::instance::Live;
 use crate::instance::delivery::Letter;
 use crate::instance::plan::{Plan, Request, Work};
 use crate::ledger::Spent;
+use crate::planning::Planner;
 
-impl Inner {
+impl Planner<'_> {
     pub(super) fn plan_send(&self, live: &mut Live, send: Send, at: At, plan: &mut Plan) {
         let invoke = live.new.parent.as_ref().map(|parent| Arc::clone(&parent.invoke));
         match &send.target {
@@ -36,10 +37,10 @@ impl Inner {
             SendTarget::Agent(name) => {
                 self.send_outside(live, send.clone(), format!("agent:{name}").into(), at, plan);
             }
-            SendTarget::Other(name) => match self.store.find(name) {
-                Ok(Some(row)) => {
+            SendTarget::Other(name) => match self.around.instance(name) {
+                Ok(Some(key)) => {
                     let origin = Arc::clone(&live.new.id);
-                    self.post_event(row.key, &send, &origin, None, plan);
+                    self.post_event(key, &send, &origin, None, plan);
                 }
                 Ok(None) => self.send_outside(live, send.clone(), Arc::clone(name), at, plan),
                 Err(error) => self.undeliverable(live, &send, &error.to_string(), at, plan),
@@ -62,13 +63,12 @@ impl Inner {
             send_id: send.send_id.clone(),
             invoke_id,
         });
-        plan.post(to, self.next_inbound(), Letter { event, child: None, spent: Spent::default() });
+        plan.post(to, self.around.next_inbound(), Letter { event, child: None, spent: Spent::default() });
     }
 
     fn send_outside(&self, live: &mut Live, send: Send, name: Arc<str>, at: At, plan: &mut Plan) {
-        if self.find_service(&name, EffectKind::Send).is_none() {
-            let why = format!("there is no instance, running invoke or endpoint `{name}`");
-            return self.undeliverable(live, &send, &why, at, plan);
+        if self.project.find_service(&name, EffectKind::Send).is_none() {
+            return self.undeliverable(live, &send, &nobody(&name), at, plan);
         }
         let effect = OpenEffect {
             instance: at.key,
@@ -80,7 +80,7 @@ impl Inner {
             body: plan.pack(serde_json::to_string(&send).unwrap_or_default()),
             opened_ms: at.ms,
             due_ms: None,
-            idempotency: Self::effect_id(&live.new.id, at.step, at.index).into(),
+            idempotency: effect_id(&live.new.id, at.step, at.index).into(),
         };
         match self.ask_gate(live, &effect, &send.data, &Value::Null, at, plan) {
             Ok(()) => {
@@ -93,8 +93,7 @@ impl Inner {
 
     /// The chart hears of it as `error.communication`.
     fn undeliverable(&self, live: &Live, send: &Send, why: &str, at: At, plan: &mut Plan) {
-        let message = format!("`{}` could not be sent: {why}", send.event);
-        self.post_trouble(live, &send.event, &message, at.key, plan);
+        self.post_trouble(live, &send.event, &not_sent(&send.event, why), at.key, plan);
     }
 
     pub(super) fn post_trouble(
@@ -109,7 +108,7 @@ impl Inner {
             return;
         }
         let event = trouble(name, message, Value::Null);
-        plan.post(to, self.next_inbound(), Letter { event, child: None, spent: Spent::default() });
+        plan.post(to, self.around.next_inbound(), Letter { event, child: None, spent: Spent::default() });
     }
 
     /// The key of the running child with this invoke id.
@@ -121,8 +120,7 @@ impl Inner {
             .map(|known| known.id)
             .next()?;
         let effect = children.into_iter().find(|effect| effect.invocation == Some(wanted))?;
-        let id = self.child_id(&live.new.id, effect);
-        self.store.find(&id).ok().flatten().map(|row| row.key)
+        self.around.child(&child_id(&live.new.id, effect)).ok().flatten()
     }
 
     pub(super) fn plan_emit(&self, live: &Live, name: Arc<str>, data: Value, plan: &mut Plan) {
@@ -136,8 +134,21 @@ impl Inner {
             send_id: None,
             invoke_id: Some(invoke),
         });
-        plan.post(parent, self.next_inbound(), Letter { event, child: None, spent: Spent::default() });
+        plan.post(parent, self.around.next_inbound(), Letter { event, child: None, spent: Spent::default() });
     }
+}
+
+fn nobody(name: &str) -> String {
+    format!("there is no instance, running invoke or endpoint `{name}`")
+}
+
+fn not_sent(event: &str, why: &str) -> String {
+    format!("`{event}` could not be sent: {why}")
+}
+
+/// What the sender hears of an event for somebody who is not there.
+pub fn returned(event: &str, name: &str) -> Event {
+    trouble(event, &not_sent(event, &nobody(name)), Value::Null)
 }
 
 /// `error.communication`, with what could not be done.

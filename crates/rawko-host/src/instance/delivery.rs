@@ -1,5 +1,6 @@
 //! What lies in an instance's mailbox: an event, where it comes from, and who wants to know what became of it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rawko_core::{Event, Status};
@@ -41,21 +42,22 @@ pub(crate) enum Source {
 }
 
 /// What the audit says about an effect that is over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EffectNote {
-    pub(crate) decision: &'static str,
-    pub(crate) reason: String,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectNote {
+    pub decision: Cow<'static, str>,
+    pub reason: String,
     /// The call may have happened: its key is kept for the next attempt.
-    pub(crate) outcome_open: bool,
+    pub outcome_open: bool,
 }
 
 /// An inbound event as it is stored.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Letter {
-    pub(crate) event: Event,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Letter {
+    pub event: Event,
+    /// It is the result of this child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) child: Option<Arc<str>>,
+    pub child: Option<Arc<str>>,
     /// What the child has spent.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
-    pub(crate) spent: Spent,
+    pub spent: Spent,
 }

@@ -53,7 +53,7 @@ impl Inner {
         if live.committing {
             return;
         }
-        match self.take_waiting(slot.key, &mut live) {
+        match self.planner().take_waiting(slot.key, &mut live, self.clock.now_ms()) {
             Some(plan) => {
                 live.committing = true;
                 drop(live);
@@ -131,10 +131,15 @@ impl Inner {
     /// then it is done here, which saves waking two threads.
     fn is_quick(&self, work: &[Work]) -> bool {
         let is_function = |work: &Work| match work {
-            Work::Run { effect, .. } => {
-                self.find_service(&effect.name, effect.kind).is_some_and(|service| service.is_function())
-            }
-            Work::Fail { .. } | Work::Stop { .. } | Work::StopChild { .. } | Work::Post { .. } => false,
+            Work::Run { effect, .. } => self
+                .project
+                .find_service(&effect.name, effect.kind)
+                .is_some_and(|service| service.is_function()),
+            Work::Fail { .. }
+            | Work::Stop { .. }
+            | Work::StopChild { .. }
+            | Work::Expire { .. }
+            | Work::Post { .. } => false,
         };
         work.iter().all(is_function) && self.unperformed.load(Ordering::SeqCst) == 0
     }

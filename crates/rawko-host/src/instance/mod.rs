@@ -9,12 +9,13 @@ mod take;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rawko_core::{Chart, Snapshot, Value};
+use rawko_core::{Chart, Snapshot, Status, Value};
 use rawko_store::{EffectKind, Head, InstanceKey, NewInstance, OpenEffect, Wait};
 
+use crate::error::HostError;
 use crate::ledger::Ledger;
 use delivery::Delivery;
-pub use delivery::Receipt;
+pub use delivery::{EffectNote, Letter, Receipt};
 pub(crate) use take::{save_snapshot, waits_for};
 
 /// Events waiting at one instance; more are refused, so that a runaway sender is heard of.
@@ -34,6 +35,11 @@ impl Slot {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Live> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For who holds the only one.
+    pub(crate) fn into_live(self) -> Live {
+        self.live.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -105,6 +111,47 @@ impl Live {
         }
     }
 
+    pub(crate) fn receipt(&self, handled: bool) -> Receipt {
+        Receipt {
+            instance: Arc::clone(&self.new.id),
+            step: self.snapshot.step_number(),
+            handled,
+            status: self.snapshot.status(),
+        }
+    }
+
+    /// What a person is asked by this instance.
+    pub(crate) fn asked(&self, invoke: Option<&str>) -> Result<OpenEffect, HostError> {
+        let name = |effect: &OpenEffect| {
+            let known = self.snapshot.invocations().iter().find(|known| Some(known.id) == effect.invocation);
+            known.map_or("?", |known| self.chart.invoke_name(known.invoke)).to_owned()
+        };
+        let all: Vec<_> = self.open.iter().filter(|effect| effect.kind == EffectKind::Person).collect();
+        let id = self.new.id.to_string();
+        let asked = || all.iter().map(|effect| name(effect)).collect::<Vec<_>>().join(", ");
+        match (invoke, all.as_slice()) {
+            (_, []) => Err(HostError::NothingAsked { id }),
+            (None, [one]) => Ok((*one).clone()),
+            (None, _) => Err(HostError::SeveralAsked { id, asked: asked() }),
+            (Some(invoke), all_of_them) => {
+                let found = all_of_them.iter().find(|effect| name(effect) == invoke);
+                found.map(|effect| (*effect).clone()).ok_or_else(|| HostError::NotAsked {
+                    id,
+                    invoke: invoke.to_owned(),
+                    asked: asked(),
+                })
+            }
+        }
+    }
+
+    /// Whether it failed, or stands still after a fault.
+    pub(crate) fn can_retry(&self) -> Result<(), HostError> {
+        if self.snapshot.status() == Status::Error || self.head.fault.is_some() {
+            return Ok(());
+        }
+        Err(HostError::NotFailed { id: self.new.id.to_string() })
+    }
+
     pub(crate) fn open_effect(&self, step: u64, index: u32) -> Option<usize> {
         self.open.iter().position(|effect| effect.step == step && effect.index == index)
     }
@@ -115,7 +162,7 @@ impl Live {
 }
 
 /// Whether an effect of this kind moves by itself.
-pub(crate) fn is_work(kind: EffectKind) -> bool {
+pub fn is_work(kind: EffectKind) -> bool {
     match kind {
         EffectKind::Service | EffectKind::Agent | EffectKind::Child | EffectKind::Call | EffectKind::Send => {
             true

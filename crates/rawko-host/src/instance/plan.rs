@@ -36,11 +36,11 @@ pub(crate) struct Undo {
 }
 
 /// An open effect anywhere: instance, step, index.
-pub(crate) type EffectRef = (InstanceKey, u64, u32);
+pub type EffectRef = (InstanceKey, u64, u32);
 
 /// Something to do after the commit.
 #[derive(Debug)]
-pub(crate) enum Work {
+pub enum Work {
     /// Run a service and bring back its answer.
     Run {
         effect: OpenEffect,
@@ -58,6 +58,11 @@ pub(crate) enum Work {
     StopChild {
         id: Arc<str>,
     },
+    /// A person has until then to answer.
+    Expire {
+        effect: EffectRef,
+        due_ms: i64,
+    },
     /// An event that was committed for this or another instance.
     Post {
         to: InstanceKey,
@@ -69,7 +74,7 @@ pub(crate) enum Work {
 /// What a service is asked, as the effect says it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Request {
+pub enum Request {
     Invoke(Invoke),
     Send(Send),
     Call { handler: Arc<str>, params: Value },
@@ -114,6 +119,27 @@ impl Plan {
         let event = self.pack(text);
         self.commit.sent.push(Inbound { seq, to, event });
         self.work.push(Work::Post { to, seq, letter });
+    }
+
+    /// What was planned after this, before anything of it was written.
+    pub(crate) fn append(&mut self, next: Plan) {
+        let Commit { records, head, snapshot, blobs, opened, closed, sent, taken, deliveries, audit, .. } =
+            next.commit;
+        let commit = &mut self.commit;
+        commit.records.extend(records);
+        commit.head = head.or(commit.head.take());
+        commit.snapshot = snapshot.or(commit.snapshot.take());
+        commit.blobs.extend(blobs);
+        commit.opened.extend(opened);
+        commit.closed.extend(closed);
+        commit.sent.extend(sent);
+        commit.taken.extend(taken);
+        commit.deliveries.extend(deliveries);
+        commit.audit.extend(audit);
+        self.children.extend(next.children);
+        self.work.extend(next.work);
+        self.replies.extend(next.replies);
+        self.again.extend(next.again);
     }
 
     /// All commits of this plan, the instance's own first.

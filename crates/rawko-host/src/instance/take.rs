@@ -10,9 +10,10 @@ use rawko_store::{AuditLine, Delivery as Known, EffectKind, InstanceKey, Record,
 use super::Live;
 use super::delivery::{Delivery, EffectNote, Receipt, Source};
 use super::plan::{Plan, pack_into};
+use crate::effects::child::child_id;
 use crate::error::HostError;
-use crate::host::Inner;
 use crate::ledger::Spent;
+use crate::planning::Planner;
 
 /// Steps that one instance takes before they go to disk: a burst shares a commit, and cannot keep the others waiting.
 const STEPS_PER_COMMIT: usize = 64;
@@ -33,16 +34,16 @@ enum Admission {
     Refused(HostError),
 }
 
-impl Inner {
+impl Planner<'_> {
     /// Takes what is due and what waits. `None`: there is nothing to write.
-    pub(crate) fn take_waiting(&self, key: InstanceKey, live: &mut Live) -> Option<Plan> {
-        let now_ms = self.clock.now_ms().max(live.last_ms);
+    pub(crate) fn take_waiting(&self, key: InstanceKey, live: &mut Live, now_ms: i64) -> Option<Plan> {
+        let now_ms = now_ms.max(live.last_ms);
         let mut plan = Plan::new(key, live);
         for _ in 0..STEPS_PER_COMMIT {
             if let Some((timer, due_ms)) = due_timer(live, now_ms) {
                 self.take_timer(live, timer, due_ms, &mut plan);
             } else if let Some(delivery) = live.mailbox.pop_front() {
-                self.take(live, delivery, now_ms, &mut plan);
+                self.take_delivery(live, delivery, now_ms, &mut plan);
             } else {
                 break;
             }
@@ -71,15 +72,15 @@ impl Inner {
         }
     }
 
-    fn take(&self, live: &mut Live, delivery: Delivery, now_ms: i64, plan: &mut Plan) {
+    fn take_delivery(&self, live: &mut Live, delivery: Delivery, now_ms: i64, plan: &mut Plan) {
         let Delivery { event, source, reply } = delivery;
         let answer = match self.admit(live, &source, plan) {
             Admission::Known(receipt) => Ok(receipt),
             Admission::Refused(error) => Err(error),
-            Admission::Stale => Ok(self.receipt(live, false)),
+            Admission::Stale => Ok(live.receipt(false)),
             Admission::Event => match &event {
                 Some(event) => self.take_event(live, event, &source, now_ms, plan),
-                None => Ok(self.receipt(live, false)),
+                None => Ok(live.receipt(false)),
             },
             Admission::Result(at) => self.take_result(live, at, event.as_ref(), &source, now_ms, plan),
         };
@@ -96,7 +97,7 @@ impl Inner {
         if let Source::Outside { key: Some(key) } = source
             && let Some(step) = self.step_of_delivery(plan, key)
         {
-            return Admission::Known(Receipt { step, ..self.receipt(live, true) });
+            return Admission::Known(Receipt { step, ..live.receipt(true) });
         }
         match source {
             Source::Effect { step, index, .. } => {
@@ -104,7 +105,7 @@ impl Inner {
             }
             Source::Inbound { child: Some(child), .. } => {
                 let of = |effect: &rawko_store::OpenEffect| {
-                    effect.kind == EffectKind::Child && *child == self.child_id(&live.new.id, effect)
+                    effect.kind == EffectKind::Child && *child == child_id(&live.new.id, effect)
                 };
                 live.open.iter().position(of).map_or(Admission::Stale, Admission::Result)
             }
@@ -122,7 +123,7 @@ impl Inner {
     /// A delivery key counts as soon as the step is planned: two with the same key may lie in one mailbox.
     fn step_of_delivery(&self, plan: &Plan, key: &Arc<str>) -> Option<u64> {
         let planned = plan.commit.deliveries.iter().find(|known| known.key == *key);
-        let stored = || self.store.delivered(plan.commit.instance, key).ok().flatten();
+        let stored = || self.around.delivered(plan.commit.instance, key).ok().flatten();
         planned.map(|known| known.step).or_else(stored)
     }
 
@@ -143,7 +144,7 @@ impl Inner {
                     plan.commit.deliveries.push(Known { key: Arc::clone(key), step: step.number });
                 }
                 self.stepped(live, &before, event, step, now_ms, plan);
-                Ok(self.receipt(live, handled))
+                Ok(live.receipt(handled))
             }
             Err(error) => {
                 self.failed(live, event, &error, now_ms, plan);
@@ -174,7 +175,7 @@ impl Inner {
         }
         let Some(event) = event.as_ref().filter(|_| !live.snapshot.status().is_over()) else {
             plan.commit.closed.push((effect.step, effect.index));
-            return Ok(self.receipt(live, false));
+            return Ok(live.receipt(false));
         };
         let before = live.snapshot.clone();
         let outcome = self.step(live, &before, event.clone(), now_ms);
@@ -191,7 +192,7 @@ impl Inner {
                 let handled = step.handled;
                 live.head.fault = None;
                 self.stepped(live, &before, event, step, now_ms, plan);
-                Ok(self.receipt(live, handled))
+                Ok(live.receipt(handled))
             }
             Err(error) => {
                 live.head.fault = Some(error.to_string().into());
@@ -203,7 +204,7 @@ impl Inner {
 
     /// One step. A panic is our bug, and stays within this instance.
     fn step(&self, live: &mut Live, before: &Snapshot, event: Event, at_ms: i64) -> Result<Step, HostError> {
-        let now = Now { ms: at_ms, world: &self.world };
+        let now = Now { ms: at_ms, world: &self.project.world };
         let chart = Arc::clone(&live.chart);
         let taken = catch_unwind(AssertUnwindSafe(|| step(&chart, &mut live.snapshot, event, now)));
         match taken {
@@ -251,7 +252,7 @@ impl Inner {
     /// The chart that played an agent is over: what it gave is a result or an error.
     fn heard(&self, effect: &rawko_store::OpenEffect, event: Option<&Event>) -> Option<Event> {
         let played = effect.kind == EffectKind::Child && effect.name.starts_with("agent:");
-        match (event?, &self.cast) {
+        match (event?, &self.project.cast) {
             (Event::InvokeDone { invocation, data }, Some(cast)) if played => {
                 let invocation = *invocation;
                 Some(match cast.result(data.clone()) {
@@ -288,15 +289,6 @@ impl Inner {
         live.head = head;
         if live.delta_bytes > live.snapshot_bytes.max(SNAPSHOT_BYTES_MIN) {
             save_snapshot(live, plan);
-        }
-    }
-
-    pub(crate) fn receipt(&self, live: &Live, handled: bool) -> Receipt {
-        Receipt {
-            instance: Arc::clone(&live.new.id),
-            step: live.snapshot.step_number(),
-            handled,
-            status: live.snapshot.status(),
         }
     }
 }
@@ -354,7 +346,7 @@ fn audit_of(
         instance: Arc::clone(&live.new.id),
         effect: Arc::clone(&effect.idempotency),
         service: Arc::clone(&effect.name),
-        decision: note.decision.into(),
+        decision: note.decision.as_ref().into(),
         reason: note.reason.clone(),
         provenance: String::new(),
     })

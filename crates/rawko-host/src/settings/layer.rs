@@ -47,7 +47,7 @@ pub(super) struct Pattern {
 
 const KEYS: [&str; 6] = ["services", "endpoints", "governance", "store", "host", "env"];
 /// Sections that others read.
-const ELSEWHERE: [&str; 11] = [
+const ELSEWHERE: [&str; 12] = [
     "agents",
     "providers",
     "phases",
@@ -59,6 +59,7 @@ const ELSEWHERE: [&str; 11] = [
     "task",
     "arbiter",
     "memories",
+    "restate",
 ];
 
 impl Layer {

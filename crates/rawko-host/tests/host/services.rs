@@ -191,7 +191,10 @@ statechart:
     let row = host.reader().find("s").unwrap();
     let restored = host.reader().snapshot(&row, None).unwrap();
     let context = restored.snapshot.context_map(&restored.chart);
-    assert_eq!((context.get("n"), context.get("said")), (&Value::Int(42), &Value::str("the service crashed")));
+    assert_eq!(
+        (context.get("n"), context.get("said")),
+        (&Value::Int(42), &Value::str("the service crashed"))
+    );
     // The start, then one for each answer: nothing is asked before it is on disk.
     assert_eq!(host.commits().0, 3);
     host.close().await;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rawko_core::World;
-use rawko_telemetry::Metrics;
 use rawko_host::{Clock, Engine, Reader, SystemClock};
+use rawko_telemetry::Metrics;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::access::{Access, Tokens};

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::Routes;
 use super::app::App;
-use super::problem::{Problem, ProblemCode};
+use super::problem::{Problem, ProblemBody, ProblemCode};
 
 const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Everything that is no route of the API: the page, and paths that are nothing.
@@ -23,7 +23,8 @@ pub(crate) fn routes() -> Routes {
 
 /// Metrics, as Prometheus reads them
 #[utoipa::path(get, path = "/metrics", tag = "server",
-    responses((status = 200, content((String = "text/plain"))), (status = 404, description = "nothing is measured")))]
+    responses((status = 200, content((String = "text/plain"))),
+        (status = 404, description = "nothing is measured", body = ProblemBody, content_type = "application/problem+json")))]
 async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
     let nothing = || Problem::new(ProblemCode::NotFound, "this server measures nothing");
     let metrics = app.metrics().ok_or_else(nothing)?;

@@ -42,10 +42,11 @@ statechart:
       invoke: {id: charge, src: charge, onDone: work}
     work:
       initial: packing
+      on: {DONE: closed}
       states:
         packing: {on: {SHIP: shipped}}
-        shipped: {on: {BACK: packing, DONE: '#closed'}}
-    closed: {id: closed, type: final, output: {paid: context.paid}}
+        shipped: {on: {BACK: packing}}
+    closed: {type: final, output: {paid: context.paid}}
 ";
 
 /// Has another chart ask for it.
@@ -56,7 +57,7 @@ statechart:
   initial: waiting
   states:
     waiting:
-      invoke: {id: child, src: 'chart:order', onDone: done}
+      invoke: {id: child, src: 'statechart:order', onDone: done}
     done: {type: final}
 ";
 

@@ -57,6 +57,7 @@ fn ranges(store: &dyn Store) -> Result<(), Broken> {
 
 fn found_by_step(store: &dyn Store) -> Result<(), Broken> {
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
+    let mut commits = Vec::new();
     for step in 1..=3_000 {
         let saved = (step % 500 == 0).then(|| Box::new(snapshot(step)));
         let mut commit = Commit { snapshot: saved, ..steps(1, [step]) };
@@ -65,8 +66,9 @@ fn found_by_step(store: &dyn Store) -> Result<(), Broken> {
             let failed = Record { kind: RecordKind::Failed, ..record(1, step) };
             commit.records.splice(0..0, [failed.clone(), failed]);
         }
-        store.commit(&[commit])?;
+        commits.push(commit);
     }
+    commits.chunks(250).try_for_each(|chunk| store.commit(chunk))?;
     let check = |from: u64, through: u64, limit: usize, wanted: Vec<u64>| -> Result<(), Broken> {
         let found = store.steps(InstanceKey(1), from..=through, limit)?;
         let found: Vec<u64> = found.iter().map(|record| record.step).collect();
@@ -108,7 +110,10 @@ fn bases(store: &dyn Store) -> Result<(), Broken> {
     let many = Commit { snapshot: Some(Box::new(snapshot(22))), ..steps(1, 21..=24) };
     store.commit(&[many])?;
     check(None, 22, 24)?;
-    same("of nobody", store.base(InstanceKey(77), None)?, None)
+    same("of nobody", store.base(InstanceKey(77), None)?, None)?;
+    let keys = [2, 77, 1].map(InstanceKey);
+    let each: Vec<_> = keys.iter().map(|key| store.base(*key, None)).collect::<Result<_, _>>()?;
+    same("read together", store.bases(&keys)?, each)
 }
 
 fn failed(store: &dyn Store) -> Result<(), Broken> {
@@ -151,6 +156,8 @@ fn long(store: &dyn Store) -> Result<(), Broken> {
         let found = store.base(key, Some(at))?.map(|base| base.records.len() as u64);
         same("base", found, Some(at))?;
     }
+    let together = store.bases(&[InstanceKey(40), key])?;
+    same("read together", together, vec![store.base(InstanceKey(40), None)?, store.base(key, None)?])?;
     let page = store.list(&crate::Filter::default())?;
     same("every step", page.rows.iter().all(|row| row.step == STEPS), true)
 }

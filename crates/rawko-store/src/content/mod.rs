@@ -66,11 +66,11 @@ pub fn unpack<'b>(text: &str, blob: &'b mut Lookup<'b>) -> Result<String, StoreE
     if scan::mentions_dollar(text) { unpack::unpack(text, blob) } else { Ok(text.to_owned()) }
 }
 
-fn hex(name: &[u8; 16]) -> String {
+pub(crate) fn hex(name: &[u8; 16]) -> String {
     name.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn from_hex(text: &str) -> Option<[u8; 16]> {
+pub(crate) fn from_hex(text: &str) -> Option<[u8; 16]> {
     if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }

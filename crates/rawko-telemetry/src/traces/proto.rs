@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::lineage::{SpanId, TraceId};
 
-    /// The bytes were read back once by the protocol's own definitions (the Python package `opentelemetry-proto`).
+    /// The bytes are those that the protocol's own definitions write (the Python package `opentelemetry-proto`).
     #[test]
     fn a_span_as_bytes() {
         let start = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_000);
@@ -150,6 +150,14 @@ mod tests {
             .chunks(32)
             .map(|row| row.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
             .collect();
-        expect![[r#""#]].assert_eq(&rows.join("\n"));
+        expect![[r#"
+            0acc010a190a170a0c736572766963652e6e616d6512070a057261776b6f12ae
+            010a0e0a057261776b6f1205302e312e30129b010a10abababababababababab
+            abababababab1208cdcdcdcdcdcdcdcd2208efefefefefefefef2a0663686174
+            206d30033900002a36fe9c9717412c012a36fe9c97174a0c0a04746578741204
+            0a02c3bc4a120a03696e74120b18ffffffffffffffffff014a120a05666c6f61
+            74120921000000000000e03f4a1d0a05746578747312142a120a060a0473746f
+            700a080a066c656e6774687a021802"#]]
+        .assert_eq(&rows.join("\n"));
     }
 }

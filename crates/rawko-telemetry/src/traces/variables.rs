@@ -183,10 +183,13 @@ mod tests {
         Sending::new(&settings, &environment)
     }
 
+    /// Its name, the variables, what settings say, and where spans go.
+    type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], Option<&'c str>, &'c str);
+
     #[test]
     fn where_spans_go() {
         let (all, traces) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
-        let table: [(&str, &[(&str, &str)], Option<&str>, &str); 5] = [
+        let table: [Case<'_>; 5] = [
             ("nobody says", &[], None, "http://localhost:4318/v1/traces"),
             ("settings say", &[], Some("https://c.test:4318/"), "https://c.test:4318/v1/traces"),
             (

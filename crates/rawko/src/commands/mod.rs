@@ -27,6 +27,7 @@ pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod task;
 pub(crate) mod test;
+pub(crate) mod worker;
 
 use crate::cli::Command;
 use crate::console::Console;
@@ -55,6 +56,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Replay(args) => replay::run(&args, console),
         Command::Agents(args) => agents::run(&args, console),
         Command::Serve(args) => serve::run(&args, console),
+        Command::Worker(args) => worker::run(&args, console),
         Command::Channels(args) => channels::run(&args, console),
         Command::Chat(args) => chat::run(&args, console),
         Command::Charts(args) => charts::run(&args, console),

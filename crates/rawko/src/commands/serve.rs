@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use rawko_server::{AppOptions, Entry, LogSink, Role, Server, ServerSettings, Tokens};
+use rawko_agents::work::Workshop;
+use rawko_host::Engine;
+use rawko_server::{AppOptions, Entry, LogSink, Role, Server, ServerSettings, Serving, Tokens};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -69,6 +71,8 @@ enum LogFormat {
     Json,
 }
 
+type WhatIsServed = (Arc<dyn Engine>, Arc<Workshop>, Option<Arc<Serving>>);
+
 /// Where and for whom.
 struct Plan {
     listen: SocketAddr,
@@ -112,26 +116,36 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 async fn listen(plan: Plan, place: &Place, access: &Access) -> Result<Server, Failure> {
-    let Some(desk) = access.desk() else {
-        let pid = access.other().unwrap_or_default();
-        return Err(Failure::Transient(format!("process {pid} hosts this store already")));
-    };
-    // Before anybody can connect, everything is there.
-    let serving = Arc::clone(desk.serving().await?);
+    let (engine, workshop, channels) = served(place, access).await?;
     let options = AppOptions {
         world: place.world(),
         version: env!("CARGO_PKG_VERSION"),
-        channels: Some(serving),
-        project: Arc::new(ServedProject::new(place, desk)),
+        channels,
+        project: Arc::new(ServedProject::new(place, Arc::clone(&engine), workshop)),
         tokens: plan.tokens,
         settings: plan.settings,
         metrics: access.telemetry().map(|telemetry| Arc::clone(telemetry.metrics())),
-        ..AppOptions::new(Arc::new(desk.host.clone()))
+        ..AppOptions::new(engine)
     };
     let cannot =
         |error: std::io::Error| Failure::Transient(format!("cannot listen on {}: {error}", plan.listen));
     let listener = TcpListener::bind(plan.listen).await.map_err(cannot)?;
     Server::start(listener, options).map_err(cannot)
+}
+
+/// What is served: the host of this process with its channels, or instances on Restate, which have none.
+async fn served(place: &Place, access: &Access) -> Result<WhatIsServed, Failure> {
+    if let Some(engine) = access.elsewhere_engine() {
+        return Ok((engine, Arc::new(place.workshop().0), None));
+    }
+    let Some(desk) = access.desk() else {
+        let other = access.other().unwrap_or_default();
+        return Err(Failure::Transient(format!("{other} hosts this store already")));
+    };
+    // Before anybody can connect, everything is there.
+    let serving = Arc::clone(desk.serving().await?);
+    let engine: Arc<dyn Engine> = Arc::new(desk.host.clone());
+    Ok((engine, Arc::clone(&desk.workshop), Some(serving)))
 }
 
 fn plan(args: &Args, place: &Place) -> Result<Plan, Failure> {

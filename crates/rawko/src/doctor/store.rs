@@ -14,6 +14,9 @@ const LOW_BYTES: u64 = 512 * MIB;
 const VERY_LOW_BYTES: u64 = 32 * MIB;
 
 pub(super) fn look(place: &Place) -> Vec<Check> {
+    if place.remote.is_some() {
+        return vec![remote(place)];
+    }
     let mut checks = vec![file(place)];
     checks.extend(holder(place));
     checks.extend(size(place));
@@ -45,6 +48,25 @@ fn file(place: &Place) -> Check {
             Check::new("store", State::Problem, text).help(help)
         }
         Err(error) => Check::new("store", State::Problem, format!("{name}: {error}")),
+    }
+}
+
+/// Restate keeps its own house; what can be seen is whether it answers and whether calls get on.
+fn remote(place: &Place) -> Check {
+    let name = place.shown();
+    let report = place.reader().map(|reader| reader.map(|reader| reader.store().report()));
+    match report {
+        Ok(Some(Ok(report))) if report.problems.is_empty() => {
+            let (instances, records) = (report.instances, report.records);
+            Check::new("restate", State::Ok, format!("{name}: {instances} instances, {records} records"))
+        }
+        Ok(Some(Ok(report))) => {
+            let text = format!("{name}: calls do not get on: {}", report.problems.join("; "));
+            Check::new("restate", State::Problem, text).help("is a `rawko worker` running, and registered?")
+        }
+        Ok(Some(Err(error))) => Check::new("restate", State::Problem, format!("{name}: {error}")),
+        Ok(None) => Check::new("restate", State::Problem, name),
+        Err(failure) => Check::new("restate", State::Problem, format!("{name}: {}", words(failure))),
     }
 }
 

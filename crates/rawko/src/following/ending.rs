@@ -23,8 +23,8 @@ pub(crate) enum Ended {
 pub(crate) struct Ending<'a> {
     pub(crate) standing: &'a Standing,
     pub(crate) ended: Ended,
-    /// The process that hosts it, if it is another one.
-    pub(crate) other: Option<u32>,
+    /// Who hosts it, if it is not this process.
+    pub(crate) other: Option<String>,
 }
 
 impl Ending<'_> {
@@ -128,9 +128,9 @@ impl Ending<'_> {
                 let text = format!("{message}\n{id} stands as it was; `rawko resume {id}` goes on");
                 console.note(Style::Bad, "stuck", &text);
             }
-            Ended::Parked(_) => match self.other {
-                Some(pid) => {
-                    console.note(Style::Notice, "left", &format!("{id} goes on in process {pid}"));
+            Ended::Parked(_) => match &self.other {
+                Some(other) => {
+                    console.note(Style::Notice, "left", &format!("{id} goes on in {other}"));
                 }
                 None => {
                     let text = format!("{id} goes on with `rawko resume {id}`");
@@ -138,8 +138,8 @@ impl Ending<'_> {
                 }
             },
             Ended::Rest(Rest::Waiting) => {
-                let text = match self.other {
-                    Some(pid) => format!("{id} is hosted by process {pid}"),
+                let text = match &self.other {
+                    Some(other) => format!("{id} is hosted by {other}"),
                     None => format!("{id} goes on with `rawko resume {id}`"),
                 };
                 console.note(Style::Notice, "waiting", &text);

@@ -90,7 +90,7 @@ impl<'a> Follow<'a> {
         mut access: Access,
         signals: &mut Signals,
         console: &mut Console,
-    ) -> Result<(Ended, Reader, Option<u32>), Failure> {
+    ) -> Result<(Ended, Reader, Option<String>), Failure> {
         let mut patience = self.manner.patience;
         let outcome = loop {
             match self.watch(&mut access, patience, signals, console).await {

@@ -16,7 +16,7 @@ pub(crate) struct TaskEnding<'a> {
     pub(crate) reader: &'a Reader,
     pub(crate) id: &'a str,
     pub(crate) ended: Ended,
-    pub(crate) other: Option<u32>,
+    pub(crate) other: Option<String>,
 }
 
 impl TaskEnding<'_> {

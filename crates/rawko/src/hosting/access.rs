@@ -1,11 +1,13 @@
-//! `Access`: a way to act on a store. Either this process holds it and hosts, or another one does and is asked.
+//! `Access`: a way to act on instances. This process holds their store and hosts, or another one does and is asked, or they
+//! live on Restate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Status;
-use rawko_host::{Edition, Host, Progress, Reader};
+use rawko_host::{Edition, Engine, Host, Library, Progress, Reader};
+use rawko_restate::RestateEngine;
 use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, Store, StoreError, Wait};
 use rawko_telemetry::Telemetry;
 use tokio::net::UnixListener;
@@ -14,9 +16,10 @@ use tokio::sync::{broadcast, watch};
 use super::client::{Client, NoAnswer};
 use super::desk::Desk;
 use super::endpoint::ChannelEndpoint;
-use super::obey::obey;
+use super::obey::{obey, obey_engine};
 use super::place::Place;
 use super::protocol::{Answer, Request, Rest};
+use super::remote::Remote;
 use super::server::{self, Server};
 use crate::console::{Console, Style};
 use crate::failure::Failure;
@@ -33,6 +36,8 @@ pub(crate) enum Access {
     Here(Box<Hosting>),
     /// Another process does.
     There { client: Client, reader: Reader },
+    /// Workers of Restate do.
+    Elsewhere { engine: Arc<RestateEngine>, reader: Reader, words: String },
 }
 
 /// A running host and what it holds.
@@ -60,6 +65,9 @@ impl Access {
         console: &mut Console,
     ) -> Result<Access, Failure> {
         place.insist_on_settings(console)?;
+        if let Some(remote) = &place.remote {
+            return Access::elsewhere(remote, place, charts);
+        }
         place.make_state_directory()?;
         for _ in 0..ATTEMPTS {
             match hold(place) {
@@ -80,17 +88,26 @@ impl Access {
         Err(Failure::Transient(format!("{} is in use by {who}, which does not answer", place.shown())))
     }
 
+    /// Nothing is asked of the server yet.
+    fn elsewhere(remote: &Remote, place: &Place, charts: &[Edition]) -> Result<Access, Failure> {
+        let library = Library::default();
+        let all = place.offered().into_iter().chain(charts.iter().cloned());
+        all.for_each(|edition| library.offer(edition));
+        let engine = Arc::new(RestateEngine::new(remote.restate.clone(), library)?);
+        Ok(Access::Elsewhere { engine, reader: remote.reader.clone(), words: remote.words() })
+    }
+
     pub(crate) fn reader(&self) -> Reader {
         match self {
             Access::Here(hosting) => hosting.host.reader().clone(),
-            Access::There { reader, .. } => reader.clone(),
+            Access::There { reader, .. } | Access::Elsewhere { reader, .. } => reader.clone(),
         }
     }
 
     pub(crate) fn pulse(&self) -> Pulse {
         match self {
             Access::Here(hosting) => Pulse::Changes(hosting.host.changes()),
-            Access::There { .. } => Pulse::Clock,
+            Access::There { .. } | Access::Elsewhere { .. } => Pulse::Clock,
         }
     }
 
@@ -98,15 +115,16 @@ impl Access {
     pub(crate) fn progress(&self) -> Option<broadcast::Receiver<Progress>> {
         match self {
             Access::Here(hosting) => Some(hosting.host.progress()),
-            Access::There { .. } => None,
+            Access::There { .. } | Access::Elsewhere { .. } => None,
         }
     }
 
-    /// The process that hosts, if it is another one.
-    pub(crate) fn other(&self) -> Option<u32> {
+    /// Who hosts, if it is not this process.
+    pub(crate) fn other(&self) -> Option<String> {
         match self {
             Access::Here(_) => None,
-            Access::There { client, .. } => Some(client.pid),
+            Access::There { client, .. } => Some(format!("process {}", client.pid)),
+            Access::Elsewhere { words, .. } => Some(words.clone()),
         }
     }
 
@@ -114,6 +132,9 @@ impl Access {
         match self {
             Access::Here(hosting) => obey(&hosting.desk, request).await.map_err(NoAnswer::Refused),
             Access::There { client, .. } => client.ask(&request).await,
+            Access::Elsewhere { engine, .. } => {
+                obey_engine(&**engine, request).await.map_err(NoAnswer::Refused)
+            }
         }
     }
 
@@ -121,7 +142,15 @@ impl Access {
     pub(crate) fn desk(&self) -> Option<&Desk> {
         match self {
             Access::Here(hosting) => Some(&hosting.desk),
-            Access::There { .. } => None,
+            Access::There { .. } | Access::Elsewhere { .. } => None,
+        }
+    }
+
+    /// The host elsewhere, where there is one.
+    pub(crate) fn elsewhere_engine(&self) -> Option<Arc<dyn Engine>> {
+        match self {
+            Access::Elsewhere { engine, .. } => Some(Arc::clone(engine) as Arc<dyn Engine>),
+            Access::Here(_) | Access::There { .. } => None,
         }
     }
 
@@ -129,7 +158,7 @@ impl Access {
     pub(crate) fn telemetry(&self) -> Option<&Arc<Telemetry>> {
         match self {
             Access::Here(hosting) => hosting.telemetry.as_ref(),
-            Access::There { .. } => None,
+            Access::There { .. } | Access::Elsewhere { .. } => None,
         }
     }
 

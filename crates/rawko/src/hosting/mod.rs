@@ -8,13 +8,15 @@ mod endpoint;
 mod obey;
 mod place;
 mod protocol;
+mod remote;
 mod server;
 
 pub(crate) use access::{Access, Pulse};
 pub(crate) use client::NoAnswer;
-pub(crate) use desk::{Desk, ServePlan};
+pub(crate) use desk::ServePlan;
 pub(crate) use place::{Place, StoreArgs};
 pub(crate) use protocol::{Answer, ChartText, Request, Rest};
+pub(crate) use remote::HostArgs;
 
 use std::future::Future;
 

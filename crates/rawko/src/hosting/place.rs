@@ -12,6 +12,7 @@ use rawko_host::{Edition, Flags, Library, Reader, Settings};
 use rawko_store::{Options, SqliteStore};
 
 use super::desk::ServePlan;
+use super::remote::{HostArgs, Remote};
 use crate::console::{self, Console};
 use crate::failure::Failure;
 use crate::files;
@@ -25,6 +26,9 @@ pub(crate) struct StoreArgs {
     /// The store, instead of the project's own (`.rawko/state/rawko.db`, or as the settings say)
     #[arg(long, value_name = "FILE", display_order = 800)]
     pub(crate) store: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) host: HostArgs,
 }
 
 /// A project as the host's commands see it.
@@ -38,6 +42,8 @@ pub(crate) struct Place {
     pub(crate) serve: ServePlan,
     /// What this process tells about itself, if it comes to host.
     pub(crate) watch: WatchPlan,
+    /// Where instances live, if not in the store.
+    pub(crate) remote: Option<Remote>,
     project: Option<Project>,
 }
 
@@ -64,6 +70,7 @@ impl Place {
         let settings = settings.with_flags(flags);
         let store = settings.store_path(&root);
         let store = store.strip_prefix(".").map(Path::to_owned).unwrap_or(store);
+        let remote = args.host.remote(&settings)?;
         let project = home.map(|home| Project::at(&home)).transpose()?;
         Ok(Place {
             root,
@@ -72,6 +79,7 @@ impl Place {
             store,
             serve: ServePlan::default(),
             watch: WatchPlan::default(),
+            remote,
             project,
         })
     }
@@ -149,6 +157,9 @@ impl Place {
 
     /// The store for looking; `None` when nothing was ever run here.
     pub(crate) fn reader(&self) -> Result<Option<Reader>, Failure> {
+        if let Some(remote) = &self.remote {
+            return Ok(Some(remote.reader.clone()));
+        }
         if !self.store.exists() {
             return Ok(None);
         }
@@ -176,6 +187,9 @@ impl Place {
 
     /// The store as messages name it.
     pub(crate) fn shown(&self) -> String {
-        files::shown(&self.store)
+        match &self.remote {
+            Some(remote) => remote.words(),
+            None => files::shown(&self.store),
+        }
     }
 }

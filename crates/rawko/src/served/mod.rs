@@ -10,14 +10,14 @@ use rawko_agents::agent::AgentFile;
 use rawko_agents::work::{self, Workshop};
 use rawko_chart::Registry;
 use rawko_core::Value;
-use rawko_host::{Host, Receipt, Settings};
+use rawko_host::{Engine, Receipt, Settings};
 use rawko_server::{
     AgentHealth, AgentInfo, ChartOrigin, HealthState, NewTask, Problem, ProblemCode, Project as Served,
     Working,
 };
 
 use crate::failure::Failure;
-use crate::hosting::{Desk, Place};
+use crate::hosting::Place;
 use crate::project::{Project, UPLOADED};
 use crate::raising::read_ms;
 use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate};
@@ -26,24 +26,24 @@ use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate};
 pub(crate) struct ServedProject {
     root: PathBuf,
     settings: Settings,
-    host: Host,
+    engine: Arc<dyn Engine>,
     workshop: Arc<Workshop>,
     origins: Mutex<BTreeMap<(String, String), ChartOrigin>>,
 }
 
 impl ServedProject {
-    pub(crate) fn new(place: &Place, desk: &Desk) -> ServedProject {
+    pub(crate) fn new(place: &Place, engine: Arc<dyn Engine>, workshop: Arc<Workshop>) -> ServedProject {
         ServedProject {
             root: place.root.clone(),
             settings: place.settings.clone(),
-            host: desk.host.clone(),
-            workshop: Arc::clone(&desk.workshop),
+            engine,
+            workshop,
             origins: Mutex::new(origins(place)),
         }
     }
 
     async fn begin(&self, task: NewTask) -> Result<Receipt, Problem> {
-        let chart = self.host.library().resolve(ORCHESTRATOR)?;
+        let chart = self.engine.library().resolve(ORCHESTRATOR)?;
         let timeout_ms = task
             .timeout
             .as_deref()
@@ -66,7 +66,7 @@ impl ServedProject {
         };
         insist_on_gate(&self.settings, &chart).map_err(problem)?;
         let input = wish.input(&self.workshop, &chart).map_err(problem)?;
-        Ok(self.host.start_within(chart, input, task.id, budget).await?)
+        Ok(self.engine.start(chart, input, task.id, budget).await?)
     }
 }
 

@@ -267,7 +267,7 @@ fn a_chart_speaks_in_a_channel() {
         let dir = den();
         std::fs::write(dir.path().join(".rawko/config.yaml"), &settings).unwrap();
         std::fs::write(dir.path().join("news.yaml"), NEWS).unwrap();
-        let serving = is_served.then(|| Background::start(dir.path(), &SERVE, "listening"));
+        let serving = is_served.then(|| Background::start(dir.path(), &SERVE, "http://"));
         if !is_served {
             run(dir.path(), &["channels", "create", "den"], "");
         }

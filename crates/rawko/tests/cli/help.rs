@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "init",
     "demo",
     "check",
@@ -25,6 +25,7 @@ const COMMANDS: [&str; 28] = [
     "fork",
     "replay",
     "serve",
+    "worker",
     "channels",
     "chat",
     "agents",

@@ -3,7 +3,6 @@
 
 use axum::extract::State;
 use rawko_host::PersonAnswer;
-use rawko_view::ViewError;
 use rawko_view::standing::Standing;
 use serde::Deserialize;
 use serde_json::Value;
@@ -48,8 +47,7 @@ pub(super) async fn answer(
 }
 
 fn who_asks(app: &App, id: String, invoke: Option<&str>) -> Result<String, Problem> {
-    let standing = Standing::of(app.reader(), &id, app.world(), app.now_ms());
-    let standing = standing.map_err(|error: ViewError| Problem::from(error))?;
+    let standing = Standing::of(app.reader(), &id, app.world(), app.now_ms())?;
     let asks = standing.asks.iter().filter(|ask| invoke.is_none_or(|wanted| wanted == ask.invoke));
     let who: Vec<&str> = asks.map(|ask| &*ask.instance).collect();
     match who.as_slice() {

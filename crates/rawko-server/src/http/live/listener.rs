@@ -36,11 +36,17 @@ pub(super) struct Listener {
 
 enum Phase {
     /// It has said nothing yet; `after` is where the client was.
-    New { after: Option<u64> },
+    New {
+        after: Option<u64>,
+    },
     /// It tells what was missed, without being known to the hub.
     Behind(Backlog),
     /// The hub keeps what happens meanwhile; what came before `from` is still to be told.
-    Joined { backlog: Backlog, from: u64, ticket: Ticket },
+    Joined {
+        backlog: Backlog,
+        from: u64,
+        ticket: Ticket,
+    },
     Live(Ticket),
     Ended,
 }

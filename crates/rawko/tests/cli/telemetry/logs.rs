@@ -29,7 +29,7 @@ fn served(dir: &Path, args: &[&str], level: Option<&str>) -> (String, String) {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut said = String::new();
-    while !said.contains("listening on") {
+    while !said.contains("http://") {
         assert!(out.read_line(&mut said).unwrap() > 0, "it ended before it listened");
     }
     for (file, id) in [("fine.yaml", "fine-1"), ("bad.yaml", "bad-1")] {

@@ -87,7 +87,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
     all
 }
 
-fn each<'b>(bytes: &'b [u8], number: u64) -> impl Iterator<Item = &'b [u8]> {
+fn each(bytes: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
     fields(bytes).into_iter().filter(move |(field, _)| *field == number).map(|(_, field)| field.bytes())
 }
 

@@ -1,0 +1,204 @@
+//! `Admin`: registering workers, looking at everything by SQL, and helping calls that are stuck.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use reqwest::Method;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::error::ClientError;
+use super::http::{Asked, Http};
+use super::target::escaped;
+
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// The admin side of a server. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    http: Http,
+}
+
+/// Whether what is registered at an address is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Force {
+    Replace,
+    Keep,
+}
+
+/// Workers at one address, as the server knows them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Deployment {
+    pub id: String,
+    /// Where they are; none for what is no HTTP server.
+    #[serde(default)]
+    pub uri: Option<String>,
+    pub created_at: String,
+    /// What whoever registered them says about them.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+    #[serde(default)]
+    pub services: Vec<ServiceRevision>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ServiceRevision {
+    pub name: String,
+    pub revision: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Registered {
+    pub id: String,
+}
+
+/// What became of calls that waited for a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resumed {
+    pub tried: usize,
+    pub resumed: usize,
+}
+
+#[derive(Deserialize)]
+struct Deployments {
+    deployments: Vec<Deployment>,
+}
+
+#[derive(Deserialize)]
+struct Rows<T> {
+    rows: Vec<T>,
+}
+
+#[derive(Deserialize)]
+struct Stuck {
+    id: String,
+    status: String,
+}
+
+#[derive(Serialize)]
+struct Query<'a> {
+    query: &'a str,
+}
+
+impl Admin {
+    pub fn new(address: &str) -> Result<Admin, ClientError> {
+        let help = "is it running, and is this its admin address (RAWKO_RESTATE_ADMIN, --admin)?";
+        Ok(Admin { http: Http::new(address, help)? })
+    }
+
+    /// The address as messages name it.
+    pub fn place(&self) -> String {
+        self.http.place()
+    }
+
+    /// All addresses, as they were given.
+    pub(crate) fn address(&self) -> String {
+        self.http.address()
+    }
+
+    pub async fn health(&self) -> Result<(), ClientError> {
+        self.ask(Method::GET, "health", None).await.map(drop)
+    }
+
+    /// Tells the server where workers are; it asks them what they serve.
+    pub async fn register(
+        &self,
+        uri: &str,
+        force: Force,
+        metadata: &BTreeMap<String, String>,
+    ) -> Result<Registered, ClientError> {
+        let body = json!({ "uri": uri, "force": force == Force::Replace, "metadata": metadata });
+        let text = self.ask(Method::POST, "deployments", Some(body.to_string())).await?;
+        self.http.read(&text)
+    }
+
+    pub async fn deployments(&self) -> Result<Vec<Deployment>, ClientError> {
+        let text = self.ask(Method::GET, "deployments", None).await?;
+        Ok(self.http.read::<Deployments>(&text)?.deployments)
+    }
+
+    /// Forgets a deployment. What still waits for it can only be resumed elsewhere.
+    pub async fn remove(&self, deployment: &str) -> Result<(), ClientError> {
+        let path = format!("deployments/{}?force=true", escaped(deployment));
+        self.ask(Method::DELETE, &path, None).await.map(drop)
+    }
+
+    /// The rows that an SQL query gives.
+    pub async fn query<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>, ClientError> {
+        let body = serde_json::to_string(&Query { query: sql }).unwrap_or_default();
+        let text = match self.ask(Method::POST, "query", Some(body)).await {
+            // A partition has no leader at the moment: that is not the fault of the question.
+            Err(ClientError::Refused { message, .. }) if is_passing(&message) => {
+                return Err(self.http.unreachable(message));
+            }
+            outcome => outcome?,
+        };
+        Ok(self.http.read::<Rows<T>>(&text)?.rows)
+    }
+
+    /// Drops a call at once, as it is.
+    pub async fn kill(&self, invocation: &str) -> Result<(), ClientError> {
+        self.change(invocation, "kill").await
+    }
+
+    /// Asks a call to end.
+    pub async fn cancel(&self, invocation: &str) -> Result<(), ClientError> {
+        self.change(invocation, "cancel").await
+    }
+
+    /// Forgets a call that is over.
+    pub async fn purge(&self, invocation: &str) -> Result<(), ClientError> {
+        self.change(invocation, "purge").await
+    }
+
+    /// Goes on with a call that was paused, on the newest workers.
+    pub async fn resume(&self, invocation: &str) -> Result<(), ClientError> {
+        self.change(invocation, "resume?deployment=latest").await
+    }
+
+    /// Tries at once what waits for its next attempt.
+    pub async fn hasten(&self, invocation: &str) -> Result<(), ClientError> {
+        self.change(invocation, "resume").await
+    }
+
+    /// Wakes the calls of these services that gave up or wait for a worker, now that there is one.
+    pub async fn wake(&self, services: &[&str]) -> Result<Resumed, ClientError> {
+        let names: Vec<String> = services.iter().map(|name| format!("'{}'", quoted(name))).collect();
+        let sql = format!(
+            "select id, status from sys_invocation \
+             where status in ('paused', 'backing-off') and target_service_name in ({}) limit 10000",
+            names.join(", ")
+        );
+        let mut woken = Resumed::default();
+        for Stuck { id, status } in self.query(&sql).await? {
+            woken.tried += 1;
+            let outcome = match status.as_str() {
+                "paused" => self.resume(&id).await,
+                _ => self.hasten(&id).await,
+            };
+            // One that went on meanwhile needs no help.
+            woken.resumed += usize::from(outcome.is_ok());
+        }
+        Ok(woken)
+    }
+
+    async fn change(&self, invocation: &str, how: &str) -> Result<(), ClientError> {
+        let path = format!("invocations/{}/{how}", escaped(invocation));
+        self.ask(Method::PATCH, &path, None).await.map(drop)
+    }
+
+    async fn ask(&self, method: Method, path: &str, body: Option<String>) -> Result<String, ClientError> {
+        self.http.ask(&Asked { method, path, body, idempotency: None, within: ANSWER_WITHIN }).await
+    }
+}
+
+/// Whether a query failed for a reason that goes away by itself: not in its words, but on the way to the data.
+fn is_passing(message: &str) -> bool {
+    message.contains("External error") || message.contains("Execution error")
+}
+
+/// A text as it stands between quotes in SQL.
+pub(crate) fn quoted(text: &str) -> String {
+    text.replace('\'', "''")
+}

@@ -1,0 +1,61 @@
+//! Why a Restate server did not do what it was asked.
+
+use rawko_host::HostError;
+use rawko_store::StoreError;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    #[error("`{0}` is not the address of a Restate server; it looks like http://127.0.0.1:8080")]
+    BadAddress(String),
+    /// Nobody there, or gone meanwhile. The same may work later.
+    #[error("the Restate server at {place} cannot be reached ({why}); {help}")]
+    Unreachable { place: String, why: String, help: &'static str },
+    /// It is there, and does not get to it.
+    #[error("the Restate server at {place} has not answered within {seconds} s; {help}")]
+    Slow { place: String, seconds: u64, help: &'static str },
+    #[error("{0}; `rawko worker` registers what is needed")]
+    Missing(String),
+    /// The server, or a handler for good.
+    #[error("Restate refused: {message} (status {status})")]
+    Refused { status: u16, message: String },
+    #[error("the Restate server at {place} answered what cannot be read: {why}")]
+    Unreadable { place: String, why: String },
+}
+
+impl ClientError {
+    /// Whether the same request may succeed later as it is.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            ClientError::Unreachable { .. } | ClientError::Slow { .. } => true,
+            ClientError::BadAddress(_)
+            | ClientError::Missing(_)
+            | ClientError::Refused { .. }
+            | ClientError::Unreadable { .. } => false,
+        }
+    }
+}
+
+impl From<ClientError> for StoreError {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Unreachable { .. } | ClientError::Slow { .. } => StoreError::Io(error.to_string()),
+            ClientError::BadAddress(_) | ClientError::Missing(_) | ClientError::Refused { .. } => {
+                StoreError::Refused(error.to_string())
+            }
+            ClientError::Unreadable { .. } => StoreError::Damaged(error.to_string()),
+        }
+    }
+}
+
+impl From<ClientError> for HostError {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Unreachable { .. } | ClientError::Slow { .. } => HostError::Store(error.into()),
+            ClientError::BadAddress(_)
+            | ClientError::Missing(_)
+            | ClientError::Refused { .. }
+            | ClientError::Unreadable { .. } => HostError::Refused(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! One request and its answer, with what can go wrong put into words. Both sides of a server are asked through this.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use reqwest::{Client, ClientBuilder, Method, Url};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::error::ClientError;
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+
+/// One side of a server, or of the nodes of a cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Http {
+    client: Client,
+    nodes: Arc<[Url]>,
+    /// The node that answered last.
+    current: Arc<AtomicUsize>,
+    /// What to look at when nobody answers.
+    help: &'static str,
+}
+
+/// A request as text.
+#[derive(Clone, Debug)]
+pub(super) struct Asked<'a> {
+    pub(super) method: Method,
+    /// Below the address, escaped.
+    pub(super) path: &'a str,
+    pub(super) body: Option<String>,
+    pub(super) idempotency: Option<&'a str>,
+    pub(super) within: Duration,
+}
+
+/// What servers say when they refuse.
+#[derive(Deserialize)]
+struct Said {
+    message: String,
+}
+
+impl Http {
+    /// Several addresses are written with commas between them.
+    pub(super) fn new(address: &str, help: &'static str) -> Result<Http, ClientError> {
+        let nodes: Arc<[Url]> = address.split(',').map(node).collect::<Result<_, _>>()?;
+        let client = build(nodes.iter().all(is_here)).map_err(|why| ClientError::Unreachable {
+            place: address.to_owned(),
+            why,
+            help: "HTTP cannot be set up",
+        })?;
+        Ok(Http { client, nodes, current: Arc::default(), help })
+    }
+
+    /// All addresses, as they were given.
+    pub(super) fn address(&self) -> String {
+        self.nodes.iter().map(shown).collect::<Vec<_>>().join(",")
+    }
+
+    /// The address as messages name it.
+    pub(super) fn place(&self) -> String {
+        shown(self.node())
+    }
+
+    /// The node that answered last.
+    fn node(&self) -> &Url {
+        &self.nodes[self.current.load(Ordering::Relaxed) % self.nodes.len()]
+    }
+
+    /// The answer's text, if it is one. A node that is away is passed over.
+    pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<String, ClientError> {
+        let mut outcome = self.ask_node(self.node(), asked).await;
+        for _ in 1..self.nodes.len() {
+            if !matches!(outcome, Err(ClientError::Unreachable { .. })) {
+                break;
+            }
+            self.current.fetch_add(1, Ordering::Relaxed);
+            outcome = self.ask_node(self.node(), asked).await;
+        }
+        outcome
+    }
+
+    async fn ask_node(&self, node: &Url, asked: &Asked<'_>) -> Result<String, ClientError> {
+        let url = format!("{node}{}", asked.path);
+        let mut request = self.client.request(asked.method.clone(), url).timeout(asked.within);
+        request = request.header("accept", "application/json");
+        if let Some(key) = asked.idempotency {
+            request = request.header("idempotency-key", key);
+        }
+        if let Some(body) = &asked.body {
+            request = request.header("content-type", "application/json").body(body.clone());
+        }
+        let response = request.send().await.map_err(|error| self.fault(&error, asked))?;
+        let status = response.status();
+        let text = response.text().await.map_err(|error| self.fault(&error, asked))?;
+        match status.as_u16() {
+            200..=299 => Ok(text),
+            404 => Err(ClientError::Missing(message(&text))),
+            // It is there, but not yet or no longer in a state to answer.
+            429 | 502 | 503 | 504 => Err(self.unreachable(format!("status {status}: {}", message(&text)))),
+            status => Err(ClientError::Refused { status, message: message(&text) }),
+        }
+    }
+
+    /// The answer as data.
+    pub(super) fn read<T: DeserializeOwned>(&self, text: &str) -> Result<T, ClientError> {
+        // A handler that gives nothing answers with nothing.
+        let text = if text.is_empty() { "null" } else { text };
+        serde_json::from_str(text)
+            .map_err(|error| ClientError::Unreadable { place: self.place(), why: error.to_string() })
+    }
+
+    fn fault(&self, error: &reqwest::Error, asked: &Asked<'_>) -> ClientError {
+        if error.is_timeout() && !error.is_connect() {
+            return ClientError::Slow {
+                place: self.place(),
+                seconds: asked.within.as_secs(),
+                help: "is a `rawko worker` running, and registered?",
+            };
+        }
+        self.unreachable(root_cause(error))
+    }
+
+    pub(super) fn unreachable(&self, why: String) -> ClientError {
+        ClientError::Unreachable { place: self.place(), why, help: self.help }
+    }
+}
+
+fn node(address: &str) -> Result<Url, ClientError> {
+    let bad = || ClientError::BadAddress(address.to_owned());
+    let url = Url::parse(&format!("{}/", address.trim().trim_end_matches('/'))).map_err(|_| bad())?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok(url),
+        _ => Err(bad()),
+    }
+}
+
+fn shown(node: &Url) -> String {
+    node.as_str().trim_end_matches('/').to_owned()
+}
+
+fn message(text: &str) -> String {
+    serde_json::from_str::<Said>(text).map_or_else(|_| text.trim().to_owned(), |said| said.message)
+}
+
+/// The innermost reason: the outer ones only say that something went wrong.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+fn is_here(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Where the system has no certificates, plain HTTP still works.
+fn build(is_here: bool) -> Result<Client, String> {
+    let adapt = |builder: ClientBuilder| if is_here { builder.no_proxy() } else { builder };
+    let client = adapt(builder()).build().or_else(|_| adapt(builder()).tls_certs_only([]).build());
+    client.map_err(|error| error.without_url().to_string())
+}
+
+fn builder() -> ClientBuilder {
+    // Refused when the embedding program has installed one: then that one is used.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+        .user_agent(concat!("rawko/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .connect_timeout(CONNECT_WITHIN)
+}

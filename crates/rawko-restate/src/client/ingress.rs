@@ -1,0 +1,136 @@
+//! `Ingress`: calling handlers. A call carries a key of its own, so that it can be repeated while the server is away and
+//! is still done once.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::error::ClientError;
+use super::http::{Asked, Http};
+use super::target::Target;
+
+/// How long a call may take altogether, the server being away included.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a server that refuses connections is tried again: longer than it takes to start one.
+const AWAY: Duration = Duration::from_secs(10);
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
+
+/// Where handlers are called. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Ingress {
+    http: Http,
+    patience: Duration,
+    away: Duration,
+}
+
+/// A call that nobody waits for, as the server took it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sent {
+    pub invocation_id: String,
+}
+
+impl Ingress {
+    pub fn new(address: &str) -> Result<Ingress, ClientError> {
+        let help = "is it running, and is this the address of its ingress (RAWKO_RESTATE, --restate)?";
+        Ok(Ingress { http: Http::new(address, help)?, patience: PATIENCE, away: AWAY })
+    }
+
+    /// The same with another patience: for a call as a whole, and for a server that is away.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration, away: Duration) -> Ingress {
+        Ingress { patience, away, ..self }
+    }
+
+    /// The address as messages name it.
+    pub fn place(&self) -> String {
+        self.http.place()
+    }
+
+    /// Calls a handler that changes something, once, and gives its answer.
+    pub async fn call<A: Serialize, R: DeserializeOwned>(
+        &self,
+        target: &Target,
+        argument: &A,
+    ) -> Result<R, ClientError> {
+        self.call_as(target, argument, Some(&fresh_key())).await
+    }
+
+    /// Calls a handler that changes nothing: no trace of it is kept.
+    pub async fn look<A: Serialize, R: DeserializeOwned>(
+        &self,
+        target: &Target,
+        argument: &A,
+    ) -> Result<R, ClientError> {
+        self.call_as(target, argument, None).await
+    }
+
+    /// Calls a handler under a key: the same key again gives the first answer, whatever the argument.
+    pub async fn call_as<A: Serialize, R: DeserializeOwned>(
+        &self,
+        target: &Target,
+        argument: &A,
+        key: Option<&str>,
+    ) -> Result<R, ClientError> {
+        let text = self.repeat(target.path(), argument, key).await?;
+        self.http.read(&text)
+    }
+
+    /// Leaves a call with the server, to be made now or later, once.
+    pub async fn send<A: Serialize>(
+        &self,
+        target: &Target,
+        argument: &A,
+        delay: Option<Duration>,
+    ) -> Result<Sent, ClientError> {
+        let delay = delay.map(|delay| format!("?delay={}ms", delay.as_millis())).unwrap_or_default();
+        let path = format!("{}/send{delay}", target.path());
+        let text = self.repeat(&path, argument, Some(&fresh_key())).await?;
+        self.http.read(&text)
+    }
+
+    /// Until there is an answer, or no use in going on.
+    async fn repeat<A: Serialize>(
+        &self,
+        path: &str,
+        argument: &A,
+        key: Option<&str>,
+    ) -> Result<String, ClientError> {
+        let body = serde_json::to_string(argument).map_err(|error| ClientError::Refused {
+            status: 0,
+            message: format!("it cannot be written as JSON: {error}"),
+        })?;
+        // A handler without a parameter takes no body.
+        let body = (body != "null").then_some(body);
+        let begun = Instant::now();
+        loop {
+            let within = self.patience.saturating_sub(begun.elapsed()).max(Duration::from_millis(1));
+            let asked = Asked { method: Method::POST, path, body: body.clone(), idempotency: key, within };
+            match self.http.ask(&asked).await {
+                Err(ClientError::Unreachable { .. }) if begun.elapsed() < self.away.min(self.patience) => {
+                    tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+/// A key that nobody else has: random by the hasher's seed, and counted.
+fn fresh_key() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let part = |salt: u64| {
+        let mut hasher = RandomState::new().build_hasher();
+        hasher.write_u64(salt);
+        hasher.write_u64(count);
+        hasher.write_u32(std::process::id());
+        hasher.finish()
+    };
+    format!("{:016x}{:016x}", part(1), part(2))
+}

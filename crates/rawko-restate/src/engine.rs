@@ -1,0 +1,265 @@
+//! `RestateEngine`: acting on instances that workers elsewhere host. Holds nothing but the way there, so that a command, a
+//! server or a page can come and go.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use rawko_core::{NamedEvent, Value};
+use rawko_host::planning::{child_id, is_work, made_up_id};
+use rawko_host::{
+    Activity, Clock, Doing, Edition, Engine, Fork, HostError, Library, PersonAnswer, Progress, Reader,
+    Receipt, Settled, SystemClock,
+};
+use rawko_store::{ChartHash, EffectKind};
+use serde::Serialize;
+use tokio::sync::{broadcast, watch};
+
+use crate::client::{ClientError, Restate, Target};
+use crate::layout::{
+    AnswerAsk, CHART, CancelAsk, ChartText, DeliverAsk, ForkAsk, INSTANCE, Live, Reply, StartAsk, handler,
+    hex,
+};
+use crate::store::RestateStore;
+
+/// How often instances are looked at while somebody watches.
+const LOOK: Duration = Duration::from_millis(200);
+/// How often one instance is looked at while somebody waits for it to settle.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// The instances of a Restate server, as a person or a server sees them.
+pub struct RestateEngine {
+    inner: Arc<Inner>,
+    library: Library,
+    progress: broadcast::Sender<Progress>,
+}
+
+struct Inner {
+    restate: Restate,
+    reader: Reader,
+    changes: watch::Sender<u64>,
+    /// Charts that this process has put.
+    put: Mutex<HashSet<ChartHash>>,
+}
+
+impl RestateEngine {
+    /// `library`: the charts that can be started by name, and that those may invoke before the workers' own. Must be called
+    /// within a tokio runtime.
+    pub fn new(restate: Restate, library: Library) -> Result<Self, ClientError> {
+        let reader = Reader::new(Arc::new(RestateStore::new(&restate)?));
+        let (changes, put) = (watch::Sender::new(0), Mutex::default());
+        let inner = Arc::new(Inner { restate, reader, changes, put });
+        tokio::spawn(watch_store(Arc::downgrade(&inner)));
+        Ok(Self { inner, library, progress: broadcast::Sender::new(1) })
+    }
+
+    async fn ask<A: Serialize + Sync>(&self, id: &str, handler: &str, ask: &A) -> Result<Receipt, HostError> {
+        self.inner.ask(id, handler, ask).await
+    }
+
+    /// What an instance and everything below it is at.
+    pub async fn activity(&self, id: &str) -> Result<Activity, HostError> {
+        let activity = self.inner.activity(id).await?;
+        activity.ok_or_else(|| HostError::NoInstance(id.to_owned()))
+    }
+
+    async fn start_new(
+        &self,
+        edition: Edition,
+        input: Value,
+        id: Option<String>,
+        budget: Value,
+    ) -> Result<Receipt, HostError> {
+        let with = self.brought(&edition);
+        for edition in with.iter().chain([&edition]) {
+            self.inner.put(edition).await?;
+        }
+        let ask = StartAsk {
+            chart: hex(&edition.chart.hash()),
+            input,
+            budget,
+            with: with.iter().map(|edition| hex(&edition.chart.hash())).collect(),
+        };
+        self.first(edition.chart.id(), id, handler::START, &ask).await
+    }
+
+    /// Asks for an instance of this id, or of one that nobody has.
+    async fn first<A: Serialize + Sync>(
+        &self,
+        chart: &str,
+        id: Option<String>,
+        handler: &str,
+        ask: &A,
+    ) -> Result<Receipt, HostError> {
+        if let Some(id) = id {
+            return self.ask(&id, handler, ask).await;
+        }
+        loop {
+            match self.ask(&made_up_id(chart), handler, ask).await {
+                Err(HostError::Exists(_)) => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// The charts of this library that a chart invokes, and those that these do: an instance keeps to them.
+    fn brought(&self, edition: &Edition) -> Vec<Edition> {
+        let mut brought: Vec<Edition> = Vec::new();
+        let mut ahead = vec![edition.clone()];
+        while let Some(edition) = ahead.pop() {
+            for src in invoked(&edition) {
+                // What is not here, the workers may have.
+                let Ok(found) = self.library.resolve(&src) else { continue };
+                let hash = found.chart.hash();
+                if brought.iter().all(|known| known.chart.hash() != hash) {
+                    brought.push(found.clone());
+                    ahead.push(found);
+                }
+            }
+        }
+        brought
+    }
+
+    async fn wait(&self, id: &str, patience: Duration) -> Result<Settled, HostError> {
+        loop {
+            let activity = self.activity(id).await?;
+            if let Some(settled) = activity.settled(SystemClock.now_ms(), patience) {
+                return Ok(settled);
+            }
+            tokio::time::sleep(SETTLE).await;
+        }
+    }
+}
+
+/// The charts that a chart names in its invokes.
+fn invoked(edition: &Edition) -> Vec<String> {
+    let nodes = edition.chart.node_ids().map(|node| edition.chart.node(node));
+    let sources = nodes.flat_map(|node| node.invokes.iter().map(|(_, src)| Arc::clone(src)));
+    sources.filter_map(|src| src.strip_prefix("statechart:").map(str::to_owned)).collect()
+}
+
+impl Inner {
+    async fn ask<A: Serialize + Sync>(&self, id: &str, handler: &str, ask: &A) -> Result<Receipt, HostError> {
+        let target = Target::object(INSTANCE, id, handler);
+        let reply: Reply = self.restate.ingress().call(&target, ask).await?;
+        self.changes.send_modify(|count| *count += 1);
+        Ok(reply?)
+    }
+
+    async fn put(&self, edition: &Edition) -> Result<(), HostError> {
+        let hash = edition.chart.hash();
+        if self.put.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash) {
+            return Ok(());
+        }
+        let text = ChartText::of(edition, SystemClock.now_ms());
+        let target = Target::object(CHART, &hex(&hash), handler::PUT);
+        self.restate.ingress().call::<_, ()>(&target, &text).await?;
+        self.put.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
+        Ok(())
+    }
+
+    /// `None`: there is no such instance.
+    async fn activity(&self, id: &str) -> Result<Option<Activity>, HostError> {
+        let target = Target::object(INSTANCE, id, handler::LOOK);
+        let live: Option<Live> = self.restate.ingress().look(&target, &()).await?;
+        let Some(live) = live else { return Ok(None) };
+        let running = |kind: EffectKind| is_work(kind) && kind != EffectKind::Child;
+        let head = &live.row.head;
+        let mut activity = Activity {
+            status: head.status,
+            busy: live.row.to_itself > 0 || live.open.iter().any(|effect| running(effect.kind)),
+            person: live.open.iter().any(|effect| effect.kind == EffectKind::Person),
+            next_due_ms: head.next_due_ms,
+            fault: head.fault.as_deref().map(str::to_owned),
+        };
+        for effect in live.open.iter().filter(|effect| effect.kind == EffectKind::Child) {
+            let child = child_id(&live.row.new.id, effect);
+            activity.add_child(Box::pin(self.activity(&child)).await?);
+        }
+        Ok(Some(activity))
+    }
+}
+
+/// Tells whoever watches that there is something new, for as long as the engine is there.
+async fn watch_store(engine: Weak<Inner>) {
+    let mut seen = None;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let Some(inner) = engine.upgrade() else { return };
+        if inner.changes.receiver_count() == 0 {
+            continue;
+        }
+        let reader = inner.reader.clone();
+        let last = tokio::task::spawn_blocking(move || reader.store().last_seq()).await;
+        // A server that is away has nothing new.
+        if let Ok(Ok(last)) = last
+            && seen.replace(last) != Some(last)
+        {
+            inner.changes.send_modify(|count| *count += 1);
+        }
+    }
+}
+
+impl Engine for RestateEngine {
+    fn start(&self, edition: Edition, input: Value, id: Option<String>, budget: Value) -> Doing<'_, Receipt> {
+        Box::pin(self.start_new(edition, input, id, budget))
+    }
+
+    fn send(&self, id: String, event: NamedEvent, key: Option<String>) -> Doing<'_, Receipt> {
+        let ask = DeliverAsk { event, key: key.map(Into::into) };
+        Box::pin(async move { self.ask(&id, handler::DELIVER, &ask).await })
+    }
+
+    fn cancel(&self, id: String, reason: Value) -> Doing<'_, Receipt> {
+        Box::pin(async move { self.ask(&id, handler::CANCEL, &CancelAsk { reason }).await })
+    }
+
+    fn retry(&self, id: String) -> Doing<'_, Receipt> {
+        Box::pin(async move { self.ask(&id, handler::RETRY, &()).await })
+    }
+
+    fn answer(&self, id: String, invoke: Option<String>, answer: PersonAnswer) -> Doing<'_, Receipt> {
+        let PersonAnswer { approved, by, comment, data } = answer;
+        let ask = AnswerAsk { invoke, approved, by, comment, data };
+        Box::pin(async move { self.ask(&id, handler::ANSWER, &ask).await })
+    }
+
+    fn fork_within(&self, id: String, fork: Fork, budget: Value) -> Doing<'_, Receipt> {
+        let Fork { at, set, id: new } = fork;
+        Box::pin(async move {
+            // The new one is named after the chart, as on any host.
+            let row = self.inner.row(id.clone()).await?;
+            let ask = ForkAsk { from: id, at, set, budget };
+            self.first(&row.new.chart_id, new, handler::FORK, &ask).await
+        })
+    }
+
+    fn settled(&self, id: String, patience: Duration) -> Doing<'_, Settled> {
+        Box::pin(async move { self.wait(&id, patience).await })
+    }
+
+    fn reader(&self) -> &Reader {
+        &self.inner.reader
+    }
+
+    fn library(&self) -> &Library {
+        &self.library
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
+    }
+
+    /// Calls run in workers; what they tell meanwhile is not heard here.
+    fn progress(&self) -> broadcast::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+}
+
+impl Inner {
+    async fn row(&self, id: String) -> Result<rawko_store::InstanceRow, HostError> {
+        let target = Target::object(INSTANCE, &id, handler::LOOK);
+        let live: Option<Live> = self.restate.ingress().look(&target, &()).await?;
+        Ok(live.ok_or(HostError::NoInstance(id))?.row.into())
+    }
+}

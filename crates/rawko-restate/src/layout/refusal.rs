@@ -1,0 +1,117 @@
+//! Refusals on their way: an error of a host elsewhere keeps its meaning, so that a person reads the same words and a program
+//! can tell it apart.
+
+use rawko_core::Status;
+use rawko_host::HostError;
+use serde::{Deserialize, Serialize};
+
+/// A [`HostError`] on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    NoInstance(String),
+    Exists(String),
+    NoChart(String),
+    Over {
+        id: String,
+        status: Status,
+    },
+    NothingAsked {
+        id: String,
+    },
+    SeveralAsked {
+        id: String,
+        asked: String,
+    },
+    NotAsked {
+        id: String,
+        invoke: String,
+        asked: String,
+    },
+    NoStep {
+        id: String,
+        step: u64,
+        last: u64,
+    },
+    NotFailed {
+        id: String,
+    },
+    BadEdit {
+        key: String,
+        why: String,
+    },
+    Internal(String),
+    /// The rest, in words.
+    Other(String),
+}
+
+impl From<HostError> for Refusal {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::NoInstance(id) => Refusal::NoInstance(id),
+            HostError::Exists(id) => Refusal::Exists(id),
+            HostError::NoChart(id) => Refusal::NoChart(id),
+            HostError::Over { id, status } => Refusal::Over { id, status },
+            HostError::NothingAsked { id } => Refusal::NothingAsked { id },
+            HostError::SeveralAsked { id, asked } => Refusal::SeveralAsked { id, asked },
+            HostError::NotAsked { id, invoke, asked } => Refusal::NotAsked { id, invoke, asked },
+            HostError::NoStep { id, step, last } => Refusal::NoStep { id, step, last },
+            HostError::NotFailed { id } => Refusal::NotFailed { id },
+            HostError::BadEdit { key, why } => Refusal::BadEdit { key, why },
+            HostError::Internal(id) => Refusal::Internal(id),
+            other => Refusal::Other(other.to_string()),
+        }
+    }
+}
+
+impl From<Refusal> for HostError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NoInstance(id) => HostError::NoInstance(id),
+            Refusal::Exists(id) => HostError::Exists(id),
+            Refusal::NoChart(id) => HostError::NoChart(id),
+            Refusal::Over { id, status } => HostError::Over { id, status },
+            Refusal::NothingAsked { id } => HostError::NothingAsked { id },
+            Refusal::SeveralAsked { id, asked } => HostError::SeveralAsked { id, asked },
+            Refusal::NotAsked { id, invoke, asked } => HostError::NotAsked { id, invoke, asked },
+            Refusal::NoStep { id, step, last } => HostError::NoStep { id, step, last },
+            Refusal::NotFailed { id } => HostError::NotFailed { id },
+            Refusal::BadEdit { key, why } => HostError::BadEdit { key, why },
+            Refusal::Internal(id) => HostError::Internal(id),
+            Refusal::Other(message) => HostError::Refused(message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn an_error_comes_back_as_it_went() {
+        let id = || "order-1".to_owned();
+        let errors = [
+            HostError::NoInstance(id()),
+            HostError::Exists(id()),
+            HostError::NoChart("order".to_owned()),
+            HostError::Over { id: id(), status: Status::Done },
+            HostError::NothingAsked { id: id() },
+            HostError::SeveralAsked { id: id(), asked: "a, b".to_owned() },
+            HostError::NotAsked { id: id(), invoke: "c".to_owned(), asked: "a, b".to_owned() },
+            HostError::NoStep { id: id(), step: 9, last: 3 },
+            HostError::NotFailed { id: id() },
+            HostError::BadEdit { key: "n".to_owned(), why: "no".to_owned() },
+            HostError::Internal(id()),
+        ];
+        for error in errors {
+            let text = serde_json::to_string(&Refusal::from(error.clone())).unwrap();
+            let back: Refusal = serde_json::from_str(&text).unwrap();
+            assert_eq!(HostError::from(back), error, "{text}");
+        }
+        // The others keep their words.
+        let range = HostError::BadRange("^^1".to_owned());
+        assert_eq!(HostError::from(Refusal::from(range.clone())).to_string(), range.to_string());
+    }
+}

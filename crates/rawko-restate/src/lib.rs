@@ -1,0 +1,11 @@
+//! The same charts on Restate: an instance is a virtual object, a step runs in its handler, timers and letters are durable
+//! sends, and effects are calls that any worker can run. The planning is `rawko_host::planning`, the same as on one machine.
+
+pub mod client;
+mod engine;
+pub mod layout;
+pub mod store;
+mod worker;
+
+pub use engine::RestateEngine;
+pub use worker::{Worker, WorkerBuilder, WorkerError};

@@ -1,0 +1,52 @@
+//! A thread that does async work for callers that wait. A store is asked from anywhere, also from async code of a runtime
+//! that must not be entered again.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::mpsc;
+
+use rawko_store::StoreError;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The thread ends when this is dropped.
+pub(super) struct Asking {
+    jobs: UnboundedSender<Job>,
+}
+
+impl Asking {
+    pub(super) fn new() -> std::io::Result<Asking> {
+        let (jobs, queue) = unbounded_channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::Builder::new()
+            .name("restate-store".to_owned())
+            .spawn(move || runtime.block_on(work(queue)))?;
+        Ok(Asking { jobs })
+    }
+
+    /// Does it there and waits here.
+    pub(super) fn wait<T, E>(
+        &self,
+        question: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        E: Into<StoreError> + Send + 'static,
+    {
+        let (reply, answer) = mpsc::sync_channel(1);
+        let job = Box::pin(async move {
+            // Whoever asked waits for it.
+            let _ = reply.send(question.await);
+        });
+        let gone = || StoreError::Io("the thread that asks Restate is gone".to_owned());
+        self.jobs.send(job).map_err(|_| gone())?;
+        answer.recv().map_err(|_| gone())?.map_err(Into::into)
+    }
+}
+
+async fn work(mut queue: UnboundedReceiver<Job>) {
+    while let Some(job) = queue.recv().await {
+        tokio::spawn(job);
+    }
+}

@@ -1,0 +1,62 @@
+//! Order where Restate has none: records over all instances, and instances by age in pages.
+
+use rawko_store::{Filter, InstanceRow, Page, Record};
+
+use crate::layout::Row;
+
+/// Records of one instance within one millisecond that keep their order.
+const NUMBER_BITS: u32 = 12;
+
+/// The place of a record among all: its time, then its number. Below 2^53 until the year 2039, so that readers of JSON who
+/// have only floating point keep every digit. Two instances may share a place.
+pub(super) fn place(at_ms: i64, number: u64) -> u64 {
+    let time = u64::try_from(at_ms).unwrap_or(0) << NUMBER_BITS;
+    time | (number & ((1 << NUMBER_BITS) - 1))
+}
+
+/// A record as instances keep it (its `seq` being its number) with its place among all.
+pub(super) fn placed(record: Record) -> Record {
+    Record { seq: place(record.at_ms, record.seq), ..record }
+}
+
+/// One page of rows, which are sorted already.
+pub(super) fn page(rows: Vec<Row>, filter: &Filter) -> Page {
+    let matching: Vec<Row> = rows.into_iter().filter(|row| matches(row, filter)).collect();
+    let total = matching.len() as u64;
+    let from = match filter.before {
+        // Where the last page ended; from the beginning, if that one is gone.
+        Some(before) => matching.iter().position(|row| row.key == before).map_or(0, |at| at + 1),
+        None => 0,
+    };
+    let limit = if filter.limit == 0 { usize::MAX } else { filter.limit };
+    let mut rest = matching.into_iter().skip(from);
+    let rows: Vec<InstanceRow> = rest.by_ref().take(limit).map(InstanceRow::from).collect();
+    let next = rest.next().and_then(|_| rows.last()).map(|row| row.key);
+    Page { rows, next, total }
+}
+
+fn matches(row: &Row, filter: &Filter) -> bool {
+    (filter.statuses.is_empty() || filter.statuses.contains(&row.head.status))
+        && (filter.waits.is_empty() || filter.waits.contains(&row.head.wait))
+        && filter.chart.as_deref().is_none_or(|chart| chart == &*row.new.chart_id)
+        && !(filter.roots_only && row.new.parent.is_some())
+        && filter.part.as_deref().is_none_or(|part| has_part(&row.new.id, part))
+}
+
+fn has_part(id: &str, part: &str) -> bool {
+    id.to_ascii_lowercase().contains(&part.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_follow_time_and_then_number() {
+        let now = 1_790_000_000_000;
+        let places = [(now, 1), (now, 2), (now, 4_095), (now + 1, 4_096), (now + 1, 4_097), (now + 2, 4_098)];
+        let places = places.map(|(at_ms, number)| place(at_ms, number));
+        assert!(places.is_sorted(), "{places:?}");
+        assert!(places.iter().all(|place| *place < 1 << 53), "{places:?}");
+    }
+}

@@ -1,0 +1,251 @@
+//! The state of instances and charts, asked for by SQL. The only file that knows the tables.
+
+use rawko_store::{AuditLine, Blob, ChartHash, ChartRow, OpenEffect, Record, SavedSnapshot, StoreError};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::asking::Asking;
+use crate::client::admin::quoted;
+use crate::client::{Admin, ClientError, Restate};
+use crate::layout::{CHART, ChartText, INSTANCE, Live, Row, SnapshotMark, WORK, from_hex, hex, key};
+
+/// Records fetched at once.
+const RECORDS_PER_QUERY: u64 = 2_000;
+/// Calls that are stuck, as far as a report names them.
+const PROBLEMS_MAX: usize = 20;
+
+/// After every key that begins with a word and a slash.
+const AFTER_SLASH: char = '0';
+
+pub(super) struct State {
+    admin: Admin,
+    asking: Asking,
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sizes {
+    pub(super) bytes: u64,
+    pub(super) instances: u64,
+    pub(super) records: u64,
+}
+
+/// One key of an object.
+#[derive(Debug, Deserialize)]
+struct Entry {
+    service_key: String,
+    key: String,
+    value: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Size {
+    kind: String,
+    count: u64,
+    bytes: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Stuck {
+    target: String,
+    status: String,
+    why: Option<String>,
+}
+
+impl State {
+    /// With connections of its own: those of a client belong to the runtime that it is used in.
+    pub(super) fn new(restate: &Restate) -> Result<State, ClientError> {
+        let admin = Admin::new(&restate.admin().address())?;
+        let asking = Asking::new().map_err(|error| ClientError::Unreachable {
+            place: admin.place(),
+            why: error.to_string(),
+            help: "a thread cannot be started",
+        })?;
+        Ok(State { admin, asking })
+    }
+
+    pub(super) fn place(&self) -> String {
+        format!("Restate at {}", self.admin.place())
+    }
+
+    pub(super) fn rows(&self) -> Result<Vec<Row>, StoreError> {
+        let entries = self.entries(INSTANCE, None, &format!("key = '{}'", key::ROW), "")?;
+        entries.iter().map(Entry::read).collect()
+    }
+
+    pub(super) fn row(&self, id: &str) -> Result<Option<Row>, StoreError> {
+        self.one(INSTANCE, id, key::ROW)
+    }
+
+    pub(super) fn live(&self, id: &str) -> Result<Option<Live>, StoreError> {
+        self.one(INSTANCE, id, key::LIVE)
+    }
+
+    /// Of all instances.
+    pub(super) fn open_effects(&self) -> Result<Vec<OpenEffect>, StoreError> {
+        let entries = self.entries(INSTANCE, None, &format!("key = '{}'", key::LIVE), "")?;
+        let live: Result<Vec<Live>, _> = entries.iter().map(Entry::read).collect();
+        Ok(live?.into_iter().flat_map(|live| live.open).collect())
+    }
+
+    pub(super) fn marks(&self, id: &str) -> Result<Vec<SnapshotMark>, StoreError> {
+        Ok(self.one(INSTANCE, id, key::SNAPSHOTS)?.unwrap_or_default())
+    }
+
+    pub(super) fn snapshot(&self, id: &str, step: u64) -> Result<Option<SavedSnapshot>, StoreError> {
+        self.one(INSTANCE, id, &key::snapshot(step))
+    }
+
+    /// Those numbered above `known`, in order, without a gap.
+    pub(super) fn records(&self, id: &str, known: u64) -> Result<Vec<Record>, StoreError> {
+        let mut records: Vec<Record> = Vec::new();
+        loop {
+            let last = known + records.len() as u64;
+            let range = format!(
+                "key > '{}' and key <= '{}'",
+                key::record(last),
+                key::record(last + RECORDS_PER_QUERY)
+            );
+            let entries = self.entries(INSTANCE, Some(id), &range, "order by key")?;
+            let count = entries.len() as u64;
+            for entry in &entries {
+                records.push(entry.read()?);
+            }
+            if count < RECORDS_PER_QUERY {
+                return Ok(records);
+            }
+        }
+    }
+
+    pub(super) fn delivered(&self, id: &str, delivery: &str) -> Result<Option<u64>, StoreError> {
+        self.one(INSTANCE, id, &key::delivery(delivery))
+    }
+
+    /// Those of these blobs that the instance has.
+    pub(super) fn blobs(&self, id: &str, names: &[[u8; 16]]) -> Result<Vec<Blob>, StoreError> {
+        let keys: Vec<String> = names.iter().map(|name| format!("'{}'", key::blob(name))).collect();
+        let entries = self.entries(INSTANCE, Some(id), &format!("key in ({})", keys.join(", ")), "")?;
+        entries.iter().map(Entry::blob).collect()
+    }
+
+    /// Looks through all instances, which takes long.
+    pub(super) fn blob_anywhere(&self, name: &[u8; 16]) -> Result<Vec<Blob>, StoreError> {
+        let entries = self.entries(INSTANCE, None, &format!("key = '{}'", key::blob(name)), "limit 1")?;
+        entries.iter().map(Entry::blob).collect()
+    }
+
+    pub(super) fn audit_of(&self, id: &str) -> Result<Vec<AuditLine>, StoreError> {
+        let entries = self.entries(INSTANCE, Some(id), &below("audit"), "order by key")?;
+        entries.iter().map(Entry::read).collect()
+    }
+
+    /// Of all instances, by time.
+    pub(super) fn audit(&self) -> Result<Vec<AuditLine>, StoreError> {
+        let entries = self.entries(INSTANCE, None, &below("audit"), "order by service_key, key")?;
+        let lines: Result<Vec<AuditLine>, _> = entries.iter().map(Entry::read).collect();
+        let mut lines = lines?;
+        lines.sort_by_key(|line| line.at_ms);
+        Ok(lines)
+    }
+
+    pub(super) fn chart(&self, hash: &ChartHash) -> Result<Option<ChartRow>, StoreError> {
+        let text: Option<ChartText> = self.one(CHART, &hex(hash), key::TEXT)?;
+        Ok(text.map(|text| chart_row(*hash, text)))
+    }
+
+    pub(super) fn charts(&self) -> Result<Vec<ChartRow>, StoreError> {
+        let entries = self.entries(CHART, None, &format!("key = '{}'", key::TEXT), "")?;
+        let named = |entry: &Entry| {
+            let hash = from_hex(&entry.service_key)
+                .ok_or_else(|| StoreError::Damaged(format!("`{}` is no chart's hash", entry.service_key)))?;
+            Ok(chart_row(hash, entry.read()?))
+        };
+        entries.iter().map(named).collect()
+    }
+
+    pub(super) fn sizes(&self) -> Result<Sizes, StoreError> {
+        let sql = format!(
+            "select case when key = '{}' then 'row' when key like 'record/%' then 'record' else 'rest' end as kind, \
+             count(*) as count, sum(value_length) as bytes from state \
+             where service_name in ('{INSTANCE}', '{CHART}') group by 1",
+            key::ROW
+        );
+        let mut sizes = Sizes::default();
+        for Size { kind, count, bytes } in self.query::<Size>(sql)? {
+            sizes.bytes += bytes.unwrap_or(0);
+            match kind.as_str() {
+                "row" => sizes.instances = count,
+                "record" => sizes.records = count,
+                _ => {}
+            }
+        }
+        Ok(sizes)
+    }
+
+    /// Calls that do not get on, in words.
+    pub(super) fn problems(&self) -> Result<Vec<String>, StoreError> {
+        let sql = format!(
+            "select target, status, last_failure as why from sys_invocation \
+             where status in ('paused', 'backing-off') \
+             and target_service_name in ('{INSTANCE}', '{CHART}', '{WORK}') \
+             order by target limit {PROBLEMS_MAX}"
+        );
+        let stuck = self.query::<Stuck>(sql)?;
+        Ok(stuck
+            .into_iter()
+            .map(|Stuck { target, status, why }| {
+                format!("{target} is {status}: {}", why.unwrap_or_else(|| "nobody says why".to_owned()))
+            })
+            .collect())
+    }
+
+    fn one<T: DeserializeOwned>(&self, service: &str, id: &str, key: &str) -> Result<Option<T>, StoreError> {
+        let entries = self.entries(service, Some(id), &format!("key = '{}'", quoted(key)), "")?;
+        entries.first().map(Entry::read).transpose()
+    }
+
+    /// Of one object, or of all.
+    fn entries(
+        &self,
+        service: &str,
+        id: Option<&str>,
+        which: &str,
+        how: &str,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let object = id.map(|id| format!("and service_key = '{}' ", quoted(id))).unwrap_or_default();
+        self.query(format!(
+            "select service_key, key, value_utf8 as value from state \
+             where service_name = '{service}' {object}and {which} {how}"
+        ))
+    }
+
+    fn query<T: DeserializeOwned + Send + 'static>(&self, sql: String) -> Result<Vec<T>, StoreError> {
+        let admin = self.admin.clone();
+        self.asking.wait(async move { admin.query(&sql).await })
+    }
+}
+
+impl Entry {
+    fn read<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
+        let text = self.value.as_deref().unwrap_or_default();
+        serde_json::from_str(text).map_err(|error| {
+            StoreError::Damaged(format!("`{}` of `{}` cannot be read: {error}", self.key, self.service_key))
+        })
+    }
+
+    fn blob(&self) -> Result<Blob, StoreError> {
+        let name = self.key.strip_prefix("blob/").and_then(from_hex);
+        let hash = name.ok_or_else(|| StoreError::Damaged(format!("`{}` is no blob's name", self.key)))?;
+        Ok(Blob { hash, body: self.read::<String>()?.into_bytes() })
+    }
+}
+
+/// All keys that begin with this word and a slash.
+fn below(word: &str) -> String {
+    format!("key > '{word}/' and key < '{word}{AFTER_SLASH}'")
+}
+
+fn chart_row(hash: ChartHash, text: ChartText) -> ChartRow {
+    let ChartText { id, version, name, text, added_ms } = text;
+    ChartRow { hash, id, version, name, text, added_ms }
+}

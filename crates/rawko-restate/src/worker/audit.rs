@@ -1,0 +1,34 @@
+//! What a running call does besides: decided by this worker's settings, and kept by the instance before it is done.
+
+use std::sync::Arc;
+
+use rawko_host::{Noting, Watchtower};
+use rawko_store::AuditLine;
+
+use super::shop::Shop;
+use crate::client::Target;
+use crate::layout::{INSTANCE, handler};
+
+pub(super) struct Tower {
+    pub(super) shop: Arc<Shop>,
+    pub(super) instance: Arc<str>,
+}
+
+impl Watchtower for Tower {
+    fn rule(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
+        self.shop.project.gate.by_settings(name, agent)
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.shop.now_ms()
+    }
+
+    fn note(&self, line: AuditLine) -> Noting {
+        let (shop, target) =
+            (Arc::clone(&self.shop), Target::object(INSTANCE, &self.instance, handler::NOTE));
+        Box::pin(async move {
+            let kept = shop.ingress.call::<_, ()>(&target, &vec![line]).await;
+            kept.map_err(|error| format!("the audit cannot be written: {error}"))
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! Large values by hash. They are read beside the journal: a blob never changes, so whoever takes a step again finds the same,
+//! and a conversation does not travel with every step of it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rawko_host::HostError;
+use rawko_store::{Blob, StoreError, content};
+
+use super::shop::passing;
+use crate::client::{Ingress, Target};
+use crate::layout::{BlobText, BlobsAsk, INSTANCE, from_hex, handler, hex};
+
+/// What a worker remembers at most.
+const BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Names in one question.
+const NAMES_MAX: usize = 256;
+
+pub(super) type Name = [u8; 16];
+/// Blobs that something refers to, and those that these refer to.
+pub(super) type Gathered = HashMap<Name, Arc<[u8]>>;
+
+pub(super) struct Blobs {
+    ingress: Ingress,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Default)]
+struct Memory {
+    bodies: HashMap<Name, Arc<[u8]>>,
+    /// Oldest first.
+    order: VecDeque<Name>,
+    bytes: usize,
+}
+
+impl Blobs {
+    pub(super) fn new(ingress: Ingress) -> Self {
+        Self { ingress, memory: Mutex::default() }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn remember(&self, name: Name, body: Arc<[u8]>) {
+        self.memory().remember(name, body);
+    }
+
+    /// Everything that a packed text of an instance refers to, however deep.
+    pub(super) async fn gather(&self, instance: &str, text: &str) -> Result<Gathered, HostError> {
+        let mut gathered = Gathered::new();
+        let mut wanted = names_in(text.as_bytes());
+        while !wanted.is_empty() {
+            wanted.retain(|name| !gathered.contains_key(name));
+            let mut next = Vec::new();
+            for (name, body) in self.bodies(instance, std::mem::take(&mut wanted)).await? {
+                next.extend(names_in(&body));
+                gathered.insert(name, body);
+            }
+            wanted = next;
+        }
+        Ok(gathered)
+    }
+
+    /// The text in full.
+    pub(super) async fn unpack(&self, instance: &str, text: &str) -> Result<(String, Gathered), HostError> {
+        let gathered = self.gather(instance, text).await?;
+        let plain = content::unpack(text, &mut |name| {
+            Ok(gathered.get(name).map(|body| Blob { hash: *name, body: body.to_vec() }))
+        })?;
+        Ok((plain, gathered))
+    }
+
+    async fn bodies(
+        &self,
+        instance: &str,
+        mut names: Vec<Name>,
+    ) -> Result<Vec<(Name, Arc<[u8]>)>, HostError> {
+        names.sort_unstable();
+        names.dedup();
+        let mut found = Vec::with_capacity(names.len());
+        let mut missing = Vec::new();
+        for name in names {
+            match self.memory().bodies.get(&name) {
+                Some(body) => found.push((name, Arc::clone(body))),
+                None => missing.push(name),
+            }
+        }
+        while !missing.is_empty() {
+            let some = &missing[..missing.len().min(NAMES_MAX)];
+            let fetched = self.fetch(instance, some).await?;
+            // An answer may be cut short, but only an empty one says that there is nothing.
+            if fetched.is_empty() {
+                missing.drain(..missing.len().min(NAMES_MAX));
+            }
+            missing.retain(|name| fetched.iter().all(|(found, _)| found != name));
+            found.extend(fetched);
+        }
+        Ok(found)
+    }
+
+    async fn fetch(&self, instance: &str, names: &[Name]) -> Result<Vec<(Name, Arc<[u8]>)>, HostError> {
+        let ask = BlobsAsk { names: names.iter().map(|name| hex(name)).collect() };
+        let target = Target::object(INSTANCE, instance, handler::BLOBS);
+        let texts: Vec<BlobText> = self.ingress.look(&target, &ask).await.map_err(passing)?;
+        let mut found = Vec::with_capacity(texts.len());
+        for BlobText { name, body } in texts {
+            let damaged = || StoreError::Damaged(format!("`{name}` is not the name of a blob"));
+            let name = from_hex(&name).ok_or_else(damaged)?;
+            let body: Arc<[u8]> = body.into_bytes().into();
+            self.remember(name, Arc::clone(&body));
+            found.push((name, body));
+        }
+        Ok(found)
+    }
+}
+
+impl Memory {
+    fn remember(&mut self, name: Name, body: Arc<[u8]>) {
+        let size = body.len();
+        if self.bodies.insert(name, body).is_some() {
+            return;
+        }
+        self.order.push_back(name);
+        self.bytes += size;
+        while self.bytes > BYTES_MAX {
+            let Some(oldest) = self.order.pop_front() else { break };
+            if let Some(body) = self.bodies.remove(&oldest) {
+                self.bytes -= body.len();
+            }
+        }
+    }
+}
+
+/// Names that a packed text mentions. A name that only looks like one does no harm: nobody has it.
+fn names_in(text: &[u8]) -> Vec<Name> {
+    let mut names = Vec::new();
+    for mark in [&b"{\"$ref\":\""[..], &b"{\"$chunk\":\""[..]] {
+        let mut rest = text;
+        while let Some(at) = find(rest, mark) {
+            rest = &rest[at + mark.len()..];
+            let name = rest.get(..32).and_then(|name| std::str::from_utf8(name).ok()).and_then(from_hex);
+            names.extend(name);
+        }
+    }
+    names
+}
+
+fn find(text: &[u8], mark: &[u8]) -> Option<usize> {
+    text.windows(mark.len()).position(|window| window == mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_packed_texts() {
+        let long = "x".repeat(300);
+        let list = vec![long.as_str(); 9];
+        let text = serde_json::json!({ "a": long, "b": list, "c": "{\"$ref\":\"no\"}" }).to_string();
+        let packed = content::pack(&text);
+        let direct = names_in(packed.text.as_bytes());
+        // The string, and the group of eight of the list; its ninth element is the string again.
+        let mut expected: Vec<Name> = packed.blobs.iter().map(|blob| blob.hash).collect();
+        let mut found = direct;
+        found.sort_unstable();
+        found.dedup();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+        assert!(names_in(b"{\"$ref\":\"00").is_empty());
+    }
+
+    #[test]
+    fn the_oldest_blobs_are_forgotten_first() {
+        let mut memory = Memory::default();
+        let half: Arc<[u8]> = vec![0; BYTES_MAX / 2].into();
+        for number in 0..3_u8 {
+            memory.remember([number; 16], Arc::clone(&half));
+        }
+        assert!(!memory.bodies.contains_key(&[0; 16]));
+        assert_eq!((memory.bodies.len(), memory.bytes), (2, 2 * (BYTES_MAX / 2)));
+    }
+}

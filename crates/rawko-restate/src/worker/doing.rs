@@ -1,0 +1,88 @@
+//! Doing what an outcome says: first the state, then the sends. Nothing here decides anything, so doing it again after a crash
+//! does the same.
+
+use std::time::Duration;
+
+use restate_sdk::context::RequestTarget;
+use restate_sdk::prelude::*;
+
+use super::outcome::{ResultAsk, Todo, Written};
+use super::shop::Shop;
+use crate::layout::{CHART, INSTANCE, SnapshotMark, WORK, from_hex, handler, key};
+
+type Marks = Json<Vec<SnapshotMark>>;
+
+impl Shop {
+    pub(super) async fn write(&self, ctx: &ObjectContext<'_>, written: Written) -> HandlerResult<()> {
+        let Written { live, records, snapshot, blobs, deliveries, audit, charts, children, todo, timer } =
+            written;
+        for chart in charts {
+            let target = RequestTarget::object(CHART, chart.hash.as_str(), handler::PUT);
+            // Awaited: nobody may look for a chart before it is there.
+            ctx.request::<_, ()>(target, Json(chart.text)).call().await?;
+            from_hex(&chart.hash).into_iter().for_each(|hash| self.charts.note_kept(hash));
+        }
+        for blob in blobs {
+            if let Some(name) = from_hex(&blob.name) {
+                ctx.set(&key::blob(&name), Json(blob.body));
+            }
+        }
+        for record in records {
+            ctx.set(&key::record(record.seq), Json(record));
+        }
+        if let Some(snapshot) = snapshot {
+            let mut marks = ctx.get::<Marks>(key::SNAPSHOTS).await?.map(Json::into_inner).unwrap_or_default();
+            marks.push(SnapshotMark { step: snapshot.step, record: live.row.records });
+            ctx.set(&key::snapshot(snapshot.step), Json(snapshot));
+            ctx.set(key::SNAPSHOTS, Json(marks));
+        }
+        for delivery in deliveries {
+            ctx.set(&key::delivery(&delivery.key), Json(delivery.step));
+        }
+        let first_line = live.row.audit + 1 - audit.len() as u64;
+        for (line, number) in audit.into_iter().zip(first_line..) {
+            ctx.set(&key::audit(number), Json(line));
+        }
+        let (own, row) = (live.row.new.id.clone(), live.row.clone());
+        ctx.set(key::LIVE, Json(live));
+        // Last: whoever sees the row finds everything that it counts.
+        ctx.set(key::ROW, Json(row));
+        for child in children {
+            let id = child.live.row.new.id.to_string();
+            send(ctx, &id, handler::BEGIN, child);
+        }
+        todo.into_iter().for_each(|todo| perform(ctx, &own, todo));
+        if let Some(timer) = timer {
+            let target = RequestTarget::object(INSTANCE, &*own, handler::TIMER);
+            let delay = Duration::from_millis(timer.delay_ms);
+            drop(ctx.request::<_, ()>(target, Json(timer)).send_after(delay));
+        }
+        Ok(())
+    }
+}
+
+fn perform(ctx: &ObjectContext<'_>, own: &str, todo: Todo) {
+    match todo {
+        Todo::Run(ask) => {
+            let target = RequestTarget::service(WORK, handler::RUN);
+            drop(ctx.request::<_, ()>(target, Json(ask)).send());
+        }
+        Todo::Fail(ask) => send::<ResultAsk>(ctx, own, handler::RESULT, ask),
+        Todo::Post { to, post } => send(ctx, &to, handler::LETTER, post),
+        Todo::StopChild { id } => send(ctx, &id, handler::STOP, ()),
+        Todo::Expire { place, delay_ms } => {
+            let target = RequestTarget::object(INSTANCE, own, handler::EXPIRE);
+            drop(ctx.request::<_, ()>(target, Json(place)).send_after(Duration::from_millis(delay_ms)));
+        }
+    }
+}
+
+/// Durably, to an instance, without waiting.
+pub(super) fn send<T: serde::Serialize + 'static>(
+    ctx: &ObjectContext<'_>,
+    to: &str,
+    handler: &str,
+    payload: T,
+) {
+    drop(ctx.request::<_, ()>(RequestTarget::object(INSTANCE, to, handler), Json(payload)).send());
+}

@@ -1,0 +1,254 @@
+//! The object that is an instance. A handler reads what it was, lets the planner take one thing within one journaled run, and
+//! does what the outcome says. What only looks is shared, and waits for nobody.
+
+use std::sync::Arc;
+
+use rawko_core::{Event, Value};
+use rawko_host::PersonAnswer;
+use rawko_host::planning::{Letter, Stimulus, is_work, returned};
+use rawko_store::AuditLine;
+use restate_sdk::prelude::*;
+
+use super::doing::send;
+use super::outcome::{Outcome, ResultAsk, TimerAsk, Written};
+use super::shop::Shop;
+use super::take::Happening;
+use super::written::is_taken;
+use crate::layout::{
+    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, EffectPlace, ForkAsk, Live, Post, Refusal, Reply,
+    StartAsk, from_hex, handler, key,
+};
+
+/// After so many bytes of blobs an answer ends.
+const BLOB_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+pub(super) struct InstanceObject {
+    pub(super) shop: Arc<Shop>,
+}
+
+#[restate_sdk::object(
+    name = "RawkoInstance",
+    client_visibility = "pub(super)",
+    lazy_state,
+    journal_retention = "0s",
+    idempotency_retention = "10m",
+    invocation_retry_policy(initial_interval = "50ms", factor = 2.0, max_interval = "2s")
+)]
+impl InstanceObject {
+    /// Begins an instance of a chart whose text was put before.
+    #[handler]
+    async fn start(&self, ctx: ObjectContext<'_>, ask: Json<StartAsk>) -> HandlerResult<Json<Reply>> {
+        if live(&ctx).await?.is_some() {
+            return Ok(Json(Err(Refusal::Exists(ctx.key().to_owned()))));
+        }
+        let (shop, id, ask) = (Arc::clone(&self.shop), ctx.key().to_owned(), ask.into_inner());
+        let run = ctx.run(move || async move { shop.start(&id, ask).await.map(Json) });
+        let outcome = run.name("start").await?.into_inner();
+        self.conclude(&ctx, outcome).await
+    }
+
+    /// Begins an instance that goes on from a step of another one.
+    #[handler]
+    async fn fork(&self, ctx: ObjectContext<'_>, ask: Json<ForkAsk>) -> HandlerResult<Json<Reply>> {
+        if live(&ctx).await?.is_some() {
+            return Ok(Json(Err(Refusal::Exists(ctx.key().to_owned()))));
+        }
+        let (shop, id, ask) = (Arc::clone(&self.shop), ctx.key().to_owned(), ask.into_inner());
+        let run = ctx.run(move || async move { shop.fork(&id, ask).await.map(Json) });
+        let outcome = run.name("fork").await?.into_inner();
+        self.conclude(&ctx, outcome).await
+    }
+
+    /// An event from outside.
+    #[handler]
+    async fn deliver(&self, ctx: ObjectContext<'_>, ask: Json<DeliverAsk>) -> HandlerResult<Json<Reply>> {
+        let DeliverAsk { event, key } = ask.into_inner();
+        let delivered = match &key {
+            Some(key) => ctx.get::<Json<u64>>(&key::delivery(key)).await?.map(Json::into_inner),
+            None => None,
+        };
+        let stimulus = Stimulus::Event { event: Event::Named(event), key };
+        self.asked(&ctx, stimulus, delivered).await
+    }
+
+    /// Ends it.
+    #[handler]
+    async fn cancel(&self, ctx: ObjectContext<'_>, ask: Json<CancelAsk>) -> HandlerResult<Json<Reply>> {
+        let CancelAsk { reason } = ask.into_inner();
+        let stimulus = Stimulus::Event { event: Event::CancelRequested { reason }, key: None };
+        self.asked(&ctx, stimulus, None).await
+    }
+
+    /// Tries again what failed.
+    #[handler]
+    async fn retry(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<Reply>> {
+        self.asked(&ctx, Stimulus::Retry, None).await
+    }
+
+    /// A person answers.
+    #[handler]
+    async fn answer(&self, ctx: ObjectContext<'_>, ask: Json<AnswerAsk>) -> HandlerResult<Json<Reply>> {
+        let AnswerAsk { invoke, approved, by, comment, data } = ask.into_inner();
+        let answer = PersonAnswer { approved, by, comment, data };
+        self.asked(&ctx, Stimulus::Answer { invoke, answer }, None).await
+    }
+
+    /// An event of another instance, or of its own.
+    #[handler(ingress_private)]
+    async fn letter(&self, ctx: ObjectContext<'_>, post: Json<Post>) -> HandlerResult<()> {
+        let Post { event, child, spent, from, to_itself } = post.into_inner();
+        let Some(mut live) = live(&ctx).await? else {
+            if let (Some(from), Event::Named(event)) = (from, event) {
+                send(&ctx, &from, handler::LETTER, Post::of(returned(&event.name, ctx.key())));
+            }
+            return Ok(());
+        };
+        if to_itself {
+            live.row.to_itself = live.row.to_itself.saturating_sub(1);
+        }
+        let stimulus = Stimulus::Letter(Letter { event, child, spent });
+        let happening = Happening { is_touched: to_itself, ..Happening::new(live, stimulus) };
+        self.happen(&ctx, happening).await.map(drop)
+    }
+
+    /// It begins with the step of its parent, which was taken elsewhere.
+    #[handler(ingress_private)]
+    async fn begin(&self, ctx: ObjectContext<'_>, first: Json<Written>) -> HandlerResult<()> {
+        let first = first.into_inner();
+        if live(&ctx).await?.is_none() {
+            return self.shop.write(&ctx, first).await;
+        }
+        if let Some(parent) = &first.live.row.new.parent {
+            let id = Arc::clone(&first.live.row.new.id);
+            let post = Post { child: Some(id), ..Post::of(is_taken(ctx.key(), parent.invocation)) };
+            send(&ctx, &parent.id, handler::LETTER, post);
+        }
+        Ok(())
+    }
+
+    /// An effect of it is over.
+    #[handler(ingress_private)]
+    async fn result(&self, ctx: ObjectContext<'_>, ask: Json<ResultAsk>) -> HandlerResult<()> {
+        let ResultAsk { place: EffectPlace { step, index }, result, audit } = ask.into_inner();
+        let Some(live) = live(&ctx).await? else { return Ok(()) };
+        let stimulus = Stimulus::Result { step, index, result };
+        self.happen(&ctx, Happening { audit, ..Happening::new(live, stimulus) }).await.map(drop)
+    }
+
+    /// A person had until now to answer.
+    #[handler(ingress_private)]
+    async fn expire(&self, ctx: ObjectContext<'_>, place: Json<EffectPlace>) -> HandlerResult<()> {
+        let EffectPlace { step, index } = place.into_inner();
+        let Some(live) = live(&ctx).await? else { return Ok(()) };
+        if !live.open.iter().any(|effect| (effect.step, effect.index) == (step, index)) {
+            return Ok(());
+        }
+        self.happen(&ctx, Happening::new(live, Stimulus::Expired { step, index })).await.map(drop)
+    }
+
+    /// A timer of it is due, unless another one was set meanwhile.
+    #[handler(ingress_private)]
+    async fn timer(&self, ctx: ObjectContext<'_>, ask: Json<TimerAsk>) -> HandlerResult<()> {
+        let due_ms = ask.into_inner().due_ms;
+        let Some(mut live) = live(&ctx).await?.filter(|live| live.armed_ms == Some(due_ms)) else {
+            return Ok(());
+        };
+        live.armed_ms = None;
+        let happening = Happening::new(live, Stimulus::Time);
+        self.happen(&ctx, Happening { not_before_ms: due_ms, is_touched: true, ..happening }).await.map(drop)
+    }
+
+    /// The parent left the state that invoked it.
+    #[handler(ingress_private)]
+    async fn stop(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
+        // It never began: its chart was not found.
+        let Some(live) = live(&ctx).await? else { return Ok(()) };
+        let event = Event::CancelRequested { reason: Value::str("the parent left the state") };
+        self.happen(&ctx, Happening::new(live, Stimulus::Event { event, key: None })).await.map(drop)
+    }
+
+    /// Keeps what a running call has to say to the audit.
+    #[handler]
+    async fn note(&self, ctx: ObjectContext<'_>, lines: Json<Vec<AuditLine>>) -> HandlerResult<()> {
+        let Some(mut live) = live(&ctx).await? else { return Ok(()) };
+        let audit = lines.into_inner();
+        live.row.audit += audit.len() as u64;
+        self.shop.write(&ctx, Written { audit, ..Written::empty(live) }).await
+    }
+
+    /// How it is.
+    #[handler]
+    async fn look(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Option<Live>>> {
+        Ok(Json(ctx.get::<Json<Live>>(key::LIVE).await?.map(Json::into_inner)))
+    }
+
+    /// The blobs of these names that it keeps; not all of them, if that would be much.
+    #[handler]
+    async fn blobs(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        ask: Json<BlobsAsk>,
+    ) -> HandlerResult<Json<Vec<BlobText>>> {
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        for name in ask.into_inner().names {
+            let Some(hash) = from_hex(&name) else { continue };
+            let Some(body) = ctx.get::<Json<String>>(&key::blob(&hash)).await? else { continue };
+            let body = body.into_inner();
+            bytes += body.len();
+            found.push(BlobText { name, body });
+            // The rest is asked for again.
+            if bytes > BLOB_BYTES_MAX {
+                break;
+            }
+        }
+        Ok(Json(found))
+    }
+
+    /// Whether anybody still waits for an effect.
+    #[handler]
+    async fn open(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        place: Json<EffectPlace>,
+    ) -> HandlerResult<Json<bool>> {
+        let EffectPlace { step, index } = place.into_inner();
+        let live = ctx.get::<Json<Live>>(key::LIVE).await?.map(Json::into_inner);
+        let open = live.map(|live| live.open).unwrap_or_default();
+        let waits = open.iter().any(|it| (it.step, it.index) == (step, index) && is_work(it.kind));
+        Ok(Json(waits))
+    }
+}
+
+impl InstanceObject {
+    /// Something that somebody waits for.
+    async fn asked(
+        &self,
+        ctx: &ObjectContext<'_>,
+        stimulus: Stimulus,
+        delivered: Option<u64>,
+    ) -> HandlerResult<Json<Reply>> {
+        let Some(live) = live(ctx).await? else {
+            return Ok(Json(Err(Refusal::NoInstance(ctx.key().to_owned()))));
+        };
+        let happening = Happening { delivered, is_asked: true, ..Happening::new(live, stimulus) };
+        self.happen(ctx, happening).await
+    }
+
+    async fn happen(&self, ctx: &ObjectContext<'_>, happening: Happening) -> HandlerResult<Json<Reply>> {
+        let shop = Arc::clone(&self.shop);
+        let run = ctx.run(move || async move { shop.take(happening).await.map(Json) });
+        let outcome = run.name("take").await?.into_inner();
+        self.conclude(ctx, outcome).await
+    }
+
+    async fn conclude(&self, ctx: &ObjectContext<'_>, outcome: Outcome) -> HandlerResult<Json<Reply>> {
+        if let Some(written) = outcome.written {
+            self.shop.write(ctx, *written).await?;
+        }
+        Ok(Json(outcome.reply))
+    }
+}
+
+async fn live(ctx: &ObjectContext<'_>) -> HandlerResult<Option<Live>> {
+    Ok(ctx.get::<Json<Live>>(key::LIVE).await?.map(Json::into_inner))
+}

@@ -1,0 +1,139 @@
+//! `Worker`: a process that takes steps and runs effects for Restate. It keeps nothing: any worker can do the next thing for
+//! any instance, and what it remembers is only what never changes.
+
+mod audit;
+mod blobs;
+mod book;
+mod calls;
+mod chart;
+mod charts;
+mod doing;
+mod instance;
+mod outcome;
+mod shop;
+mod take;
+mod work;
+mod written;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use rawko_core::World;
+use rawko_host::planning::Project;
+use rawko_host::{Cast, Edition, Gate, Progress, Services};
+use restate_sdk::endpoint::Endpoint;
+use restate_sdk::http_server::HttpServer;
+use tokio::net::TcpListener;
+use tokio::sync::broadcast;
+
+use crate::client::{ClientError, Restate};
+use crate::store::RestateStore;
+use chart::ChartObject;
+use instance::InstanceObject;
+use shop::Shop;
+use work::WorkService;
+
+/// Why a worker cannot begin.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkerError {
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error("`{key}` is not a public key of a Restate server: {why}")]
+    IdentityKey { key: String, why: String },
+}
+
+/// What a worker is made of. Whatever is not said: nothing to call, and a gate that refuses.
+#[derive(Default)]
+pub struct WorkerBuilder {
+    project: Project,
+    identity_key: Option<String>,
+}
+
+/// Takes steps and runs effects.
+pub struct Worker {
+    shop: Arc<Shop>,
+    endpoint: Endpoint,
+}
+
+impl WorkerBuilder {
+    /// A chart that can be invoked, and started by name.
+    #[must_use]
+    pub fn chart(self, edition: Edition) -> Self {
+        self.project.library.offer(edition);
+        self
+    }
+
+    #[must_use]
+    pub fn services(mut self, services: Services) -> Self {
+        self.project.services = services;
+        self
+    }
+
+    /// Where `send` may go besides instances.
+    #[must_use]
+    pub fn endpoints(mut self, endpoints: Services) -> Self {
+        self.project.endpoints = endpoints;
+        self
+    }
+
+    #[must_use]
+    pub fn gate(mut self, gate: Gate) -> Self {
+        self.project.gate = gate;
+        self
+    }
+
+    /// Who plays the agents. Without a cast, `agent:` names are services.
+    #[must_use]
+    pub fn cast(mut self, cast: Arc<dyn Cast>) -> Self {
+        self.project.cast = Some(cast);
+        self
+    }
+
+    /// What expressions see as `env` and `agents`.
+    #[must_use]
+    pub fn world(mut self, world: World) -> Self {
+        self.project.world = world;
+        self
+    }
+
+    /// Serves only the server that signs with this key (`publickeyv1_…`).
+    #[must_use]
+    pub fn identity_key(mut self, key: Option<String>) -> Self {
+        self.identity_key = key;
+        self
+    }
+
+    /// A worker for this server. Nothing is asked or registered yet.
+    pub fn build(self, restate: &Restate) -> Result<Worker, WorkerError> {
+        let store = Arc::new(RestateStore::new(restate)?);
+        let shop = Arc::new(Shop::new(self.project, restate.ingress().clone(), store));
+        let mut endpoint = Endpoint::builder()
+            .bind(InstanceObject { shop: Arc::clone(&shop) })
+            .bind(ChartObject { shop: Arc::clone(&shop) })
+            .bind(WorkService { shop: Arc::clone(&shop) });
+        if let Some(key) = self.identity_key {
+            endpoint = endpoint
+                .identity_key(&key)
+                .map_err(|error| WorkerError::IdentityKey { key, why: error.to_string() })?;
+        }
+        Ok(Worker { shop, endpoint: endpoint.build() })
+    }
+}
+
+impl Worker {
+    pub fn builder() -> WorkerBuilder {
+        WorkerBuilder::default()
+    }
+
+    /// What the calls that run in this process tell meanwhile. Those of other workers cannot be heard here.
+    pub fn progress(&self) -> broadcast::Receiver<Progress> {
+        self.shop.watchers.subscribe()
+    }
+
+    /// Serves until `stop`; then lets what is under way come to an end for a few seconds. What does not is done again by
+    /// another worker, or by this one when it is back.
+    pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) {
+        HttpServer::new(self.endpoint).serve_with_cancel(listener, stop).await;
+    }
+}

@@ -1,0 +1,127 @@
+//! `Outcome`: all that came of one call of an instance's handler, as one value in the journal. Whoever takes over after a crash
+//! finds it there and does the rest, whatever charts, settings or version it has itself.
+
+use std::sync::Arc;
+
+use rawko_host::planning::EffectResult;
+use rawko_store::{AuditLine, Delivery, OpenEffect, Record, SavedSnapshot};
+use serde::{Deserialize, Serialize};
+
+use crate::layout::{BlobText, ChartText, EffectPlace, Live, Post, Refusal, Reply};
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Outcome {
+    pub(super) reply: Reply,
+    /// `None`: nothing changed.
+    pub(super) written: Option<Box<Written>>,
+}
+
+/// What one instance writes, and what is to be done then.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Written {
+    pub(super) live: Live,
+    pub(super) records: Vec<Record>,
+    pub(super) snapshot: Option<SavedSnapshot>,
+    pub(super) blobs: Vec<BlobText>,
+    pub(super) deliveries: Vec<Delivery>,
+    pub(super) audit: Vec<AuditLine>,
+    /// Charts that have to be kept before the children begin.
+    pub(super) charts: Vec<KeptChart>,
+    pub(super) children: Vec<Written>,
+    pub(super) todo: Vec<Todo>,
+    pub(super) timer: Option<TimerAsk>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct KeptChart {
+    /// In hex.
+    pub(super) hash: String,
+    pub(super) text: ChartText,
+}
+
+/// A durable send.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Todo {
+    Run(WorkAsk),
+    /// It cannot be run: that is its result.
+    Fail(ResultAsk),
+    Post {
+        to: Arc<str>,
+        post: Post,
+    },
+    StopChild {
+        id: Arc<str>,
+    },
+    Expire {
+        place: EffectPlace,
+        delay_ms: u64,
+    },
+}
+
+/// An effect to run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct WorkAsk {
+    pub(super) instance: Arc<str>,
+    /// The agent that the instance plays.
+    #[serde(default)]
+    pub(super) agent: Option<String>,
+    pub(super) effect: OpenEffect,
+}
+
+/// The result of an effect.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ResultAsk {
+    pub(super) place: EffectPlace,
+    pub(super) result: EffectResult,
+    /// What the audit has to say besides.
+    #[serde(default)]
+    pub(super) audit: Vec<AuditLine>,
+}
+
+/// A timer of the instance may be due.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct TimerAsk {
+    pub(super) due_ms: i64,
+    pub(super) delay_ms: u64,
+}
+
+impl Outcome {
+    pub(super) fn refused(refusal: impl Into<Refusal>) -> Self {
+        Self { reply: Err(refusal.into()), written: None }
+    }
+}
+
+impl Written {
+    /// Only the state.
+    pub(super) fn empty(live: Live) -> Self {
+        Self {
+            live,
+            records: Vec::new(),
+            snapshot: None,
+            blobs: Vec::new(),
+            deliveries: Vec::new(),
+            audit: Vec::new(),
+            charts: Vec::new(),
+            children: Vec::new(),
+            todo: Vec::new(),
+            timer: None,
+        }
+    }
+
+    /// Bytes of what can be large in it.
+    pub(super) fn bytes(&self) -> usize {
+        let blobs = self.blobs.iter().map(|blob| blob.body.len());
+        let records = self.records.iter().map(|it| it.event.len() + it.delta.len() + it.effects.len());
+        let open = self.live.open.iter().map(|effect| effect.body.len());
+        let children = self.children.iter().map(Written::bytes);
+        let posts = self.todo.iter().map(|todo| match todo {
+            Todo::Post { post, .. } => serde_json::to_string(post).map_or(0, |text| text.len()),
+            Todo::Fail(ask) => serde_json::to_string(ask).map_or(0, |text| text.len()),
+            Todo::Run(_) | Todo::StopChild { .. } | Todo::Expire { .. } => 0,
+        });
+        let saved = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.body.len());
+        let rest = blobs.chain(records).chain(open).chain(children).chain(posts);
+        self.live.snapshot.len() + saved + rest.sum::<usize>()
+    }
+}

@@ -1,0 +1,62 @@
+//! `Shop`: what everything in a worker shares. Charts and blobs never change, so remembering them is safe; everything else is
+//! in Restate.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use rawko_host::planning::Project;
+use rawko_host::{Clock, HostError, Progress, Reader, SystemClock};
+use rawko_store::StoreError;
+use tokio::sync::broadcast;
+
+use super::blobs::Blobs;
+use super::calls::Calls;
+use super::charts::Charts;
+use crate::client::{ClientError, Ingress};
+use crate::store::RestateStore;
+
+/// How much a slow watcher of progress may fall behind before it misses something.
+const BEHIND_MAX: usize = 4_096;
+
+pub(super) struct Shop {
+    pub(super) project: Project,
+    pub(super) ingress: Ingress,
+    pub(super) reader: Reader,
+    pub(super) charts: Charts,
+    pub(super) blobs: Blobs,
+    pub(super) calls: Calls,
+    pub(super) watchers: broadcast::Sender<Progress>,
+    /// Another one for each start of a worker.
+    pub(super) boot: String,
+}
+
+/// Whoever asks is being called by the very server that it asks: what it does not find or does not get is a matter of time,
+/// as after a registration that not every node has heard of, or while a leader moves.
+pub(super) fn passing(error: ClientError) -> HostError {
+    match error {
+        ClientError::Missing(_) | ClientError::Refused { .. } => {
+            HostError::Store(StoreError::Io(error.to_string()))
+        }
+        error => error.into(),
+    }
+}
+
+impl Shop {
+    pub(super) fn new(project: Project, ingress: Ingress, store: Arc<RestateStore>) -> Self {
+        let now_ms = SystemClock.now_ms();
+        Self {
+            project,
+            charts: Charts::new(ingress.clone()),
+            blobs: Blobs::new(ingress.clone()),
+            ingress,
+            reader: Reader::new(store),
+            calls: Calls::default(),
+            watchers: broadcast::Sender::new(BEHIND_MAX),
+            boot: format!("{now_ms}-{:016x}", RandomState::new().hash_one(now_ms)),
+        }
+    }
+
+    pub(super) fn now_ms(&self) -> i64 {
+        SystemClock.now_ms()
+    }
+}

@@ -1,0 +1,222 @@
+//! Taking a step within one journaled run: everything that a worker knows better than Restate (the time, the settings, the
+//! charts) is asked here, and only here.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rawko_core::{Event, Value};
+use rawko_host::planning::{Instance, Kept, Past, Planner, Stimulus};
+use rawko_host::{Edition, HostError};
+use rawko_store::{AuditLine, ChartHash, Record, RecordKind};
+use restate_sdk::errors::HandlerResult;
+
+use super::blobs::Gathered;
+use super::book::Book;
+use super::outcome::{Outcome, Written};
+use super::shop::{Shop, passing};
+use super::written::Planning;
+use crate::client::Target;
+use crate::layout::{ForkAsk, INSTANCE, Live, StartAsk, from_hex, handler, instance_key};
+
+/// What one run may write: Restate takes no message of 32 MiB, and would try one again for ever.
+const BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// One thing that happens to an instance.
+#[derive(Clone, Debug)]
+pub(super) struct Happening {
+    pub(super) live: Live,
+    pub(super) stimulus: Stimulus,
+    /// The step that the delivery led to when it came before.
+    pub(super) delivered: Option<u64>,
+    /// Time has come to here, whatever this machine's clock says.
+    pub(super) not_before_ms: i64,
+    /// Lines of the audit that came with it.
+    pub(super) audit: Vec<AuditLine>,
+    /// Something in `live` is to be written in any case.
+    pub(super) is_touched: bool,
+    /// Somebody waits for the answer; else what cannot be taken goes into the journal.
+    pub(super) is_asked: bool,
+}
+
+impl Happening {
+    pub(super) fn new(live: Live, stimulus: Stimulus) -> Self {
+        let (not_before_ms, audit) = (i64::MIN, Vec::new());
+        Self { live, stimulus, delivered: None, not_before_ms, audit, is_touched: false, is_asked: false }
+    }
+}
+
+impl Shop {
+    /// The first step of an instance.
+    pub(super) async fn start(&self, id: &str, ask: StartAsk) -> HandlerResult<Outcome> {
+        settle(self.try_start(id, ask).await)
+    }
+
+    async fn try_start(&self, id: &str, ask: StartAsk) -> Result<Outcome, HostError> {
+        let StartAsk { chart, input, budget, with } = ask;
+        let hash = from_hex(&chart).ok_or(HostError::NoChart(chart))?;
+        let edition = self.charts.edition(&hash).await?;
+        let editions = self.brought(&with).await?;
+        let now_ms = self.now_ms();
+        contained(id, || {
+            let book = Book::new(&self.project, &editions, None);
+            let planner = Planner::new(&self.project, &book);
+            let (instance, planned) = planner.start(id, edition.chart, input, budget, now_ms)?;
+            let planning = Planning { book: &book, with: &with, now_ms, charts: &self.charts };
+            let reply = Ok(instance.receipt(true));
+            let written = planning.written(&instance, planned, None, &Gathered::new());
+            self.bounded(Outcome { reply, written: Some(Box::new(written)) })
+        })
+    }
+
+    /// An instance that goes on from a step of another one.
+    pub(super) async fn fork(&self, id: &str, ask: ForkAsk) -> HandlerResult<Outcome> {
+        settle(self.try_fork(id, ask).await)
+    }
+
+    async fn try_fork(&self, id: &str, ask: ForkAsk) -> Result<Outcome, HostError> {
+        let ForkAsk { from, at, set, budget } = ask;
+        let target = Target::object(INSTANCE, &from, handler::LOOK);
+        let origin: Option<Live> = self.ingress.look(&target, &()).await.map_err(passing)?;
+        let with = origin.ok_or_else(|| HostError::NoInstance(from.clone()))?.with;
+        let editions = self.brought(&with).await?;
+        let reader = self.reader.clone();
+        let looked = tokio::task::spawn_blocking(move || Past::read(&reader, &from, at));
+        let past = looked.await.map_err(|_| HostError::Internal(id.to_owned()))??.within(&budget);
+        let now_ms = self.now_ms();
+        contained(id, || {
+            let book = Book::new(&self.project, &editions, None);
+            let planner = Planner::new(&self.project, &book);
+            let (instance, planned) = planner.fork(past, &set, id, now_ms)?;
+            let planning = Planning { book: &book, with: &with, now_ms, charts: &self.charts };
+            let reply = Ok(instance.receipt(true));
+            let written = planning.written(&instance, planned, None, &Gathered::new());
+            self.bounded(Outcome { reply, written: Some(Box::new(written)) })
+        })
+    }
+
+    /// A step of an instance that is there.
+    pub(super) async fn take(&self, happening: Happening) -> HandlerResult<Outcome> {
+        let (live, is_asked) = (happening.live.clone(), happening.is_asked);
+        let event = event_of(&happening.stimulus);
+        match self.try_take(happening).await {
+            // Nobody would hear of it: the journal has it, and the instance stands still until somebody helps.
+            Err(error) if !is_asked && !error.is_transient() => {
+                Ok(faulted(live, event.as_ref(), &error, self.now_ms()))
+            }
+            outcome => settle(outcome),
+        }
+    }
+
+    async fn try_take(&self, happening: Happening) -> Result<Outcome, HostError> {
+        let Happening { live, stimulus, delivered, not_before_ms, audit, is_touched, .. } = happening;
+        let id = live.row.new.id.to_string();
+        let edition = self.charts.edition(&live.row.new.chart).await?;
+        let editions = self.brought(&live.with).await?;
+        let (snapshot, gathered) = self.blobs.unpack(&id, &live.snapshot).await?;
+        let now_ms = self.now_ms().max(not_before_ms);
+        contained(&id, || {
+            let book = Book::new(&self.project, &editions, delivered);
+            let mut instance = Instance::restore(kept_of(&live, &book), edition.chart, &snapshot)?;
+            let planner = Planner::new(&self.project, &book);
+            let (planned, answer) = planner.take(&mut instance, stimulus, now_ms);
+            let planning = Planning { book: &book, with: &live.with, now_ms, charts: &self.charts };
+            let written = planned.map(|mut planned| {
+                planned.commit.audit.splice(0..0, audit);
+                planning.written(&instance, planned, Some(&live), &gathered)
+            });
+            let written = written.or_else(|| is_touched.then(|| planning.touched(live.clone())));
+            self.bounded(Outcome { reply: answer.map_err(Into::into), written: written.map(Box::new) })
+        })
+    }
+
+    /// The charts that an instance brought along.
+    async fn brought(&self, with: &[String]) -> Result<Vec<Edition>, HostError> {
+        let mut editions = Vec::with_capacity(with.len());
+        for name in with {
+            let hash: ChartHash = from_hex(name).ok_or_else(|| HostError::NoChart(name.clone()))?;
+            editions.push(self.charts.edition(&hash).await?);
+        }
+        Ok(editions)
+    }
+
+    /// Refuses what Restate could not take, and remembers the blobs of the rest.
+    fn bounded(&self, outcome: Outcome) -> Result<Outcome, HostError> {
+        let Some(written) = &outcome.written else { return Ok(outcome) };
+        let bytes = written.bytes();
+        if bytes > BYTES_MAX {
+            let most = BYTES_MAX / 1024 / 1024;
+            return Err(HostError::Refused(format!(
+                "the step would write {bytes} bytes at once, and Restate takes {most} MiB"
+            )));
+        }
+        for blob in &written.blobs {
+            if let Some(name) = from_hex(&blob.name) {
+                self.blobs.remember(name, blob.body.as_bytes().into());
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// What can be tried again is; everything else is an answer.
+fn settle(outcome: Result<Outcome, HostError>) -> HandlerResult<Outcome> {
+    match outcome {
+        Err(error) if error.is_transient() => Err(error.into()),
+        Err(error) => Ok(Outcome::refused(error)),
+        Ok(outcome) => Ok(outcome),
+    }
+}
+
+/// A panic is our bug, and stays within this step.
+fn contained<T>(id: &str, plan: impl FnOnce() -> Result<T, HostError>) -> Result<T, HostError> {
+    catch_unwind(AssertUnwindSafe(plan)).unwrap_or_else(|_| Err(HostError::Internal(id.to_owned())))
+}
+
+fn kept_of(live: &Live, book: &Book<'_>) -> Kept {
+    let row = &live.row;
+    book.enter(&row.new.id);
+    Kept {
+        key: instance_key(&row.new.id),
+        parent: row.new.parent.as_ref().map(|parent| book.enter(&parent.id)),
+        new: row.new.clone(),
+        head: row.head.clone(),
+        open: live.open.clone(),
+        calls: live.calls,
+        last_ms: live.last_ms,
+        snapshot_bytes: live.snapshot_bytes,
+        delta_bytes: live.delta_bytes,
+    }
+}
+
+fn event_of(stimulus: &Stimulus) -> Option<Event> {
+    match stimulus {
+        Stimulus::Event { event, .. } => Some(event.clone()),
+        Stimulus::Letter(letter) => Some(letter.event.clone()),
+        Stimulus::Result { result, .. } => result.event.clone(),
+        Stimulus::Answer { .. } | Stimulus::Expired { .. } | Stimulus::Retry | Stimulus::Time => None,
+    }
+}
+
+/// The instance as it was, with what came and why nothing came of it.
+fn faulted(mut live: Live, event: Option<&Event>, error: &HostError, now_ms: i64) -> Outcome {
+    let at_ms = now_ms.max(live.last_ms);
+    let text = |value: &Value| serde_json::to_string(value).unwrap_or_default();
+    let row = &mut live.row;
+    row.head.fault = Some(error.to_string().into());
+    row.updated_ms = at_ms;
+    let records = Vec::from_iter(event.map(|event| {
+        row.records += 1;
+        Record {
+            seq: row.records,
+            instance: row.key,
+            step: row.step + 1,
+            at_ms,
+            kind: RecordKind::Failed,
+            event: serde_json::to_string(event).unwrap_or_default(),
+            delta: text(&Value::from(error.to_string())),
+            effects: String::new(),
+        }
+    }));
+    live.last_ms = at_ms;
+    let written = Written { records, ..Written::empty(live) };
+    Outcome { reply: Err(HostError::Refused(error.to_string()).into()), written: Some(Box::new(written)) }
+}

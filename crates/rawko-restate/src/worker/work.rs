@@ -1,0 +1,176 @@
+//! The service that runs effects. A marker goes into the journal before a call is made: who finds one of another worker's start
+//! knows that the call may have happened.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_core::Value;
+use rawko_host::planning::{EffectResult, Request};
+use rawko_host::{Category, HostError, ServiceError, Warden};
+use rawko_store::AuditLine;
+use restate_sdk::context::RequestTarget;
+use restate_sdk::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::audit::Tower;
+use super::calls::Ended;
+use super::outcome::{ResultAsk, WorkAsk};
+use super::shop::Shop;
+use crate::client::Target;
+use crate::layout::{EffectPlace, INSTANCE, handler};
+
+/// How often a running call looks whether anybody still waits for it.
+const LOOK: Duration = Duration::from_millis(800);
+/// What an answer may weigh; Restate takes no message of 32 MiB.
+const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+pub(super) struct WorkService {
+    pub(super) shop: Arc<Shop>,
+}
+
+/// What running an effect gives, as the journal has it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Worked {
+    ended: Ended,
+    audit: Vec<AuditLine>,
+}
+
+// A model or a person's program may take hours: Restate must not take it for dead and begin it again.
+#[restate_sdk::service(
+    name = "RawkoWork",
+    client_visibility = "pub(super)",
+    ingress_private,
+    journal_retention = "0s",
+    inactivity_timeout = "7 days",
+    abort_timeout = "7 days",
+    invocation_retry_policy(initial_interval = "50ms", factor = 2.0, max_interval = "2s")
+)]
+impl WorkService {
+    /// Runs one effect and brings its result to the instance.
+    #[handler]
+    async fn run(&self, ctx: Context<'_>, ask: Json<WorkAsk>) -> HandlerResult<()> {
+        let ask = ask.into_inner();
+        let place = EffectPlace { step: ask.effect.step, index: ask.effect.index };
+        let instance = Arc::clone(&ask.instance);
+        let boot = self.shop.boot.clone();
+        let marker = ctx.run(move || async move { Ok(boot) }).name("begun").await?;
+        let (shop, invocation) = (Arc::clone(&self.shop), ctx.invocation_id().to_owned());
+        let run = ctx.run(move || async move { shop.work(ask, &marker, &invocation).await.map(Json) });
+        let Worked { ended, audit } = run.name("call").await?.into_inner();
+        self.shop.calls.forget(ctx.invocation_id());
+        if let Some(result) = ended {
+            let target = RequestTarget::object(INSTANCE, &*instance, handler::RESULT);
+            drop(ctx.request::<_, ()>(target, Json(ResultAsk { place, result, audit })).send());
+        }
+        Ok(())
+    }
+}
+
+impl Shop {
+    async fn work(self: Arc<Self>, ask: WorkAsk, marker: &str, invocation: &str) -> HandlerResult<Worked> {
+        if let Some(call) = self.calls.find(invocation) {
+            return Ok(Worked { ended: call.ended().await?, audit: Vec::new() });
+        }
+        let request = match self.request(&ask).await {
+            Err(error) if error.is_transient() => return Err(error.into()),
+            Err(error) => {
+                let error = ServiceError::new(Category::Host, error.to_string());
+                return Ok(failed(&ask, error, Vec::new()));
+            }
+            Ok(request) => request,
+        };
+        let audit = match self.may_run(&ask, &request, marker) {
+            Ok(audit) => audit,
+            Err((error, audit)) => return Ok(failed(&ask, error, audit)),
+        };
+        let call = self.calls.begin(invocation, Arc::clone(&self).run(ask, request));
+        Ok(Worked { ended: call.ended().await?, audit })
+    }
+
+    /// What is asked, in full.
+    async fn request(&self, ask: &WorkAsk) -> Result<Request, HostError> {
+        let (text, _) = self.blobs.unpack(&ask.instance, &ask.effect.body).await?;
+        serde_json::from_str(&text).map_err(|_| HostError::Internal(ask.instance.to_string()))
+    }
+
+    /// A call that another start of a worker began is repeated only where that is safe, and still allowed.
+    fn may_run(
+        &self,
+        ask: &WorkAsk,
+        request: &Request,
+        marker: &str,
+    ) -> Result<Vec<AuditLine>, (ServiceError, Vec<AuditLine>)> {
+        if marker == self.boot {
+            return Ok(Vec::new());
+        }
+        let name = &ask.effect.name;
+        if !self.project.may_repeat(&ask.effect, request) {
+            let message = format!("the host stopped while `{name}` ran; nobody knows its outcome");
+            let error = ServiceError::new(Category::Interrupted, message);
+            return Err((error, vec![self.restarted(ask, "interrupted")]));
+        }
+        let audit = vec![self.restarted(ask, "repeated")];
+        match self.project.gate.by_settings(name, ask.agent.as_deref()) {
+            Ok(_) => Ok(audit),
+            Err(rule) => Err((ServiceError::new(Category::Refused, rule), audit)),
+        }
+    }
+
+    fn restarted(&self, ask: &WorkAsk, decision: &str) -> AuditLine {
+        AuditLine {
+            at_ms: self.now_ms(),
+            instance: Arc::clone(&ask.instance),
+            effect: Arc::clone(&ask.effect.idempotency),
+            service: Arc::clone(&ask.effect.name),
+            decision: decision.into(),
+            reason: "the host stopped while it ran".into(),
+            provenance: String::new(),
+        }
+    }
+
+    /// Until the service answers, or nobody waits any more.
+    async fn run(self: Arc<Self>, ask: WorkAsk, request: Request) -> Ended {
+        let WorkAsk { instance, effect, .. } = ask;
+        let tower = Box::new(Tower { shop: Arc::clone(&self), instance: Arc::clone(&instance) });
+        let warden = Warden::new(tower, &instance, effect.name.strip_prefix("agent:"));
+        let running = match self.project.prepare(&effect, &instance, request, &self.watchers, warden) {
+            Ok(running) => running,
+            Err(error) => return Some(EffectResult::of(&effect, Err(error))),
+        };
+        let place = EffectPlace { step: effect.step, index: effect.index };
+        tokio::select! {
+            answer = running.answer() => match answer {
+                Some(answer) => Some(EffectResult::of(&effect, answer.and_then(bounded))),
+                // The process ends: whoever runs it next finds the marker.
+                None => std::future::pending().await,
+            },
+            () = self.unwanted(&instance, place) => None,
+        }
+    }
+
+    /// Returns when the instance does not wait for this effect any more.
+    async fn unwanted(&self, instance: &str, place: EffectPlace) {
+        let target = Target::object(INSTANCE, instance, handler::OPEN);
+        loop {
+            tokio::time::sleep(LOOK).await;
+            // A server that is away says nothing about what is wanted.
+            if let Ok(false) = self.ingress.look::<_, bool>(&target, &place).await {
+                return;
+            }
+        }
+    }
+}
+
+fn failed(ask: &WorkAsk, error: ServiceError, audit: Vec<AuditLine>) -> Worked {
+    Worked { ended: Some(EffectResult::of(&ask.effect, Err(error))), audit }
+}
+
+fn bounded(answer: Value) -> Result<Value, ServiceError> {
+    let bytes = serde_json::to_string(&answer).map_or(0, |text| text.len());
+    if bytes <= ANSWER_BYTES_MAX {
+        return Ok(answer);
+    }
+    let most = ANSWER_BYTES_MAX / 1024 / 1024;
+    let message = format!("the answer has {bytes} bytes, and this host takes {most} MiB");
+    Err(ServiceError::new(Category::InvalidAnswer, message))
+}

@@ -1,0 +1,207 @@
+//! From a plan to what is written: the new state of the instance, its children's, and the durable sends of each.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use rawko_core::{Event, Value};
+use rawko_host::planning::{Begun, EffectResult, Instance, Letter, Planned, Work};
+use rawko_store::{Blob, Commit, InstanceKey, content};
+
+use super::blobs::{Gathered, Name};
+use super::book::Book;
+use super::charts::Charts;
+use super::outcome::{KeptChart, ResultAsk, TimerAsk, Todo, WorkAsk, Written};
+use crate::layout::{BlobText, ChartText, EffectPlace, Live, Post, Row, hex};
+
+/// One run of the planner.
+pub(super) struct Planning<'a> {
+    pub(super) book: &'a Book<'a>,
+    pub(super) with: &'a [String],
+    pub(super) now_ms: i64,
+    pub(super) charts: &'a Charts,
+}
+
+impl Planning<'_> {
+    /// `known`: the blobs that the instance keeps already.
+    pub(super) fn written(
+        &self,
+        instance: &Instance,
+        planned: Planned,
+        before: Option<&Live>,
+        known: &Gathered,
+    ) -> Written {
+        let Planned { commit, children, work } = planned;
+        let mut written = self.one(instance, commit, before, known);
+        let agents = children.iter().map(|child| &child.instance).chain([instance]);
+        let agents: HashMap<InstanceKey, Option<String>> =
+            agents.map(|it| (it.key(), it.agent().map(str::to_owned))).collect();
+        written.children = children
+            .into_iter()
+            .map(|Begun { instance, commit }| self.one(&instance, commit, None, &Gathered::new()))
+            .collect();
+        for work in work {
+            self.assign(work, &agents, &mut written);
+        }
+        written.charts = self.new_charts();
+        arm(&mut written, self.now_ms);
+        written.children.iter_mut().for_each(|child| arm(child, self.now_ms));
+        written
+    }
+
+    /// Only what the handler changed itself.
+    pub(super) fn touched(&self, live: Live) -> Written {
+        let mut written = Written::empty(live);
+        arm(&mut written, self.now_ms);
+        written
+    }
+
+    /// The state and journal of one instance.
+    fn one(&self, instance: &Instance, commit: Commit, before: Option<&Live>, known: &Gathered) -> Written {
+        let kept = instance.keep();
+        let (records, lines) = before.map_or((0, 0), |live| (live.row.records, live.row.audit));
+        let mut written_records = commit.records;
+        for (record, number) in written_records.iter_mut().zip(records + 1..) {
+            record.seq = number;
+        }
+        let snapshot = instance.snapshot_json();
+        let packed = content::pack_new(&snapshot, &|name| known.contains_key(name));
+        let blobs = texts_of(commit.blobs.into_iter().chain(packed.blobs), known);
+        let last_at_ms = written_records.last().map(|record| record.at_ms);
+        let row = Row {
+            updated_ms: last_at_ms.or(before.map(|live| live.row.updated_ms)).unwrap_or(kept.new.created_ms),
+            key: kept.key,
+            new: kept.new,
+            head: kept.head,
+            step: instance.step(),
+            records: records + written_records.len() as u64,
+            audit: lines + commit.audit.len() as u64,
+            to_itself: before.map_or(0, |live| live.row.to_itself),
+        };
+        let live = Live {
+            row,
+            snapshot: packed.text.into_owned(),
+            open: kept.open,
+            calls: kept.calls,
+            // Also after a step that failed: records never go back in time.
+            last_ms: last_at_ms.map_or(kept.last_ms, |at_ms| at_ms.max(kept.last_ms)),
+            snapshot_bytes: kept.snapshot_bytes,
+            delta_bytes: kept.delta_bytes,
+            armed_ms: before.and_then(|live| live.armed_ms),
+            with: self.with.to_vec(),
+        };
+        Written {
+            records: written_records,
+            snapshot: commit.snapshot.map(|snapshot| *snapshot),
+            blobs,
+            deliveries: commit.deliveries,
+            audit: commit.audit,
+            ..Written::empty(live)
+        }
+    }
+
+    /// Gives a piece of work to the instance that asked for it, which begins before it does anything.
+    fn assign(&self, work: Work, agents: &HashMap<InstanceKey, Option<String>>, written: &mut Written) {
+        match work {
+            Work::Run { effect, .. } => {
+                let owner = owner(written, effect.instance);
+                let instance = Arc::clone(&owner.live.row.new.id);
+                let agent = agents.get(&effect.instance).cloned().flatten();
+                owner.todo.push(Todo::Run(WorkAsk { instance, agent, effect }));
+            }
+            Work::Fail { effect, error } => {
+                let place = EffectPlace { step: effect.step, index: effect.index };
+                let result = EffectResult::of(&effect, Err(error));
+                let todo = Todo::Fail(ResultAsk { place, result, audit: Vec::new() });
+                owner(written, effect.instance).todo.push(todo);
+            }
+            // Whoever runs it finds out that nobody waits any more.
+            Work::Stop { .. } => {}
+            Work::StopChild { id } => written.todo.push(Todo::StopChild { id }),
+            Work::Post { to, letter, .. } => self.post(to, letter, written),
+            Work::Expire { effect: (key, step, index), due_ms } => {
+                let (place, delay_ms) = (EffectPlace { step, index }, delay(due_ms, self.now_ms));
+                owner(written, key).todo.push(Todo::Expire { place, delay_ms });
+            }
+        }
+    }
+
+    fn post(&self, to: InstanceKey, letter: Letter, written: &mut Written) {
+        let Some(id) = self.book.id(to) else { return };
+        let from = self.book.may_be_absent(to).then(|| sender(&letter.event)).flatten();
+        let to_itself = written.live.row.key == to;
+        if to_itself {
+            written.live.row.to_itself += 1;
+        }
+        let Letter { event, child, spent } = letter;
+        written.todo.push(Todo::Post { to: id, post: Post { event, child, spent, from, to_itself } });
+    }
+
+    fn new_charts(&self) -> Vec<KeptChart> {
+        let mut seen = HashSet::new();
+        let new = |edition: &rawko_host::Edition| {
+            let hash = edition.chart.hash();
+            seen.insert(hash) && !self.charts.is_kept(&hash)
+        };
+        let editions = self.book.take_begun().into_iter().filter(new).collect::<Vec<_>>();
+        editions
+            .iter()
+            .map(|it| KeptChart { hash: hex(&it.chart.hash()), text: ChartText::of(it, self.now_ms) })
+            .collect()
+    }
+}
+
+fn owner(written: &mut Written, key: InstanceKey) -> &mut Written {
+    match written.children.iter().position(|child| child.live.row.key == key) {
+        Some(at) => &mut written.children[at],
+        None => written,
+    }
+}
+
+/// Sets the next timer, unless it is on its way already.
+fn arm(written: &mut Written, now_ms: i64) {
+    let head = &written.live.row.head;
+    let due = head.next_due_ms.filter(|_| head.fault.is_none());
+    if written.live.armed_ms == due {
+        return;
+    }
+    written.live.armed_ms = due;
+    written.timer = due.map(|due_ms| TimerAsk { due_ms, delay_ms: delay(due_ms, now_ms) });
+}
+
+fn delay(due_ms: i64, now_ms: i64) -> u64 {
+    u64::try_from(due_ms.saturating_sub(now_ms)).unwrap_or(0)
+}
+
+/// Who sent an event to an instance by its name.
+fn sender(event: &Event) -> Option<Arc<str>> {
+    match event {
+        Event::Named(event) => event.origin.as_str().map(Into::into),
+        Event::TimerFired { .. }
+        | Event::InvokeDone { .. }
+        | Event::InvokeFailed { .. }
+        | Event::RetryRequested
+        | Event::CancelRequested { .. } => None,
+    }
+}
+
+/// Each once, without those that are kept already.
+fn texts_of(blobs: impl Iterator<Item = Blob>, known: &Gathered) -> Vec<BlobText> {
+    let mut seen: HashSet<Name> = HashSet::new();
+    let new = blobs.filter(|blob| !known.contains_key(&blob.hash) && seen.insert(blob.hash));
+    // Blobs are JSON text and strings, with a letter before them.
+    new.filter_map(|blob| {
+        let body = String::from_utf8(blob.body).ok()?;
+        Some(BlobText { name: hex(&blob.hash), body })
+    })
+    .collect()
+}
+
+/// What the parent hears of a child whose id is taken.
+pub(super) fn is_taken(id: &str, invocation: u64) -> Event {
+    let error = Value::map([
+        ("category", Value::str("host")),
+        ("message", Value::from(format!("there is already an instance `{id}`"))),
+        ("retryable", Value::Bool(false)),
+    ]);
+    Event::InvokeFailed { invocation, error }
+}

@@ -1,0 +1,62 @@
+//! The same walks on the host of one machine and on Restate, and the same traces: every record with its event, where the
+//! instance was after it and what its context held, its children's too. Times are left out, since they are the clock's.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod brought;
+mod charts;
+mod project;
+mod refused;
+mod restarts;
+mod site;
+mod table;
+mod trace;
+mod walk;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_host::{Engine, Host};
+use site::Site;
+use walk::{Walk, take};
+
+async fn here() -> Host {
+    let mut host = Host::builder();
+    for edition in project::editions() {
+        host = host.chart(edition);
+    }
+    host.services(project::services())
+        .endpoints(project::endpoints())
+        .gate(project::gate())
+        .cast(Arc::new(project::Office))
+        .start()
+        .await
+        .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_hosts_walk_the_same_way() {
+    let only = std::env::var("RAWKO_WALK").ok();
+    let mut site = Site::start().await;
+    site.work(project::worker()).await;
+    let (engine, host) = (site.engine(project::library()), here().await);
+    let mut wrong = Vec::new();
+    for walk in table::WALKS {
+        if only.as_ref().is_some_and(|only| only != walk.name) {
+            continue;
+        }
+        let (expected, found) = (walked(&host, walk).await, walked(&engine, walk).await);
+        assert!(expected.lines().count() > 1, "{}: an empty trace shows nothing", walk.name);
+        if expected != found {
+            wrong.push(format!("# {}\n## here\n{expected}\n## on Restate\n{found}\n", walk.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+async fn walked(engine: &dyn Engine, walk: &Walk) -> String {
+    match tokio::time::timeout(Duration::from_secs(60), take(engine, walk)).await {
+        Ok(trace) => trace,
+        Err(_) => format!("it did not end; so far\n{}", trace::of(engine, walk.name).await),
+    }
+}

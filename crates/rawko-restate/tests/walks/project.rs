@@ -1,0 +1,131 @@
+//! What both hosts are made of: charts, services that answer by what they are asked, an endpoint, and a gate.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rawko_core::Value;
+use rawko_host::{
+    Call, Cast, Casting, Category, Closure, Edition, Gate, Library, OnRestart, Part, ServiceError, Services,
+    closure,
+};
+
+use rawko_restate::{Worker, WorkerBuilder};
+
+use crate::charts::CHARTS;
+
+pub(crate) fn editions() -> Vec<Edition> {
+    let order = include_str!("../../../../examples/order/order.yaml");
+    let order = order.replace("initial_delay: 1s", "initial_delay: 20ms");
+    // Hours are not for tests.
+    let parcel =
+        include_str!("../../../../examples/order/parcel.yaml").replace("2h: waiting", "50ms: waiting");
+    let charts = CHARTS.iter().map(|text| (*text).to_owned()).chain([order, parcel]);
+    charts.map(|text| Edition::read("chart.yaml", &text).unwrap()).collect()
+}
+
+pub(crate) fn library() -> Library {
+    let library = Library::default();
+    editions().into_iter().for_each(|edition| library.offer(edition));
+    library
+}
+
+/// The whole project, as a worker has it.
+pub(crate) fn worker() -> WorkerBuilder {
+    let worker =
+        Worker::builder().services(services()).endpoints(endpoints()).gate(gate()).cast(Arc::new(Office));
+    editions().into_iter().fold(worker, WorkerBuilder::chart)
+}
+
+pub(crate) fn gate() -> Gate {
+    Gate::new(&["*"], &["forbidden"], Some(40)).unwrap()
+}
+
+pub(crate) fn services() -> Services {
+    Services::new()
+        .add("charge_card", closure(|call| async move { charge(&call) }))
+        .add("book_carrier", closure(|_| async { Ok(Value::map([("tracking", Value::str("t-1"))])) }))
+        .add(
+            "echo",
+            Closure::new(|call: Call| async move { Ok(call.input) })
+                .on_restart(OnRestart::Retry)
+                .into_service(),
+        )
+        .add("flaky", closure(|call| async move { flaky(&call) }))
+        .add("forbidden", closure(|_| async { Ok(Value::Null) }))
+        .add("crashes", closure(|_| async { crash() }))
+        .add("never", closure(|_| async { never().await }))
+        .add_scheme("agent", closure(|call| async move { Ok(call.input) }))
+        .add("model:m", closure(|call| async move { Ok(spent(&call)) }))
+}
+
+/// One agent is a chart, one is a person, the others are services; one cannot be had.
+pub(crate) struct Office;
+
+impl Cast for Office {
+    fn part(&self, casting: &Casting<'_>) -> Result<Part, ServiceError> {
+        match casting.agent {
+            "clerk" => Ok(Part::Chart { chart: "kid".into(), input: Value::map([("n", Value::Int(4))]) }),
+            "boss" => Ok(Part::Person { input: Value::map([("question", Value::str("well?"))]) }),
+            "thief" => Err(ServiceError::new(Category::Unknown, "there is no such agent")),
+            _ => Ok(Part::Service),
+        }
+    }
+
+    fn result(&self, output: Value) -> Result<Value, Value> {
+        Ok(Value::map([("said", output)]))
+    }
+}
+
+pub(crate) fn endpoints() -> Services {
+    Services::new()
+        .add("channel:approvals", closure(|_| async { Ok(Value::Null) }))
+        .add("printer", closure(|call| async move { printed(&call) }))
+}
+
+fn charge(call: &Call) -> Result<Value, ServiceError> {
+    match call.input.get("amount").as_i64() {
+        Some(13) => Err(ServiceError::new(Category::Network, "the line is cut")),
+        Some(14) => Err(ServiceError::new(Category::Failed, "no such card")),
+        _ => Ok(Value::map([("receipt", Value::str("r-4711"))])),
+    }
+}
+
+/// Fails until the third attempt.
+fn flaky(call: &Call) -> Result<Value, ServiceError> {
+    match call.attempt {
+        3 => Ok(Value::Str(Arc::clone(&call.idempotency))),
+        _ => Err(ServiceError::new(Category::Timeout, format!("attempt {}", call.attempt))),
+    }
+}
+
+fn crash() -> Result<Value, ServiceError> {
+    panic!("a service of the tests crashes")
+}
+
+/// Calls of `never` that were dropped.
+pub(crate) static DROPPED: AtomicUsize = AtomicUsize::new(0);
+
+async fn never() -> Result<Value, ServiceError> {
+    struct Noted;
+    impl Drop for Noted {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let _noted = Noted;
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    Ok(Value::Null)
+}
+
+/// Spends what it is told to.
+fn spent(call: &Call) -> Value {
+    Value::map([("usage", Value::map([("tokens", call.input.get("tokens").clone())]))])
+}
+
+fn printed(call: &Call) -> Result<Value, ServiceError> {
+    match call.input.get("type").as_str() {
+        Some("JAM") => Err(ServiceError::new(Category::Failed, "the paper is stuck")),
+        _ => Ok(Value::Null),
+    }
+}

@@ -1,0 +1,82 @@
+//! The trace of an instance and everything that belongs to it, without times.
+
+use std::fmt::Write as _;
+
+use rawko_host::{Engine, Reader};
+use rawko_store::{Filter, InstanceRow, RecordKind};
+use serde_json::Value as Json;
+
+/// All instances whose ids begin with this name.
+pub(crate) async fn of(engine: &dyn Engine, name: &str) -> String {
+    let (reader, name) = (engine.reader().clone(), name.to_owned());
+    // The reader of another machine waits for answers.
+    tokio::task::spawn_blocking(move || all(&reader, &name)).await.unwrap()
+}
+
+fn all(reader: &Reader, name: &str) -> String {
+    let rows = reader.store().list(&Filter::default()).unwrap().rows;
+    let mut rows: Vec<_> = rows.into_iter().filter(|row| belongs(&row.new.id, name)).collect();
+    rows.sort_by(|one, other| one.new.id.cmp(&other.new.id));
+    rows.iter().fold(String::new(), |mut out, row| {
+        one(reader, row, &mut out);
+        out
+    })
+}
+
+fn belongs(id: &str, name: &str) -> bool {
+    id.strip_prefix(name).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+}
+
+fn one(reader: &Reader, row: &InstanceRow, out: &mut String) {
+    let (head, new) = (&row.head, &row.new);
+    let _ = writeln!(
+        out,
+        "{} of {}@{}: {} waits {} fault {:?} ledger {:?} parent {:?} origin {:?}",
+        new.id,
+        new.chart_id,
+        new.version,
+        head.status.as_str(),
+        head.wait.as_str(),
+        head.fault,
+        head.ledger.as_deref().map(timeless_text),
+        new.parent.as_ref().map(|parent| (&parent.id, &parent.invoke)),
+        new.origin.as_ref().map(|origin| (&origin.id, origin.step)),
+    );
+    for record in reader.store().records(row.key, 0, usize::MAX).unwrap() {
+        let event = timeless_text(&reader.unpack(&record.event).unwrap());
+        let effects = timeless_text(&reader.unpack(&record.effects).unwrap());
+        let _ = writeln!(out, "  {} {:?} {event} → {effects}", record.step, record.kind);
+        if record.kind == RecordKind::Failed {
+            let _ = writeln!(out, "    {}", record.delta);
+            continue;
+        }
+        let after = reader.snapshot(row, Some(record.step)).unwrap();
+        let leaves: Vec<_> = after.chart.leaf_paths(after.snapshot.configuration()).collect();
+        let context = timeless(after.snapshot.context_map(&after.chart).to_json());
+        let _ = writeln!(out, "    [{}] {context}", leaves.join(", "));
+    }
+    for effect in reader.store().open_effects(Some(row.key)).unwrap() {
+        let key = &effect.idempotency;
+        let _ = writeln!(out, "  open {} {} {key}", effect.kind.as_str(), effect.name);
+    }
+    for line in reader.store().audit(Some(&new.id), usize::MAX).unwrap() {
+        let _ = writeln!(out, "  audit {} {} {} {}", line.effect, line.service, line.decision, line.reason);
+    }
+}
+
+fn timeless_text(text: &str) -> String {
+    serde_json::from_str(text).map_or_else(|_| text.to_owned(), |json| timeless(json).to_string())
+}
+
+/// Without what the clock says.
+fn timeless(json: Json) -> Json {
+    match json {
+        Json::Object(entries) => {
+            let is_time = |key: &str| key.ends_with("_ms") || key == "time";
+            let kept = entries.into_iter().filter(|(key, _)| !is_time(key));
+            Json::Object(kept.map(|(key, value)| (key, timeless(value))).collect())
+        }
+        Json::Array(items) => Json::Array(items.into_iter().map(timeless).collect()),
+        scalar @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_)) => scalar,
+    }
+}

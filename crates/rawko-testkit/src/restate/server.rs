@@ -1,0 +1,100 @@
+//! `RestateServer`: one node.
+
+use std::io;
+
+use tempfile::TempDir;
+
+use super::node::{Node, Ports};
+use super::{ports, restate_program};
+
+/// Ports may be taken between finding and using them.
+const ATTEMPTS: usize = 3;
+
+/// How servers are set up.
+#[derive(Clone, Debug)]
+pub struct RestateOptions {
+    pub partitions: usize,
+    /// Requests that share a connection to a worker. Few, where several workers share an address.
+    pub streams_per_connection: usize,
+    /// More of its settings, at the end of the file.
+    pub more: String,
+}
+
+impl Default for RestateOptions {
+    fn default() -> Self {
+        RestateOptions { partitions: 4, streams_per_connection: 128, more: String::new() }
+    }
+}
+
+/// A Restate server that forgets everything when it is dropped.
+#[derive(Debug)]
+pub struct RestateServer {
+    node: Node,
+    /// Gone after the process.
+    _folder: TempDir,
+}
+
+impl RestateServer {
+    /// Starts one and waits until it is ready.
+    pub fn start(options: &RestateOptions) -> io::Result<RestateServer> {
+        let program = restate_program()?;
+        let mut last = io::Error::other("not tried");
+        for _ in 0..ATTEMPTS {
+            let folder = tempfile::tempdir()?;
+            let free = ports::free(3)?;
+            let ports = Ports { ingress: free[0], admin: free[1], fabric: free[2] };
+            let cluster = format!("rawko-{}-{}", std::process::id(), ports.fabric);
+            let mut node = Node::new(&program, folder.path(), &cluster, 0, &[ports], options)?;
+            node.start()?;
+            match node.wait_ready() {
+                Ok(()) => return Ok(RestateServer { node, _folder: folder }),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Where requests go, as a URL.
+    pub fn ingress(&self) -> String {
+        format!("http://127.0.0.1:{}", self.node.ports.ingress)
+    }
+
+    pub fn admin(&self) -> String {
+        format!("http://127.0.0.1:{}", self.node.ports.admin)
+    }
+
+    /// SIGKILL. What it had on disk stays.
+    pub fn kill(&mut self) {
+        self.node.kill();
+    }
+
+    /// Starts it again on what is on disk; whoever needs it ready waits.
+    pub fn restart(&mut self) -> io::Result<()> {
+        self.node.start()
+    }
+
+    pub fn wait_ready(&self) -> io::Result<()> {
+        self.node.wait_ready()
+    }
+
+    /// What it has said.
+    pub fn said(&self) -> String {
+        std::fs::read_to_string(self.node.log()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn a_server_comes_back_after_a_kill() {
+        let mut server = RestateServer::start(&RestateOptions::default()).unwrap();
+        server.kill();
+        assert!(!server.node.is_ready(), "it still answers");
+        server.restart().unwrap();
+        server.wait_ready().unwrap();
+    }
+}

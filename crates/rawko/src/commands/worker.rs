@@ -1,0 +1,189 @@
+//! `rawko worker`: serves the project's charts, services and agents to Restate until it is told to stop.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_restate::client::{Admin, ClientError, Force, Restate};
+use rawko_restate::{Worker, layout};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::oneshot;
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::following::Signals;
+use crate::hosting::{self, HostArgs, Place, StoreArgs};
+
+const EXAMPLES: &str = "\
+A worker takes the steps of instances that live on Restate and makes their calls: with the charts,
+services, agents and rules of the project it is started in. It keeps nothing. Start as many as you
+like, with the same project, behind one address: on one machine they share a port, on several there
+is a balancer in front of them, and --advertise says where that is.
+
+The first one registers the address with Restate; calls that waited for a worker go on at once.
+Ctrl-C lets what is under way come to an end for a few seconds. What does not is done again by
+another worker.
+
+Whoever reaches a worker can act on instances: listen on loopback or a private network, or let it
+serve only the server that signs with a key (--identity-key).
+
+Examples:
+  rawko worker --restate http://127.0.0.1:8080
+  rawko worker --restate http://restate:8080 --listen 0.0.0.0:9080 --advertise http://workers:9080
+  rawko run order.yaml --host restate";
+
+/// How often a server that is not there yet is tried.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
+/// Connections that wait to be taken.
+const BACKLOG: u32 = 1024;
+/// What a deployment says of itself, so that the same one is not registered again.
+const VERSION_KEY: &str = "rawko";
+
+/// Work for Restate: take the steps of its instances and make their calls
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Where Restate takes requests; or RAWKO_RESTATE, or the settings
+    #[arg(long, value_name = "URL")]
+    restate: Option<String>,
+
+    /// Where Restate's admin side is; without it, port 9070 of the same machine. Or RAWKO_RESTATE_ADMIN
+    #[arg(long, value_name = "URL")]
+    admin: Option<String>,
+
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
+    listen: SocketAddr,
+
+    /// Where Restate finds this worker, or all of them; without it, the address it listens on
+    #[arg(long, value_name = "URL")]
+    advertise: Option<String>,
+
+    /// Serve only the Restate server that signs with this public key (`publickeyv1_…`)
+    #[arg(long, value_name = "KEY")]
+    identity_key: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&StoreArgs::default())?;
+    place.insist_on_settings(console)?;
+    let address = HostArgs { host: None, restate: args.restate.clone(), admin: args.admin.clone() };
+    let restate = address.client(&place.settings)?;
+    hosting::block_on(async {
+        let mut signals = Signals::new()?;
+        let listener = listen(args.listen)?;
+        let uri = advertised(args, &listener)?;
+        let worker = worker(args, &place, &restate)?;
+        console.line(&format!("serving {} at {uri}", offered(&place)))?;
+        console.flush()?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn(worker.serve(listener, async {
+            let _ = stopped.await;
+        }));
+        let outcome = tokio::select! {
+            verdict = signals.next() => Ok(verdict),
+            failure = register(restate.admin(), &uri, console) => match failure {
+                Ok(()) => Ok(signals.next().await),
+                Err(failure) => Err(failure),
+            },
+        };
+        // Whoever is served gets a moment; a second signal ends the process.
+        let _ = stop.send(());
+        let _ = serving.await;
+        if outcome.is_ok() {
+            console.note(
+                Style::Dim,
+                "stopped",
+                "instances go on with the other workers, or when one is back",
+            );
+        }
+        outcome
+    })
+}
+
+fn worker(args: &Args, place: &Place, restate: &Restate) -> Result<Worker, Failure> {
+    let settings = &place.settings;
+    let (workshop, _) = place.workshop();
+    let workshop = Arc::new(workshop);
+    let builder = Worker::builder()
+        .services(workshop.join(settings.services(&place.root)))
+        .cast(workshop)
+        .endpoints(settings.endpoints(&place.root))
+        .gate(settings.gate())
+        .world(place.world())
+        .identity_key(args.identity_key.clone());
+    let builder = place.offered().into_iter().fold(builder, |builder, edition| builder.chart(edition));
+    builder.build(restate).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// Shared with other workers of this machine: the system gives each of them connections.
+fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+    let listening = socket.and_then(|socket| {
+        socket.set_reuseaddr(true)?;
+        socket.set_reuseport(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    });
+    listening.map_err(|error| Failure::Transient(format!("cannot listen on {address}: {error}")))
+}
+
+fn advertised(args: &Args, listener: &TcpListener) -> Result<String, Failure> {
+    if let Some(uri) = &args.advertise {
+        return Ok(uri.clone());
+    }
+    let address = listener.local_addr().unwrap_or(args.listen);
+    if address.ip().is_unspecified() {
+        let help = "say where Restate finds it: --advertise http://NAME:PORT";
+        return Err(Failure::Usage(format!("{address} is every address of this machine; {help}")));
+    }
+    Ok(format!("http://{address}"))
+}
+
+fn offered(place: &Place) -> String {
+    let (charts, services) = (place.offered().len(), place.settings.service_names().len());
+    format!("{charts} charts and {services} services")
+}
+
+/// Tells Restate, once it is there, and wakes what waited for a worker.
+async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(), Failure> {
+    let mut is_told = false;
+    let registered = loop {
+        match register_once(admin, uri).await {
+            Err(error) if error.is_transient() => {
+                if !is_told {
+                    console.note(Style::Notice, "waiting", &error.to_string());
+                    is_told = true;
+                }
+                tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+            }
+            outcome => break outcome?,
+        }
+    };
+    console.line(&format!("registered as {registered} with Restate at {}", admin.place()))?;
+    console.flush()?;
+    let services = [layout::INSTANCE, layout::CHART, layout::WORK];
+    // They would go on by themselves, only later.
+    if let Ok(woken) = admin.wake(&services).await
+        && woken.resumed > 0
+    {
+        console.note(Style::Dim, "woken", &format!("{} calls that waited for a worker", woken.resumed));
+    }
+    Ok(())
+}
+
+/// The deployment's id. What is registered already by the same version stays as it is.
+async fn register_once(admin: &Admin, uri: &str) -> Result<String, ClientError> {
+    let version = env!("CARGO_PKG_VERSION");
+    let is_same = |at: &str| at.trim_end_matches('/') == uri.trim_end_matches('/');
+    let known =
+        admin.deployments().await?.into_iter().find(|known| known.uri.as_deref().is_some_and(is_same));
+    if let Some(known) = known
+        && known.metadata.get(VERSION_KEY).is_some_and(|said| said == version)
+    {
+        return Ok(known.id);
+    }
+    let metadata = BTreeMap::from([(VERSION_KEY.to_owned(), version.to_owned())]);
+    Ok(admin.register(uri, Force::Replace, &metadata).await?.id)
+}

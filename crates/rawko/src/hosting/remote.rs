@@ -1,0 +1,154 @@
+//! Which host a command works with: the one on this machine, or Restate, and where that is. Flags go over the environment,
+//! and that over the settings.
+
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use rawko_host::{Reader, Settings, SettingsReader};
+use rawko_restate::client::{ADMIN_URL, ClientError, INGRESS_URL, Restate};
+use rawko_restate::store::RestateStore;
+
+use crate::failure::Failure;
+
+/// Restate's admin side listens here unless it was told otherwise.
+const ADMIN_PORT: &str = "9070";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HostKind {
+    /// This machine: a store that is a file
+    Embedded,
+    /// Restate: many machines
+    Restate,
+}
+
+/// Which host; the same for every command that has to do with instances.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct HostArgs {
+    /// Where instances live: in a file of this machine (embedded), or on Restate. Or RAWKO_HOST
+    #[arg(long, value_name = "HOST", display_order = 810)]
+    pub(crate) host: Option<HostKind>,
+
+    /// Where Restate takes requests (nodes with commas between); says `--host restate` too. Or RAWKO_RESTATE
+    #[arg(long, value_name = "URL", display_order = 811)]
+    pub(crate) restate: Option<String>,
+
+    /// Where Restate's admin side is; without it, port 9070 of the same machine. Or RAWKO_RESTATE_ADMIN
+    #[arg(long, value_name = "URL", display_order = 812)]
+    pub(crate) admin: Option<String>,
+}
+
+/// Instances that live on Restate. One reader for all of a command: what it counts as news begins with it.
+pub(crate) struct Remote {
+    pub(crate) restate: Restate,
+    pub(crate) reader: Reader,
+}
+
+impl Remote {
+    fn new(restate: Restate) -> Result<Remote, ClientError> {
+        let reader = Reader::new(Arc::new(RestateStore::new(&restate)?));
+        Ok(Remote { restate, reader })
+    }
+
+    /// The place as messages name it.
+    pub(crate) fn words(&self) -> String {
+        format!("Restate at {}", self.restate.ingress().place())
+    }
+}
+
+/// What the settings say.
+#[derive(Default)]
+struct Said {
+    ingress: Option<String>,
+    admin: Option<String>,
+}
+
+impl HostArgs {
+    /// Restate, if that is the host that is meant.
+    pub(super) fn remote(&self, settings: &Settings) -> Result<Option<Remote>, Failure> {
+        match self.kind(settings)? {
+            HostKind::Embedded => Ok(None),
+            HostKind::Restate => Ok(Some(Remote::new(self.client(settings)?)?)),
+        }
+    }
+
+    /// Restate, whichever host is meant otherwise.
+    pub(crate) fn client(&self, settings: &Settings) -> Result<Restate, Failure> {
+        let said = Said::read(settings)?;
+        let set = |name: &str| settings.environment().get(name).map(str::to_owned);
+        let ingress = self.restate.clone().or_else(|| set("RAWKO_RESTATE")).or(said.ingress);
+        let ingress = ingress.unwrap_or_else(|| INGRESS_URL.to_owned());
+        let admin = self.admin.clone().or_else(|| set("RAWKO_RESTATE_ADMIN")).or(said.admin);
+        let admin = admin.unwrap_or_else(|| admin_beside(&ingress));
+        Ok(Restate::new(&ingress, &admin)?)
+    }
+
+    fn kind(&self, settings: &Settings) -> Result<HostKind, Failure> {
+        if let Some(kind) = self.host.or(self.restate.as_ref().map(|_| HostKind::Restate)) {
+            return Ok(kind);
+        }
+        match settings.environment().get("RAWKO_HOST") {
+            None | Some("") => Ok(HostKind::Embedded),
+            Some(word) => HostKind::from_str(word, true).map_err(|_| {
+                Failure::Usage(format!("RAWKO_HOST is `{word}`; it can be `embedded` or `restate`"))
+            }),
+        }
+    }
+}
+
+impl Said {
+    fn read(settings: &Settings) -> Result<Said, Failure> {
+        let mut all = Said::default();
+        for section in settings.sections("restate") {
+            let mut reader = SettingsReader::new(settings.environment());
+            for entry in reader.record(&section.document, "`restate`", &["ingress", "admin"]) {
+                let place = if entry.key == "ingress" { &mut all.ingress } else { &mut all.admin };
+                let what = format!("`{}` of `restate`", entry.key);
+                let text = reader.text(&entry.value, &what).map(str::to_owned);
+                *place = place.take().or(text);
+            }
+            if let Some(finding) = reader.findings.first() {
+                return Err(Failure::Invalid(format!("{}: {}", section.file, finding.message)));
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The admin side of the same machine, or machines.
+fn admin_beside(ingress: &str) -> String {
+    ingress.split(',').map(|node| admin_of(node.trim())).collect::<Vec<_>>().join(",")
+}
+
+fn admin_of(ingress: &str) -> String {
+    let ingress = ingress.trim_end_matches('/');
+    let after_scheme = ingress.find("://").map_or(0, |at| at + 3);
+    let authority = &ingress[after_scheme..];
+    // The last colon, unless it belongs to an address in brackets.
+    let host = match authority.rfind(':') {
+        Some(at) if !authority[at..].contains(']') => &authority[..at],
+        Some(_) | None => authority,
+    };
+    match host.is_empty() {
+        true => ADMIN_URL.to_owned(),
+        false => format!("{}{host}:{ADMIN_PORT}", &ingress[..after_scheme]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_admin_side_is_beside_the_ingress() {
+        for (ingress, admin) in [
+            ("http://127.0.0.1:8080", "http://127.0.0.1:9070"),
+            ("http://restate.example.test/", "http://restate.example.test:9070"),
+            ("https://[::1]:8080", "https://[::1]:9070"),
+            ("https://[::1]", "https://[::1]:9070"),
+            ("http://one:8080,http://two:8080", "http://one:9070,http://two:9070"),
+            ("", ADMIN_URL),
+        ] {
+            assert_eq!(admin_beside(ingress), admin, "{ingress}");
+        }
+    }
+}

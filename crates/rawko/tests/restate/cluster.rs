@@ -1,0 +1,92 @@
+//! Three nodes: each is killed in turn and comes back, and meanwhile orders go on. `cargo xtask cluster` runs this.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rawko_core::Status;
+use rawko_host::Reader;
+use rawko_restate::client::Restate;
+use rawko_restate::store::RestateStore;
+use rawko_store::Filter;
+use rawko_testkit::{RestateCluster, RestateOptions};
+
+use crate::bank::Bank;
+use crate::charts::{ORDER, PARCEL, settings};
+use crate::ledger::Ledger;
+use crate::load::Load;
+use crate::support::{PATIENCE, directory, free_address, on_restate, worker};
+
+const WORKING: usize = 6;
+/// Orders that must come to their end while a node is down.
+const MEANWHILE: u64 = 3;
+
+fn done(reader: &Reader) -> u64 {
+    let filter = Filter { statuses: vec![Status::Done], roots_only: true, limit: 1, ..Filter::default() };
+    // While leaders move, nobody can be asked.
+    reader.store().list(&filter).map_or(0, |page| page.total)
+}
+
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
+    let from = Instant::now();
+    while !is_so() {
+        assert!(from.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    from.elapsed()
+}
+
+#[test]
+#[ignore = "a slower test of its own: cargo xtask cluster"]
+fn slow_three_nodes_go_on_while_one_is_down() {
+    let bank = Bank::open(7);
+    let project = directory(&[("order.yaml", ORDER), ("parcel.yaml", PARCEL)]);
+    fs::create_dir_all(project.path().join(".rawko")).unwrap();
+    fs::write(project.path().join(".rawko/config.yaml"), settings(&bank.address)).unwrap();
+
+    let begun = Instant::now();
+    let mut cluster = RestateCluster::start(&RestateOptions::default()).unwrap();
+    println!("three nodes are ready after {:.1} s", begun.elapsed().as_secs_f64());
+    let all = |address: &dyn Fn(usize) -> String| {
+        (0..RestateCluster::NODES).map(address).collect::<Vec<_>>().join(",")
+    };
+    let (ingress, admin) = (all(&|node| cluster.ingress(node)), all(&|node| cluster.admin(node)));
+    let place = on_restate(project.path(), &ingress, &admin);
+    let address = free_address();
+    let workers = [worker(&place, &address, "worker-0"), worker(&place, &address, "worker-1")];
+    workers[0].says("registered", 0, PATIENCE).unwrap();
+
+    let restate = Restate::new(&ingress, &admin).unwrap();
+    let reader = Reader::new(Arc::new(RestateStore::new(&restate).unwrap()));
+    assert_eq!(reader.store().last_seq().unwrap(), 0);
+    let load = Load::begin(&restate, WORKING);
+    wait_for("orders come to their end", || done(&reader) >= MEANWHILE);
+    for node in 0..RestateCluster::NODES {
+        let before = done(&reader);
+        cluster.kill(node);
+        let first = wait_for("orders go on without a node", || done(&reader) > before);
+        wait_for("orders go on without a node", || done(&reader) >= before + MEANWHILE);
+        println!(
+            "node {} is down: the next order is done after {:.1} s, {} by now",
+            node + 1,
+            first.as_secs_f64(),
+            done(&reader)
+        );
+        cluster.restart(node).unwrap();
+        cluster.wait_ready(node).unwrap();
+        println!("node {} is back", node + 1);
+    }
+    load.finish(&reader);
+    let mut ledger = Ledger::default();
+    let books = bank.books.lock().unwrap();
+    ledger.check(&reader, &load.acknowledged(), &books);
+    ledger.close(&reader, &books);
+    assert!(ledger.last().is_some());
+    println!(
+        "{} orders with {} instances, {} records, {} payments; nothing lost, nothing twice",
+        load.started(),
+        ledger.instances(),
+        ledger.records,
+        books.paid.len()
+    );
+}

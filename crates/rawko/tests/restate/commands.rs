@@ -1,0 +1,140 @@
+//! What a person types, on Restate and on this machine: the examples run on both, and their histories are the same.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use rawko_testkit::{Guarded, RestateOptions, Spawn};
+use serde_json::Value as Json;
+
+use crate::support::{PATIENCE, Place, RAWKO, Site, copy, free_address, repository};
+
+/// The commands of `examples/fulfilment/run.sh`.
+const FULFILMENT: [&str; 4] = [
+    "run order.yaml --id o-1 --input order_id=o-1 --input amount=250",
+    "approve o-1 --as ada",
+    "run order.yaml --id o-2 --input order_id=o-2-nowhere --input amount=99",
+    "approve o-2 --as bo",
+];
+const FULFILMENT_INSTANCES: [&str; 6] =
+    ["o-1", "o-1.packing.4.1", "o-1.invoicing.4.2", "o-2", "o-2.packing.4.1", "o-2.invoicing.4.2"];
+
+/// The example's payment service, which counts receipts: each host gets one of its own.
+fn payments(project: &Path) -> (Guarded, String) {
+    let spawn = Spawn {
+        program: "python3".into(),
+        arguments: vec!["-u".into(), "services/payments.py".into()],
+        folder: project.to_owned(),
+        log: project.join("payments.log"),
+        ..Spawn::default()
+    };
+    let service = Guarded::start(&spawn).unwrap();
+    service.says("http", 0, PATIENCE).unwrap();
+    let address = service.said().trim().to_owned();
+    (service, address)
+}
+
+/// Everything that happened to an instance, but for when.
+fn history(place: &Place, id: &str) -> String {
+    let ran = place.run(&format!("history {id} --json"));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let lines = ran.stdout.lines().map(|line| {
+        let mut entry: Json =
+            serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {}", ran.stdout));
+        forget_times(&mut entry);
+        entry.to_string() + "\n"
+    });
+    lines.collect()
+}
+
+/// Moments, lengths of time that depend on them, and places in a store's journal.
+fn forget_times(value: &mut Json) {
+    match value {
+        Json::Object(map) => {
+            map.retain(|key, _| !key.ends_with("_ms") && key != "seq" && key != "at");
+            map.values_mut().for_each(forget_times);
+        }
+        Json::Array(items) => items.iter_mut().for_each(forget_times),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+    }
+}
+
+#[test]
+fn the_order_example_has_the_same_history_on_both_hosts() {
+    let example = repository().join("examples/fulfilment");
+    let (here, there) = (copy(&example), copy(&example));
+
+    let (_here_payments, address) = payments(here.path());
+    let embedded = Place::embedded(here.path()).with("PAYMENTS_URL", &address);
+    let (_there_payments, address) = payments(there.path());
+    let mut site = Site::new(there.path(), &RestateOptions::default());
+    site.place = site.place.with("PAYMENTS_URL", &address);
+    let _worker = site.ready_worker(&free_address(), "worker");
+
+    for command in FULFILMENT {
+        let (one, other) = (embedded.run(command), site.place.run(command));
+        assert_eq!(one.code, other.code, "{command}\nembedded: {one:?}\non Restate: {other:?}");
+    }
+    for id in FULFILMENT_INSTANCES {
+        let (one, other) = (history(&embedded, id), history(&site.place, id));
+        assert_eq!(one, other, "{id}");
+    }
+    // The same list, also while nothing but the server runs.
+    drop(_worker);
+    let listed = |place: &Place| {
+        let listed: Json = serde_json::from_str(&place.run("ps --all --json").stdout).unwrap();
+        let mut rows: Vec<String> = listed["instances"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| format!("{} {} {} {}", row["id"], row["status"], row["step"], row["configuration"]))
+            .collect();
+        rows.sort();
+        rows
+    };
+    assert_eq!(listed(&embedded), listed(&site.place));
+}
+
+/// The orchestrator with its agents: scripted models, real files, real tests.
+#[test]
+fn the_demo_mends_its_project_on_restate() {
+    let dir = crate::support::directory(&[]);
+    let made = Command::new(RAWKO).args(["init", "--demo"]).current_dir(dir.path()).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let site = Site::new(dir.path(), &RestateOptions::default());
+    let _worker = site.ready_worker(&free_address(), "worker");
+    let task = fs::read_to_string(repository().join("crates/rawko/src/templates/mod.rs")).unwrap();
+    let task = task.split("DEMO_TASK: &str = \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let ran = site.place.run_words(&["task", &task, "--id", "demo"]);
+    assert_eq!(ran.code, Some(0), "{}\n{}\n{}", ran.stdout, ran.stderr, _worker.said());
+    let tests = Command::new("python3").args(["-m", "unittest"]).current_dir(dir.path()).output().unwrap();
+    assert!(tests.status.success(), "{tests:?}");
+    let shown: Json = serde_json::from_str(&site.place.run("show demo --json").stdout).unwrap();
+    let history = shown["context"]["history"].as_array().unwrap();
+    let agents: Vec<&str> = history.iter().map(|entry| entry["agent"].as_str().unwrap()).collect();
+    assert_eq!(agents, ["planner", "developer", "tester", "developer", "tester", "reviewer"]);
+}
+
+/// What is said when something is missing says what to do about it.
+#[test]
+fn commands_say_what_is_missing() {
+    let dir = crate::support::directory(&[(".rawko/config.yaml", "")]);
+    let nowhere = Place::embedded(dir.path())
+        .with("RAWKO_HOST", "restate")
+        .with("RAWKO_RESTATE", "http://127.0.0.1:1")
+        .with("RAWKO_RESTATE_ADMIN", "http://127.0.0.1:1");
+    let ran = nowhere.run("ps");
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("http://127.0.0.1:1 cannot be reached"), "{ran:?}");
+    assert!(ran.stderr.contains("RAWKO_RESTATE_ADMIN"), "{ran:?}");
+
+    let site = Site::new(dir.path(), &RestateOptions::default());
+    fs::write(dir.path().join("light.yaml"), "statechart: {id: light, initial: on, states: {on: {}}}")
+        .unwrap();
+    let ran = site.place.run("run light.yaml");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("`rawko worker` registers what is needed"), "{ran:?}");
+    let ran = site.place.run("channels");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("leave out `--host restate`"), "{ran:?}");
+}

@@ -1,0 +1,109 @@
+//! Kills: three workers and the server, again and again, while orders work and events come in. Then nothing is lost,
+//! nothing was paid twice, and every timer fired once. `RAWKO_SEED=n` repeats a run, `RAWKO_KILLS=n` makes a longer one.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_host::Reader;
+use rawko_restate::client::Restate;
+use rawko_restate::store::RestateStore;
+use rawko_testkit::RestateOptions;
+
+use crate::bank::{Bank, Books};
+use crate::charts::{ORDER, PARCEL, settings};
+use crate::dice::Dice;
+use crate::ledger::Ledger;
+use crate::load::Load;
+use crate::support::{PATIENCE, Site, directory, free_address};
+
+const KILLS: u64 = 60;
+const WORKERS: usize = 3;
+/// Orders at work at the same time.
+const WORKING: usize = 12;
+/// One kill in so many is of the server.
+const SERVER_KILLS: u64 = 4;
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
+#[test]
+fn slow_kills_of_workers_and_server_lose_nothing_and_repeat_nothing() {
+    let seed = variable("RAWKO_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+    let kills = variable("RAWKO_KILLS").unwrap_or(KILLS);
+    let told = run(seed, kills);
+    // Shown with `--nocapture`, and when it fails.
+    assert!(told.contains("orders"), "RAWKO_SEED={seed} RAWKO_KILLS={kills}: {told}");
+}
+
+#[expect(clippy::print_stdout, reason = "the seed is needed to repeat a failure")]
+fn run(seed: u64, kills: u64) -> String {
+    println!("kills: RAWKO_SEED={seed} RAWKO_KILLS={kills}");
+    let mut dice = Dice::new(seed);
+    let bank = Bank::open(seed);
+    let project = directory(&[("order.yaml", ORDER), ("parcel.yaml", PARCEL)]);
+    fs::create_dir_all(project.path().join(".rawko")).unwrap();
+    fs::write(project.path().join(".rawko/config.yaml"), settings(&bank.address)).unwrap();
+
+    // Few requests on a connection, so that the workers behind one address all have some.
+    let options = RestateOptions { streams_per_connection: 2, ..RestateOptions::default() };
+    let mut site = Site::new(project.path(), &options);
+    let address = free_address();
+    let mut workers: Vec<_> =
+        (0..WORKERS).map(|number| site.worker(&address, &format!("worker-{number}"))).collect();
+    workers[0].says("registered", 0, PATIENCE).unwrap();
+
+    let restate = Restate::new(&site.server.ingress(), &site.server.admin()).unwrap();
+    let reader = Reader::new(Arc::new(RestateStore::new(&restate).unwrap()));
+    // From the beginning, so that the feed is checked too.
+    assert_eq!(reader.store().last_seq().unwrap(), 0);
+    let mut ledger = Ledger::default();
+    let load = Load::begin(&restate, WORKING);
+    let (mut of_server, mut of_workers) = (0, 0);
+    for kill in 1..=kills {
+        std::thread::sleep(Duration::from_millis(50 + dice.below(350)));
+        if dice.below(SERVER_KILLS) == 0 {
+            site.server.kill();
+            site.server.restart().unwrap();
+            site.server.wait_ready().unwrap();
+            of_server += 1;
+        } else {
+            let number = dice.below(WORKERS as u64) as usize;
+            workers[number].kill();
+            workers[number] = site.worker(&address, &format!("worker-{number}"));
+            of_workers += 1;
+        }
+        if kill % 10 == 0 {
+            check(&mut ledger, &reader, &load, &bank);
+            println!("{kill} kills: {} instances, {} records", ledger.instances(), ledger.records);
+        }
+    }
+    load.finish(&reader);
+    check(&mut ledger, &reader, &load, &bank);
+    ledger.close(&reader, &bank.books.lock().unwrap());
+    let books = bank.books.lock().unwrap();
+    let calls: u32 = books.calls.values().sum();
+    let told = format!(
+        "{of_workers} workers and {of_server} times the server killed; {} orders with {} instances, {} records, \
+         {} payments in {calls} calls, {} events acknowledged",
+        load.started(),
+        ledger.instances(),
+        ledger.records,
+        books.paid.len(),
+        load.acknowledged().values().map(|last| last + 1).sum::<i64>(),
+    );
+    println!("{told}");
+    assert!(load.started() >= WORKING as u64 && of_server > 0, "too little happened: {told}");
+    told
+}
+
+/// What was acknowledged and paid before looking must be there when looking.
+fn check(ledger: &mut Ledger, reader: &Reader, load: &Load, bank: &Bank) {
+    let acknowledged = load.acknowledged();
+    let books = {
+        let books = bank.books.lock().unwrap();
+        Books { calls: books.calls.clone(), paid: books.paid.clone() }
+    };
+    ledger.check(reader, &acknowledged, &books);
+}

@@ -1,0 +1,120 @@
+//! The load on the instances that are killed under: orders are started, numbered events are sent to them, and what was
+//! acknowledged is remembered.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rawko_core::{NamedEvent, Status, Value};
+use rawko_host::{Edition, Engine, HostError, Library, Reader};
+use rawko_restate::RestateEngine;
+use rawko_restate::client::Restate;
+use rawko_store::{Filter, InstanceRow};
+
+use crate::charts::ORDER;
+use crate::support::PATIENCE;
+
+/// Keeps orders working until it is told to finish.
+pub(crate) struct Load {
+    shared: Arc<Shared>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+struct Shared {
+    engine: RestateEngine,
+    order: Edition,
+    acknowledged: Mutex<BTreeMap<String, i64>>,
+    started: AtomicU64,
+    finishing: AtomicBool,
+}
+
+impl Load {
+    pub(crate) fn begin(restate: &Restate, working: usize) -> Load {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let within = runtime.enter();
+        let engine = RestateEngine::new(restate.clone(), Library::default()).unwrap();
+        drop(within);
+        let shared = Arc::new(Shared {
+            engine,
+            order: Edition::read("order.yaml", ORDER).unwrap(),
+            acknowledged: Mutex::default(),
+            started: AtomicU64::new(0),
+            finishing: AtomicBool::new(false),
+        });
+        for _ in 0..working {
+            runtime.spawn(orders(Arc::clone(&shared)));
+        }
+        Load { shared, _runtime: runtime }
+    }
+
+    /// No more orders; waits until those that are at work have come to their end.
+    pub(crate) fn finish(&self, reader: &Reader) {
+        self.shared.finishing.store(true, Ordering::SeqCst);
+        let until = Instant::now() + PATIENCE;
+        while !unfinished(reader).is_empty() {
+            assert!(Instant::now() < until, "these do not finish: {:#?}", unfinished(reader));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    pub(crate) fn started(&self) -> u64 {
+        self.shared.started.load(Ordering::SeqCst)
+    }
+
+    /// The last event that was acknowledged, by instance.
+    pub(crate) fn acknowledged(&self) -> BTreeMap<String, i64> {
+        self.shared.acknowledged.lock().unwrap().clone()
+    }
+}
+
+fn unfinished(reader: &Reader) -> Vec<InstanceRow> {
+    let filter = Filter { statuses: vec![Status::Active, Status::Error], ..Filter::default() };
+    reader.store().list(&filter).unwrap().rows
+}
+
+/// One order after the other.
+async fn orders(shared: Arc<Shared>) {
+    while !shared.finishing.load(Ordering::SeqCst) {
+        let name = format!("order-{}", shared.started.fetch_add(1, Ordering::SeqCst));
+        let input = Value::map([("name", Value::str(&name))]);
+        loop {
+            let order = shared.order.clone();
+            match shared.engine.start(order, input.clone(), Some(name.clone()), Value::Null).await {
+                // It is there already: the answer to the first attempt was lost.
+                Ok(_) | Err(HostError::Exists(_)) => break,
+                Err(error) if error.is_transient() => tokio::time::sleep(Duration::from_millis(20)).await,
+                Err(error) => panic!("{name}: {error}"),
+            }
+        }
+        tick(&shared, &name).await;
+    }
+}
+
+/// Sends numbered events, each with a key and some of them twice, until the order is over.
+async fn tick(shared: &Shared, id: &str) {
+    for n in 0.. {
+        for _ in 0..=(n % 7 == 0) as usize {
+            if !send(shared, id, n).await {
+                return;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn send(shared: &Shared, id: &str, n: i64) -> bool {
+    loop {
+        let event = NamedEvent::new("TICK", Value::map([("n", Value::Int(n))]));
+        match shared.engine.send(id.to_owned(), event, Some(format!("tick-{n}"))).await {
+            Ok(_) => {
+                shared.acknowledged.lock().unwrap().insert(id.to_owned(), n);
+                return true;
+            }
+            Err(HostError::Over { .. }) => return false,
+            Err(error) if error.is_transient() => tokio::time::sleep(Duration::from_millis(20)).await,
+            Err(error) => panic!("{id}: {error}"),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The real binary on a real Restate server: workers that are killed and started again, commands that a person types, and
+//! what must hold afterwards.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "../../../rawko-host/tests/crash/bank.rs"]
+mod bank;
+#[path = "../../../rawko-host/tests/crash/charts.rs"]
+mod charts;
+mod cluster;
+mod commands;
+#[path = "../../../rawko-host/tests/crash/dice.rs"]
+mod dice;
+mod kills;
+#[path = "../../../rawko-host/tests/crash/ledger.rs"]
+#[expect(clippy::expect_used, reason = "a test that cannot go on fails")]
+mod ledger;
+mod load;
+mod support;

@@ -1,0 +1,136 @@
+//! A project, a server and workers: what every test here begins with.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rawko_testkit::{Guarded, RestateOptions, RestateServer, Spawn};
+use tempfile::TempDir;
+
+pub(crate) const RAWKO: &str = env!("CARGO_BIN_EXE_rawko");
+/// A loaded machine may take long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The repository, where examples are.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A directory with these files in it, gone after the test.
+pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    for (name, text) in files {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    dir
+}
+
+/// A copy of a folder without what runs in it left behind, gone after the test.
+pub(crate) fn copy(folder: &Path) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    let status = Command::new("cp").arg("-R").arg(format!("{}/.", folder.display())).arg(dir.path()).status();
+    assert!(status.unwrap().success());
+    let _ = fs::remove_dir_all(dir.path().join(".rawko/state"));
+    dir
+}
+
+/// An address that nobody listens on.
+pub(crate) fn free_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+/// A project and the environment that commands run in.
+#[derive(Clone)]
+pub(crate) struct Place {
+    folder: PathBuf,
+    environment: Vec<(String, String)>,
+}
+
+impl Place {
+    /// On this machine.
+    pub(crate) fn embedded(folder: &Path) -> Place {
+        let place = Place { folder: folder.to_owned(), environment: Vec::new() };
+        place.with("HOME", &folder.display().to_string()).with("USER", "ada").with("NO_COLOR", "1")
+    }
+
+    #[must_use]
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Place {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Runs a command as a person does; its words are split at spaces.
+    pub(crate) fn run(&self, command: &str) -> Ran {
+        self.run_words(&command.split(' ').collect::<Vec<_>>())
+    }
+
+    pub(crate) fn run_words(&self, words: &[&str]) -> Ran {
+        let mut command = Command::new(RAWKO);
+        for name in ["RAWKO_HOST", "RAWKO_STORE", "RAWKO_MODEL", "XDG_CONFIG_HOME"] {
+            command.env_remove(name);
+        }
+        let environment = self.environment.iter().map(|(name, value)| (name, value));
+        let output = command.args(words).envs(environment).current_dir(&self.folder).output().unwrap();
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// A project whose instances live on a server.
+pub(crate) struct Site {
+    pub(crate) server: RestateServer,
+    pub(crate) place: Place,
+}
+
+impl Site {
+    pub(crate) fn new(project: &Path, options: &RestateOptions) -> Site {
+        let server = RestateServer::start(options).unwrap();
+        let place = on_restate(project, &server.ingress(), &server.admin());
+        Site { server, place }
+    }
+
+    /// A worker at an address that others may share.
+    pub(crate) fn worker(&self, address: &str, name: &str) -> Guarded {
+        worker(&self.place, address, name)
+    }
+
+    /// The same, registered.
+    pub(crate) fn ready_worker(&self, address: &str, name: &str) -> Guarded {
+        let worker = self.worker(address, name);
+        worker.says("registered", 0, PATIENCE).unwrap();
+        worker
+    }
+}
+
+/// A project whose commands find a server.
+pub(crate) fn on_restate(project: &Path, ingress: &str, admin: &str) -> Place {
+    let place = Place::embedded(project).with("RAWKO_HOST", "restate");
+    place.with("RAWKO_RESTATE", ingress).with("RAWKO_RESTATE_ADMIN", admin)
+}
+
+pub(crate) fn worker(place: &Place, address: &str, name: &str) -> Guarded {
+    let spawn = Spawn {
+        program: RAWKO.into(),
+        arguments: ["worker", "--listen", address].map(str::to_owned).to_vec(),
+        environment: place.environment.clone(),
+        folder: place.folder.clone(),
+        log: place.folder.join(format!("{name}.log")),
+    };
+    Guarded::start(&spawn).unwrap()
+}
+
+/// What a command left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
