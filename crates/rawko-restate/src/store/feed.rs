@@ -50,10 +50,11 @@ impl Feed {
         behind.map(|row| (Arc::clone(&row.new.id), seen(row))).collect()
     }
 
-    /// Takes in records of any instances; those that are known already change nothing.
-    fn add(&mut self, mut found: Vec<Record>) {
-        found.sort_by_key(|record| (record.at_ms, record.instance, record.seq));
-        for record in found {
+    /// Takes in records of any instances, each with the length of its instance's id; those that are known already change
+    /// nothing. A child's id is longer than its parent's: what happens within a millisecond is told of the parent first.
+    fn add(&mut self, mut found: Vec<(usize, Record)>) {
+        found.sort_by_key(|(length, record)| (record.at_ms, *length, record.instance, record.seq));
+        for (_, record) in found {
             let seen = self.seen.entry(record.instance).or_default();
             if record.seq != *seen + 1 {
                 continue;
@@ -81,7 +82,7 @@ impl RestateStore {
         };
         let mut found = Vec::new();
         for (id, seen) in behind {
-            found.extend(self.journal(&id, seen)?);
+            found.extend(self.journal(&id, seen)?.into_iter().map(|record| (id.len(), record)));
         }
         if let Some(feed) = &mut self.memory().feed {
             feed.add(found);
