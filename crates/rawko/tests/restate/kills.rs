@@ -21,6 +21,8 @@ const KILLS: u64 = 60;
 const WORKERS: usize = 3;
 /// Orders at work at the same time.
 const WORKING: usize = 12;
+/// After so many kills everything is checked.
+const CHECKED_EVERY: u64 = 20;
 /// One kill in so many is of the server.
 const SERVER_KILLS: u64 = 4;
 
@@ -74,8 +76,8 @@ fn run(seed: u64, kills: u64) -> String {
             workers[number] = site.worker(&address, &format!("worker-{number}"));
             of_workers += 1;
         }
-        if kill % 10 == 0 {
-            check(&mut ledger, &reader, &load, &bank);
+        if kill % CHECKED_EVERY == 0 {
+            load.paused(|| check(&mut ledger, &reader, &load, &bank));
             println!("{kill} kills: {} instances, {} records", ledger.instances(), ledger.records);
         }
     }
