@@ -13,8 +13,8 @@ serve=$!
 reporter=
 trap 'kill $serve $reporter 2> /dev/null; wait $serve 2> /dev/null; rm -rf "$state"' EXIT
 trap 'exit 143' INT TERM
-until grep -q listening "$state/serve.txt"; do sleep 0.05; done
-python3 agents/reporter.py "$(sed 's/listening on //' "$state/serve.txt")" &
+until grep -q http:// "$state/serve.txt"; do sleep 0.05; done
+python3 agents/reporter.py "$(sed 's,http://\(.*\),ws://\1/v1/agents,' "$state/serve.txt")" &
 reporter=$!
 
 step() {

@@ -28,7 +28,7 @@ const VIEWS = [
   ['#/instances', '.virtual-row'],
   ['#/instances/order-1', '.ask'],
   ['#/instances/order-2?step=0', '.story-lines li'],
-  ['#/instances/order-2?tab=context', '.tree-row'],
+  ['#/instances/order-2?tab=context', '.panel-body:not([hidden]) .tree-row'],
   ['#/instances/order-2?tab=journal', '.steps .virtual-row'],
   ['#/tasks', '.empty'],
   ['#/approvals', '.ask'],
@@ -45,22 +45,19 @@ for (const [name, options] of Object.entries({
   'a phone': { colorScheme: 'light', viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true },
 })) {
   test(`nothing serious is in the way of anybody: ${name}`, async () => {
-    for (const [hash, ready] of VIEWS)
-      assert.deepEqual(await violations(browser, open.address, hash, ready, options), [], hash);
+    assert.deepEqual(await violations(browser, open.address, VIEWS, options), []);
   });
 }
 
 test('nothing is wider than a phone', async () => {
+  const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
+  const { page, close } = await visit(browser, open.address, '', phone);
   for (const [hash, ready] of VIEWS) {
-    const { page, close } = await visit(browser, open.address, hash, {
-      viewport: { width: 360, height: 740 },
-      isMobile: true,
-      hasTouch: true,
-    });
+    await page.goto(`${open.address}/${hash}`);
     await page.waitForSelector(ready);
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360, hash);
-    await close();
   }
+  await close();
 });
 
 test('a finger drags the timeline', async () => {

@@ -26,7 +26,7 @@ test('a question is answered and a form filled in', async () => {
   await page.waitForSelector('text=Nobody waits for you');
   await server.post('instances', { chart: 'order', id: 'order-1', input: { amount: 250 } });
   await page.waitForSelector('.ask:has-text("Pay 250?")');
-  assert.equal(await page.textContent('.badge > span'), '1', 'the badge counts it');
+  await page.waitForFunction(() => document.querySelector('.badge > span').textContent === '1');
   assert.match(await page.textContent('.ask'), /customer\s*Ada/, 'what the decision is about');
   assert.match(await page.textContent('.ask .countdown'), /^2[34]h/);
   await page.fill('.ask [aria-label=Comment]', 'a good customer');
@@ -55,11 +55,11 @@ test('a question is answered and a form filled in', async () => {
   await close();
 });
 
-test('a denial leads where the chart says', async () => {
+test('an instance that is not there yet shows up, and a denial leads where the chart says', async () => {
   const { page, close } = await visit(browser, server.address, '#/instances/order-2', { expected: [/404/] });
   await page.waitForSelector('text=There is no instance order-2');
+  await page.waitForSelector('.connection[data-state=live]');
   await server.post('instances', { chart: 'order', id: 'order-2', input: { amount: 300 } });
-  await page.reload();
   await page.click('.ask >> text=Deny');
   await page.waitForSelector('.pill:has-text("done")');
   const lit = await page.evaluate(() =>

@@ -58,10 +58,10 @@ test('everything by keyboard', async () => {
 
   await page.keyboard.press('Escape');
   await page.keyboard.press('ArrowLeft');
-  await page.waitForFunction(() => document.querySelector('.timeline-slider').getAttribute('aria-valuenow') === '0');
+  await page.waitForSelector('.timeline-slider[aria-valuenow="0"]');
   await tabTo(page, '.timeline-slider');
   await page.keyboard.press('End');
-  assert.equal(await page.getAttribute('.timeline-slider', 'aria-valuenow'), '1');
+  await page.waitForSelector('.timeline-slider[aria-valuenow="1"]');
   assert.match(await page.getAttribute('.timeline-slider', 'aria-valuetext'), /^step 1 of 1: /);
   await page.keyboard.press('3');
   await page.waitForSelector('[role=tab][aria-selected=true]:has-text("Context")');

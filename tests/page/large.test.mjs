@@ -70,7 +70,7 @@ test('a hundred thousand steps are dragged over', async () => {
   const step = Number(await page.getAttribute('.timeline-slider', 'aria-valuenow'));
   assert.ok(step > 30_000 && step < 37_000, `step ${step}`);
   await page.waitForSelector(`text=As it was after step ${step}.`);
-  await page.waitForSelector(`.tree-row:has-text("${step}")`);
+  await page.waitForSelector(`.panel-body:not([hidden]) .tree-row:has-text("${step}")`);
   await page.keyboard.press('5');
   await scrollThrough('.steps .virtual')(page);
   await page.waitForSelector('.steps .virtual-row:not(.loading):has-text("100,000")', { timeout: 60_000 });

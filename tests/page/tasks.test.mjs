@@ -49,8 +49,8 @@ test('a task is started, watched, looked back at and forked', async (t) => {
   });
 
   await t.test('its result, plan and agents are there', async () => {
-    await page.waitForSelector('.plan-steps li.ticked >> nth=3');
-    assert.equal(await page.locator('.plan-steps li').count(), 4);
+    await page.waitForSelector('.present .plan-steps li.ticked >> nth=3');
+    assert.equal(await page.locator('.present .plan-steps li').count(), 4);
     assert.match(await page.textContent('.good-card'), /Slugs hold letters and digits only/);
     assert.ok((await page.locator('.children .child-link').count()) >= 6, 'every agent at work is a child');
   });

@@ -49,6 +49,7 @@ fn saying(text: &str) -> Completion {
         stop_reason: StopReason::Stop,
         usage: Usage::default(),
         data: None,
+        model: None,
     }
 }
 

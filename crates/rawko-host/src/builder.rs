@@ -17,6 +17,7 @@ use crate::gate::Gate;
 use crate::host::{Host, Inner};
 use crate::instances::Instances;
 use crate::library::Edition;
+use crate::observer::Observer;
 use crate::planning::Project;
 use crate::progress;
 use crate::reader::Reader;
@@ -29,6 +30,7 @@ const IN_MEMORY_MAX: usize = 1_024;
 pub struct HostBuilder {
     store: Arc<dyn Store>,
     project: Project,
+    observer: Option<Arc<dyn Observer>>,
     clock: Arc<dyn Clock>,
     in_memory_max: usize,
 }
@@ -38,6 +40,7 @@ impl Host {
         HostBuilder {
             store: Arc::new(MemoryStore::new()),
             project: Project::default(),
+            observer: None,
             clock: Arc::new(SystemClock),
             in_memory_max: IN_MEMORY_MAX,
         }
@@ -84,6 +87,13 @@ impl HostBuilder {
         self
     }
 
+    /// Who is told what the host does.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
     /// What expressions see as `env` and `agents`.
     #[must_use]
     pub fn world(mut self, world: World) -> Self {
@@ -113,6 +123,7 @@ impl HostBuilder {
             reader: Reader::with_library(Arc::clone(&self.store), Arc::clone(&self.project.library)),
             store: self.store,
             project: self.project,
+            observer: self.observer,
             watchers: progress::watchers(),
             clock: self.clock,
             instances: Instances::default(),

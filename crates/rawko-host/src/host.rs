@@ -21,6 +21,7 @@ use crate::instance::delivery::{Delivery, EffectNote, Receipt, Source};
 use crate::instance::plan::EffectRef;
 use crate::instances::Instances;
 use crate::library::{Edition, Library};
+use crate::observer::Observer;
 use crate::planning::{Planner, Project, Surroundings};
 use crate::progress::Progress;
 use crate::reader::Reader;
@@ -40,6 +41,7 @@ pub(crate) struct Inner {
     pub(crate) writer: Writer,
     pub(crate) project: Project,
     pub(crate) reader: Reader,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) watchers: broadcast::Sender<Progress>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) instances: Instances,
@@ -314,6 +316,7 @@ impl Inner {
     }
 
     pub(crate) fn trouble(&self, error: StoreError) {
+        self.tell_trouble("store", &error.to_string());
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         self.in_trouble.store(true, Ordering::SeqCst);
         self.changes.send_modify(|count| *count += 1);
@@ -326,6 +329,7 @@ impl Inner {
     }
 
     pub(crate) fn trouble_with(&self, id: &str, error: &HostError) {
+        self.tell_trouble(id, &error.to_string());
         let mut complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         if complaints.len() < 1_000 {
             complaints.push(format!("{id}: {error}"));

@@ -19,6 +19,7 @@ mod instances;
 mod ledger;
 mod library;
 mod load;
+mod observer;
 mod past;
 pub mod planning;
 mod policy;
@@ -42,6 +43,9 @@ pub use host::{Host, PersonAnswer, Start};
 pub use instance::Receipt;
 pub use ledger::Spent;
 pub use library::{Edition, Library};
+pub use observer::{
+    Asked, Called, Calling, Committed, Completed, Load, Observation, Observer, Outcome, Said, Taken, Used,
+};
 pub use progress::{Progress, Teller};
 pub use reader::{Reader, Restored};
 pub use services::{

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Snapshot};
-use rawko_store::{InstanceKey, InstanceRow, RecordKind, Store, StoreError, content};
+use rawko_store::{Base, InstanceKey, InstanceRow, RecordKind, Store, StoreError, content};
 
 use crate::error::HostError;
 use crate::library::Library;
@@ -56,8 +56,21 @@ impl Reader {
         if let Some(step) = at.filter(|step| *step > row.step) {
             return Err(no_step(step));
         }
-        let chart = self.chart(row)?;
         let base = self.store.base(row.key, at)?.ok_or_else(|| no_step(at.unwrap_or(row.step)))?;
+        self.restore(row, at, &base)
+    }
+
+    /// The snapshots of many instances after their last steps, read together; `None` for one that cannot be read.
+    pub fn snapshots(&self, rows: &[InstanceRow]) -> Result<Vec<Option<Restored>>, HostError> {
+        let keys: Vec<InstanceKey> = rows.iter().map(|row| row.key).collect();
+        let bases = self.store.bases(&keys)?;
+        let restored =
+            rows.iter().zip(&bases).map(|(row, base)| self.restore(row, None, base.as_ref()?).ok());
+        Ok(restored.collect())
+    }
+
+    fn restore(&self, row: &InstanceRow, at: Option<u64>, base: &Base) -> Result<Restored, HostError> {
+        let chart = self.chart(row)?;
         let unusable = |why| HostError::Snapshot { id: row.new.id.to_string(), why };
         let text = self.unpack(&base.snapshot.body)?;
         let mut snapshot = Snapshot::from_json(&chart, &text).map_err(unusable)?;

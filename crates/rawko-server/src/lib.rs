@@ -15,8 +15,8 @@ pub use asking::{ChannelAnswer, ChannelRequest};
 pub use channels::{Channels, Entry, Glance, LogSink, Warning, channel_instance, member_instance};
 pub use error::ChannelError;
 pub use http::{
-    AgentHealth, AgentInfo, App, AppOptions, ChartOrigin, HealthState, Metrics, NewTask, NoProject, Patience,
-    Problem, ProblemCode, Project, Rate, Role, Server, ServerSettings, Tokens, Working, openapi_document,
+    AgentHealth, AgentInfo, App, AppOptions, ChartOrigin, HealthState, NewTask, NoProject, Patience, Problem,
+    ProblemCode, Project, Rate, Role, Server, ServerSettings, Tokens, Working, openapi_document,
 };
 pub use protocol::{
     ChannelInfo, FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent, Until, WireMessage, json_schema,

@@ -31,7 +31,8 @@ pub trait Store: Send + Sync {
     /// How many instances there are of each kind. Of the filter only `chart`, `part` and `roots_only` matter. A store
     /// that can count does not have to read them all.
     fn tally(&self, filter: &Filter) -> Result<Vec<Tally>, StoreError> {
-        let any = Filter { statuses: Vec::new(), waits: Vec::new(), before: None, limit: 0, ..filter.clone() };
+        let any =
+            Filter { statuses: Vec::new(), waits: Vec::new(), before: None, limit: 0, ..filter.clone() };
         Ok(Tally::of(self.list(&any)?.rows.iter()))
     }
     /// Those an instance invoked, oldest first.
@@ -40,6 +41,11 @@ pub trait Store: Send + Sync {
     /// The nearest snapshot at or before a step, and the records after it up to that step, without those of failed
     /// steps (they changed nothing). `None`: the last step.
     fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError>;
+    /// [`Store::base`] of the last step of each of these instances, in their order. A store that can read them together
+    /// is faster than one after the other.
+    fn bases(&self, keys: &[InstanceKey]) -> Result<Vec<Option<Base>>, StoreError> {
+        keys.iter().map(|key| self.base(*key, None)).collect()
+    }
     /// Records of one instance in order, those with `seq > after`.
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
     /// Records of one instance in order, those of these steps; the first ones, if there are more than `limit`. A store
@@ -53,7 +59,9 @@ pub trait Store: Send + Sync {
         let (mut found, mut after) = (Vec::new(), 0);
         loop {
             let records = self.records(key, after, RECORDS_PER_READ)?;
-            let Some((seq, step)) = records.last().map(|last| (last.seq, last.step)) else { return Ok(found) };
+            let Some((seq, step)) = records.last().map(|last| (last.seq, last.step)) else {
+                return Ok(found);
+            };
             after = seq;
             found.extend(records.into_iter().filter(|record| steps.contains(&record.step)));
             if step > *steps.end() || found.len() >= limit {

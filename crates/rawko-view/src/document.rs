@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::error::ViewError;
 use crate::rows::Row;
 use crate::standing::{self, Running, Standing};
 
@@ -91,7 +92,7 @@ pub struct TimerDocument {
 }
 
 impl Document {
-    pub fn of(reader: &Reader, standing: &Standing) -> Document {
+    pub fn of(reader: &Reader, standing: &Standing) -> Result<Document, ViewError> {
         let (snapshot, chart) = (&standing.snapshot, &standing.chart);
         let configuration = standing.configuration().into_iter().map(str::to_owned).collect();
         let row = Row {
@@ -100,7 +101,7 @@ impl Document {
             configuration: Some(configuration),
             ..Row::of(&standing.row)
         };
-        Document {
+        Ok(Document {
             row,
             v: 1,
             last_step: standing.row.step,
@@ -116,8 +117,8 @@ impl Document {
             running: standing.running.iter().map(RunningDocument::of).collect(),
             waits: WaitsDocument::of(standing),
             children: standing.children.iter().map(|row| row.new.id.to_string()).collect(),
-            child_rows: standing.children.iter().map(|row| Row::with_states(reader, row)).collect(),
-        }
+            child_rows: Row::with_states(reader, &standing.children)?,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Instances as lists show them.
 
 use rawko_core::Status;
-use rawko_host::{Reader, Spent};
+use rawko_host::{HostError, Reader, Restored, Spent};
 use rawko_store::{InstanceRow, Wait};
 use serde::Serialize;
 use serde_json::Value;
@@ -94,9 +94,15 @@ impl Row {
         }
     }
 
-    /// The same with the active states.
-    pub fn with_states(reader: &Reader, row: &InstanceRow) -> Row {
-        Row { configuration: states(reader, row), ..Row::of(row) }
+    /// The same with the active states, for a page of them.
+    pub fn with_states(reader: &Reader, rows: &[InstanceRow]) -> Result<Vec<Row>, HostError> {
+        let restored = reader.snapshots(rows)?;
+        let states = |restored: Restored| {
+            let paths = restored.chart.leaf_paths(restored.snapshot.configuration());
+            paths.map(str::to_owned).collect()
+        };
+        let rows = rows.iter().zip(restored);
+        Ok(rows.map(|(row, restored)| Row { configuration: restored.map(states), ..Row::of(row) }).collect())
     }
 }
 

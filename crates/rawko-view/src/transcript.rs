@@ -11,12 +11,17 @@ use utoipa::ToSchema;
 use crate::error::ViewError;
 use crate::journal::{Entry, Player, What, agent, family, task, words};
 
+/// Records that are looked through for one page, at most: journals without agents have nothing to tell.
+const RECORDS_MAX: usize = 2_000;
+/// Records read at once, at least.
+const RECORDS_PER_READ: usize = 200;
+
 /// A page of a conversation, oldest first.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Transcript {
     pub v: u32,
     pub turns: Vec<Turn>,
-    /// `before` of the page with what was earlier; null at the beginning.
+    /// `before` of the page with what was earlier, which may turn out to be nothing; null at the beginning.
     pub next: Option<u64>,
 }
 
@@ -41,9 +46,11 @@ pub struct Turn {
 pub fn read(reader: &Reader, root: InstanceRow, before: u64, limit: usize) -> Result<Transcript, ViewError> {
     let store = reader.store();
     let members = family::of(&**store, root)?;
-    let (mut turns, mut before) = (Vec::new(), before);
+    let (mut turns, mut before, mut read) = (Vec::new(), before, 0);
+    let at_once = (limit * 2).max(RECORDS_PER_READ);
     let next = loop {
-        let records = family::before(&**store, &members, before, limit * 2)?;
+        let records = family::before(&**store, &members, before, at_once)?;
+        read += records.len();
         let mut player = Player::new(reader.clone(), None::<World>);
         let mut page = Vec::new();
         for record in &records {
@@ -52,9 +59,9 @@ pub fn read(reader: &Reader, root: InstanceRow, before: u64, limit: usize) -> Re
         page.append(&mut turns);
         turns = page;
         match records.first() {
-            Some(first) if records.len() >= limit * 2 && turns.len() < limit => before = first.seq,
-            Some(first) if records.len() >= limit * 2 => break Some(first.seq),
-            Some(_) | None => break None,
+            Some(_) | None if records.len() < at_once => break None,
+            Some(first) if turns.len() < limit && read < RECORDS_MAX => before = first.seq,
+            first => break first.map(|first| first.seq),
         }
     };
     Ok(trimmed(turns, next, limit))
@@ -150,7 +157,12 @@ fn said(data: &Data) -> Vec<Told> {
     let text = report.or_else(|| data.get("text").as_str()).unwrap_or_default().trim();
     let mut told = Vec::new();
     if !text.is_empty() {
-        told.push(("says", "says".to_owned(), text.to_owned(), json!({"usage": data.get("usage").to_json()})));
+        told.push((
+            "says",
+            "says".to_owned(),
+            text.to_owned(),
+            json!({"usage": data.get("usage").to_json()}),
+        ));
     }
     if let Some(verdict) = data.get("data").get("verdict").as_str() {
         told.push(("note", "verdict".to_owned(), verdict.to_owned(), data.get("data").to_json()));

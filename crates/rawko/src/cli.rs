@@ -4,8 +4,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agents, answer, cancel, channels, charts, chat, check, completions, demo, doctor, fork, graph, history,
-    import, init, logs, ps, replay, resume, run, schema, send, serve, show, simulate, task, test,
-    worker,
+    import, init, logs, ps, replay, resume, run, schema, send, serve, show, simulate, task, test, worker,
 };
 
 const EXIT_CODES: &str = "\

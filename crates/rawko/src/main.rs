@@ -23,6 +23,7 @@ mod simulation;
 mod table;
 mod templates;
 mod walk;
+mod watching;
 mod wish;
 
 use std::process::ExitCode;

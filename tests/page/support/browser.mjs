@@ -52,16 +52,24 @@ export async function visit(browser, address, hash = '', options = {}) {
   };
 }
 
-/** What axe finds that is serious. The policy of the page would refuse axe itself, so such a visit goes around it. */
-export async function violations(browser, address, hash, ready, options = {}) {
-  const { page, close } = await visit(browser, address, hash, { ...options, bypassCSP: true });
-  await page.waitForSelector(ready);
+/**
+ * What axe finds that is serious, view by view. The policy of the page would refuse axe itself, so such a visit goes around it.
+ * @param {[string, string][]} views addresses, and what is there when they are ready
+ */
+export async function violations(browser, address, views, options = {}) {
+  const { page, close } = await visit(browser, address, views[0][0], { ...options, bypassCSP: true });
   await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
-    const { violations: all } = await window.axe.run(document, { resultTypes: ['violations'] });
-    const grave = all.filter((it) => ['serious', 'critical'].includes(it.impact));
-    return grave.map((it) => `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')}`);
-  });
+  const found = [];
+  for (const [hash, ready] of views) {
+    await page.goto(`${address}/${hash}`);
+    await page.waitForSelector(ready);
+    const grave = await page.evaluate(async () => {
+      const { violations: all } = await window.axe.run(document, { resultTypes: ['violations'] });
+      const serious = all.filter((it) => ['serious', 'critical'].includes(it.impact));
+      return serious.map((it) => `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')}`);
+    });
+    found.push(...grave.map((text) => `${hash} ${text}`));
+  }
   await close();
   return found;
 }

@@ -54,4 +54,7 @@ pub struct Completion {
     pub usage: Usage,
     /// The structured answer, checked against the schema, if one was asked for.
     pub data: Option<Value>,
+    /// The model that answered, as it calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }

@@ -7,6 +7,7 @@ mod compaction;
 mod completion;
 mod error;
 mod http;
+mod observed;
 mod pricing;
 mod providers;
 mod scripted;

@@ -13,6 +13,7 @@ use super::send::trouble;
 use crate::host::Inner;
 use crate::instance::delivery::{Delivery, EffectNote, Source};
 use crate::instance::plan::Request;
+use crate::observer::CallWatch;
 use crate::planning::Project;
 use crate::progress::{Progress, Teller};
 use crate::services::{Call, Category, OnRestart, Service, ServiceError};
@@ -135,7 +136,9 @@ impl Inner {
             Ok(running) => running,
             Err(error) => return self.fail(&effect, &error),
         };
+        let watch = self.watch_call(&effect, &running.call);
         if let Some(result) = running.at_once() {
+            CallWatch::over(watch, &result);
             return self.answered(&effect, result);
         }
         let place = (effect.instance, effect.step, effect.index);
@@ -146,6 +149,7 @@ impl Inner {
             let answer = running.answer().await;
             host.running().remove(&place);
             if let Some(result) = answer {
+                CallWatch::over(watch, &result);
                 host.answered(&effect, result);
             }
         });
@@ -154,6 +158,7 @@ impl Inner {
 
     /// An effect that cannot be run answers with its failure.
     pub(crate) fn fail(self: &Arc<Self>, effect: &OpenEffect, error: &ServiceError) {
+        self.tell_failed(effect, error);
         self.answered(effect, Err(error.clone()));
     }
 

@@ -71,11 +71,15 @@ impl Inner {
     }
 
     pub(crate) fn submit(self: &Arc<Self>, slot: &Arc<Slot>, mut plan: Plan) {
+        let seen = self.seen(slot, &plan);
         let commits = plan.take_commits();
         let (host, slot) = (Arc::clone(self), Arc::clone(slot));
         let is_awaited = !plan.replies.is_empty();
         let done = move |result| match result {
-            Ok(()) => host.committed(&slot, plan),
+            Ok(()) => {
+                host.tell(seen);
+                host.committed(&slot, plan);
+            }
             Err(error) => host.refused(&slot, plan, &error),
         };
         if is_awaited {

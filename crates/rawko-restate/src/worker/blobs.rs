@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rawko_host::HostError;
 use rawko_store::{Blob, StoreError, content};
 
+use super::shop::passing;
 use crate::client::{Ingress, Target};
 use crate::layout::{BlobText, BlobsAsk, INSTANCE, from_hex, handler, hex};
 
@@ -101,7 +102,7 @@ impl Blobs {
     async fn fetch(&self, instance: &str, names: &[Name]) -> Result<Vec<(Name, Arc<[u8]>)>, HostError> {
         let ask = BlobsAsk { names: names.iter().map(|name| hex(name)).collect() };
         let target = Target::object(INSTANCE, instance, handler::BLOBS);
-        let texts: Vec<BlobText> = self.ingress.look(&target, &ask).await?;
+        let texts: Vec<BlobText> = self.ingress.look(&target, &ask).await.map_err(passing)?;
         let mut found = Vec::with_capacity(texts.len());
         for BlobText { name, body } in texts {
             let damaged = || StoreError::Damaged(format!("`{name}` is not the name of a blob"));

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rawko_host::{Edition, HostError};
 use rawko_store::ChartHash;
 
+use super::shop::passing;
 use crate::client::{Ingress, Target};
 use crate::layout::{CHART, ChartText, handler, hex};
 
@@ -37,7 +38,7 @@ impl Charts {
         }
         let name = hex(hash);
         let target = Target::object(CHART, &name, handler::GET);
-        let text: Option<ChartText> = self.ingress.look(&target, &()).await?;
+        let text: Option<ChartText> = self.ingress.look(&target, &()).await.map_err(passing)?;
         let ChartText { name, text, .. } = text.ok_or(HostError::NoChart(name))?;
         let edition = Edition::read(&name, &text)?;
         let mut known = self.known();

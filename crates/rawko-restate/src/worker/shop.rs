@@ -5,13 +5,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use rawko_host::planning::Project;
-use rawko_host::{Clock, Progress, Reader, SystemClock};
+use rawko_host::{Clock, HostError, Progress, Reader, SystemClock};
+use rawko_store::StoreError;
 use tokio::sync::broadcast;
 
 use super::blobs::Blobs;
 use super::calls::Calls;
 use super::charts::Charts;
-use crate::client::Ingress;
+use crate::client::{ClientError, Ingress};
 use crate::store::RestateStore;
 
 /// How much a slow watcher of progress may fall behind before it misses something.
@@ -27,6 +28,17 @@ pub(super) struct Shop {
     pub(super) watchers: broadcast::Sender<Progress>,
     /// Another one for each start of a worker.
     pub(super) boot: String,
+}
+
+/// Whoever asks is being called by the very server that it asks: what it does not find or does not get is a matter of time,
+/// as after a registration that not every node has heard of, or while a leader moves.
+pub(super) fn passing(error: ClientError) -> HostError {
+    match error {
+        ClientError::Missing(_) | ClientError::Refused { .. } => {
+            HostError::Store(StoreError::Io(error.to_string()))
+        }
+        error => error.into(),
+    }
 }
 
 impl Shop {

@@ -12,7 +12,7 @@ use restate_sdk::errors::HandlerResult;
 use super::blobs::Gathered;
 use super::book::Book;
 use super::outcome::{Outcome, Written};
-use super::shop::Shop;
+use super::shop::{Shop, passing};
 use super::written::Planning;
 use crate::client::Target;
 use crate::layout::{ForkAsk, INSTANCE, Live, StartAsk, from_hex, handler, instance_key};
@@ -75,7 +75,7 @@ impl Shop {
     async fn try_fork(&self, id: &str, ask: ForkAsk) -> Result<Outcome, HostError> {
         let ForkAsk { from, at, set, budget } = ask;
         let target = Target::object(INSTANCE, &from, handler::LOOK);
-        let origin: Option<Live> = self.ingress.look(&target, &()).await?;
+        let origin: Option<Live> = self.ingress.look(&target, &()).await.map_err(passing)?;
         let with = origin.ok_or_else(|| HostError::NoInstance(from.clone()))?.with;
         let editions = self.brought(&with).await?;
         let reader = self.reader.clone();

@@ -9,9 +9,11 @@ mod project;
 mod refused;
 mod restarts;
 mod site;
+mod table;
 mod trace;
 mod walk;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_host::{Engine, Host};
@@ -26,6 +28,7 @@ async fn here() -> Host {
     host.services(project::services())
         .endpoints(project::endpoints())
         .gate(project::gate())
+        .cast(Arc::new(project::Office))
         .start()
         .await
         .unwrap()
@@ -38,7 +41,7 @@ async fn both_hosts_walk_the_same_way() {
     site.work(project::worker()).await;
     let (engine, host) = (site.engine(project::library()), here().await);
     let mut wrong = Vec::new();
-    for walk in charts::WALKS {
+    for walk in table::WALKS {
         if only.as_ref().is_some_and(|only| only != walk.name) {
             continue;
         }

@@ -1,12 +1,12 @@
 //! What both hosts are made of: charts, services that answer by what they are asked, an endpoint, and a gate.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rawko_core::Value;
 use rawko_host::{
-    Call, Category, Closure, Edition, Gate, Library, OnRestart, ServiceError, Services, closure,
+    Call, Cast, Casting, Category, Closure, Edition, Gate, Library, OnRestart, Part, ServiceError, Services,
+    closure,
 };
 
 use rawko_restate::{Worker, WorkerBuilder};
@@ -31,7 +31,8 @@ pub(crate) fn library() -> Library {
 
 /// The whole project, as a worker has it.
 pub(crate) fn worker() -> WorkerBuilder {
-    let worker = Worker::builder().services(services()).endpoints(endpoints()).gate(gate());
+    let worker =
+        Worker::builder().services(services()).endpoints(endpoints()).gate(gate()).cast(Arc::new(Office));
     editions().into_iter().fold(worker, WorkerBuilder::chart)
 }
 
@@ -53,7 +54,26 @@ pub(crate) fn services() -> Services {
         .add("forbidden", closure(|_| async { Ok(Value::Null) }))
         .add("crashes", closure(|_| async { crash() }))
         .add("never", closure(|_| async { never().await }))
+        .add_scheme("agent", closure(|call| async move { Ok(call.input) }))
         .add("model:m", closure(|call| async move { Ok(spent(&call)) }))
+}
+
+/// One agent is a chart, one is a person, the others are services; one cannot be had.
+pub(crate) struct Office;
+
+impl Cast for Office {
+    fn part(&self, casting: &Casting<'_>) -> Result<Part, ServiceError> {
+        match casting.agent {
+            "clerk" => Ok(Part::Chart { chart: "kid".into(), input: Value::map([("n", Value::Int(4))]) }),
+            "boss" => Ok(Part::Person { input: Value::map([("question", Value::str("well?"))]) }),
+            "thief" => Err(ServiceError::new(Category::Unknown, "there is no such agent")),
+            _ => Ok(Part::Service),
+        }
+    }
+
+    fn result(&self, output: Value) -> Result<Value, Value> {
+        Ok(Value::map([("said", output)]))
+    }
 }
 
 pub(crate) fn endpoints() -> Services {
@@ -82,17 +102,7 @@ fn crash() -> Result<Value, ServiceError> {
     panic!("a service of the tests crashes")
 }
 
-/// Calls of `never` that were dropped.
-pub(crate) static DROPPED: AtomicUsize = AtomicUsize::new(0);
-
 async fn never() -> Result<Value, ServiceError> {
-    struct Noted;
-    impl Drop for Noted {
-        fn drop(&mut self) {
-            DROPPED.fetch_add(1, Ordering::SeqCst);
-        }
-    }
-    let _noted = Noted;
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     Ok(Value::Null)
 }

@@ -11,7 +11,7 @@ const TONE = { ok: 'done', warning: 'person', broken: 'error', unknown: 'cancell
 
 export function agents(root) {
   const list = h('ul', { class: 'cards two', role: 'list' });
-  const body = h('div', { class: 'scroll' });
+  const body = h('div', { class: 'scroll', tabindex: 0 });
   root.append(h('div', { class: 'view-head' }, h('h1', null, 'Agents')), body);
   let known = false;
 

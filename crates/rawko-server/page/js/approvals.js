@@ -9,7 +9,7 @@ import { plural } from './words.js';
 export function approvals(root, _route, { may }) {
   const count = h('span', { class: 'muted number' });
   const list = h('div', { class: 'asks' });
-  const body = h('div', { class: 'scroll' });
+  const body = h('div', { class: 'scroll', tabindex: 0 });
   root.append(h('div', { class: 'view-head' }, h('h1', null, 'Approvals'), count), body);
   let known = false;
 

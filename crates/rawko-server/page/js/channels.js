@@ -10,7 +10,7 @@ import { plural } from './words.js';
 
 export function channels(root, _route, { may }) {
   const list = h('ul', { class: 'cards', role: 'list' });
-  const body = h('div', { class: 'scroll' });
+  const body = h('div', { class: 'scroll', tabindex: 0 });
   const create = () =>
     h('button', { class: 'button primary', type: 'button', on: { click: make } }, icon('plus'), 'New channel');
   root.append(

@@ -14,7 +14,7 @@ const SOURCES = {
 };
 
 export function charts(root, _route, { may }) {
-  const body = h('div', { class: 'scroll' });
+  const body = h('div', { class: 'scroll', tabindex: 0 });
   const add = () => h('a', { class: 'button primary', href: href('charts', 'new') }, icon('plus'), 'New chart');
   root.append(
     h(

@@ -126,6 +126,7 @@ class InstanceView {
     if (error.name === 'AbortError' || this.doc) return;
     const gone = error.status === 404;
     // Nothing streams for what is not there; it may begin any time.
+    this.missing = gone;
     if (gone) this.followOther({});
     this.head.element.hidden = true;
     fill(
@@ -251,7 +252,7 @@ class InstanceView {
   heard(type, data) {
     if (type === 'progress') return this.transcript.progress(data);
     if (type !== 'step') return undefined;
-    if (!this.doc) return void (data.instance === this.id && location.reload());
+    if (this.missing) return void (data.instance === this.id && location.reload());
     if (data.instance === this.id) this.stepped(data);
     this.refresh();
     if (this.panels.current === 'transcript' || this.transcript.pieces.size) this.transcript.stepped();

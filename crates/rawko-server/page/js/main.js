@@ -37,8 +37,8 @@ const VIEWS = {
 
 wear();
 const frame = shell(document.getElementById('app'), { leave });
-/** @type {{session: any, view: View | null, key: string}} */
-const page = { session: null, view: null, key: '' };
+/** @type {{session: any, view: View | null, key: string, entered: boolean}} */
+const page = { session: null, view: null, key: '', entered: false };
 const live = new Live({ state: connected, event: heard, again });
 const countApprovals = steady(readApprovals, 800);
 
@@ -101,7 +101,9 @@ function enter(mount, route) {
   }
   document.title = `${page.view.title} · rawko`;
   announce(page.view.title);
-  if (document.activeElement === document.body) frame.main.focus({ preventScroll: true });
+  // Whoever just came begins at the top; whoever goes on begins with what is new.
+  if (page.entered && document.activeElement === document.body) frame.main.focus({ preventScroll: true });
+  page.entered = true;
 }
 
 const nowhere = () =>

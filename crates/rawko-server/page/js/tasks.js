@@ -13,7 +13,7 @@ import { TONES, plural, tone } from './words.js';
 
 export function tasks(root, _route, { may }) {
   const list = h('ul', { class: 'cards', role: 'list' });
-  const body = h('div', { class: 'scroll' });
+  const body = h('div', { class: 'scroll', tabindex: 0 });
   const more = h('button', { class: 'button', type: 'button', hidden: true, on: { click: () => read(next) } }, 'More');
   let rows = [];
   let next = null;

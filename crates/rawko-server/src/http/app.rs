@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use rawko_core::World;
 use rawko_host::{Clock, Engine, Reader, SystemClock};
+use rawko_telemetry::Metrics;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::access::{Access, Tokens};
@@ -34,12 +35,9 @@ pub struct AppOptions {
     pub tokens: Tokens,
     pub settings: ServerSettings,
     pub patience: Patience,
-    /// What `/metrics` says, as Prometheus reads it.
-    pub metrics: Option<Metrics>,
+    /// What `/metrics` says, and where requests are counted.
+    pub metrics: Option<Arc<Metrics>>,
 }
-
-/// Writes the metrics of this moment.
-pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl AppOptions {
     /// A host and nothing else: no project around it, no channels, nobody to keep out.
@@ -137,7 +135,7 @@ impl App {
         self.inner.options.patience
     }
 
-    pub(crate) fn metrics(&self) -> Option<&Metrics> {
+    pub(crate) fn metrics(&self) -> Option<&Arc<Metrics>> {
         self.inner.options.metrics.as_ref()
     }
 

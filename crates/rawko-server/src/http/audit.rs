@@ -3,7 +3,7 @@
 use axum::extract::State;
 use rawko_store::{AuditLine, StoreError};
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -47,9 +47,9 @@ struct Line {
     decision: String,
     /// The rule that decided, or what went wrong.
     reason: String,
-    /// Where the service comes from, what was asked, by whom.
-    #[schema(value_type = Object)]
-    provenance: Json,
+    /// Where the service comes from, what was asked, by whom; `null` where nobody noted it.
+    #[schema(value_type = Option<Object>)]
+    provenance: Option<Map<String, Json>>,
 }
 
 /// The last lines of the audit
@@ -74,6 +74,6 @@ fn line(line: AuditLine) -> Line {
         service: line.service.to_string(),
         decision: line.decision.to_string(),
         reason: line.reason,
-        provenance: serde_json::from_str(&line.provenance).unwrap_or_default(),
+        provenance: serde_json::from_str(&line.provenance).ok(),
     }
 }

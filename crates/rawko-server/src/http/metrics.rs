@@ -1,16 +1,21 @@
-//! Numbers for Prometheus. Whoever measures hands them in; here is only the door.
+//! Numbers for Prometheus: the door to them, and what the server itself counts.
 
-use axum::extract::State;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header;
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
 use super::app::App;
-use super::problem::{Problem, ProblemCode};
+use super::problem::{Problem, ProblemBody, ProblemCode};
 
 const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// Everything that is no route of the API: the page, and paths that are nothing.
+const PAGE: &str = "page";
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(metrics))
@@ -18,9 +23,20 @@ pub(crate) fn routes() -> Routes {
 
 /// Metrics, as Prometheus reads them
 #[utoipa::path(get, path = "/metrics", tag = "server",
-    responses((status = 200, content((String = "text/plain"))), (status = 404, description = "nothing is measured")))]
+    responses((status = 200, content((String = "text/plain"))),
+        (status = 404, description = "nothing is measured", body = ProblemBody, content_type = "application/problem+json")))]
 async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
     let nothing = || Problem::new(ProblemCode::NotFound, "this server measures nothing");
-    let write = app.metrics().ok_or_else(nothing)?;
-    Ok(([(header::CONTENT_TYPE, KIND)], write()).into_response())
+    let metrics = app.metrics().ok_or_else(nothing)?;
+    Ok(([(header::CONTENT_TYPE, KIND)], metrics.render()).into_response())
+}
+
+/// Counts a request by its route, never by its path: ids would be labels without end.
+pub(super) async fn count(State(app): State<App>, request: Request, next: Next) -> Response {
+    let Some(metrics) = app.metrics().cloned() else { return next.run(request).await };
+    let route = request.extensions().get::<MatchedPath>().map_or(PAGE, MatchedPath::as_str).to_owned();
+    let (method, from) = (request.method().clone(), Instant::now());
+    let response = next.run(request).await;
+    metrics.request(method.as_str(), &route, response.status().as_u16(), from.elapsed());
+    response
 }

@@ -29,7 +29,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use utoipa_axum::router::OpenApiRouter;
 
 pub use access::{Role, Tokens};
-pub use app::{App, AppOptions, Metrics};
+pub use app::{App, AppOptions};
 pub use limits::Patience;
 pub use listen::Server;
 pub use openapi::document as openapi_document;
@@ -68,5 +68,6 @@ pub(crate) fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), access::guard))
         .layer(from_fn(panics::contain))
         .layer(from_fn(headers::finish))
+        .layer(from_fn_with_state(app.clone(), metrics::count))
         .with_state(app)
 }

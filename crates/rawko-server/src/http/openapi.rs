@@ -60,6 +60,13 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (HttpMethod, &mut Ope
     all.into_iter().filter_map(|(method, operation)| Some((method, operation?)))
 }
 
+/// A name that no other operation has: `get_channels_name_messages`.
+fn name(path: &str, verb: &axum::http::Method) -> String {
+    let parts = path.split('/').filter(|part| !part.is_empty() && *part != "v1");
+    let words = parts.map(|part| part.trim_matches(['{', '}']).replace('.', "_"));
+    std::iter::once(verb.as_str().to_lowercase()).chain(words).collect::<Vec<_>>().join("_")
+}
+
 /// What every operation may answer, and who may ask.
 fn finish(path: &str, method: HttpMethod, operation: &mut Operation) {
     let verb = match method {
@@ -67,6 +74,7 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation) {
         HttpMethod::Delete => axum::http::Method::DELETE,
         _ => axum::http::Method::POST,
     };
+    operation.operation_id = Some(name(path, &verb));
     let role = needed(&verb, path);
     let mut statuses =
         vec![("400", "the request is not well-formed"), ("403", "not allowed, or from another site")];

@@ -17,15 +17,15 @@ async fn instances_are_listed_newest_first_with_filters() {
     api.order("Ork-3").await;
     api.post("/v1/instances", json!({"chart": "parent", "id": "p-1"})).await.ok();
     api.send("o-2", "BIG", json!(null)).await;
-    api.send("p-1.child", "BIG", json!(null)).await;
+    api.send("p-1.child.0", "BIG", json!(null)).await;
     api.post("/v1/instances/o-1/cancel", json!({"reason": "enough"})).await.ok();
     let table: [(&str, &[&str]); 11] = [
         ("", &["p-1", "Ork-3", "o-2", "o-1"]),
-        ("children=true", &["p-1.child", "p-1", "Ork-3", "o-2", "o-1"]),
+        ("children=true", &["p-1.child.0", "p-1", "Ork-3", "o-2", "o-1"]),
         ("status=cancelled", &["o-1"]),
         ("status=cancelled&status=active", &["p-1", "Ork-3", "o-2", "o-1"]),
         ("status=done", &[]),
-        ("waits=person", &["p-1.child", "o-2"]),
+        ("waits=person", &["p-1.child.0", "o-2"]),
         ("waits=person&status=cancelled", &[]),
         ("chart=parent", &["p-1"]),
         ("q=or", &["Ork-3"]),
@@ -51,8 +51,10 @@ async fn a_row_says_what_the_command_line_says() {
     api.post("/v1/instances", json!({"chart": "parent", "id": "p-1"})).await.ok();
     let list = api.get("/v1/instances?children=true&q=child").await.ok();
     let row = &list["instances"][0];
-    let shown = keys(row, &["id", "chart", "version", "status", "waits_for", "step", "parent", "configuration"]);
-    let expected = r#""p-1.child" "order" "1.2.0" "active" "timer" 0 {"id":"p-1","invoke":"child"} ["open"]"#;
+    let shown =
+        keys(row, &["id", "chart", "version", "status", "waits_for", "step", "parent", "configuration"]);
+    let expected =
+        r#""p-1.child.0" "order" "1.2.0" "active" "timer" 0 {"id":"p-1","invoke":"child"} ["open"]"#;
     assert_eq!(shown, expected);
     let created = row["created_ms"].as_i64().unwrap();
     assert_eq!(row["next_due_ms"], created + 24 * 3_600_000);

@@ -17,9 +17,9 @@ async fn what_is_asked_is_listed_and_answered() {
     api.order("o-1").await;
     api.send("o-1", "BIG", json!(null)).await;
     api.post("/v1/instances", json!({"chart": "parent", "id": "p-1"})).await.ok();
-    api.send("p-1.child", "BIG", json!(null)).await;
+    api.send("p-1.child.0", "BIG", json!(null)).await;
     let (all, list) = asked(&api, "").await;
-    assert_eq!(all, [r#""p-1.child" "approval" "order""#, r#""o-1" "approval" "order""#]);
+    assert_eq!(all, [r#""p-1.child.0" "approval" "order""#, r#""o-1" "approval" "order""#]);
     assert_eq!(keys(&list, &["total", "next"]), "2 null");
     let ask = &list["approvals"][1];
     assert_eq!(ask["input"]["title"], "May I?");
@@ -40,7 +40,7 @@ async fn what_is_asked_is_listed_and_answered() {
     assert_eq!(document["context"]["note"], "ada");
     // Whoever looks at the parent answers for the child.
     api.post("/v1/instances/p-1/answer", json!({"approved": false})).await.ok();
-    assert_eq!(api.get("/v1/instances/p-1.child").await.ok()["status"], "done");
+    assert_eq!(api.get("/v1/instances/p-1.child.0").await.ok()["status"], "done");
     assert_eq!(asked(&api, "").await.0, [""; 0]);
     api.stop().await;
 }

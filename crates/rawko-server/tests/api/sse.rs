@@ -28,7 +28,8 @@ impl Events {
     pub(crate) async fn open(address: SocketAddr, query: &str, last: Option<u64>) -> Events {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let last = last.map(|last| last.to_string());
-        let headers: Vec<(&str, &str)> = last.as_deref().map(|last| ("last-event-id", last)).into_iter().collect();
+        let headers: Vec<(&str, &str)> =
+            last.as_deref().map(|last| ("last-event-id", last)).into_iter().collect();
         let request = request(address, "GET", &format!("/v1/stream{query}"), &headers, None);
         stream.write_all(&request).await.unwrap();
         let mut events = Events { stream, raw: Vec::new(), text: Vec::new() };

@@ -45,12 +45,12 @@ async fn an_instance_with_all_there_is_to_tell_and_what_is_below_it() {
     one.named("hello").await;
     below.named("hello").await;
     api.send("o-1", "PAY", json!({"amount": 12})).await;
-    api.send("p-1.child", "PAY", json!({"amount": 12})).await;
-    api.send("p-1.child", "SHIP", json!(null)).await;
-    api.send("p-1.child", "DONE", json!(null)).await;
+    api.send("p-1.child.0", "PAY", json!({"amount": 12})).await;
+    api.send("p-1.child.0", "SHIP", json!(null)).await;
+    api.send("p-1.child.0", "DONE", json!(null)).await;
     let told: Vec<_> = steps(&mut below, 4).await;
     let steps_below: Vec<_> = told.iter().map(step_of).collect();
-    let child = |step| ("p-1.child".to_owned(), step);
+    let child = |step| ("p-1.child.0".to_owned(), step);
     assert_eq!(steps_below, [child(1), child(2), child(3), ("p-1".to_owned(), 1)]);
     assert_eq!(keys(&told[0].data, &["entered", "left"]), r#"["work","work.packing"] ["open"]"#);
     assert_eq!(told[0].data["changes"], json!([{"key": "paid", "before": 0, "after": 12}]));
@@ -64,7 +64,7 @@ async fn what_was_missed_is_told_first_wherever_the_client_was() {
     let api = Api::start().await;
     api.post("/v1/instances", json!({"chart": "parent", "id": "p-1"})).await.ok();
     for number in 0..300 {
-        api.send("p-1.child", "NOTE", json!(number)).await;
+        api.send("p-1.child.0", "NOTE", json!(number)).await;
         if number % 3 == 0 {
             api.order(&format!("o-{number}")).await;
         }
@@ -74,10 +74,10 @@ async fn what_was_missed_is_told_first_wherever_the_client_was() {
     let all = steps(&mut whole, 402).await;
     assert_eq!(all.iter().map(|event| event.id.unwrap()).collect::<Vec<_>>(), (1..=402).collect::<Vec<_>>());
     for (query, wanted) in [
-        ("?instance=p-1.child", vec!["p-1.child"]),
-        ("?instance=p-1&children=true", vec!["p-1", "p-1.child"]),
+        ("?instance=p-1.child.0", vec!["p-1.child.0"]),
+        ("?instance=p-1&children=true", vec!["p-1", "p-1.child.0"]),
         ("?instance=p-1", vec!["p-1"]),
-        ("", vec!["p-1", "p-1.child", "o-"]),
+        ("", vec!["p-1", "p-1.child.0", "o-"]),
     ] {
         for last in [0, 1, 2, 200, 402] {
             let belongs = |event: &&Event| {
@@ -94,7 +94,7 @@ async fn what_was_missed_is_told_first_wherever_the_client_was() {
     // A number of another store: it begins with what comes now.
     let mut events = Events::open(api.address(), "?after=999999", None).await;
     assert_eq!(events.named("hello").await.data["seq"], 402);
-    api.send("p-1.child", "NOTE", json!("last")).await;
+    api.send("p-1.child.0", "NOTE", json!("last")).await;
     assert_eq!(events.named("step").await.id, Some(403));
     api.stop().await;
 }
@@ -122,7 +122,8 @@ async fn nothing_is_lost_or_told_twice_while_clients_come_and_go_under_load() {
         .map(|client: u64| {
             let address = api.address();
             tokio::spawn(async move {
-                let query = if client % 2 == 0 { String::new() } else { format!("?instance=o-{}", client / 2) };
+                let query =
+                    if client % 2 == 0 { String::new() } else { format!("?instance=o-{}", client / 2) };
                 let (mut seen, mut at) = (Vec::new(), Some(SENDERS));
                 // Each goes away after some events, and comes again.
                 let expected = if client % 2 == 0 { SENDERS * EVENTS } else { EVENTS };

@@ -42,10 +42,11 @@ statechart:
       invoke: {id: charge, src: charge, onDone: work}
     work:
       initial: packing
+      on: {DONE: closed}
       states:
         packing: {on: {SHIP: shipped}}
-        shipped: {on: {BACK: packing, DONE: '#closed'}}
-    closed: {id: closed, type: final, output: {paid: context.paid}}
+        shipped: {on: {BACK: packing}}
+    closed: {type: final, output: {paid: context.paid}}
 ";
 
 /// Has another chart ask for it.
@@ -56,7 +57,7 @@ statechart:
   initial: waiting
   states:
     waiting:
-      invoke: {id: child, src: 'chart:order', onDone: done}
+      invoke: {id: child, src: 'statechart:order', onDone: done}
     done: {type: final}
 ";
 
@@ -148,7 +149,7 @@ async fn host(folder: &Path) -> Host {
 
 /// One that never works, and one that tells how far it is until it is stopped.
 fn services() -> Services {
-    let charge = closure(|_| async { Err(ServiceError::new(Category::Service, "the bank is closed")) });
+    let charge = closure(|_| async { Err(ServiceError::new(Category::Failed, "the bank is closed")) });
     let count = closure(|call| async move {
         for number in 0.. {
             call.teller.tell(Data::map([("type", Data::str("counted")), ("number", Data::Int(number))]));

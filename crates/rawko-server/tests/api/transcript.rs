@@ -53,10 +53,10 @@ async fn a_conversation_is_read_back_from_its_end() {
 async fn failures_and_what_is_below_belong_to_it() {
     let api = Api::start().await;
     api.post("/v1/instances", json!({"chart": "parent", "id": "p-1"})).await.ok();
-    api.send("p-1.child", "BREAK", json!(null)).await;
-    api.host.settled("p-1.child", std::time::Duration::ZERO).await.unwrap();
+    api.send("p-1.child.0", "BREAK", json!(null)).await;
+    api.host.settled("p-1.child.0", std::time::Duration::ZERO).await.unwrap();
     let page = api.get("/v1/instances/p-1/transcript").await.ok();
-    let expected = r#""p-1.child" "fails" "charge failed" "service: the bank is closed""#;
+    let expected = r#""p-1.child.0" "fails" "charge failed" "service: the bank is closed""#;
     assert_eq!(turns(&page), [expected]);
     api.stop().await;
 }

@@ -59,6 +59,7 @@ async fn every_route_with_every_role() {
     expect![[r#"
         GET    /metrics                           token? in in in
         GET    /v1/agents                         token? in in in
+        GET    /v1/approvals                      token? in in in
         GET    /v1/audit                          token? in in in
         GET    /v1/channels                       token? in in in
         POST   /v1/channels                       token? role? in in
@@ -72,12 +73,37 @@ async fn every_route_with_every_role() {
         GET    /v1/charts/{id}                    token? in in in
         GET    /v1/charts/{id}/graph              token? in in in
         GET    /v1/health                         in in in in
+        GET    /v1/instances                      token? in in in
+        POST   /v1/instances                      token? role? in in
+        GET    /v1/instances/{id}                 token? in in in
+        POST   /v1/instances/{id}/answer          token? role? in in
+        POST   /v1/instances/{id}/cancel          token? role? in in
+        GET    /v1/instances/{id}/children        token? in in in
+        GET    /v1/instances/{id}/drawing         token? in in in
+        POST   /v1/instances/{id}/events          token? role? in in
+        POST   /v1/instances/{id}/fork            token? role? in in
+        GET    /v1/instances/{id}/journal         token? in in in
+        POST   /v1/instances/{id}/retry           token? role? in in
+        GET    /v1/instances/{id}/transcript      token? in in in
         DELETE /v1/session                        in in in in
         GET    /v1/session                        in in in in
         POST   /v1/session                        in in in in
+        GET    /v1/stream                         token? in in in
+        GET    /v1/tasks                          token? in in in
+        POST   /v1/tasks                          token? role? in in
     "#]]
     .assert_eq(&table);
     server.stop().await;
+}
+
+#[test]
+fn no_two_operations_have_the_same_name() {
+    let document = serde_json::to_value(openapi_document()).unwrap();
+    let paths = document["paths"].as_object().unwrap().values();
+    let operations = paths.flat_map(|item| item.as_object().unwrap().values());
+    let names: Vec<&str> = operations.filter_map(|operation| operation["operationId"].as_str()).collect();
+    let different: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!((names.len(), names.len()), (routes().len(), different.len()), "{names:?}");
 }
 
 #[test]

@@ -48,6 +48,9 @@ async fn a_flood_is_throttled_then_cut_and_the_others_go_on() {
         let client = &mut clients[round % 2];
         client.expect("turn_granted").await;
         client.post("standup", "On topic. TURN_COMPLETE").await;
+        // The flood's turn, if it is the flood's, must have begun before it can be taken away.
+        let name = ["ada", "bob"][round % 2].into();
+        server.until("standup", |channel| channel.turn.as_ref().is_none_or(|turn| turn.agent != name)).await;
         if server.state("standup", "flood").await == "ACTIVE" {
             server.serving.channels().apply("standup", Event::Skipped { by: "kim".into() }).await.unwrap();
         }

@@ -150,11 +150,8 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
         counts.sort_unstable();
         Ok(counts)
     };
-    let (d, c, a) = (
-        ("active", "nothing", true, 1),
-        ("active", "person", true, 1),
-        ("done", "nothing", true, 1),
-    );
+    let (d, c, a) =
+        (("active", "nothing", true, 1), ("active", "person", true, 1), ("done", "nothing", true, 1));
     let b = ("cancelled", "nothing", false, 1);
     same("counted", counts(any())?, vec![d, c, b, a])?;
     let done = Filter { statuses: vec![Status::Done], limit: 1, roots_only: true, ..any() };

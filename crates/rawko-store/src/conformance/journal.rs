@@ -108,7 +108,10 @@ fn bases(store: &dyn Store) -> Result<(), Broken> {
     let many = Commit { snapshot: Some(Box::new(snapshot(22))), ..steps(1, 21..=24) };
     store.commit(&[many])?;
     check(None, 22, 24)?;
-    same("of nobody", store.base(InstanceKey(77), None)?, None)
+    same("of nobody", store.base(InstanceKey(77), None)?, None)?;
+    let keys = [2, 77, 1].map(InstanceKey);
+    let each: Vec<_> = keys.iter().map(|key| store.base(*key, None)).collect::<Result<_, _>>()?;
+    same("read together", store.bases(&keys)?, each)
 }
 
 fn failed(store: &dyn Store) -> Result<(), Broken> {
@@ -151,6 +154,8 @@ fn long(store: &dyn Store) -> Result<(), Broken> {
         let found = store.base(key, Some(at))?.map(|base| base.records.len() as u64);
         same("base", found, Some(at))?;
     }
+    let together = store.bases(&[InstanceKey(40), key])?;
+    same("read together", together, vec![store.base(InstanceKey(40), None)?, store.base(key, None)?])?;
     let page = store.list(&crate::Filter::default())?;
     same("every step", page.rows.iter().all(|row| row.step == STEPS), true)
 }

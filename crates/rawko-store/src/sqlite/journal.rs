@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
+use rustc_hash::FxHashMap;
 
 use super::rows::{self, RECORD, int};
 use crate::records::{InstanceKey, Record, RecordKind, SavedSnapshot};
@@ -52,19 +53,71 @@ pub(super) fn steps(
 
 pub(super) fn base(connection: &Connection, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>> {
     let through_step = at.map_or(i64::MAX, int);
-    let sql = "SELECT step, after_seq, body FROM snapshots WHERE instance = ?1 AND step <= ?2
-               ORDER BY step DESC LIMIT 1";
-    let found = connection
-        .prepare_cached(sql)?
-        .query_row(params![key.0, through_step], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?))
-        })
-        .optional()?;
-    let Some((step, after_seq, body)) = found else { return Ok(None) };
-    let mut records =
-        Range { after_seq, after_step: step, through_step }.read(connection, key, usize::MAX)?;
-    records.retain(|record| record.kind != RecordKind::Failed);
-    Ok(Some(Base { snapshot: SavedSnapshot { step: rows::uint(step), body }, records }))
+    let Some(saved) = Saved::before(connection, key, through_step)? else { return Ok(None) };
+    let range = Range { after_seq: saved.after_seq, after_step: saved.step, through_step };
+    let records = range.read(connection, key, usize::MAX)?;
+    Ok(Some(saved.with(records)))
+}
+
+/// Those of many instances after their last steps. What is not indexed yet is read once for all of them.
+pub(super) fn bases(connection: &Connection, keys: &[InstanceKey]) -> Result<Vec<Option<Base>>> {
+    let mark = indexed_through(connection)?;
+    let mut unindexed = unindexed_of(connection, keys, mark)?;
+    let mut bases = Vec::with_capacity(keys.len());
+    for key in keys {
+        let Some(saved) = Saved::before(connection, *key, i64::MAX)? else {
+            bases.push(None);
+            continue;
+        };
+        let range = Range { after_seq: saved.after_seq, after_step: saved.step, through_step: i64::MAX };
+        let (mut records, _) = range.read_indexed(connection, *key, mark, usize::MAX)?;
+        let later = unindexed.remove(&key.0).unwrap_or_default();
+        records.extend(later.into_iter().filter(|record| int(record.step) > saved.step));
+        bases.push(Some(saved.with(records)));
+    }
+    Ok(bases)
+}
+
+/// The records of these instances that are not indexed yet, in order.
+fn unindexed_of(
+    connection: &Connection,
+    keys: &[InstanceKey],
+    mark: i64,
+) -> Result<FxHashMap<i64, Vec<Record>>> {
+    let mut found: FxHashMap<i64, Vec<Record>> = keys.iter().map(|key| (key.0, Vec::new())).collect();
+    let sql = format!("SELECT {RECORD} FROM journal j WHERE seq > ?1 ORDER BY seq");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([mark])?;
+    while let Some(row) = rows.next()? {
+        if let Some(records) = found.get_mut(&row.get(1)?) {
+            records.push(rows::record(row)?);
+        }
+    }
+    Ok(found)
+}
+
+/// A snapshot as it is stored.
+struct Saved {
+    step: i64,
+    after_seq: i64,
+    body: String,
+}
+
+impl Saved {
+    /// The last one up to a step.
+    fn before(connection: &Connection, key: InstanceKey, through_step: i64) -> Result<Option<Saved>> {
+        let sql = "SELECT step, after_seq, body FROM snapshots WHERE instance = ?1 AND step <= ?2
+                   ORDER BY step DESC LIMIT 1";
+        let saved = |row: &rusqlite::Row<'_>| {
+            Ok(Saved { step: row.get(0)?, after_seq: row.get(1)?, body: row.get(2)? })
+        };
+        connection.prepare_cached(sql)?.query_row(params![key.0, through_step], saved).optional()
+    }
+
+    fn with(self, mut records: Vec<Record>) -> Base {
+        records.retain(|record| record.kind != RecordKind::Failed);
+        Base { snapshot: SavedSnapshot { step: rows::uint(self.step), body: self.body }, records }
+    }
 }
 
 /// Which records of an instance.

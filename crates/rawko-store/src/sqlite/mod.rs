@@ -142,6 +142,10 @@ impl Store for SqliteStore {
         self.read(|connection| journal::base(connection, key, at))
     }
 
+    fn bases(&self, keys: &[InstanceKey]) -> Result<Vec<Option<Base>>, StoreError> {
+        self.read(|connection| journal::bases(connection, keys))
+    }
+
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
         self.read(|connection| journal::records(connection, key, after, limit))
     }

@@ -37,6 +37,7 @@ forward! {
     tally(filter: &Filter) -> Vec<Tally>;
     children(id: &str) -> Vec<InstanceRow>;
     base(key: InstanceKey, at: Option<u64>) -> Option<Base>;
+    bases(keys: &[InstanceKey]) -> Vec<Option<Base>>;
     records(key: InstanceKey, after: u64, limit: usize) -> Vec<Record>;
     steps(key: InstanceKey, steps: std::ops::RangeInclusive<u64>, limit: usize) -> Vec<Record>;
     tail(after: u64, limit: usize) -> Vec<Record>;

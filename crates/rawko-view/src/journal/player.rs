@@ -126,12 +126,7 @@ struct Played<'a> {
 }
 
 impl Played<'_> {
-    fn entry(
-        &self,
-        record: &Record,
-        effects: Vec<Effect>,
-        refusal: Option<String>,
-    ) -> Entry {
+    fn entry(&self, record: &Record, effects: Vec<Effect>, refusal: Option<String>) -> Entry {
         let chart = &self.met.chart;
         Entry {
             seq: record.seq,

@@ -19,7 +19,12 @@ pub(super) struct Step<'a> {
 }
 
 /// What a step did, and the story of it if wanted.
-pub(super) fn again(step: &Step<'_>, record: &Record, world: &World, has_story: bool) -> (Moves, Vec<String>) {
+pub(super) fn again(
+    step: &Step<'_>,
+    record: &Record,
+    world: &World,
+    has_story: bool,
+) -> (Moves, Vec<String>) {
     let now = Now { ms: record.at_ms, world };
     let trace = match (record.kind, step.before) {
         (RecordKind::Started, _) => {

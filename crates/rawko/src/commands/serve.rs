@@ -18,6 +18,7 @@ use crate::files;
 use crate::following::Signals;
 use crate::hosting::{self, Access, Place, ServePlan, StoreArgs};
 use crate::served::ServedProject;
+use crate::watching::{LogArgs, WatchPlan};
 
 const PORT: u16 = 7411;
 
@@ -36,7 +37,7 @@ when they register.
 Examples:
   rawko serve
   rawko serve --listen 127.0.0.1:9000
-  rawko serve --log json 2> channels.jsonl     # every transition of an agent, a line each
+  rawko serve --channel-log json 2> channels.jsonl     # every transition of an agent, a line each
   RAWKO_TOKEN=… rawko serve --listen 0.0.0.0:7411";
 
 /// Host the project and serve its page: instances go on, people look and act, agents take turns
@@ -53,10 +54,13 @@ pub(crate) struct Args {
 
     /// Say on standard error what agents in channels do
     #[arg(long, value_name = "FORMAT", default_value = "none")]
-    log: LogFormat,
+    channel_log: LogFormat,
 
     #[command(flatten)]
     store: StoreArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 /// How the log of channels is written.
@@ -79,7 +83,8 @@ struct Plan {
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     let mut place = Place::here(&args.store)?;
     let plan = plan(args, &place)?;
-    let (sink, mut log) = sink(args.log);
+    let (sink, mut log) = sink(args.channel_log);
+    place.watch = WatchPlan::serving(args.log);
     place.serve = ServePlan { own_agents: true, tokens: plan.tokens.clone(), log: sink };
     hosting::block_on(async {
         let mut signals = Signals::new()?;
@@ -119,6 +124,7 @@ async fn listen(plan: Plan, place: &Place, access: &Access) -> Result<Server, Fa
         project: Arc::new(ServedProject::new(place, Arc::clone(&engine), workshop)),
         tokens: plan.tokens,
         settings: plan.settings,
+        metrics: access.telemetry().map(|telemetry| Arc::clone(telemetry.metrics())),
         ..AppOptions::new(engine)
     };
     let cannot =

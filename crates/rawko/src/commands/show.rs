@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let now_ms = times::now_ms();
     let standing = Standing::at(&reader, &args.id, args.at, &place.world(), now_ms)?;
     if args.json {
-        let document = serde_json::to_value(Document::of(&reader, &standing)).unwrap_or_default();
+        let document = serde_json::to_value(Document::of(&reader, &standing)?).unwrap_or_default();
         console.line(&format!("{document:#}"))?;
     } else {
         Page { standing: &standing, now_ms, console }.print()?;

@@ -5,7 +5,7 @@ use rawko_server::TurnSettings;
 
 use super::{Check, State};
 use crate::hosting::Place;
-use crate::loading;
+use crate::{loading, watching};
 
 pub(super) fn look(place: &Place) -> Vec<Check> {
     let mut checks: Vec<Check> = place
@@ -14,6 +14,10 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
         .flat_map(|(source, findings)| of_findings("settings", source, findings))
         .collect();
     checks.extend(look_at_turns(place));
+    for (file, finding) in watching::problems(&place.settings) {
+        let check = Check::new("settings", State::Problem, format!("{file}: {}", finding.message));
+        checks.push(finding.help.into_iter().fold(check, Check::help));
+    }
     if checks.iter().any(|check| check.state == State::Problem) {
         return checks;
     }

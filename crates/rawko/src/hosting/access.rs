@@ -8,7 +8,8 @@ use std::time::Duration;
 use rawko_core::Status;
 use rawko_host::{Edition, Engine, Host, Library, Progress, Reader};
 use rawko_restate::RestateEngine;
-use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, StoreError, Wait};
+use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, Store, StoreError, Wait};
+use rawko_telemetry::Telemetry;
 use tokio::net::UnixListener;
 use tokio::sync::{broadcast, watch};
 
@@ -22,7 +23,7 @@ use super::remote::Remote;
 use super::server::{self, Server};
 use crate::console::{Console, Style};
 use crate::failure::Failure;
-use crate::times;
+use crate::{times, watching};
 
 /// A holder that is just starting or ending answers within this.
 const ATTEMPTS: usize = 200;
@@ -45,6 +46,7 @@ pub(crate) struct Hosting {
     desk: Desk,
     channels: ChannelEndpoint,
     server: Option<Server>,
+    telemetry: Option<Arc<Telemetry>>,
     /// Let go last.
     lock: Lock,
 }
@@ -152,6 +154,14 @@ impl Access {
         }
     }
 
+    /// What this process tells about itself.
+    pub(crate) fn telemetry(&self) -> Option<&Arc<Telemetry>> {
+        match self {
+            Access::Here(hosting) => hosting.telemetry.as_ref(),
+            Access::There { .. } | Access::Elsewhere { .. } => None,
+        }
+    }
+
     /// Waits until an instance does nothing more by itself.
     pub(crate) async fn rest(&mut self, id: &str, patience: Duration) -> Result<Rest, NoAnswer> {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
@@ -185,7 +195,7 @@ impl Access {
     /// Lets go: whatever ran goes on when somebody hosts again.
     pub(crate) async fn close(self, console: &mut Console) {
         let Access::Here(hosting) = self else { return };
-        let Hosting { host, desk, channels, server, lock } = *hosting;
+        let Hosting { host, desk, channels, server, telemetry, lock } = *hosting;
         if let Some(server) = server {
             server.close().await;
         }
@@ -195,6 +205,9 @@ impl Access {
             console.note(Style::Notice, "warning", &complaint);
         }
         host.close().await;
+        if let Some(telemetry) = telemetry {
+            telemetry.close().await;
+        }
         drop(lock);
     }
 }
@@ -221,12 +234,18 @@ impl Hosting {
     ) -> Result<Hosting, Failure> {
         let settings = &place.settings;
         let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
-        let store = SqliteStore::open(&place.store, options)?;
-        let (workshop, _) = place.workshop();
-        let workshop = Arc::new(workshop);
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&place.store, options)?);
+        let telemetry = watching::start(place, Arc::clone(&store))?;
+        let (mut workshop, _) = place.workshop();
         let channels = ChannelEndpoint::new();
-        let builder = Host::builder()
-            .store(std::sync::Arc::new(store))
+        let mut builder = Host::builder();
+        if let Some(telemetry) = &telemetry {
+            workshop.providers = std::mem::take(&mut workshop.providers).observed_by(telemetry.clone());
+            builder = builder.observer(telemetry.clone());
+        }
+        let workshop = Arc::new(workshop);
+        let builder = builder
+            .store(store)
             .services(workshop.join(settings.services(&place.root)))
             .cast(workshop.clone())
             .endpoints(settings.endpoints(&place.root).add_scheme("channel", channels.service()))
@@ -235,10 +254,11 @@ impl Hosting {
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         let host = all.fold(builder, |builder, edition| builder.chart(edition)).start().await?;
+        watching::look_at(telemetry.as_ref(), &host);
         let desk = Desk::new(host.clone(), place, workshop);
         channels.open(&desk);
         let server = listener.map(|(path, listener)| Server::serve(path, listener, desk.clone()));
-        Ok(Hosting { host, desk, channels, server, lock })
+        Ok(Hosting { host, desk, channels, server, telemetry, lock })
     }
 }
 

@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::loading;
 use crate::project::Project;
+use crate::watching::WatchPlan;
 
 /// Which store; the same for every command that has to do with instances.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -39,6 +40,8 @@ pub(crate) struct Place {
     pub(crate) store: PathBuf,
     /// How channels are served, if this process comes to host them.
     pub(crate) serve: ServePlan,
+    /// What this process tells about itself, if it comes to host.
+    pub(crate) watch: WatchPlan,
     /// Where instances live, if not in the store.
     pub(crate) remote: Option<Remote>,
     project: Option<Project>,
@@ -69,7 +72,16 @@ impl Place {
         let store = store.strip_prefix(".").map(Path::to_owned).unwrap_or(store);
         let remote = args.host.remote(&settings)?;
         let project = home.map(|home| Project::at(&home)).transpose()?;
-        Ok(Place { root, settings, problems, store, serve: ServePlan::default(), remote, project })
+        Ok(Place {
+            root,
+            settings,
+            problems,
+            store,
+            serve: ServePlan::default(),
+            watch: WatchPlan::default(),
+            remote,
+            project,
+        })
     }
 
     /// The charts that the project offers, and those of rawko's own that it has not replaced.

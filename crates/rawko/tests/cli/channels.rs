@@ -25,7 +25,7 @@ done
 
 const SETTINGS: &str =
     "turns:\n  agents:\n    polly: {command: [./parrot.sh]}\n  channels:\n    den: {agents: [polly]}\n";
-const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--log", "json"];
+const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--channel-log", "json"];
 
 fn den() -> TempDir {
     let dir = directory(&[(".rawko/config.yaml", SETTINGS), ("parrot.sh", PARROT)]);
@@ -267,7 +267,7 @@ fn a_chart_speaks_in_a_channel() {
         let dir = den();
         std::fs::write(dir.path().join(".rawko/config.yaml"), &settings).unwrap();
         std::fs::write(dir.path().join("news.yaml"), NEWS).unwrap();
-        let serving = is_served.then(|| Background::start(dir.path(), &SERVE, "listening"));
+        let serving = is_served.then(|| Background::start(dir.path(), &SERVE, "http://"));
         if !is_served {
             run(dir.path(), &["channels", "create", "den"], "");
         }

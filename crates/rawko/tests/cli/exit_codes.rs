@@ -142,7 +142,8 @@ fn two_is_usage() {
               fork         Go on from a past step in a new instance, with other values if wanted
               replay       Look again at what was decided, and what another model would decide
               agents       List, show and check the agents of a project
-              serve        Host the project: instances go on, agents connect and take turns in channels
+              serve        Host the project and serve its page: instances go on, people look and act, agents
+                           take turns
               channels     Channels: list, create, show, steer, post, read
               chat         Talk in a channel
               charts       List the charts that a project offers and those its instances run on

@@ -98,6 +98,7 @@ fn json_for_programs() {
               "id": "o-1",
               "chart": "order",
               "version": "1.0.0",
+              "chart_hash": "9ec09f79dfaecb4dce0e4c3d317795d7",
               "status": "done",
               "waits_for": "nothing",
               "next_due_ms": null,
@@ -107,6 +108,13 @@ fn json_for_programs() {
               "updated_ms": 0,
               "parent": null,
               "forked_from": null,
+              "agent": null,
+              "spent": {
+                "tokens": 0,
+                "cost_usd": 0.0,
+                "time_ms": 0,
+                "tool_calls": 0
+              },
               "configuration": [
                 "paid"
               ]
@@ -120,6 +128,7 @@ fn json_for_programs() {
           "id": "o-2",
           "chart": "order",
           "version": "1.0.0",
+          "chart_hash": "9ec09f79dfaecb4dce0e4c3d317795d7",
           "status": "active",
           "waits_for": "person",
           "next_due_ms": 0,
@@ -129,10 +138,20 @@ fn json_for_programs() {
           "updated_ms": 0,
           "parent": null,
           "forked_from": null,
+          "agent": null,
+          "spent": {
+            "tokens": 0,
+            "cost_usd": 0.0,
+            "time_ms": 0,
+            "tool_calls": 0
+          },
+          "configuration": [
+            "asking"
+          ],
           "v": 1,
           "last_step": 0,
           "at_ms": 0,
-          "configuration": [
+          "active": [
             "asking"
           ],
           "context": {
@@ -168,7 +187,8 @@ fn json_for_programs() {
               }
             ]
           },
-          "children": []
+          "children": [],
+          "child_rows": []
         }
     "#]],
     );

@@ -26,3 +26,4 @@ mod serving;
 mod simulate;
 mod support;
 mod tasks;
+mod telemetry;

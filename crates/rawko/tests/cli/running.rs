@@ -205,6 +205,7 @@ fn children_are_told_under_their_own_names() {
               "id": "s-1.parcel.0",
               "chart": "parcel",
               "version": "1.2.0",
+              "chart_hash": "e52ad3ee01cf0d6cd15e8c98273ac0f6",
               "status": "done",
               "waits_for": "nothing",
               "next_due_ms": null,
@@ -217,6 +218,13 @@ fn children_are_told_under_their_own_names() {
                 "invoke": "parcel"
               },
               "forked_from": null,
+              "agent": null,
+              "spent": {
+                "tokens": 0,
+                "cost_usd": 0.0,
+                "time_ms": 0,
+                "tool_calls": 0
+              },
               "configuration": [
                 "sent"
               ]
@@ -225,6 +233,7 @@ fn children_are_told_under_their_own_names() {
               "id": "s-1",
               "chart": "shop",
               "version": "0.0.0",
+              "chart_hash": "ff36e7ca9b7ec21a71a5d80a612a6b5c",
               "status": "done",
               "waits_for": "nothing",
               "next_due_ms": null,
@@ -234,6 +243,13 @@ fn children_are_told_under_their_own_names() {
               "updated_ms": 0,
               "parent": null,
               "forked_from": null,
+              "agent": null,
+              "spent": {
+                "tokens": 0,
+                "cost_usd": 0.0,
+                "time_ms": 0,
+                "tool_calls": 0
+              },
               "configuration": [
                 "shipped"
               ]

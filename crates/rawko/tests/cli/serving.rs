@@ -66,7 +66,8 @@ fn tokens_of_the_settings_count_and_are_never_said() {
         ("wall.token", "s3cret-wall\n"),
         ("ci.token", "s3cret-ci\n"),
     ]);
-    let serving = Background::start(dir.path(), &[&SERVE[..], &["--log", "json"]].concat(), "http://");
+    let serving =
+        Background::start(dir.path(), &[&SERVE[..], &["--channel-log", "json"]].concat(), "http://");
     let with = |token: &str| format!("authorization: Bearer {token}\r\n");
     let table = [
         ("GET", "/v1/charts", String::new(), "", 401),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use rawko_chart::{Registry, Source, load};
 use rawko_core::{Chart, Event, Snapshot, Value, start, step};
 use rawko_store::{
-    ChartRow, Commit, Head, InstanceKey, NewInstance, Options, Record, RecordKind, SavedSnapshot, SqliteStore,
-    Store, Wait,
+    ChartRow, Commit, Head, InstanceKey, NewInstance, Options, Record, RecordKind, SavedSnapshot,
+    SqliteStore, Store, Wait,
 };
 
 const NAME: &str = "counter.yaml";
@@ -42,7 +42,8 @@ pub(crate) fn fill(project: &Path, instances: i64, steps: u64) {
     let store = SqliteStore::open(&state.join("rawko.db"), Options::default()).unwrap();
     let chart = load(&Source::new(NAME, TEXT), &Registry::default()).chart.unwrap();
     store.put_chart(&row(&chart)).unwrap();
-    let many: Vec<Commit> = (1..=instances).map(|key| begin(&chart, key, &format!("count-{key:05}")).0).collect();
+    let many: Vec<Commit> =
+        (1..=instances).map(|key| begin(&chart, key, &format!("count-{key:05}")).0).collect();
     for part in many.chunks(BATCH) {
         store.commit(part).unwrap();
     }

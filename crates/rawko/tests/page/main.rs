@@ -62,7 +62,8 @@ fn ten_thousand_instances_and_a_hundred_thousand_steps_stay_smooth() {
 /// Runs one of the scripts. What it prints is shown when it fails.
 fn drive(name: &str, more: &[(&str, &Path)]) {
     let _alone = BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
-    let (tools, script) = (root().join("target/tools/browser"), root().join(format!("tests/page/{name}.test.mjs")));
+    let (tools, script) =
+        (root().join("target/tools/browser"), root().join(format!("tests/page/{name}.test.mjs")));
     let installed = tools.join("node_modules/playwright-core").is_dir();
     assert!(installed, "playwright-core is not installed: run `cargo xtask tools` (tests/page/package.json)");
     let mut node = Command::new("node");

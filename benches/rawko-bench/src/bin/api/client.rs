@@ -24,7 +24,8 @@ impl Client {
     }
 
     pub(crate) async fn post(&mut self, path: &str, body: &str) -> Result<Vec<u8>> {
-        let head = format!("POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json", self.address);
+        let head =
+            format!("POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json", self.address);
         self.ask(&format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())).await
     }
 

@@ -59,7 +59,8 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
         own_agents: true,
     };
     let serving = Arc::new(Serving::start(host.clone(), options).await?);
-    let mut app = AppOptions { channels: Some(Arc::clone(&serving)), ..AppOptions::new(Arc::new(host.clone())) };
+    let mut app =
+        AppOptions { channels: Some(Arc::clone(&serving)), ..AppOptions::new(Arc::new(host.clone())) };
     // All agents of the benchmark come from one address, at once.
     app.settings.rate = None;
     let server = Server::start(TcpListener::bind("127.0.0.1:0").await?, app)?;

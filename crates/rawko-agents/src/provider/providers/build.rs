@@ -49,7 +49,7 @@ pub(super) fn build(said: Said, environment: &Environment, root: &Path) -> Provi
     let secrets = building.secrets;
     let recorder = record.and_then(|path| recorded(&mut made, &root.join(path), secrets));
     let default = environment.get("RAWKO_MODEL").filter(|it| !it.is_empty()).map(str::to_owned).or(default);
-    Providers { default, aliases, made, prices, back_off, recorder }
+    Providers { default, aliases, made, prices, back_off, recorder, observer: None }
 }
 
 /// Puts a recorder around all that can be recorded. If there can be no tape, nobody is asked: the exchanges were wanted.

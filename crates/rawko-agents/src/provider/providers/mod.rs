@@ -24,12 +24,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rawko_chart::{Finding, nearest};
-use rawko_host::Settings;
+use rawko_host::{Observer, Settings};
 
 pub use problem::ProviderProblem;
 
 use super::Provider;
 use super::back_off::BackOffSettings;
+use super::observed::Observed;
 use super::pricing::Prices;
 use super::scripted::Scripted;
 use super::tape::{Recorder, Replay};
@@ -60,6 +61,7 @@ pub struct Providers {
     prices: Arc<Prices>,
     back_off: BackOffSettings,
     recorder: Option<Arc<Recorder>>,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 impl Providers {
@@ -74,6 +76,13 @@ impl Providers {
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, provider: Arc<dyn Provider>) -> Self {
         self.made.insert(name.into(), Made { is_given: true, provider: Ok(provider), strict: None });
+        self
+    }
+
+    /// The same with somebody who is told of every completion.
+    #[must_use]
+    pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
         self
     }
 
@@ -104,7 +113,15 @@ impl Providers {
             return Err(ProviderProblem::NoModel { provider: name.to_owned() });
         }
         let model = if model.is_empty() { name } else { model };
-        made.provider.clone().map(|provider| (provider, model.to_owned()))
+        let provider = made.provider.clone()?;
+        Ok((self.watched(name, provider), model.to_owned()))
+    }
+
+    fn watched(&self, name: &str, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+        match &self.observer {
+            Some(observer) => Arc::new(Observed::new(provider, name, observer)),
+            None => provider,
+        }
     }
 
     fn alias(&self, name: &str) -> Option<&str> {

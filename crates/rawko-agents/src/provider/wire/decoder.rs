@@ -41,6 +41,8 @@ pub struct Decoder {
     schema: Option<OutputSchema>,
     input_estimate: u64,
     price: Option<Price>,
+    /// Who answers, as it calls itself.
+    model: Option<String>,
 }
 
 impl Decoder {
@@ -59,6 +61,7 @@ impl Decoder {
             schema: request.schema.clone(),
             input_estimate: request_tokens(request),
             price,
+            model: None,
         }
     }
 
@@ -119,6 +122,9 @@ impl Decoder {
         if json.get("error").is_some_and(|error| !error.is_null()) {
             return Err(classify::in_stream(json));
         }
+        if self.model.is_none() {
+            self.model = named(json);
+        }
         let gathering = &mut self.gathering;
         match self.dialect {
             Dialect::OpenAi(_) => openai::handle_chunk(json, gathering)?,
@@ -149,7 +155,8 @@ impl Decoder {
         let (parts, stop_reason) = self.gathering.finish();
         let message = Message { role: Role::Assistant, parts };
         let usage = self.usage(said_tokens(&message));
-        let mut completion = Completion { message, stop_reason, usage, data: None };
+        let model = self.model.take();
+        let mut completion = Completion { message, stop_reason, usage, data: None, model };
         completion.data = self.schema.as_ref().and_then(|schema| structured::judge(&completion, schema).ok());
         let mut events = self.gathering.take_events();
         events.push(StreamEvent::MessageDone { usage, stop_reason });
@@ -212,6 +219,13 @@ impl Decoder {
         usage.cost_usd = self.price.map(|price| price.cost_usd(&usage));
         usage
     }
+}
+
+/// The model as a piece of the answer names it; where, depends on the dialect.
+fn named(json: &serde_json::Value) -> Option<String> {
+    let mut places = ["/model", "/message/model", "/modelVersion"].into_iter();
+    let name = places.find_map(|place| json.pointer(place)?.as_str().filter(|name| !name.is_empty()));
+    name.map(str::to_owned)
 }
 
 /// An answer that says success and cannot be understood.

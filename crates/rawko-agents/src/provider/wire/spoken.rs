@@ -35,7 +35,7 @@ impl Spoken<'_> {
             is_estimate: true,
             ..Usage::default()
         });
-        let mut completion = Completion { message, stop_reason, usage, data: None };
+        let mut completion = Completion { message, stop_reason, usage, data: None, model: None };
         let schema = request.schema.as_ref();
         completion.data = schema.and_then(|schema| structured::judge(&completion, schema).ok());
         let mut events = gathering.take_events();

@@ -121,6 +121,7 @@ fn answer(stopped: &Stopped<'_>) -> Result<Value, (Box<Completion>, Unfit)> {
         stop_reason: stopped.result.stop_reason,
         usage: stopped.result.usage,
         data: None,
+        model: None,
     };
     judge(&completion, schema).map_err(|unfit| (Box::new(completion), unfit))
 }

@@ -97,7 +97,7 @@ fn page(app: &App, filter: &Filter) -> Result<InstanceList, ViewError> {
     let tallies = reader.store().tally(&Filter { roots_only: false, ..filter.clone() })?;
     Ok(InstanceList {
         v: 1,
-        instances: page.rows.iter().map(|row| Row::with_states(reader, row)).collect(),
+        instances: Row::with_states(reader, &page.rows)?,
         total: page.total,
         next: page.next.map(|key| cursor(key.0)),
         counts: Counts::of(&tallies, filter.roots_only),

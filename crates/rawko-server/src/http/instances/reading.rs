@@ -41,7 +41,7 @@ pub(super) async fn read(
 
 fn document(app: &App, id: &str, at: Option<u64>) -> Result<Document, ViewError> {
     let standing = Standing::at(app.reader(), id, at, app.world(), app.now_ms())?;
-    Ok(Document::of(app.reader(), &standing))
+    Document::of(app.reader(), &standing)
 }
 
 /// What an instance invoked
@@ -58,5 +58,5 @@ fn children_of(app: &App, id: &str) -> Result<Children, ViewError> {
     let reader = app.reader();
     reader.find(id)?;
     let rows = reader.store().children(id)?;
-    Ok(Children { instances: rows.iter().map(|row| Row::with_states(reader, row)).collect() })
+    Ok(Children { instances: Row::with_states(reader, &rows)? })
 }

@@ -46,10 +46,7 @@ struct Budget {
 /// Start an instance
 #[utoipa::path(post, path = "/v1/instances", tag = "instances", request_body = StartBody,
     responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "where it is")))))]
-pub(super) async fn start(
-    State(app): State<App>,
-    Json(body): Json<StartBody>,
-) -> Result<Response, Problem> {
+pub(super) async fn start(State(app): State<App>, Json(body): Json<StartBody>) -> Result<Response, Problem> {
     check_id(body.id.as_deref())?;
     let StartBody { chart, text, input, id, budget } = body;
     if !input.is_object() && !input.is_null() {

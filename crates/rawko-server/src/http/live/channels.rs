@@ -25,12 +25,7 @@ impl Watching {
         }
     }
 
-    pub(super) fn one(
-        &mut self,
-        name: String,
-        serving: &Arc<Serving>,
-        hub: &mpsc::UnboundedSender<Command>,
-    ) {
+    pub(super) fn one(&mut self, name: String, serving: &Arc<Serving>, hub: &mpsc::UnboundedSender<Command>) {
         if self.names.insert(name.clone()) {
             self.tasks.spawn(watch(name, Arc::clone(serving), hub.clone()));
         }

@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn a_frame_is_one_event_whatever_is_in_it() {
-        let text = String::from_utf8(frame("step", Some(7), &json!({"text": "one\ntwo\r\n: three"}))).unwrap();
+        let text =
+            String::from_utf8(frame("step", Some(7), &json!({"text": "one\ntwo\r\n: three"}))).unwrap();
         assert_eq!(text, "id: 7\nevent: step\ndata: {\"text\":\"one\\ntwo\\r\\n: three\"}\n\n");
         let text = String::from_utf8(channel("war\u{2028}room", 3)).unwrap();
         assert_eq!(text, "event: channel\ndata: {\"name\":\"war\u{2028}room\",\"version\":3}\n\n");

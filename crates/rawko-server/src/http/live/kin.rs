@@ -22,11 +22,7 @@ pub(super) struct Kinship {
 
 impl Kinship {
     /// `None`: there is no such instance.
-    pub(super) fn of(
-        &mut self,
-        key: InstanceKey,
-        store: &dyn Store,
-    ) -> Result<Option<Arc<Kin>>, StoreError> {
+    pub(super) fn of(&mut self, key: InstanceKey, store: &dyn Store) -> Result<Option<Arc<Kin>>, StoreError> {
         if let Some(kin) = self.by_key.get(&key) {
             return Ok(Some(Arc::clone(kin)));
         }

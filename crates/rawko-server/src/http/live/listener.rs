@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use futures_util::Stream;
 use futures_util::stream::unfold;
+use rawko_telemetry::StreamClient;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use super::backlog::Backlog;
@@ -29,15 +30,23 @@ pub(super) struct Listener {
     phase: Phase,
     /// One of the places for streams.
     _place: OwnedSemaphorePermit,
+    /// Counted while it is there.
+    _counted: Option<StreamClient>,
 }
 
 enum Phase {
     /// It has said nothing yet; `after` is where the client was.
-    New { after: Option<u64> },
+    New {
+        after: Option<u64>,
+    },
     /// It tells what was missed, without being known to the hub.
     Behind(Backlog),
     /// The hub keeps what happens meanwhile; what came before `from` is still to be told.
-    Joined { backlog: Backlog, from: u64, ticket: Ticket },
+    Joined {
+        backlog: Backlog,
+        from: u64,
+        ticket: Ticket,
+    },
     Live(Ticket),
     Ended,
 }
@@ -66,7 +75,9 @@ impl Listener {
         place: OwnedSemaphorePermit,
     ) -> Listener {
         let closing = app.closing();
-        Listener { app, group, hangup, closing, phase: Phase::New { after }, _place: place }
+        let counted = app.metrics().map(rawko_telemetry::Metrics::stream_client);
+        let phase = Phase::New { after };
+        Listener { app, group, hangup, closing, phase, _place: place, _counted: counted }
     }
 
     /// Read as fast as the client takes it.

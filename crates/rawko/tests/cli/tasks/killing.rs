@@ -271,7 +271,7 @@ fn a_task_that_is_killed_while_it_waits_for_a_task() {
     let mut serving = serving.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut first = String::new();
     BufReader::new(serving.stdout.take().unwrap()).read_line(&mut first).unwrap();
-    assert!(first.starts_with("listening"), "{first}");
+    assert!(first.starts_with("http://"), "{first}");
     let mut task = until(dir.path(), ("selecting", ""), 2);
     assert_eq!(run(dir.path(), &["send", "fix", "RESET"], "").code, Some(0));
     assert_eq!(task.child.wait().unwrap().code(), Some(55));

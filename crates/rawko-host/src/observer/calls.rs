@@ -1,0 +1,116 @@
+//! Watching a call from its beginning to its end, however it ends: with an answer, a failure, or because it is dropped.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use rawko_core::Value;
+use rawko_store::OpenEffect;
+
+use super::commits::{error_word, word};
+use super::{Called, Calling, Observation, Observer, Outcome};
+use crate::host::Inner;
+use crate::ledger::Spent;
+use crate::services::{Call, Category, ServiceError};
+
+/// A call under way. Dropped without a result, it was stopped.
+pub(crate) struct CallWatch {
+    observer: Arc<dyn Observer>,
+    calling: Arc<Calling>,
+    from: Instant,
+    is_over: bool,
+}
+
+impl Inner {
+    pub(crate) fn watch_call(&self, effect: &OpenEffect, call: &Call) -> Option<CallWatch> {
+        let observer = Arc::clone(self.observer.as_ref()?);
+        let input = observer.wants_content().then(|| said(call.input.get("call").get("input"), &call.input));
+        let calling = Arc::new(Calling {
+            id: Arc::clone(&call.id),
+            attempt: call.attempt,
+            agent: word(call.policy.get("agent")),
+            tool_call: word(call.input.get("call").get("id")),
+            input,
+            ..bare(effect, Arc::clone(&call.instance), SystemTime::now())
+        });
+        observer.observe(Observation::Calling(Arc::clone(&calling)));
+        Some(CallWatch { observer, calling, from: Instant::now(), is_over: false })
+    }
+
+    /// A call that was not even begun, or that another host began.
+    pub(crate) fn tell_failed(&self, effect: &OpenEffect, error: &ServiceError) {
+        if self.observer.is_none() {
+            return;
+        }
+        let opened = u64::try_from(effect.opened_ms).unwrap_or(0);
+        let opened = SystemTime::UNIX_EPOCH + Duration::from_millis(opened);
+        let started = if error.category == Category::Interrupted { opened } else { SystemTime::now() };
+        let instance = self.slot(effect.instance).map(|slot| Arc::clone(&slot.id)).unwrap_or_default();
+        self.tell([Observation::Called(Called {
+            calling: Arc::new(bare(effect, instance, started)),
+            took: started.elapsed().unwrap_or_default(),
+            outcome: failed(error),
+            spent: Spent::default(),
+            output: None,
+        })]);
+    }
+}
+
+impl CallWatch {
+    pub(crate) fn over(watch: Option<Self>, result: &Result<Value, ServiceError>) {
+        let Some(mut watch) = watch else { return };
+        watch.is_over = true;
+        let (outcome, spent) = match result {
+            Ok(data) if *data.get("result").get("is_error") == Value::Bool(true) => {
+                (Outcome::Complained, Spent::of(data.get("usage")))
+            }
+            Ok(data) => (Outcome::Answered, Spent::of(data.get("usage"))),
+            Err(error) => (failed(error), Spent::of(error.details.get("usage"))),
+        };
+        let output = result.as_ref().ok().filter(|_| watch.observer.wants_content());
+        let output = output.map(|data| said(data.get("result").get("content"), data));
+        watch.tell(outcome, spent, output);
+    }
+
+    fn tell(&self, outcome: Outcome, spent: Spent, output: Option<String>) {
+        let calling = Arc::clone(&self.calling);
+        let took = self.from.elapsed();
+        self.observer.observe(Observation::Called(Called { calling, took, outcome, spent, output }));
+    }
+}
+
+impl Drop for CallWatch {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.tell(Outcome::Stopped, Spent::default(), None);
+        }
+    }
+}
+
+/// What a tool is about, or all of it.
+fn said(part: &Value, whole: &Value) -> String {
+    let said = if part.is_null() { whole } else { part };
+    serde_json::to_string(said).unwrap_or_default()
+}
+
+fn failed(error: &ServiceError) -> Outcome {
+    let code = error_word(&error.details).unwrap_or_else(|| error.category.as_str().into());
+    Outcome::Failed { code, message: error.message.clone() }
+}
+
+/// What an effect says of its call.
+fn bare(effect: &OpenEffect, instance: Arc<str>, started: SystemTime) -> Calling {
+    Calling {
+        instance,
+        step: effect.step,
+        index: effect.index,
+        kind: effect.kind,
+        name: Arc::clone(&effect.name),
+        id: Arc::default(),
+        idempotency: Arc::clone(&effect.idempotency),
+        attempt: 1,
+        agent: None,
+        tool_call: None,
+        started,
+        input: None,
+    }
+}

@@ -1,0 +1,112 @@
+//! What a plan is about to commit, as observers are told it once it is on disk. Read off the plan rather than gathered
+//! while planning, so that planning knows nothing of it.
+
+use std::sync::Arc;
+
+use rawko_core::{Status, Value};
+use rawko_store::{Commit, EffectKind, OpenEffect, Record, RecordKind};
+use serde::Deserialize;
+
+use super::{Asked, Committed, Observation, Taken};
+use crate::host::Inner;
+use crate::instance::plan::Plan;
+use crate::instance::{Live, Slot};
+
+/// Longer ones are sentences.
+const WORD_LENGTH_MAX: usize = 40;
+
+/// As much of an event as its name takes.
+#[derive(Deserialize)]
+struct Kind {
+    kind: Arc<str>,
+    #[serde(default, rename = "type")]
+    name: Option<Arc<str>>,
+}
+
+impl Inner {
+    /// Nothing while nobody observes.
+    pub(crate) fn seen(&self, slot: &Slot, plan: &Plan) -> Vec<Observation> {
+        if self.observer.is_none() {
+            return Vec::new();
+        }
+        let now_ms = self.clock.now_ms();
+        let before = plan.commit.create.is_none().then_some(plan.undo.head.status);
+        let own = committed(&slot.lock(), &plan.commit, before, &plan.undo.open, now_ms);
+        let begun =
+            plan.children.iter().map(|(commit, child)| committed(&child.lock(), commit, None, &[], now_ms));
+        std::iter::once(own).chain(begun).map(Observation::Committed).collect()
+    }
+}
+
+fn committed(
+    live: &Live,
+    commit: &Commit,
+    before: Option<Status>,
+    open: &[OpenEffect],
+    now_ms: i64,
+) -> Committed {
+    let status = live.snapshot.status();
+    let failure = live.snapshot.failure().filter(|_| status == Status::Error);
+    Committed {
+        instance: Arc::clone(&live.new),
+        steps: commit.records.iter().map(|record| taken(record, now_ms)).collect(),
+        before,
+        status,
+        fault: live.head.fault.clone(),
+        outcome: word(live.snapshot.output().get("outcome")).filter(|_| status.is_over()),
+        error: failure.and_then(|failure| error_word(&failure.error)),
+        spent: live.ledger.total,
+        asked: asked(commit, open),
+    }
+}
+
+fn taken(record: &Record, now_ms: i64) -> Taken {
+    let event = match record.kind {
+        RecordKind::Started => "start".into(),
+        RecordKind::Forked => "fork".into(),
+        RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => event_word(&record.event),
+    };
+    let late_ms = (&*event == "timer_fired").then(|| u64::try_from(now_ms - record.at_ms).unwrap_or(0));
+    Taken { step: record.step, at_ms: record.at_ms, kind: record.kind, event, late_ms }
+}
+
+fn event_word(text: &str) -> Arc<str> {
+    match serde_json::from_str::<Kind>(text) {
+        Ok(Kind { name: Some(name), .. }) => name,
+        Ok(Kind { kind, name: None }) => kind,
+        Err(_) => "event".into(),
+    }
+}
+
+/// Questions to people that this commit closes, with what the audit says became of them.
+fn asked(commit: &Commit, open: &[OpenEffect]) -> Vec<Asked> {
+    let is_over = |effect: &&OpenEffect| commit.closed.contains(&(effect.step, effect.index));
+    let people = open.iter().filter(|effect| effect.kind == EffectKind::Person).filter(is_over);
+    people
+        .map(|effect| Asked {
+            step: effect.step,
+            index: effect.index,
+            name: Arc::clone(&effect.name),
+            opened_ms: effect.opened_ms,
+            decision: commit
+                .audit
+                .iter()
+                .find(|line| line.effect == effect.idempotency)
+                .map(|line| Arc::clone(&line.decision)),
+        })
+        .collect()
+}
+
+/// What kind of failure it was: the provider's code says more than the category. A service may say anything; what is not
+/// a word says nothing here.
+pub(super) fn error_word(error: &Value) -> Option<Arc<str>> {
+    let is_word = |word: &Arc<str>| {
+        let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
+        word.len() <= WORD_LENGTH_MAX && word.bytes().all(is_part)
+    };
+    ["code", "category"].iter().find_map(|key| word(error.get(key)).filter(is_word))
+}
+
+pub(super) fn word(value: &Value) -> Option<Arc<str>> {
+    value.as_str().map(Into::into)
+}

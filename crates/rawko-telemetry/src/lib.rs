@@ -1,0 +1,33 @@
+//! Telemetry: what a host observes becomes traces with the GenAI conventions, metrics for Prometheus, and log lines. The
+//! host tells facts; everything about spans, names and exporters is here, and nothing here can slow a step down.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use rawko_store::MemoryStore;
+//! use rawko_telemetry::{Plan, Telemetry};
+//!
+//! // Nobody asked for traces, logs or metrics: there is nothing to observe with, and a host does no work for it.
+//! let nobody = Telemetry::start(Plan::default(), Arc::new(MemoryStore::new()))?;
+//! assert!(nobody.is_none());
+//!
+//! let plan = Plan { metrics: true, ..Plan::default() };
+//! let telemetry = Telemetry::start(plan, Arc::new(MemoryStore::new()))?.ok_or("metrics were asked for")?;
+//! assert!(telemetry.metrics().render().contains("rawko_steps_total"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod lineage;
+mod logs;
+mod metrics;
+mod redact;
+mod relay;
+mod settings;
+mod telemetry;
+mod traces;
+
+pub use logs::{LogFormat, LogLevel, LogSettings, Logs};
+pub use metrics::{Metrics, Readings, StreamClient};
+pub use redact::Redactor;
+pub use settings::{Problems, TelemetrySettings};
+pub use telemetry::{Plan, Telemetry, TelemetryError};
+pub use traces::{TraceSettings, trace_id};

@@ -1,0 +1,274 @@
+//! Log lines, as text or JSON, for processes that run long: which instance, which step, which trace. Our own few lines and
+//! nobody else's, because what libraries say at `debug` is not ours to vouch for; and none leaves with a secret.
+
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use rawko_core::Status;
+use rawko_host::{Called, Committed, Completed, Observation, Outcome};
+use rawko_store::RecordKind;
+use serde_json::{Map, Value as Json};
+
+use crate::lineage::Lineages;
+use crate::redact::Redactor;
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    Off,
+    Error,
+    /// What needs somebody.
+    Warn,
+    /// Instances that begin and end, calls that fail.
+    Info,
+    /// Every step and every call.
+    Debug,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    #[default]
+    Text,
+    /// One object a line.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSettings {
+    pub level: LogLevel,
+    pub format: LogFormat,
+}
+
+impl LogLevel {
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "off" | "none" => Some(Self::Off),
+            "error" => Some(Self::Error),
+            "warn" | "warning" => Some(Self::Warn),
+            "info" => Some(Self::Info),
+            // There is nothing finer here, and people have habits.
+            "debug" | "trace" => Some(Self::Debug),
+            _ => None,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+}
+
+impl LogFormat {
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "text" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+/// Where lines go.
+pub struct Logs {
+    settings: LogSettings,
+    redactor: Redactor,
+    out: Mutex<Box<dyn Write + Send>>,
+}
+
+impl Logs {
+    pub(crate) fn new(settings: LogSettings, redactor: Redactor) -> Self {
+        Self { settings, redactor, out: Mutex::new(Box::new(io::stderr())) }
+    }
+
+    /// One line, if it is worth that much.
+    pub fn line(&self, level: LogLevel, message: &str, fields: &[(&str, Json)]) {
+        if level > self.settings.level {
+            return;
+        }
+        let at = Timestamp::try_from(SystemTime::now()).unwrap_or_default();
+        let line = match self.settings.format {
+            LogFormat::Json => json(at, level, message, fields),
+            LogFormat::Text => text(at, level, message, fields),
+        };
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody reading is no reason to stop.
+        let _ = out.write_all(self.redactor.hide(&line).as_bytes());
+    }
+
+    /// An observation as lines.
+    pub(crate) fn tell(&self, observation: &Observation, lineages: &mut Lineages) {
+        match observation {
+            Observation::Committed(committed) => {
+                let trace = Json::from(lineages.of(&committed.instance).trace.to_string());
+                self.committed(committed, &trace);
+            }
+            Observation::Calling(_) => {}
+            Observation::Called(called) => {
+                let trace = lineages.find(&called.calling.instance).map(|lineage| lineage.trace.to_string());
+                self.called(called, trace.into());
+            }
+            Observation::Completed(completed) => self.completed(completed),
+            Observation::Troubled { about, message } => {
+                self.line(LogLevel::Warn, message, &[("about", about.as_str().into())]);
+            }
+        }
+    }
+
+    fn committed(&self, committed: &Committed, trace: &Json) {
+        let instance = || ("instance", Json::from(&*committed.instance.id));
+        let chart = || ("chart", Json::from(&*committed.instance.chart_id));
+        let trace = || ("trace_id", trace.clone());
+        if committed.before.is_none() {
+            self.line(LogLevel::Info, "began", &[instance(), chart(), trace()]);
+        }
+        for taken in &committed.steps {
+            let (level, message) = match taken.kind {
+                RecordKind::Failed => (LogLevel::Warn, "step failed"),
+                RecordKind::Started | RecordKind::Forked | RecordKind::Stepped | RecordKind::Ignored => {
+                    (LogLevel::Debug, "step")
+                }
+            };
+            let (step, event) = (("step", taken.step.into()), ("event", Json::from(&*taken.event)));
+            self.line(level, message, &[instance(), step, event, trace()]);
+        }
+        let (level, message) = match committed.status {
+            status if committed.before == Some(status) => return,
+            Status::Active => return,
+            Status::Done | Status::Cancelled => (LogLevel::Info, "ended"),
+            Status::Error => (LogLevel::Warn, "failed"),
+        };
+        let step = ("step", committed.steps.last().map(|taken| taken.step).into());
+        let status = ("status", committed.status.as_str().into());
+        let why = committed.error.as_deref().or(committed.outcome.as_deref());
+        self.line(level, message, &[instance(), step, chart(), status, ("outcome", why.into()), trace()]);
+    }
+
+    fn called(&self, called: &Called, trace: Json) {
+        let calling = &called.calling;
+        let (level, message, error) = match &called.outcome {
+            Outcome::Answered => (LogLevel::Debug, "answered".to_owned(), None),
+            Outcome::Complained => (LogLevel::Debug, "complained".to_owned(), None),
+            Outcome::Stopped => (LogLevel::Debug, "stopped".to_owned(), None),
+            Outcome::Failed { code, message } => {
+                (LogLevel::Info, format!("call failed: {message}"), Some(&**code))
+            }
+        };
+        let fields = [
+            ("instance", Json::from(&*calling.instance)),
+            ("step", calling.step.into()),
+            ("call", (&*calling.name).into()),
+            ("took_ms", millis(called.took)),
+            ("error", error.into()),
+            ("trace_id", trace),
+        ];
+        self.line(level, &message, &fields);
+    }
+
+    /// The call that it belongs to is told with its instance and its trace.
+    fn completed(&self, completed: &Completed) {
+        let (level, message, reason) = match &completed.finish {
+            Ok(reason) => (LogLevel::Debug, "completion", reason),
+            Err(code) => (LogLevel::Info, "no completion", code),
+        };
+        let fields = [
+            ("effect", Json::from(completed.idempotency.as_str())),
+            ("agent", completed.agent.as_str().into()),
+            ("provider", completed.provider.as_str().into()),
+            ("model", completed.model.as_str().into()),
+            ("reason", (&**reason).into()),
+            ("input_tokens", completed.usage.input_tokens.into()),
+            ("output_tokens", completed.usage.output_tokens.into()),
+            ("took_ms", millis(completed.took)),
+        ];
+        self.line(level, message, &fields);
+    }
+}
+
+fn millis(time: std::time::Duration) -> Json {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).into()
+}
+
+fn json(at: Timestamp, level: LogLevel, message: &str, fields: &[(&str, Json)]) -> String {
+    let mut line = Map::new();
+    line.insert("timestamp".to_owned(), at.to_string().into());
+    line.insert("level".to_owned(), level.as_str().into());
+    line.insert("message".to_owned(), message.into());
+    let said = fields.iter().filter(|(_, value)| !value.is_null());
+    line.extend(said.map(|(key, value)| ((*key).to_owned(), value.clone())));
+    format!("{}\n", Json::Object(line))
+}
+
+/// A message that has lines of its own stays one line.
+fn text(at: Timestamp, level: LogLevel, message: &str, fields: &[(&str, Json)]) -> String {
+    let message = message.replace(['\n', '\r'], " ");
+    let mut line = format!("{at} {} {message}", level.as_str().to_ascii_uppercase());
+    for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        line += &format!(" {key}={}", value.replace(['\n', '\r'], " "));
+    }
+    line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn written(format: LogFormat) -> String {
+        let kept = Kept::default();
+        let redactor = Redactor::of_values(["planted-key-0123456789".to_owned()]);
+        let settings = LogSettings { level: LogLevel::Info, format };
+        let logs = Logs { out: Mutex::new(Box::new(kept.clone())), ..Logs::new(settings, redactor) };
+        logs.line(
+            LogLevel::Info,
+            "401 for\nplanted-key-0123456789",
+            &[("step", 4.into()), ("error", Json::Null)],
+        );
+        logs.line(LogLevel::Debug, "not worth it", &[]);
+        let bytes = kept.0.lock().unwrap().clone();
+        let text = String::from_utf8(bytes).unwrap();
+        // What comes before the level is the time.
+        text.split_once(if format == LogFormat::Json { "\"level\"" } else { "Z " }).unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn a_line_leaves_without_its_secrets_and_stays_one_line() {
+        assert_eq!(written(LogFormat::Text), "INFO 401 for [hidden] step=4\n");
+        assert_eq!(written(LogFormat::Json), ":\"info\",\"message\":\"401 for\\n[hidden]\",\"step\":4}\n");
+    }
+
+    #[test]
+    fn levels_are_read_as_people_write_them() {
+        let table = [
+            ("INFO", Some(LogLevel::Info)),
+            (" warn ", Some(LogLevel::Warn)),
+            ("loud", None),
+            ("off", Some(LogLevel::Off)),
+        ];
+        for (text, level) in table {
+            assert_eq!(LogLevel::parse(text), level, "{text}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! `Telemetry`: the one observer that a host is given. Metrics are counted where they happen; spans and log lines are made
+//! on a thread of their own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_host::{Environment, Observation, Observer};
+use rawko_store::Store;
+
+use crate::lineage::Lineages;
+use crate::logs::{LogLevel, LogSettings, Logs};
+use crate::metrics::Metrics;
+use crate::redact::Redactor;
+use crate::relay::{Relay, Seen};
+use crate::traces::{Export, TraceSettings, Tracer};
+
+/// How long the last spans may take on their way out.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// What is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Where traces go; `None`: nowhere, and nothing is sent.
+    pub traces: Option<TraceSettings>,
+    /// Whether somebody may ask for metrics.
+    pub metrics: bool,
+    /// Log lines on standard error.
+    pub logs: Option<LogSettings>,
+    pub redactor: Redactor,
+    /// Where the standard variables are.
+    pub environment: Environment,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TelemetryError {
+    #[error("traces cannot be sent: {0}")]
+    Traces(String),
+    #[error("cannot start a thread for telemetry: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+pub struct Telemetry {
+    metrics: Arc<Metrics>,
+    logs: Option<Arc<Logs>>,
+    relay: Option<Relay>,
+    export: Option<Arc<Export>>,
+    content: bool,
+}
+
+impl Telemetry {
+    /// `None` when nothing is wanted: then the host is to have no observer at all. With traces it needs a tokio runtime
+    /// around it.
+    pub fn start(plan: Plan, store: Arc<dyn Store>) -> Result<Option<Arc<Self>>, TelemetryError> {
+        let Plan { traces, metrics: is_counting, logs, redactor, environment } = plan;
+        let logs = logs.filter(|logs| logs.level != LogLevel::Off);
+        if traces.is_none() && !is_counting && logs.is_none() {
+            return Ok(None);
+        }
+        let metrics = Arc::new(Metrics::default());
+        let logs = logs.map(|settings| Arc::new(Logs::new(settings, redactor.clone())));
+        let (content, steps) =
+            traces.as_ref().map_or((false, false), |traces| (traces.content, traces.steps));
+        let export = match &traces {
+            Some(settings) => {
+                let told = (Arc::clone(&metrics), logs.clone());
+                Some(Arc::new(Export::start(settings, &environment, &redactor, told)?))
+            }
+            None => None,
+        };
+        let mut tracer = export.clone().map(|export| Tracer::new(export, redactor, steps));
+        let is_relaying = tracer.is_some() || logs.is_some();
+        let (lines, mut lineages) = (logs.clone(), Lineages::new(store));
+        let take = move |seen: Seen| {
+            if let Some(lines) = &lines {
+                lines.tell(&seen.observation, &mut lineages);
+            }
+            if let Some(tracer) = &mut tracer {
+                tracer.take(seen, &mut lineages);
+            }
+        };
+        let relay = if is_relaying { Some(Relay::new(take)?) } else { None };
+        Ok(Some(Arc::new(Self { metrics, logs, relay, export, content })))
+    }
+
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// For lines about other things than a host, such as requests; `None` when nobody reads them.
+    pub fn logs(&self) -> Option<&Arc<Logs>> {
+        self.logs.as_ref()
+    }
+
+    /// Sends what is left. Whatever is observed after it is only counted.
+    pub async fn close(self: Arc<Self>) {
+        // Waiting for a thread is not for an async one.
+        let _ = tokio::task::spawn_blocking(move || {
+            if let Some(relay) = &self.relay {
+                relay.close();
+            }
+            if let Some(export) = &self.export {
+                export.close(GOODBYE);
+            }
+            self.metrics.forget_readings();
+        })
+        .await;
+    }
+}
+
+impl Observer for Telemetry {
+    fn observe(&self, observation: Observation) {
+        self.metrics.count(&observation);
+        if let Some(relay) = &self.relay
+            && !relay.send(observation)
+        {
+            self.metrics.dropped();
+        }
+    }
+
+    fn wants_content(&self) -> bool {
+        self.content
+    }
+}

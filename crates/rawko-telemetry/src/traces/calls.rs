@@ -1,0 +1,139 @@
+//! Spans of calls: `chat`, `execute_tool`, `invoke_agent` where the agent is a program, and whatever else a chart calls.
+
+use rawko_host::{Called, Calling, Completed, Outcome};
+use rawko_store::EffectKind;
+
+use super::attributes as name;
+use super::span::{Attribute, Span};
+use super::tracer::{Tracer, call_span};
+use crate::lineage::Lineage;
+
+/// What a call is to the conventions.
+enum What<'c> {
+    Tool(&'c str),
+    Agent(&'c str),
+    Workflow(&'c str),
+    Model,
+    Other,
+}
+
+fn what(call: &str) -> What<'_> {
+    match call.split_once(':') {
+        Some(("tool", tool)) => What::Tool(tool),
+        Some(("agent", agent)) => What::Agent(agent),
+        Some(("statechart", chart)) => What::Workflow(chart),
+        Some(("model", _)) => What::Model,
+        Some(_) | None => What::Other,
+    }
+}
+
+impl Tracer {
+    /// `has_asked`: completions of it have spans of their own.
+    pub(super) fn called(&self, called: &Called, has_asked: bool, lineage: &Lineage) {
+        let calling = &called.calling;
+        // What people were asked is told with the commit that has their answer.
+        if calling.kind == EffectKind::Person {
+            return;
+        }
+        let title = match what(&calling.name) {
+            What::Model if has_asked => return,
+            What::Tool(tool) => format!("execute_tool {tool}"),
+            What::Agent(agent) => format!("invoke_agent {agent}"),
+            What::Workflow(chart) => format!("invoke_workflow {chart}"),
+            What::Model | What::Other => format!("call {}", calling.name),
+        };
+        let span = Span::new(lineage, call_span(lineage, calling), Some(lineage.span), title)
+            .between(calling.started, calling.started + called.took)
+            .in_step(calling.step)
+            .with(name::EFFECT, calling.idempotency.to_string())
+            .with(name::ATTEMPT, i64::from(calling.attempt));
+        let span = of_what(span, called, lineage);
+        self.emit(with_outcome(span, called));
+    }
+
+    pub(super) fn chat(&self, completed: &Completed, calling: &Calling, lineage: &Lineage) {
+        // A completion is the whole of `model:complete`; elsewhere it is a part of what was called.
+        let parent = match what(&calling.name) {
+            What::Model => lineage.span,
+            What::Tool(_) | What::Agent(_) | What::Workflow(_) | What::Other => call_span(lineage, calling),
+        };
+        let began = completed.started.duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let what = format!("chat {} {}", completed.idempotency, began.as_nanos());
+        let id = crate::lineage::span_of(lineage.trace, &lineage.new.id, &what);
+        let span = Span::new(lineage, id, Some(parent), format!("chat {}", completed.model))
+            .client()
+            .between(completed.started, completed.started + completed.took)
+            .with(name::OPERATION, "chat")
+            .with(name::PROVIDER, name::provider(&completed.provider))
+            .with(name::REQUEST_MODEL, completed.model.clone())
+            .with(name::CONVERSATION, lineage.new.id.to_string())
+            .with(name::AGENT, completed.agent.clone())
+            .in_step(calling.step)
+            .with_count(name::ATTEMPT, u64::from(completed.attempt) + 1)
+            .with_some(name::REQUEST_TOKENS_MAX, completed.output_tokens_max.map(i64::from))
+            .with_some(name::REQUEST_TEMPERATURE, completed.temperature)
+            .with_some(name::OUTPUT_TYPE, completed.structured.then_some("json"));
+        self.emit(answered(span, completed));
+    }
+}
+
+fn answered(span: Span, completed: &Completed) -> Span {
+    let usage = &completed.usage;
+    let span = span
+        .with_some(name::RESPONSE_MODEL, completed.response_model.clone())
+        .with_count(name::INPUT_TOKENS, usage.input_tokens)
+        .with_count(name::OUTPUT_TOKENS, usage.output_tokens)
+        .with_count(name::CACHED_TOKENS, usage.cached_tokens)
+        .with_some(name::COST, usage.cost_usd);
+    let span = match &completed.said {
+        Some(said) => span
+            .with(name::SYSTEM, said.system.clone())
+            .with(name::INPUT, said.input.clone())
+            .with(name::OUTPUT, said.output.clone()),
+        None => span,
+    };
+    match &completed.finish {
+        Ok(reason) => span.with(name::FINISH_REASONS, Attribute::Texts(vec![reason.to_string()])),
+        Err(code) => span.failed(code),
+    }
+}
+
+fn of_what(span: Span, called: &Called, lineage: &Lineage) -> Span {
+    let calling = &called.calling;
+    let agent = calling.agent.as_ref().or(lineage.agent.as_ref()).map(ToString::to_string);
+    match what(&calling.name) {
+        What::Tool(tool) => span
+            .with(name::OPERATION, "execute_tool")
+            .with(name::TOOL, tool.to_owned())
+            .with(name::TOOL_TYPE, "function")
+            .with_some(name::TOOL_CALL, calling.tool_call.as_deref().map(str::to_owned))
+            .with(name::CONVERSATION, lineage.new.id.to_string())
+            .with_some(name::AGENT, agent)
+            .with_some(name::TOOL_ARGUMENTS, calling.input.clone())
+            .with_some(name::TOOL_RESULT, called.output.clone()),
+        What::Agent(other) => span
+            .client()
+            .with(name::OPERATION, "invoke_agent")
+            .with(name::AGENT, other.to_owned())
+            .with(name::CONVERSATION, lineage.new.id.to_string())
+            .with_count(name::TOKENS, called.spent.tokens)
+            .with_count(name::TOOL_CALLS, called.spent.tool_calls),
+        What::Workflow(chart) => {
+            span.with(name::OPERATION, "invoke_workflow").with(name::WORKFLOW, chart.to_owned())
+        }
+        What::Model | What::Other => span.client().with(name::CALL, calling.name.to_string()),
+    }
+}
+
+fn with_outcome(span: Span, called: &Called) -> Span {
+    match &called.outcome {
+        Outcome::Answered => span,
+        Outcome::Complained => span.failed("tool_error"),
+        Outcome::Stopped => span.with(name::OUTCOME, "stopped"),
+        // What exactly was said may repeat what was asked: only where that is wanted.
+        Outcome::Failed { code, message } => {
+            let told = called.calling.input.as_ref().map(|_| message.clone());
+            span.with_some(name::MESSAGE, told).failed(code)
+        }
+    }
+}
