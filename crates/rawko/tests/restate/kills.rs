@@ -11,11 +11,11 @@ use rawko_restate::store::RestateStore;
 use rawko_testkit::RestateOptions;
 
 use crate::bank::{Bank, Books};
-use crate::charts::{ORDER, PARCEL, settings};
+use crate::charts::{PARCEL, settings};
 use crate::dice::Dice;
 use crate::ledger::Ledger;
 use crate::load::Load;
-use crate::support::{PATIENCE, Site, directory, free_address};
+use crate::support::{PATIENCE, Site, directory, free_address, patient_order};
 
 const KILLS: u64 = 60;
 const WORKERS: usize = 3;
@@ -44,7 +44,7 @@ fn run(seed: u64, kills: u64) -> String {
     println!("kills: RAWKO_SEED={seed} RAWKO_KILLS={kills}");
     let mut dice = Dice::new(seed);
     let bank = Bank::open(seed);
-    let project = directory(&[("order.yaml", ORDER), ("parcel.yaml", PARCEL)]);
+    let project = directory(&[("order.yaml", &patient_order()), ("parcel.yaml", PARCEL)]);
     fs::create_dir_all(project.path().join(".rawko")).unwrap();
     fs::write(project.path().join(".rawko/config.yaml"), settings(&bank.address)).unwrap();
 

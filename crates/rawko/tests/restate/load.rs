@@ -12,8 +12,7 @@ use rawko_restate::RestateEngine;
 use rawko_restate::client::Restate;
 use rawko_store::{Filter, InstanceRow};
 
-use crate::charts::ORDER;
-use crate::support::PATIENCE;
+use crate::support::{PATIENCE, patient_order};
 
 /// Keeps orders working until it is told to finish.
 pub(crate) struct Load {
@@ -39,7 +38,7 @@ impl Load {
         drop(within);
         let shared = Arc::new(Shared {
             engine,
-            order: Edition::read("order.yaml", ORDER).unwrap(),
+            order: Edition::read("order.yaml", &patient_order()).unwrap(),
             acknowledged: Mutex::default(),
             started: AtomicU64::new(0),
             finishing: AtomicBool::new(false),
