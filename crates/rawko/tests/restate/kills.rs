@@ -15,7 +15,7 @@ use crate::charts::{PARCEL, settings};
 use crate::dice::Dice;
 use crate::ledger::Ledger;
 use crate::load::Load;
-use crate::support::{PATIENCE, Site, directory, free_address, patient_order};
+use crate::support::{PATIENCE, Site, directory, free_address};
 
 const KILLS: u64 = 60;
 const WORKERS: usize = 3;
@@ -44,8 +44,7 @@ fn run(seed: u64, kills: u64) -> String {
     println!("kills: RAWKO_SEED={seed} RAWKO_KILLS={kills}");
     let mut dice = Dice::new(seed);
     let bank = Bank::open(seed);
-    let project = directory(&[("order.yaml", &patient_order()), ("parcel.yaml", PARCEL)]);
-    fs::create_dir_all(project.path().join(".rawko")).unwrap();
+    let project = directory(&[(".rawko/charts/parcel.yaml", PARCEL)]);
     fs::write(project.path().join(".rawko/config.yaml"), settings(&bank.address)).unwrap();
 
     // Few requests on a connection, so that the workers behind one address all have some.
