@@ -68,7 +68,7 @@ for line in sys.stdin:
     if message["type"] == "turn_granted":
         channel, turn = message["channel"], message["turn"]
         asked = any(entry["kind"] == "person" for entry in message["messages"])
-        if name == "scribe" and asked:
+        if name == "scribe" and sum(entry["kind"] == "agent" for entry in message["messages"]) > 1:
             continue
         if asked and not said:
             said = True
@@ -93,8 +93,13 @@ function prepared() {
   const change = (file, from, to) => writeFileSync(file, readFileSync(file, 'utf8').replace(from, to));
   change(config, 'providers:\n', 'providers:\n  prices: {demo/scripted: {input: 3, output: 15}}\n');
   change(config, /$/, CHANNELS);
+  change(
+    script,
+    'text: I look at what is there.',
+    'text: I look at what is there.\n      usage: {input_tokens: 4100, output_tokens: 180, cost_usd: 0.42}',
+  );
   // Somebody has to be at work while the picture is taken.
-  change(script, '- expect: "def slug"', '- expect: "def slug"\n      delay_ms: 6000');
+  change(script, '- expect: "def slug"', '- expect: "def slug"\n      delay_ms: 25000');
   made.write('.rawko/charts/nightly_import.yaml', NIGHTLY);
   made.write('speaker.py', SPEAKER);
   return made;
@@ -103,35 +108,34 @@ function prepared() {
 async function fill(server, made) {
   const order = (number, amount) =>
     server.post('instances', { chart: 'order', id: `order-${number}`, input: { amount } });
+  const answer = (number, invoke, more) =>
+    server.post(`instances/order-${number}/answer`, { invoke, approved: true, by: 'ada', ...more });
+  const until = async (number, status) => {
+    while ((await server.get(`instances/order-${number}`)).status !== status)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+  };
   for (const [number, amount] of [
-    [1041, 64],
-    [1042, 18],
+    [1040, 64],
+    [1041, 18],
+    [1042, 97],
     [1043, 250],
   ])
     await order(number, amount);
-  await server.post('instances/order-1043/answer', {
-    invoke: 'approval',
-    approved: true,
-    by: 'ada',
-    comment: 'a good customer',
-  });
-  await server.post('instances/order-1043/answer', {
-    invoke: 'address',
-    approved: true,
-    by: 'ada',
-    data: { street: 'Main Road 1', carrier: 'Post' },
-  });
+  await answer(1043, 'approval', { comment: 'a good customer' });
+  await answer(1043, 'address', { data: { street: 'Main Road 1', carrier: 'Post' } });
+  for (const number of [1040, 1041, 1042, 1043]) await until(number, 'done');
+  await server.post('instances', { chart: 'nightly_import', id: 'nightly-import' });
   made.write('card_service_is_down', '');
   await order(1044, 80);
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await until(1044, 'error');
   rmSync(join(made.root, 'card_service_is_down'));
-  await server.post('instances', { chart: 'nightly_import', id: 'nightly-import' });
   await order(1045, 480);
   await server.post('instances/order-1045/cancel', { reason: 'withdrawn' });
   await order(1046, 1250);
   await order(1047, 320);
-  await server.post('instances/order-1047/answer', { invoke: 'approval', approved: true, by: 'bo' });
+  await answer(1047, 'approval', { by: 'bo' });
   await order(1048, 12);
+  await order(1049, 45);
 }
 
 const made = prepared();
@@ -169,6 +173,7 @@ try {
     act: async (page) => {
       await page.fill('.editor-text', DOOR);
       await page.waitForSelector('.finding:has-text("forgotten")');
+      await page.click('h1');
     },
   });
 } finally {

@@ -1,7 +1,7 @@
 //! `Admin`: registering workers, looking at everything by SQL, and helping calls that are stuck.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde::de::DeserializeOwned;
@@ -13,6 +13,9 @@ use super::http::{Asked, Http};
 use super::target::escaped;
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// How long partitions may be without a leader, as after a restart, before a query gives up.
+const LEADERLESS: Duration = Duration::from_secs(10);
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
 
 /// The admin side of a server. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -127,14 +130,19 @@ impl Admin {
     /// The rows that an SQL query gives.
     pub async fn query<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>, ClientError> {
         let body = serde_json::to_string(&Query { query: sql }).unwrap_or_default();
-        let text = match self.ask(Method::POST, "query", Some(body)).await {
-            // A partition has no leader at the moment: that is not the fault of the question.
-            Err(ClientError::Refused { message, .. }) if is_passing(&message) => {
-                return Err(self.http.unreachable(message));
+        let begun = Instant::now();
+        loop {
+            match self.ask(Method::POST, "query", Some(body.clone())).await {
+                // A partition has no leader at the moment: that is not the fault of the question.
+                Err(ClientError::Refused { message, .. }) if is_passing(&message) => {
+                    if begun.elapsed() > LEADERLESS {
+                        return Err(self.http.unreachable(message));
+                    }
+                    tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+                }
+                outcome => return Ok(self.http.read::<Rows<T>>(&outcome?)?.rows),
             }
-            outcome => outcome?,
-        };
-        Ok(self.http.read::<Rows<T>>(&text)?.rows)
+        }
     }
 
     /// Drops a call at once, as it is.

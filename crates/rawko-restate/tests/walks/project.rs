@@ -1,7 +1,6 @@
 //! What both hosts are made of: charts, services that answer by what they are asked, an endpoint, and a gate.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rawko_core::Value;
@@ -103,17 +102,7 @@ fn crash() -> Result<Value, ServiceError> {
     panic!("a service of the tests crashes")
 }
 
-/// Calls of `never` that were dropped.
-pub(crate) static DROPPED: AtomicUsize = AtomicUsize::new(0);
-
 async fn never() -> Result<Value, ServiceError> {
-    struct Noted;
-    impl Drop for Noted {
-        fn drop(&mut self) {
-            DROPPED.fetch_add(1, Ordering::SeqCst);
-        }
-    }
-    let _noted = Noted;
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     Ok(Value::Null)
 }

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Value};
-use rawko_host::{Call, Closure, Edition, Engine, Gate, Library, OnRestart, Services, Settled};
+use rawko_host::{
+    Call, Closure, Edition, Engine, Gate, Library, OnRestart, Service, Services, Settled, closure,
+};
 use rawko_restate::{RestateEngine, Worker, WorkerBuilder};
 
-use crate::project::{self, DROPPED};
 use crate::site::{Site, eventually};
 use crate::trace;
 
@@ -102,13 +103,35 @@ statechart:
     working: {invoke: {id: call, src: never, onDone: left, onError: left}, on: {LEAVE: left}}
     left: {}
 ";
+    let (begun, dropped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut site = Site::start().await;
-    site.work(project::worker()).await;
+    let services = Services::new().add("never", never(&begun, &dropped));
+    site.work(Worker::builder().services(services).gate(Gate::open())).await;
     let engine = site.engine(Library::default());
     let edition = Edition::read("leaver.yaml", LEAVER).unwrap();
     engine.start(edition, Value::Null, Some("l".into()), Value::Null).await.unwrap();
-    let before = DROPPED.load(Ordering::SeqCst);
+    eventually("the call begins", || async { begun.load(Ordering::SeqCst) == 1 }).await;
+    assert_eq!(dropped.load(Ordering::SeqCst), 0);
     engine.send("l".into(), NamedEvent::new("LEAVE", Value::Null), None).await.unwrap();
-    eventually("the call ends", || async { DROPPED.load(Ordering::SeqCst) > before }).await;
+    eventually("the call ends", || async { dropped.load(Ordering::SeqCst) == 1 }).await;
     assert!(matches!(settled(&engine, "l").await, Settled::Waiting(_)));
+}
+
+/// Never answers, and counts how often it began and was dropped.
+fn never(begun: &Arc<AtomicUsize>, dropped: &Arc<AtomicUsize>) -> Arc<dyn Service> {
+    struct Noted(Arc<AtomicUsize>);
+    impl Drop for Noted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let (begun, dropped) = (Arc::clone(begun), Arc::clone(dropped));
+    closure(move |_| {
+        let noted = Noted(Arc::clone(&dropped));
+        begun.fetch_add(1, Ordering::SeqCst);
+        async move {
+            let _noted = noted;
+            std::future::pending().await
+        }
+    })
 }

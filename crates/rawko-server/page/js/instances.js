@@ -49,7 +49,7 @@ export function instances(root, route, { may }) {
     spellcheck: 'false',
     autocomplete: 'off',
   });
-  const charts = h('select', { class: 'input', 'aria-label': 'Chart' }, h('option', { value: '' }, 'Every chart'));
+  const charts = h('select', { class: 'input', 'aria-label': 'Chart' }, h('option', { value: '' }, 'All charts'));
   const children = h('input', { type: 'checkbox', checked: asked.children });
   const body = h('div', { class: 'list-body' });
   const list = new VirtualList({

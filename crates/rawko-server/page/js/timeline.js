@@ -64,9 +64,9 @@ export class Timeline {
     this.fork = world.fork
       ? h(
           'button',
-          { class: 'button small', type: 'button', on: { click: world.fork } },
+          { class: 'button small', type: 'button', title: 'Fork from here', on: { click: world.fork } },
           icon('fork'),
-          'Fork from here',
+          'Fork',
         )
       : null;
     this.element = h(

@@ -59,7 +59,7 @@ export class Transcript {
     const text = JSON.stringify(turns);
     if (text !== this.last) {
       this.last = text;
-      this.put(turns, known);
+      this.put(worthTelling(turns), known);
     }
     // Whoever went further back goes on from there.
     if (!this.past.length) this.next = next;
@@ -96,7 +96,7 @@ export class Transcript {
 
   async older() {
     const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200, before: this.next });
-    const items = turns.map(turnOf);
+    const items = worthTelling(turns).map(turnOf);
     this.past.unshift(...items);
     this.turns.prepend(...items);
     this.next = next;
@@ -184,6 +184,18 @@ export function face(name) {
     { class: 'face', 'aria-hidden': 'true', data: { hue: String(Math.floor(sum / 45)) } },
     (name ?? '?').slice(0, 1).toUpperCase(),
   );
+}
+
+/** Log lines are in the journal; a plan that an agent was only handed is told already. */
+function worthTelling(turns) {
+  let plan = null;
+  return turns.filter((turn) => {
+    if (turn.kind === 'note' && turn.title === 'log') return false;
+    if (turn.kind !== 'plan') return true;
+    const [before, now] = [plan, JSON.stringify(turn.data)];
+    plan = now;
+    return before !== now;
+  });
 }
 
 const SMALL = ['calls', 'gets', 'note', 'fails'];

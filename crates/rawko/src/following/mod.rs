@@ -92,10 +92,17 @@ impl<'a> Follow<'a> {
         console: &mut Console,
     ) -> Result<(Ended, Reader, Option<String>), Failure> {
         let mut patience = self.manner.patience;
+        let mut calm_at = None;
         let outcome = loop {
             match self.watch(&mut access, patience, signals, console).await {
                 Ok(Watched::Rest(Rest::Waiting)) if let Some(longer) = self.until_retry(&access)? => {
                     patience = longer;
+                }
+                // The next attempt may have begun between the two looks: it is at rest when nothing came between two waits.
+                Ok(Watched::Rest(Rest::Waiting))
+                    if calm_at.replace(self.tail.seq()) != Some(self.tail.seq()) =>
+                {
+                    patience = self.manner.patience;
                 }
                 Ok(Watched::Gone) => match Access::open(self.place, &[], console).await {
                     Ok(next) => {

@@ -144,6 +144,7 @@ fn two_is_usage() {
               agents       List, show and check the agents of a project
               serve        Host the project and serve its page: instances go on, people look and act, agents
                            take turns
+              worker       Work for Restate: take the steps of its instances and make their calls
               channels     Channels: list, create, show, steer, post, read
               chat         Talk in a channel
               charts       List the charts that a project offers and those its instances run on

@@ -12,7 +12,7 @@ use rawko_store::Filter;
 use rawko_testkit::{RestateCluster, RestateOptions};
 
 use crate::bank::Bank;
-use crate::charts::{ORDER, PARCEL, settings};
+use crate::charts::{PARCEL, settings};
 use crate::ledger::Ledger;
 use crate::load::Load;
 use crate::support::{PATIENCE, directory, free_address, on_restate, worker};
@@ -40,8 +40,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
 #[ignore = "a slower test of its own: cargo xtask cluster"]
 fn slow_three_nodes_go_on_while_one_is_down() {
     let bank = Bank::open(7);
-    let project = directory(&[("order.yaml", ORDER), ("parcel.yaml", PARCEL)]);
-    fs::create_dir_all(project.path().join(".rawko")).unwrap();
+    let project = directory(&[(".rawko/charts/parcel.yaml", PARCEL)]);
     fs::write(project.path().join(".rawko/config.yaml"), settings(&bank.address)).unwrap();
 
     let begun = Instant::now();

@@ -11,7 +11,7 @@ use rawko_restate::store::RestateStore;
 use rawko_testkit::RestateOptions;
 
 use crate::bank::{Bank, Books};
-use crate::charts::{ORDER, PARCEL, settings};
+use crate::charts::{PARCEL, settings};
 use crate::dice::Dice;
 use crate::ledger::Ledger;
 use crate::load::Load;
@@ -21,6 +21,8 @@ const KILLS: u64 = 60;
 const WORKERS: usize = 3;
 /// Orders at work at the same time.
 const WORKING: usize = 12;
+/// After so many kills everything is checked.
+const CHECKED_EVERY: u64 = 20;
 /// One kill in so many is of the server.
 const SERVER_KILLS: u64 = 4;
 
@@ -42,8 +44,7 @@ fn run(seed: u64, kills: u64) -> String {
     println!("kills: RAWKO_SEED={seed} RAWKO_KILLS={kills}");
     let mut dice = Dice::new(seed);
     let bank = Bank::open(seed);
-    let project = directory(&[("order.yaml", ORDER), ("parcel.yaml", PARCEL)]);
-    fs::create_dir_all(project.path().join(".rawko")).unwrap();
+    let project = directory(&[(".rawko/charts/parcel.yaml", PARCEL)]);
     fs::write(project.path().join(".rawko/config.yaml"), settings(&bank.address)).unwrap();
 
     // Few requests on a connection, so that the workers behind one address all have some.
@@ -74,8 +75,8 @@ fn run(seed: u64, kills: u64) -> String {
             workers[number] = site.worker(&address, &format!("worker-{number}"));
             of_workers += 1;
         }
-        if kill % 10 == 0 {
-            check(&mut ledger, &reader, &load, &bank);
+        if kill % CHECKED_EVERY == 0 {
+            load.paused(|| check(&mut ledger, &reader, &load, &bank));
             println!("{kill} kills: {} instances, {} records", ledger.instances(), ledger.records);
         }
     }

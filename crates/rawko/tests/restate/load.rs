@@ -12,8 +12,7 @@ use rawko_restate::RestateEngine;
 use rawko_restate::client::Restate;
 use rawko_store::{Filter, InstanceRow};
 
-use crate::charts::ORDER;
-use crate::support::PATIENCE;
+use crate::support::{PATIENCE, patient_order};
 
 /// Keeps orders working until it is told to finish.
 pub(crate) struct Load {
@@ -27,6 +26,7 @@ struct Shared {
     acknowledged: Mutex<BTreeMap<String, i64>>,
     started: AtomicU64,
     finishing: AtomicBool,
+    paused: AtomicBool,
 }
 
 impl Load {
@@ -38,15 +38,24 @@ impl Load {
         drop(within);
         let shared = Arc::new(Shared {
             engine,
-            order: Edition::read("order.yaml", ORDER).unwrap(),
+            order: Edition::read("order.yaml", &patient_order()).unwrap(),
             acknowledged: Mutex::default(),
             started: AtomicU64::new(0),
             finishing: AtomicBool::new(false),
+            paused: AtomicBool::new(false),
         });
         for _ in 0..working {
             runtime.spawn(orders(Arc::clone(&shared)));
         }
         Load { shared, _runtime: runtime }
+    }
+
+    /// Nothing is sent meanwhile, so that the journal comes to rest and can be read to its end.
+    pub(crate) fn paused<T>(&self, check: impl FnOnce() -> T) -> T {
+        self.shared.paused.store(true, Ordering::SeqCst);
+        let checked = check();
+        self.shared.paused.store(false, Ordering::SeqCst);
+        checked
     }
 
     /// No more orders; waits until those that are at work have come to their end.
@@ -77,6 +86,7 @@ fn unfinished(reader: &Reader) -> Vec<InstanceRow> {
 /// One order after the other.
 async fn orders(shared: Arc<Shared>) {
     while !shared.finishing.load(Ordering::SeqCst) {
+        while_paused(&shared).await;
         let name = format!("order-{}", shared.started.fetch_add(1, Ordering::SeqCst));
         let input = Value::map([("name", Value::str(&name))]);
         loop {
@@ -104,7 +114,14 @@ async fn tick(shared: &Shared, id: &str) {
     }
 }
 
+async fn while_paused(shared: &Shared) {
+    while shared.paused.load(Ordering::SeqCst) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 async fn send(shared: &Shared, id: &str, n: i64) -> bool {
+    while_paused(shared).await;
     loop {
         let event = NamedEvent::new("TICK", Value::map([("n", Value::Int(n))]));
         match shared.engine.send(id.to_owned(), event, Some(format!("tick-{n}"))).await {

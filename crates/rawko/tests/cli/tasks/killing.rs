@@ -283,6 +283,8 @@ fn a_task_that_is_killed_while_it_waits_for_a_task() {
     assert_eq!(waits.code, Some(55), "{}{}", waits.stdout, waits.stderr);
     let sent = run(dir.path(), &["send", "fix", "START_TASK", "--data", "task=Do it"], "");
     assert_eq!(sent.code, Some(0), "{}{}", sent.stdout, sent.stderr);
+    // Whoever sends need not stay until it is done.
+    run(dir.path(), &["resume", "fix"], "");
     assert_eq!(outcome(dir.path(), &["fix"]), undisturbed());
 }
 
