@@ -28,7 +28,7 @@ export async function visit(browser, address, hash = '', options = {}) {
   const { expected = [], ...context } = options;
   const own = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...context });
   const page = await own.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   const complaints = [];
   const origin = new URL(address).origin;
   page.on(

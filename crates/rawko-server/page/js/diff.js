@@ -1,6 +1,6 @@
 // What changed between two values, down to the part that did, and its look. Apart from the tree, which shows one value.
 import { h } from './dom.js';
-import { leaf } from './tree.js';
+import { gist, leaf, treeOf } from './tree.js';
 import { brief, plural } from './words.js';
 
 const LINES_MAX = 400;
@@ -104,7 +104,8 @@ function values(before, after) {
 }
 
 function short(value) {
-  if (isBranch(value) && Object.keys(value).length) return h('code', { title: brief(value, 600) }, brief(value, 160));
+  if (isBranch(value) && Object.keys(value).length)
+    return h('details', { class: 'diff-tree' }, h('summary', null, gist(value)), treeOf(value, 'The whole value'));
   return typeof value === 'string' ? h('span', { class: 'tree-string' }, brief(value, 400)) : leaf(value);
 }
 

@@ -78,7 +78,8 @@ export class Tree {
 
 const isBranch = (value) => typeof value === 'object' && value !== null;
 
-function gist(value) {
+/** What a value holds, in a few words. */
+export function gist(value) {
   if (Array.isArray(value)) return plural(value.length, 'item');
   const inner = Object.entries(value).find(([, it]) => typeof it === 'string' && it.length < 40);
   const keys = plural(Object.keys(value).length, 'key');
