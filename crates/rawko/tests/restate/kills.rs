@@ -20,7 +20,7 @@ use crate::support::{PATIENCE, Site, directory, free_address};
 const KILLS: u64 = 60;
 const WORKERS: usize = 3;
 /// Orders at work at the same time.
-const WORKING: usize = 12;
+const WORKING: usize = 8;
 /// After so many kills everything is checked.
 const CHECKED_EVERY: u64 = 20;
 /// One kill in so many is of the server.

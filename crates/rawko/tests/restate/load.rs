@@ -61,7 +61,7 @@ impl Load {
     /// No more orders; waits until those that are at work have come to their end.
     pub(crate) fn finish(&self, reader: &Reader) {
         self.shared.finishing.store(true, Ordering::SeqCst);
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + 3 * PATIENCE;
         while !unfinished(reader).is_empty() {
             assert!(Instant::now() < until, "these do not finish: {:#?}", unfinished(reader));
             std::thread::sleep(Duration::from_millis(100));
