@@ -1,6 +1,8 @@
 //! Schemathesis against the running binary: it reads the OpenAPI document, makes up requests that fit it and requests that do
 //! not, and complains about every server error and every answer that the document does not know.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

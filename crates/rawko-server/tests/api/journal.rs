@@ -116,7 +116,7 @@ async fn any_place_of_a_long_journal() {
         if step > 0 {
             let change = json!([{"key": "count", "before": step - 1, "after": step}]);
             assert_eq!(entry["changes"], change, "{from}");
-            assert_eq!(entry["left"], json!([if step % 2 == 0 { "odd" } else { "even" }]), "{from}");
+            assert_eq!(entry["left"], json!([if step.is_multiple_of(2) { "odd" } else { "even" }]), "{from}");
         }
         let document = api.get(&format!("/v1/instances/long?at={from}")).await.ok();
         assert_eq!(keys(&document, &["step", "last_step"]), format!("{from} 100000"));

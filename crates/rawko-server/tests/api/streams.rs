@@ -123,10 +123,10 @@ async fn nothing_is_lost_or_told_twice_while_clients_come_and_go_under_load() {
             let address = api.address();
             tokio::spawn(async move {
                 let query =
-                    if client % 2 == 0 { String::new() } else { format!("?instance=o-{}", client / 2) };
+                    if client.is_multiple_of(2) { String::new() } else { format!("?instance=o-{}", client / 2) };
                 let (mut seen, mut at) = (Vec::new(), Some(SENDERS));
                 // Each goes away after some events, and comes again.
-                let expected = if client % 2 == 0 { SENDERS * EVENTS } else { EVENTS };
+                let expected = if client.is_multiple_of(2) { SENDERS * EVENTS } else { EVENTS };
                 while (seen.len() as u64) < expected {
                     let mut events = Events::open(address, &query, at).await;
                     for _ in 0..37 + client {
@@ -148,7 +148,7 @@ async fn nothing_is_lost_or_told_twice_while_clients_come_and_go_under_load() {
     for client in clients {
         let (client, seen) = client.await.unwrap();
         assert!(seen.is_sorted_by(|one, other| one < other), "{client}: nothing twice, and in order");
-        if client % 2 == 0 {
+        if client.is_multiple_of(2) {
             assert_eq!(seen, (SENDERS + 1..=last).collect::<Vec<_>>(), "{client}");
         }
     }
