@@ -56,7 +56,7 @@ async fn failures_and_what_is_below_belong_to_it() {
     api.send("p-1.order.0", "BREAK", json!(null)).await;
     api.host.settled("p-1", std::time::Duration::ZERO).await.unwrap();
     let page = api.get("/v1/instances/p-1/transcript").await.ok();
-    let expected = r#""p-1.order.0" "fails" "charge failed" "service: the bank is closed""#;
+    let expected = r#""p-1.order.0" "fails" "charge failed" "failed: the bank is closed""#;
     assert_eq!(turns(&page)[0], expected);
     api.stop().await;
 }
