@@ -122,8 +122,11 @@ async fn nothing_is_lost_or_told_twice_while_clients_come_and_go_under_load() {
         .map(|client: u64| {
             let address = api.address();
             tokio::spawn(async move {
-                let query =
-                    if client.is_multiple_of(2) { String::new() } else { format!("?instance=o-{}", client / 2) };
+                let query = if client.is_multiple_of(2) {
+                    String::new()
+                } else {
+                    format!("?instance=o-{}", client / 2)
+                };
                 let (mut seen, mut at) = (Vec::new(), Some(SENDERS));
                 // Each goes away after some events, and comes again.
                 let expected = if client.is_multiple_of(2) { SENDERS * EVENTS } else { EVENTS };
