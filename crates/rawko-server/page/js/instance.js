@@ -255,7 +255,7 @@ class InstanceView {
     if (this.missing) return void (data.instance === this.id && location.reload());
     if (data.instance === this.id) this.stepped(data);
     this.refresh();
-    if (this.panels.current === 'transcript' || this.transcript.pieces.size) this.transcript.stepped();
+    if (this.panels.current === 'transcript' || this.transcript.pieces.size) this.transcript.stepped(data);
     return undefined;
   }
 

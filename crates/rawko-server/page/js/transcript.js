@@ -29,7 +29,7 @@ export class Transcript {
     );
     this.nothing = h('p', { class: 'muted pad', hidden: true }, 'No agent has said anything in this instance.');
     this.element = h('div', { class: 'transcript' }, this.earlier, this.turns, this.streaming, this.nothing);
-    Object.assign(this, { next: null, past: [], count: 0, pieces: new Map(), last: '', reading: null, fresh: false });
+    Object.assign(this, { next: null, past: [], count: 0, pieces: new Map(), ended: [], last: '', reading: null, fresh: false });
   }
 
   /** Reads what was said last. Asked again while it reads, it reads once more. */
@@ -87,11 +87,7 @@ export class Transcript {
   }
 
   settle() {
-    for (const [key, piece] of this.pieces) {
-      if (!piece.done) continue;
-      piece.element.remove();
-      this.pieces.delete(key);
-    }
+    this.ended.splice(0).forEach((element) => element.remove());
   }
 
   async older() {
@@ -104,10 +100,10 @@ export class Transcript {
   }
 
   /** A piece of what an agent is saying or doing right now. */
-  progress({ instance, invoke, name, data }) {
+  progress({ instance, agent, invoke, name, data }) {
     const key = `${instance}/${invoke}`;
     const stays = this.pinned();
-    const piece = this.pieces.get(key) ?? this.begin(key, speaker(instance, name));
+    const piece = this.pieces.get(key) ?? this.begin(key, agent ?? (name?.startsWith('work:') ? 'arbiter' : name));
     if (data.type === 'text_delta') {
       piece.text += data.text ?? data.delta ?? '';
       // A structured answer is for the machinery; the turn says it in words when it is whole.
@@ -117,7 +113,6 @@ export class Transcript {
         h('div', { class: 'tool-line' }, icon('tool', 14), h('span', null, `calls ${data.name ?? 'a tool'}`)),
       );
     else if (data.type === 'tool_result') piece.tools.lastElementChild?.classList.add('done');
-    else if (data.type === 'message_done' || data.type === 'error') piece.done = true;
     this.nothing.hidden = true;
     if (stays) this.scroll();
   }
@@ -142,15 +137,20 @@ export class Transcript {
         tools,
       ),
     );
-    const piece = { element, words, tools, text: '', done: false };
+    const piece = { element, words, tools, text: '' };
     this.pieces.set(key, piece);
     this.streaming.append(element);
     return piece;
   }
 
-  /** A step was taken: what streamed for it is in the transcript now. */
-  stepped() {
-    for (const piece of this.pieces.values()) piece.done = true;
+  /** A step was taken: what streamed for its answer is in the transcript now, and an instance that is over says no more. */
+  stepped({ instance, event, status }) {
+    const isOver = status !== 'active';
+    for (const [key, piece] of this.pieces) {
+      if (key !== `${instance}/${event?.invoke}` && !(isOver && key.startsWith(`${instance}/`))) continue;
+      this.pieces.delete(key);
+      this.ended.push(piece.element);
+    }
     this.read();
   }
 
@@ -167,12 +167,6 @@ export class Transcript {
     const box = this.scroller();
     if (box) box.scrollTop = box.scrollHeight;
   }
-}
-
-/** Who is heard: an agent's instance is called `parent.agent.step.index`; what a task does itself is the arbiter's. */
-function speaker(instance, name) {
-  if (name?.startsWith('work:')) return 'arbiter';
-  return instance.split('.').at(-3) ?? name ?? instance;
 }
 
 /** A letter in a colour of its own: who speaks is seen before it is read. */

@@ -6,6 +6,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::header;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use rawko_store::StoreError;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -27,8 +28,9 @@ pub(crate) fn routes() -> Routes {
         (status = 404, description = "nothing is measured", body = ProblemBody, content_type = "application/problem+json")))]
 async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
     let nothing = || Problem::new(ProblemCode::NotFound, "this server measures nothing");
-    let metrics = app.metrics().ok_or_else(nothing)?;
-    Ok(([(header::CONTENT_TYPE, KIND)], metrics.render()).into_response())
+    let metrics = app.metrics().cloned().ok_or_else(nothing)?;
+    let text = app.read(move |_| Ok::<_, StoreError>(metrics.render())).await?;
+    Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())
 }
 
 /// Counts a request by its route, never by its path: ids would be labels without end.

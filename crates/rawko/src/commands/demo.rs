@@ -117,6 +117,7 @@ fn tell(project: &[Template], dir: &Path, is_done: bool, console: &mut Console) 
         ("rawko ps --all", "the task, and each agent's part of it"),
         ("rawko history demo", "step by step, with everything that changed"),
         ("rawko replay demo --decisions", "who was chosen, and why"),
+        ("rawko serve", "all of it on a page: drawn, step by step, to fork from"),
         ("rawko agents list", "who they are; .rawko/README.md says how to change them"),
     ] {
         console.line(&format!("  {command:<30} {what}"))?;

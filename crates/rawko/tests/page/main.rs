@@ -23,6 +23,11 @@ fn a_task_is_started_watched_looked_back_at_and_forked() {
 }
 
 #[test]
+fn an_agents_words_are_read_while_they_come() {
+    drive("streaming", &[]);
+}
+
+#[test]
 fn people_answer_send_retry_and_cancel() {
     drive("approvals", &[]);
 }

@@ -34,9 +34,9 @@ pub(super) fn glimpse(entry: &Entry) -> Vec<u8> {
     frame("step", Some(entry.seq), &Glimpse::of(entry))
 }
 
-pub(super) fn progress(told: &Progress) -> Vec<u8> {
-    let data = told.data.to_json();
-    let fields = json!({"instance": told.instance, "invoke": told.id, "name": told.name, "data": data});
+pub(super) fn progress(told: &Progress, agent: Option<&str>) -> Vec<u8> {
+    let (Progress { instance, id, name, .. }, data) = (told, told.data.to_json());
+    let fields = json!({"instance": instance, "agent": agent, "invoke": id, "name": name, "data": data});
     frame("progress", None, &fields)
 }
 

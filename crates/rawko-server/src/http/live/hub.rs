@@ -119,7 +119,11 @@ impl Hub {
             self.admit();
             match self.wake(&mut changes, &mut progress, closing).await {
                 Woken::Changed => {}
-                Woken::Told(all) => self.hand_out_progress(all).await,
+                Woken::Told(all) => {
+                    // A call begins after the step that asked for it; whoever listens hears of them in that order.
+                    while self.read().await == Some(true) {}
+                    self.hand_out_progress(all).await;
+                }
                 Woken::Closing => return None,
             }
         }

@@ -12,6 +12,8 @@ pub(super) struct Kin {
     pub(super) id: Arc<str>,
     /// Whoever invoked it, and whoever invoked that.
     pub(super) above: Vec<Arc<str>>,
+    /// The agent that it plays, if it plays one.
+    pub(super) agent: Option<Arc<str>>,
 }
 
 #[derive(Default)]
@@ -48,7 +50,7 @@ impl Kinship {
             self.by_key.clear();
             self.by_id.clear();
         }
-        let kin = Arc::new(Kin { id: Arc::clone(&row.new.id), above });
+        let kin = Arc::new(Kin { id: Arc::clone(&row.new.id), above, agent: row.new.agent() });
         self.by_key.insert(row.key, Arc::clone(&kin));
         self.by_id.insert(Arc::clone(&kin.id), Arc::clone(&kin));
         Ok(kin)

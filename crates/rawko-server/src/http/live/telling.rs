@@ -97,7 +97,7 @@ impl Telling {
             let Some(kin) = self.kinship.named(&one.instance, &**store)? else { continue };
             let mut groups = interest.in_detail(&kin).peekable();
             if groups.peek().is_some() {
-                let frame = frames::progress(one);
+                let frame = frames::progress(one, kin.agent.as_deref());
                 groups.for_each(|group| bundle.add(group, &frame));
             }
         }
