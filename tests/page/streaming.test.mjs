@@ -23,7 +23,7 @@ let root, model, server, browser;
 
 /** Answers two completions: a call of a tool, then words; each waits in the middle until it is let go. */
 function slowModel() {
-  const held = [];
+  const [held, asked] = [[], []];
   const piece = (delta, finish = null) => ({ choices: [{ index: 0, delta, finish_reason: finish }] });
   const call = { index: 0, id: 'c1', type: 'function', function: { name: 'Read', arguments: '{"path": "note.txt"}' } };
   const answers = [
@@ -41,8 +41,13 @@ function slowModel() {
       write('[DONE]');
       response.end();
     });
+    asked.shift()?.();
   });
-  return { http, letGo: () => held.shift()() };
+  const letGo = async () => {
+    if (!held.length) await new Promise((resolve) => asked.push(resolve));
+    held.shift()();
+  };
+  return { http, letGo };
 }
 
 before(async () => {
@@ -78,13 +83,13 @@ test('words are read while they come, then stand in the transcript with the call
   const spoken = async () => (await server.get('instances/t-1/transcript')).turns.filter((it) => it.kind === 'says');
 
   // Who looks only now hears what comes from now on; the second answer comes whole under their eyes.
-  model.letGo();
+  await model.letGo();
   await page.waitForSelector('.streaming .turn.live:has-text("It says")');
   assert.deepEqual((await spoken()).map((it) => it.text), ['First I look into it.'], 'the rest is not in the journal yet');
   assert.doesNotMatch(await page.textContent('.streaming'), /hello/);
   assert.equal(await page.textContent('.streaming .turn.live strong'), 'talker', 'who speaks');
 
-  model.letGo();
+  await model.letGo();
   await page.waitForSelector('.pill:has-text("done")');
   await page.waitForFunction(() => !document.querySelector('.streaming .turn.live'));
   const told = await page.textContent('.transcript');

@@ -17,6 +17,8 @@ pub struct Progress {
     pub id: Arc<str>,
     /// What was called.
     pub name: Arc<str>,
+    /// The step that asked for it: with the id this is one call and no other.
+    pub step: u64,
     pub data: Value,
 }
 
@@ -27,6 +29,7 @@ pub struct Teller {
     instance: Arc<str>,
     id: Arc<str>,
     name: Arc<str>,
+    step: u64,
 }
 
 impl Teller {
@@ -35,15 +38,16 @@ impl Teller {
         instance: &Arc<str>,
         id: &Arc<str>,
         name: &Arc<str>,
+        step: u64,
     ) -> Self {
         let (instance, id, name) = (Arc::clone(instance), Arc::clone(id), Arc::clone(name));
-        Self { watchers: watchers.clone(), instance, id, name }
+        Self { watchers: watchers.clone(), instance, id, name, step }
     }
 
     /// Nobody listens: for calls outside a host.
     pub fn silent() -> Self {
         let nothing: Arc<str> = Arc::default();
-        Self::new(&watchers(), &nothing, &nothing, &nothing)
+        Self::new(&watchers(), &nothing, &nothing, &nothing, 0)
     }
 
     pub fn tell(&self, data: Value) {
@@ -52,7 +56,7 @@ impl Teller {
         }
         let (instance, id, name) = (Arc::clone(&self.instance), Arc::clone(&self.id), Arc::clone(&self.name));
         // An error only says that the last watcher has gone meanwhile.
-        let _ = self.watchers.send(Progress { instance, id, name, data });
+        let _ = self.watchers.send(Progress { instance, id, name, step: self.step, data });
     }
 }
 

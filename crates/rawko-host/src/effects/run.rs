@@ -112,7 +112,7 @@ impl Project {
         };
         let (id, input, attempt, policy) = asked(request);
         let (idempotency, name) = (Arc::clone(&effect.idempotency), Arc::clone(&effect.name));
-        let teller = Teller::new(watchers, instance, &id, &name);
+        let teller = Teller::new(watchers, instance, &id, &name, effect.step);
         let instance = Arc::clone(instance);
         let call = Call { idempotency, instance, id, name, input, attempt, policy, teller, warden };
         Ok(Running { service, call })

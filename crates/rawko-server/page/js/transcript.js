@@ -49,11 +49,13 @@ export class Transcript {
   }
 
   async fetch() {
+    // What ends while this is read may not be in it yet.
+    const ended = this.ended.splice(0);
     const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200 }).catch(() => ({
       turns: null,
       next: null,
     }));
-    if (!turns) return;
+    if (!turns) return void this.ended.push(...ended);
     const stays = this.pinned();
     const known = this.turns.children.length;
     const text = JSON.stringify(turns);
@@ -61,6 +63,8 @@ export class Transcript {
       this.last = text;
       this.put(worthTelling(turns), known);
     }
+    // What has arrived as a whole is not streaming any more.
+    ended.forEach((element) => element.remove());
     // Whoever went further back goes on from there.
     if (!this.past.length) this.next = next;
     this.earlier.hidden = !this.next;
@@ -82,12 +86,6 @@ export class Transcript {
       return there;
     });
     this.turns.replaceChildren(...this.past, ...items);
-    // What has arrived as a whole is not streaming any more.
-    this.settle();
-  }
-
-  settle() {
-    this.ended.splice(0).forEach((element) => element.remove());
   }
 
   async older() {
@@ -143,11 +141,14 @@ export class Transcript {
     return piece;
   }
 
-  /** A step was taken: what streamed for its answer is in the transcript now, and an instance that is over says no more. */
-  stepped({ instance, event, status }) {
+  /** A step was taken: what streamed for its answer is in the transcript now; what it stopped, and an instance that is over,
+   *  says no more. */
+  stepped({ instance, event, effects, status }) {
     const isOver = status !== 'active';
+    const stopped = (effects ?? []).filter((it) => it.type === 'stopped').map((it) => it.invoke);
+    const ended = new Set([event?.invoke, ...stopped].map((invoke) => `${instance}/${invoke}`));
     for (const [key, piece] of this.pieces) {
-      if (key !== `${instance}/${event?.invoke}` && !(isOver && key.startsWith(`${instance}/`))) continue;
+      if (!ended.has(key) && !(isOver && key.startsWith(`${instance}/`))) continue;
       this.pieces.delete(key);
       this.ended.push(piece.element);
     }

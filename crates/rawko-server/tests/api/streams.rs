@@ -179,6 +179,53 @@ statechart:
     api.stop().await;
 }
 
+/// The last words of a call and its answer are a race in the host; whoever listens must not see a call begin again after its
+/// end.
+#[tokio::test]
+async fn nothing_is_told_of_a_call_after_its_answer() {
+    const CALLS: u64 = 300;
+    let api = Api::start().await;
+    let murmuring = format!(
+        "
+statechart:
+  id: murmuring
+  initial: waiting
+  context: {{calls: 0}}
+  states:
+    waiting: {{on: {{GO: busy}}}}
+    busy:
+      invoke:
+        src: murmur
+        onDone:
+          - {{target: over, guard: context.calls == {CALLS}}}
+          - {{target: busy, reenter: true, actions: [{{type: assign, context_updates: {{calls: context.calls + 1}}}}]}}
+    over: {{type: final}}
+"
+    );
+    api.post("/v1/instances", json!({"text": murmuring, "id": "m-1"})).await.ok();
+    let mut events = Events::open(api.address(), "?instance=m-1", None).await;
+    events.named("hello").await;
+    api.send("m-1", "GO", json!({})).await;
+    let (mut answered, mut told) = (0, 0);
+    loop {
+        let event = events.next().await.unwrap();
+        match (event.name.as_str(), event.data["event"]["kind"].as_str()) {
+            ("progress", _) => {
+                told += 1;
+                let asked = event.data["step"].as_u64().unwrap();
+                assert!(asked >= answered, "of the call of step {asked}, after step {answered} answered it");
+            }
+            ("step", Some("answered")) => answered = event.data["step"].as_u64().unwrap(),
+            _ => {}
+        }
+        if event.data["status"] == "done" {
+            break;
+        }
+    }
+    assert!(answered > CALLS && told > 0, "{told} words in {answered} steps");
+    api.stop().await;
+}
+
 #[tokio::test]
 async fn what_cannot_be_listened_to() {
     let api = Api::start().await;

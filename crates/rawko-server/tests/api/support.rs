@@ -157,7 +157,13 @@ fn services() -> Services {
         }
         Ok(Data::Null)
     });
-    Services::new().add("charge", charge).add("count", count)
+    let murmur = closure(|call| async move {
+        for _ in 0..3 {
+            call.teller.tell(Data::map([("type", Data::str("murmured"))]));
+        }
+        Ok(Data::Null)
+    });
+    Services::new().add("charge", charge).add("count", count).add("murmur", murmur)
 }
 
 pub(crate) fn request(

@@ -35,8 +35,9 @@ pub(super) fn glimpse(entry: &Entry) -> Vec<u8> {
 }
 
 pub(super) fn progress(told: &Progress, agent: Option<&str>) -> Vec<u8> {
-    let (Progress { instance, id, name, .. }, data) = (told, told.data.to_json());
-    let fields = json!({"instance": instance, "agent": agent, "invoke": id, "name": name, "data": data});
+    let (Progress { instance, id, name, step, .. }, data) = (told, told.data.to_json());
+    let fields =
+        json!({"instance": instance, "agent": agent, "invoke": id, "name": name, "step": step, "data": data});
     frame("progress", None, &fields)
 }
 

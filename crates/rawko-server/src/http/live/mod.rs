@@ -3,6 +3,7 @@
 
 mod backlog;
 mod channels;
+mod ended;
 mod frames;
 mod hangup;
 mod hub;

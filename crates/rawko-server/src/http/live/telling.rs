@@ -4,6 +4,7 @@ use rawko_host::Progress;
 use rawko_store::{Record, StoreError};
 use rawko_view::journal::Player;
 
+use super::ended::Ended;
 use super::frames;
 use super::kin::Kinship;
 use super::members::{Bundle, Group, Interest};
@@ -20,6 +21,7 @@ pub(super) struct Telling {
     app: App,
     player: Player,
     kinship: Kinship,
+    ended: Ended,
 }
 
 /// A piece of the journal, told.
@@ -36,7 +38,7 @@ pub(super) struct Told {
 impl Telling {
     pub(super) fn new(app: App) -> Telling {
         let player = Player::moving(app.reader().clone(), app.world().clone());
-        Telling { app, player, kinship: Kinship::default() }
+        Telling { app, player, kinship: Kinship::default(), ended: Ended::default() }
     }
 
     /// What came after a record.
@@ -77,6 +79,7 @@ impl Telling {
             return Ok(());
         };
         if in_detail {
+            self.ended.note(&entry);
             let frame = frames::whole(&entry);
             groups.for_each(|group| told.bundle.add(group, &frame));
         }
@@ -89,11 +92,14 @@ impl Telling {
         Ok(())
     }
 
-    /// What calls told meanwhile, for those who listen to their instances.
+    /// What calls told meanwhile, for those who listen to their instances. Nothing is told of a call after its answer.
     pub(super) fn progress(&mut self, all: &[Progress], interest: &Interest) -> Result<Bundle, StoreError> {
         let store = self.app.reader().store();
         let mut bundle = Bundle::default();
         for one in all {
+            if self.ended.covers(one) {
+                continue;
+            }
             let Some(kin) = self.kinship.named(&one.instance, &**store)? else { continue };
             let mut groups = interest.in_detail(&kin).peekable();
             if groups.peek().is_some() {
