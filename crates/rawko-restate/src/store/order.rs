@@ -21,15 +21,14 @@ pub(super) fn placed(record: Record) -> Record {
 
 /// One page of rows, which are sorted already.
 pub(super) fn page(rows: Vec<Row>, filter: &Filter) -> Page {
-    let matching: Vec<Row> = rows.into_iter().filter(|row| matches(row, filter)).collect();
+    // Where the last page ended, whether or not that one still matches.
+    let ended = filter.before.and_then(|before| rows.iter().position(|row| row.key == before));
+    let from = ended.map_or(0, |at| at + 1);
+    let matching = rows.into_iter().enumerate().filter(|(_, row)| matches(row, filter));
+    let matching: Vec<(usize, Row)> = matching.collect();
     let total = matching.len() as u64;
-    let from = match filter.before {
-        // Where the last page ended; from the beginning, if that one is gone.
-        Some(before) => matching.iter().position(|row| row.key == before).map_or(0, |at| at + 1),
-        None => 0,
-    };
     let limit = if filter.limit == 0 { usize::MAX } else { filter.limit };
-    let mut rest = matching.into_iter().skip(from);
+    let mut rest = matching.into_iter().skip_while(|(at, _)| *at < from).map(|(_, row)| row);
     let rows: Vec<InstanceRow> = rest.by_ref().take(limit).map(InstanceRow::from).collect();
     let next = rest.next().and_then(|_| rows.last()).map(|row| row.key);
     Page { rows, next, total }

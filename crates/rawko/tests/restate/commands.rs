@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use rawko_testkit::{Guarded, RestateOptions, Spawn};
 use serde_json::Value as Json;
 
-use crate::support::{PATIENCE, Place, RAWKO, Site, copy, free_address, repository};
+use crate::support::{PATIENCE, Place, Site, copy, free_address, repository};
 
 /// The commands of `examples/fulfilment/run.sh`.
 const FULFILMENT: [&str; 4] = [
@@ -93,26 +92,6 @@ fn the_order_example_has_the_same_history_on_both_hosts() {
         rows
     };
     assert_eq!(listed(&embedded), listed(&site.place));
-}
-
-/// The orchestrator with its agents: scripted models, real files, real tests.
-#[test]
-fn the_demo_mends_its_project_on_restate() {
-    let dir = crate::support::directory(&[]);
-    let made = Command::new(RAWKO).args(["init", "--demo"]).current_dir(dir.path()).output().unwrap();
-    assert!(made.status.success(), "{made:?}");
-    let site = Site::new(dir.path(), &RestateOptions::default());
-    let _worker = site.ready_worker(&free_address(), "worker");
-    let task = fs::read_to_string(repository().join("crates/rawko/src/templates/mod.rs")).unwrap();
-    let task = task.split("DEMO_TASK: &str = \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-    let ran = site.place.run_words(&["task", &task, "--id", "demo"]);
-    assert_eq!(ran.code, Some(0), "{}\n{}\n{}", ran.stdout, ran.stderr, _worker.said());
-    let tests = Command::new("python3").args(["-m", "unittest"]).current_dir(dir.path()).output().unwrap();
-    assert!(tests.status.success(), "{tests:?}");
-    let shown: Json = serde_json::from_str(&site.place.run("show demo --json").stdout).unwrap();
-    let history = shown["context"]["history"].as_array().unwrap();
-    let agents: Vec<&str> = history.iter().map(|entry| entry["agent"].as_str().unwrap()).collect();
-    assert_eq!(agents, ["planner", "developer", "tester", "developer", "tester", "reviewer"]);
 }
 
 /// What is said when something is missing says what to do about it.

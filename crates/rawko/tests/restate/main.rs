@@ -5,6 +5,7 @@
 
 #[path = "../../../rawko-host/tests/crash/bank.rs"]
 mod bank;
+mod both;
 #[path = "../../../rawko-host/tests/crash/charts.rs"]
 mod charts;
 mod cluster;
