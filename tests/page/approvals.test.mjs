@@ -103,3 +103,14 @@ test('events are sent as offered, and with data that is checked', async () => {
   await page.waitForSelector('.instance-title .pill:has-text("cancelled")');
   await close();
 });
+
+test('one can leave while the journal is still being read', async () => {
+  await server.post('instances', { chart: 'counter', id: 'left' });
+  const { page, close } = await visit(browser, server.address, '#/approvals');
+  const asked = new Promise((resolve) => page.route('**/journal?*', resolve));
+  await page.evaluate(() => (location.hash = '#/instances/left'));
+  await asked;
+  await page.click('nav >> text=Instances');
+  await page.waitForSelector('.virtual-row:has-text("left")');
+  await close();
+});

@@ -106,7 +106,7 @@ test('a task is started, watched, looked back at and forked', async (t) => {
     await page.fill('dialog .edit textarea', 'context.maxIterations + 1');
     await page.click('dialog button[type=submit]');
     await page.waitForSelector('h1:has-text("another-way")');
-    assert.match(await page.textContent('.lineage'), new RegExp(`forked from ${first}`));
+    await page.waitForSelector(`.lineage:has-text("forked from ${first}")`);
     assert.equal((await server.get('instances/another-way')).context.maxIterations, 51);
   });
 

@@ -1,6 +1,7 @@
-// `rawko serve` as a real process. Apart, because tests stop it and start it again.
+// `rawko serve` as a real process; with RAWKO_HOST=restate, a worker beside it. Apart, because tests stop it and start it again.
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
+import { after } from 'node:test';
 import { RAWKO } from './project.mjs';
 
 const PATIENCE_MS = 60_000;
@@ -17,41 +18,65 @@ function freePort() {
   });
 }
 
-export async function serve(root, { port = null, env = {}, words = [] } = {}) {
-  const own = port ?? (await freePort());
-  const address = `http://127.0.0.1:${own}`;
-  const child = spawn(RAWKO, ['serve', '--listen', `127.0.0.1:${own}`, ...words], {
-    cwd: root,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+/** A process of the binary that works in a project, and what it has said. */
+function start(root, words, env) {
+  const child = spawn(RAWKO, words, { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said = (said + text).slice(-20_000)));
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
-  await answering(address, child, () => said);
   return {
-    address,
-    port: own,
+    child,
     said: () => said,
     /** Ends it as a person or a service manager would. */
     async stop(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       return ended;
     },
+  };
+}
+
+/** The workers of projects on Restate: they outlive the page's server, as they would anywhere. */
+const workers = new Map();
+after(() => Promise.all([...workers.values()].map(({ stop }) => stop())));
+
+/** Takes the steps of instances on Restate; whoever serves the page does not. */
+export async function startWorker(root, port = null) {
+  const own = port ?? (await freePort());
+  const { child, said, stop } = start(root, ['worker', '--listen', `127.0.0.1:${own}`], {});
+  await until(child, said, 'rawko worker does not register', async () => said().includes('registered'));
+  const worker = { port: own, said, stop };
+  workers.set(root, worker);
+  return worker;
+}
+
+export async function serve(root, { port = null, env = {}, words = [] } = {}) {
+  if (process.env.RAWKO_HOST === 'restate' && !workers.has(root)) await startWorker(root);
+  const own = port ?? (await freePort());
+  const address = `http://127.0.0.1:${own}`;
+  const { child, said, stop } = start(root, ['serve', '--listen', `127.0.0.1:${own}`, ...words], env);
+  await until(child, said, 'rawko serve does not answer', async () => {
+    const answer = await fetch(`${address}/v1/health`).catch(() => null);
+    return answer?.ok;
+  });
+  return {
+    address,
+    port: own,
+    said,
+    stop,
+    worker: () => workers.get(root),
     post: (path, body) => ask(`${address}/v1/${path}`, body),
     get: (path) => ask(`${address}/v1/${path}`),
   };
 }
 
-async function answering(address, child, said) {
-  const until = Date.now() + PATIENCE_MS;
-  while (Date.now() < until) {
-    if (child.exitCode !== null) throw new Error(`rawko serve ended with ${child.exitCode}: ${said()}`);
-    const answer = await fetch(`${address}/v1/health`).catch(() => null);
-    if (answer?.ok) return;
+async function until(child, said, trouble, isSo) {
+  const end = Date.now() + PATIENCE_MS;
+  while (Date.now() < end) {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${said()}`);
+    if (await isSo()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`rawko serve does not answer: ${said()}`);
+  throw new Error(`${trouble}: ${said()}`);
 }
 
 async function ask(address, body) {

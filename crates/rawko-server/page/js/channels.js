@@ -13,22 +13,15 @@ export function channels(root, _route, { may }) {
   const body = h('div', { class: 'scroll', tabindex: 0 });
   const create = () =>
     h('button', { class: 'button primary', type: 'button', on: { click: make } }, icon('plus'), 'New channel');
-  root.append(
-    h(
-      'div',
-      { class: 'view-head' },
-      h('h1', null, 'Channels'),
-      h('span', { class: 'grow' }),
-      may.operate ? create() : null,
-    ),
-    body,
-  );
+  const first = may.operate ? create() : null;
+  root.append(h('div', { class: 'view-head' }, h('h1', null, 'Channels'), h('span', { class: 'grow' }), first), body);
   let known = false;
 
   async function read() {
     try {
       const answer = await get(path('channels'));
       known = true;
+      if (!answer.offered) return void (fill(body, nowhere()), first?.remove());
       if (!answer.channels.length) return void fill(body, nothing(may.operate ? [create()] : []));
       if (list.parentElement !== body) fill(body, list);
       keyed(list, answer.channels, (it) => it.name, card, update);
@@ -91,6 +84,12 @@ function make() {
     },
   });
 }
+
+const nowhere = () =>
+  empty({
+    title: 'No channels here',
+    lead: 'Instances live on Restate here, and channels live on one machine: rawko serve without --host restate has them.',
+  });
 
 const nothing = (actions) =>
   empty({

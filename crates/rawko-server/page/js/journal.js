@@ -67,13 +67,17 @@ export class Journal {
     this.pump();
   }
 
-  /** Reads blocks, a few at a time, always those that are wanted now. */
+  /**
+   * Reads blocks, a few at a time, always those that are wanted now. Ends when one brings nothing: somebody left, it failed,
+   * or it is not there yet. Else it would ask for ever.
+   */
   async pump() {
     while (this.asked.size < AT_ONCE) {
       const at = this.missing(this.wanted) ?? this.missing(this.later);
       if (at === null) return;
+      const before = this.blocks.get(at)?.size ?? 0;
       await this.read(at);
-      if (this.problem) return;
+      if (this.problem || this.abort.signal.aborted || (this.blocks.get(at)?.size ?? 0) <= before) return;
     }
   }
 

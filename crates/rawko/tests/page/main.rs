@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use rawko_testkit::{RestateOptions, RestateServer};
+
 /// One browser at a time: two would only wait for each other.
 static BROWSER: Mutex<()> = Mutex::new(());
 
@@ -61,11 +63,38 @@ fn a_restart_is_a_pause() {
 fn ten_thousand_instances_and_a_hundred_thousand_steps_stay_smooth() {
     let project = tempfile::tempdir().unwrap();
     filling::fill(project.path(), 10_000, 100_000);
-    drive("large", &[("RAWKO_FILLED", project.path())]);
+    drive("large", &[("RAWKO_FILLED", project.path().to_str().unwrap())]);
+}
+
+#[test]
+fn on_restate_a_task_is_started_watched_looked_back_at_and_forked() {
+    drive_on_restate("tasks");
+}
+
+#[test]
+fn on_restate_people_answer_send_retry_and_cancel() {
+    drive_on_restate("approvals");
+}
+
+#[test]
+fn on_restate_a_restart_is_a_pause() {
+    drive_on_restate("restart");
+}
+
+#[test]
+fn on_restate_workers_come_and_go() {
+    drive_on_restate("restate");
+}
+
+/// The same page where instances live on a server of its own; the script starts the workers.
+fn drive_on_restate(name: &str) {
+    let server = RestateServer::start(&RestateOptions::default()).unwrap();
+    let (ingress, admin) = (server.ingress(), server.admin());
+    drive(name, &[("RAWKO_HOST", "restate"), ("RAWKO_RESTATE", &ingress), ("RAWKO_RESTATE_ADMIN", &admin)]);
 }
 
 /// Runs one of the scripts. What it prints is shown when it fails.
-fn drive(name: &str, more: &[(&str, &Path)]) {
+fn drive(name: &str, more: &[(&str, &str)]) {
     let _alone = BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
     let (tools, script) =
         (root().join("target/tools/browser"), root().join(format!("tests/page/{name}.test.mjs")));

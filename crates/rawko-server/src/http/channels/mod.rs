@@ -36,18 +36,21 @@ pub(crate) fn routes() -> Routes {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ChannelList {
     channels: Vec<Channel>,
+    /// Whether there can be any here: they live on one machine, so where instances live on Restate there are none.
+    offered: bool,
 }
 
 /// All channels
 #[utoipa::path(get, path = "/v1/channels", tag = "channels", responses((status = 200, body = ChannelList)))]
 async fn list(State(app): State<App>) -> Result<axum::Json<ChannelList>, Problem> {
-    // A server without channels has none.
-    let Ok(serving) = app.channels() else { return Ok(axum::Json(ChannelList { channels: Vec::new() })) };
     let mut channels = Vec::new();
+    let Ok(serving) = app.channels() else {
+        return Ok(axum::Json(ChannelList { channels, offered: false }));
+    };
     for name in serving.channels().names()? {
         channels.push(Channel::from(&serving.channels().look(&name).await?.channel));
     }
-    Ok(axum::Json(ChannelList { channels }))
+    Ok(axum::Json(ChannelList { channels, offered: true }))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
