@@ -13,6 +13,10 @@ use super::http::{Asked, Http};
 use super::target::escaped;
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// How long a query may take, the first time and when it is asked again. The nodes of a cluster ask each other, and a node that
+/// was just killed or started may never answer; much data may take its time.
+const QUERY_WITHIN: [Duration; 3] =
+    [Duration::from_secs(10), Duration::from_secs(20), Duration::from_secs(40)];
 /// How long partitions may be without a leader, as after a restart, before a query gives up.
 const LEADERLESS: Duration = Duration::from_secs(10);
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
@@ -87,7 +91,8 @@ struct Query<'a> {
 impl Admin {
     pub fn new(address: &str) -> Result<Admin, ClientError> {
         let help = "is it running, and is this its admin address (RAWKO_RESTATE_ADMIN, --admin)?";
-        Ok(Admin { http: Http::new(address, help)? })
+        let slow = "is it busy, or without its other nodes?";
+        Ok(Admin { http: Http::new(address, help, slow)? })
     }
 
     /// The address as messages name it.
@@ -131,14 +136,22 @@ impl Admin {
     pub async fn query<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>, ClientError> {
         let body = serde_json::to_string(&Query { query: sql }).unwrap_or_default();
         let begun = Instant::now();
+        let mut patience = QUERY_WITHIN.into_iter();
+        let mut within = patience.next().unwrap_or(ANSWER_WITHIN);
         loop {
-            match self.ask(Method::POST, "query", Some(body.clone())).await {
+            match self.ask_within(within, Method::POST, "query", Some(body.clone())).await {
                 // A partition has no leader at the moment: that is not the fault of the question.
                 Err(ClientError::Refused { message, .. }) if is_passing(&message) => {
                     if begun.elapsed() > LEADERLESS {
                         return Err(self.http.unreachable(message));
                     }
                     tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+                }
+                // Looking changes nothing, so another node may be asked the same.
+                Err(error @ ClientError::Slow { .. }) => {
+                    let Some(longer) = patience.next() else { return Err(error) };
+                    within = longer;
+                    self.http.pass_over();
                 }
                 outcome => return Ok(self.http.read::<Rows<T>>(&outcome?)?.rows),
             }
@@ -197,7 +210,17 @@ impl Admin {
     }
 
     async fn ask(&self, method: Method, path: &str, body: Option<String>) -> Result<String, ClientError> {
-        self.http.ask(&Asked { method, path, body, idempotency: None, within: ANSWER_WITHIN }).await
+        self.ask_within(ANSWER_WITHIN, method, path, body).await
+    }
+
+    async fn ask_within(
+        &self,
+        within: Duration,
+        method: Method,
+        path: &str,
+        body: Option<String>,
+    ) -> Result<String, ClientError> {
+        self.http.ask(&Asked { method, path, body, idempotency: None, within }).await
     }
 }
 

@@ -20,8 +20,10 @@ pub(super) struct Http {
     nodes: Arc<[Url]>,
     /// The node that answered last.
     current: Arc<AtomicUsize>,
-    /// What to look at when nobody answers.
+    /// What to look at when nobody is there.
     help: &'static str,
+    /// What to look at when somebody is there, but does not answer.
+    slow: &'static str,
 }
 
 /// A request as text.
@@ -43,14 +45,14 @@ struct Said {
 
 impl Http {
     /// Several addresses are written with commas between them.
-    pub(super) fn new(address: &str, help: &'static str) -> Result<Http, ClientError> {
+    pub(super) fn new(address: &str, help: &'static str, slow: &'static str) -> Result<Http, ClientError> {
         let nodes: Arc<[Url]> = address.split(',').map(node).collect::<Result<_, _>>()?;
         let client = build(nodes.iter().all(is_here)).map_err(|why| ClientError::Unreachable {
             place: address.to_owned(),
             why,
             help: "HTTP cannot be set up",
         })?;
-        Ok(Http { client, nodes, current: Arc::default(), help })
+        Ok(Http { client, nodes, current: Arc::default(), help, slow })
     }
 
     /// All addresses, as they were given.
@@ -68,6 +70,11 @@ impl Http {
         &self.nodes[self.current.load(Ordering::Relaxed) % self.nodes.len()]
     }
 
+    /// The next request goes to another node, if there is one.
+    pub(super) fn pass_over(&self) {
+        self.current.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// The answer's text, if it is one. A node that is away is passed over.
     pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<String, ClientError> {
         let mut outcome = self.ask_node(self.node(), asked).await;
@@ -75,7 +82,7 @@ impl Http {
             if !matches!(outcome, Err(ClientError::Unreachable { .. })) {
                 break;
             }
-            self.current.fetch_add(1, Ordering::Relaxed);
+            self.pass_over();
             outcome = self.ask_node(self.node(), asked).await;
         }
         outcome
@@ -116,7 +123,7 @@ impl Http {
             return ClientError::Slow {
                 place: self.place(),
                 seconds: asked.within.as_secs(),
-                help: "is a `rawko worker` running, and registered?",
+                help: self.slow,
             };
         }
         self.unreachable(root_cause(error))

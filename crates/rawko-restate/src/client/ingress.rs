@@ -38,7 +38,8 @@ pub struct Sent {
 impl Ingress {
     pub fn new(address: &str) -> Result<Ingress, ClientError> {
         let help = "is it running, and is this the address of its ingress (RAWKO_RESTATE, --restate)?";
-        Ok(Ingress { http: Http::new(address, help)?, patience: PATIENCE, away: AWAY })
+        let slow = "is a `rawko worker` running, and registered?";
+        Ok(Ingress { http: Http::new(address, help, slow)?, patience: PATIENCE, away: AWAY })
     }
 
     /// The same with another patience: for a call as a whole, and for a server that is away.

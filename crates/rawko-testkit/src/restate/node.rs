@@ -63,6 +63,16 @@ impl Node {
         self.process = None;
     }
 
+    /// SIGTERM. Returns when it has put everything away.
+    pub(super) fn stop(&mut self) -> io::Result<()> {
+        self.process.take().map_or(Ok(None), Guarded::terminate).map(drop)
+    }
+
+    /// Where it keeps everything.
+    pub(super) fn data(&self) -> PathBuf {
+        self.spawn.folder.join("data")
+    }
+
     pub(super) fn log(&self) -> PathBuf {
         self.spawn.log.clone()
     }
@@ -122,7 +132,7 @@ default-num-partitions = {partitions}
 default-replication = {replication}
 rocksdb-total-memory-size = "128MiB"
 disable-telemetry = true
-log-filter = "warn"
+log-filter = "{log}"
 log-format = "compact"
 log-disable-ansi-codes = true
 shutdown-timeout = "2s"
@@ -152,6 +162,8 @@ memory-size = "256MiB"
 http2-streams-per-connection-limit = {streams}
 "#,
         name = number + 1,
+        log = options.log,
+        // As `data` says.
         base = own.join("data").display(),
         first = number == 0,
         partitions = options.partitions,

@@ -1,6 +1,7 @@
 //! `RestateServer`: one node.
 
 use std::io;
+use std::path::PathBuf;
 
 use tempfile::TempDir;
 
@@ -16,13 +17,15 @@ pub struct RestateOptions {
     pub partitions: usize,
     /// Requests that share a connection to a worker. Few, where several workers share an address.
     pub streams_per_connection: usize,
-    /// More of its settings, at the end of the file.
+    /// How much it says: `warn`, `info`, or as its `log-filter` takes it.
+    pub log: String,
+    /// More of its settings, at the end of the file: in `[worker.invoker]`, or in sections of their own.
     pub more: String,
 }
 
 impl Default for RestateOptions {
     fn default() -> Self {
-        RestateOptions { partitions: 4, streams_per_connection: 128, more: String::new() }
+        RestateOptions { partitions: 4, streams_per_connection: 128, log: "warn".into(), more: String::new() }
     }
 }
 
@@ -66,6 +69,16 @@ impl RestateServer {
     /// SIGKILL. What it had on disk stays.
     pub fn kill(&mut self) {
         self.node.kill();
+    }
+
+    /// SIGTERM. Returns when it has put everything away.
+    pub fn stop(&mut self) -> io::Result<()> {
+        self.node.stop()
+    }
+
+    /// Its `base-dir`.
+    pub fn data(&self) -> PathBuf {
+        self.node.data()
     }
 
     /// Starts it again on what is on disk; whoever needs it ready waits.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rawko_core::Status;
 use rawko_host::Reader;
@@ -15,7 +15,7 @@ use crate::bank::Bank;
 use crate::charts::{PARCEL, settings};
 use crate::ledger::Ledger;
 use crate::load::Load;
-use crate::support::{PATIENCE, directory, free_address, on_restate, worker};
+use crate::support::{PATIENCE, directory, free_address, on_restate, wait_for, worker};
 
 const WORKING: usize = 6;
 /// Orders that must come to their end while a node is down.
@@ -25,15 +25,6 @@ fn done(reader: &Reader) -> u64 {
     let filter = Filter { statuses: vec![Status::Done], roots_only: true, limit: 1, ..Filter::default() };
     // While leaders move, nobody can be asked.
     reader.store().list(&filter).map_or(0, |page| page.total)
-}
-
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
-    let from = Instant::now();
-    while !is_so() {
-        assert!(from.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    from.elapsed()
 }
 
 #[test]

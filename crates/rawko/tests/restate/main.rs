@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod backup;
 #[path = "../../../rawko-host/tests/crash/bank.rs"]
 mod bank;
 mod both;
@@ -12,9 +13,11 @@ mod cluster;
 mod commands;
 #[path = "../../../rawko-host/tests/crash/dice.rs"]
 mod dice;
+mod identity;
 mod kills;
 #[path = "../../../rawko-host/tests/crash/ledger.rs"]
 #[expect(clippy::expect_used, reason = "a test that cannot go on fails")]
 mod ledger;
 mod load;
+mod rollout;
 mod support;

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rawko_testkit::{Guarded, RestateOptions, RestateServer, Spawn};
 use tempfile::TempDir;
@@ -46,6 +46,16 @@ pub(crate) fn copy(folder: &Path) -> TempDir {
     assert!(status.unwrap().success());
     let _ = fs::remove_dir_all(dir.path().join(".rawko/state"));
     dir
+}
+
+/// Looks again and again until it is so; says how long that took.
+pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
+    let from = Instant::now();
+    while !is_so() {
+        assert!(from.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    from.elapsed()
 }
 
 /// An address that nobody listens on.
@@ -127,9 +137,15 @@ pub(crate) fn on_restate(project: &Path, ingress: &str, admin: &str) -> Place {
 }
 
 pub(crate) fn worker(place: &Place, address: &str, name: &str) -> Guarded {
+    worker_with(place, address, name, &[])
+}
+
+/// With more words on its command line.
+pub(crate) fn worker_with(place: &Place, address: &str, name: &str, more: &[&str]) -> Guarded {
+    let words = ["worker", "--listen", address].into_iter().chain(more.iter().copied());
     let spawn = Spawn {
         program: RAWKO.into(),
-        arguments: ["worker", "--listen", address].map(str::to_owned).to_vec(),
+        arguments: words.map(str::to_owned).collect(),
         environment: place.environment.clone(),
         folder: place.folder.clone(),
         log: place.folder.join(format!("{name}.log")),
