@@ -83,6 +83,7 @@ fn run(seed: u64, kills: u64) -> String {
     load.finish(&reader);
     check(&mut ledger, &reader, &load, &bank);
     ledger.close(&reader, &bank.books.lock().unwrap());
+    assert!(ledger.last().is_some());
     let books = bank.books.lock().unwrap();
     let calls: u32 = books.calls.values().sum();
     let told = format!(

@@ -9,7 +9,6 @@ mod bank;
 mod both;
 #[path = "../../../rawko-host/tests/crash/charts.rs"]
 mod charts;
-mod cluster;
 mod commands;
 #[path = "../../../rawko-host/tests/crash/dice.rs"]
 mod dice;

@@ -1,4 +1,4 @@
-//! Three nodes: each is killed in turn and comes back, and meanwhile orders go on. `cargo xtask cluster` runs this.
+//! Each of three nodes is killed in turn and comes back, and meanwhile orders go on.
 
 use std::fs;
 use std::sync::Arc;
@@ -28,7 +28,6 @@ fn done(reader: &Reader) -> u64 {
 }
 
 #[test]
-#[ignore = "a slower test of its own: cargo xtask cluster"]
 fn slow_three_nodes_go_on_while_one_is_down() {
     let bank = Bank::open(7);
     let project = directory(&[(".rawko/charts/parcel.yaml", PARCEL)]);
