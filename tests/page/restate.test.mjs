@@ -53,6 +53,12 @@ test('what is sent while no worker is there is taken when one comes', async () =
   await close();
 });
 
+test('the metrics of the page have what there is', async () => {
+  const metrics = await (await fetch(`${server.address}/metrics`)).text();
+  assert.match(metrics, /^rawko_instances\{status="done"\} 1$/m);
+  assert.match(metrics, /^rawko_http_requests_total\{method="GET",route="\/v1\/instances\/\{id\}",status="200"\} \d+$/m);
+});
+
 test('there are no channels, and the page says so', async () => {
   const { page, close } = await visit(browser, server.address, '#/channels');
   await page.waitForSelector('text=No channels here');

@@ -17,6 +17,7 @@ pub use error::ChannelError;
 pub use http::{
     AgentHealth, AgentInfo, App, AppOptions, ChartOrigin, HealthState, NewTask, NoProject, Patience, Problem,
     ProblemCode, Project, Rate, Role, Server, ServerSettings, Tokens, Working, openapi_document,
+    serve_metrics,
 };
 pub use protocol::{
     ChannelInfo, FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent, Until, WireMessage, json_schema,

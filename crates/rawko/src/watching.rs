@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rawko_chart::Finding;
-use rawko_host::{Host, Settings};
+use rawko_host::{Host, Reader, Settings};
 use rawko_store::Store;
 use rawko_telemetry::{
     LogFormat, LogLevel, LogSettings, Plan, Readings, Redactor, Telemetry, TelemetrySettings,
@@ -32,7 +32,7 @@ enum Format {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WatchPlan {
     /// It runs long: there are metrics, and what needs somebody is logged.
-    is_serving: bool,
+    pub(crate) is_serving: bool,
     format: Option<LogFormat>,
 }
 
@@ -78,6 +78,14 @@ pub(crate) fn look_at(telemetry: Option<&Arc<Telemetry>>, host: &Host) {
     if let Some(telemetry) = telemetry {
         let host = host.clone();
         telemetry.metrics().look_at(move || Readings::of(&host));
+    }
+}
+
+/// The same where others host: what there is can be looked at all the same.
+pub(crate) fn look_at_store(telemetry: Option<&Arc<Telemetry>>, reader: &Reader) {
+    if let Some(telemetry) = telemetry {
+        let reader = reader.clone();
+        telemetry.metrics().look_at(move || Readings::of_store(&**reader.store()));
     }
 }
 

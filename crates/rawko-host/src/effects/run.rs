@@ -13,7 +13,7 @@ use super::send::trouble;
 use crate::host::Inner;
 use crate::instance::delivery::{Delivery, EffectNote, Source};
 use crate::instance::plan::Request;
-use crate::observer::CallWatch;
+use crate::observer::{CallWatch, Observer};
 use crate::planning::Project;
 use crate::progress::{Progress, Teller};
 use crate::services::{Call, Category, OnRestart, Service, ServiceError};
@@ -70,6 +70,20 @@ impl Running {
             Err(error) if error.is_panic() => Some(Err(crashed())),
             Err(_) => None,
         }
+    }
+
+    /// The same, and an observer is told of it. Dropped, it was stopped.
+    pub async fn answer_observed(
+        self,
+        effect: &OpenEffect,
+        observer: Option<&Arc<dyn Observer>>,
+    ) -> Option<Result<Value, ServiceError>> {
+        let watch = CallWatch::begin(observer, effect, &self.call);
+        let answer = self.answer().await;
+        if let Some(result) = &answer {
+            CallWatch::over(watch, result);
+        }
+        answer
     }
 
     /// The answer of a plain function.
@@ -136,7 +150,7 @@ impl Inner {
             Ok(running) => running,
             Err(error) => return self.fail(&effect, &error),
         };
-        let watch = self.watch_call(&effect, &running.call);
+        let watch = CallWatch::begin(self.observer.as_ref(), &effect, &running.call);
         if let Some(result) = running.at_once() {
             CallWatch::over(watch, &result);
             return self.answered(&effect, result);

@@ -20,9 +20,14 @@ pub(crate) struct CallWatch {
     is_over: bool,
 }
 
-impl Inner {
-    pub(crate) fn watch_call(&self, effect: &OpenEffect, call: &Call) -> Option<CallWatch> {
-        let observer = Arc::clone(self.observer.as_ref()?);
+impl CallWatch {
+    /// Nothing while nobody observes.
+    pub(crate) fn begin(
+        observer: Option<&Arc<dyn Observer>>,
+        effect: &OpenEffect,
+        call: &Call,
+    ) -> Option<CallWatch> {
+        let observer = Arc::clone(observer?);
         let input = observer.wants_content().then(|| said(call.input.get("call").get("input"), &call.input));
         let calling = Arc::new(Calling {
             id: Arc::clone(&call.id),
@@ -36,26 +41,6 @@ impl Inner {
         Some(CallWatch { observer, calling, from: Instant::now(), is_over: false })
     }
 
-    /// A call that was not even begun, or that another host began.
-    pub(crate) fn tell_failed(&self, effect: &OpenEffect, error: &ServiceError) {
-        if self.observer.is_none() {
-            return;
-        }
-        let opened = u64::try_from(effect.opened_ms).unwrap_or(0);
-        let opened = SystemTime::UNIX_EPOCH + Duration::from_millis(opened);
-        let started = if error.category == Category::Interrupted { opened } else { SystemTime::now() };
-        let instance = self.slot(effect.instance).map(|slot| Arc::clone(&slot.id)).unwrap_or_default();
-        self.tell([Observation::Called(Called {
-            calling: Arc::new(bare(effect, instance, started)),
-            took: started.elapsed().unwrap_or_default(),
-            outcome: failed(error),
-            spent: Spent::default(),
-            output: None,
-        })]);
-    }
-}
-
-impl CallWatch {
     pub(crate) fn over(watch: Option<Self>, result: &Result<Value, ServiceError>) {
         let Some(mut watch) = watch else { return };
         watch.is_over = true;
@@ -84,6 +69,30 @@ impl Drop for CallWatch {
             self.tell(Outcome::Stopped, Spent::default(), None);
         }
     }
+}
+
+impl Inner {
+    /// A call that was not even begun, or that another host began.
+    pub(crate) fn tell_failed(&self, effect: &OpenEffect, error: &ServiceError) {
+        if self.observer.is_some() {
+            let instance = self.slot(effect.instance).map(|slot| Arc::clone(&slot.id)).unwrap_or_default();
+            self.tell([not_called(effect, instance, error)]);
+        }
+    }
+}
+
+/// What observers are told of a call that was not even begun, or that another host began.
+pub fn not_called(effect: &OpenEffect, instance: Arc<str>, error: &ServiceError) -> Observation {
+    let opened = u64::try_from(effect.opened_ms).unwrap_or(0);
+    let opened = SystemTime::UNIX_EPOCH + Duration::from_millis(opened);
+    let started = if error.category == Category::Interrupted { opened } else { SystemTime::now() };
+    Observation::Called(Called {
+        calling: Arc::new(bare(effect, instance, started)),
+        took: started.elapsed().unwrap_or_default(),
+        outcome: failed(error),
+        spent: Spent::default(),
+        output: None,
+    })
 }
 
 /// What a tool is about, or all of it.

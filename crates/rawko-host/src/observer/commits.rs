@@ -38,7 +38,7 @@ impl Inner {
     }
 }
 
-fn committed(
+pub(crate) fn committed(
     live: &Live,
     commit: &Commit,
     before: Option<Status>,

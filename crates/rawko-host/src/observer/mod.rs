@@ -15,6 +15,8 @@ use crate::host::{Host, Inner};
 use crate::ledger::Spent;
 
 pub(crate) use calls::CallWatch;
+pub use calls::not_called;
+pub(crate) use commits::committed;
 
 /// Somebody who is told. Calls come from the host's own threads, so it must not block.
 pub trait Observer: Send + Sync {

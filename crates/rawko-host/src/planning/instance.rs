@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rawko_core::{Chart, Event, Snapshot, Value};
+use rawko_core::{Chart, Event, Snapshot, Status, Value};
 use rawko_store::{Commit, Head, InstanceKey, NewInstance, OpenEffect};
 use tokio::sync::oneshot;
 
@@ -16,6 +16,7 @@ use crate::instance::delivery::{Delivery, Source};
 use crate::instance::plan::{Plan, Work};
 use crate::instance::{Letter, Live, Receipt, Slot, policy_of};
 use crate::ledger::Ledger;
+use crate::observer::{Observation, committed};
 use crate::services::{Category, ServiceError};
 
 /// What has to be kept of an instance between two steps, beside its snapshot.
@@ -142,6 +143,19 @@ impl Instance {
 
     pub fn receipt(&self, handled: bool) -> Receipt {
         self.live.receipt(handled)
+    }
+
+    /// What observers are told once `commit` is durable. `before`: what it was, and what it had open; nothing when it
+    /// begins here.
+    pub fn committed(
+        &self,
+        commit: &Commit,
+        before: Option<(Status, &[OpenEffect])>,
+        now_ms: i64,
+    ) -> Observation {
+        let (status, open) = before.unzip();
+        let committed = committed(&self.live, commit, status, open.unwrap_or_default(), now_ms);
+        Observation::Committed(committed)
     }
 
     fn of(slot: Arc<Slot>) -> Option<Self> {

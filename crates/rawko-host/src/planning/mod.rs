@@ -19,6 +19,7 @@ pub use crate::fork::Past;
 pub use crate::instance::plan::{EffectRef, Request, Work};
 pub use crate::instance::{EffectNote, Letter, is_work};
 pub use crate::load::made_up_id;
+pub use crate::observer::not_called;
 pub use crate::policy::agent_of;
 pub use instance::{Begun, Instance, Kept, Planned, Stimulus};
 

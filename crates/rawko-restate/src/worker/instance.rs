@@ -1,7 +1,8 @@
 //! The object that is an instance. A handler reads what it was, lets the planner take one thing within one journaled run, and
 //! does what the outcome says. What only looks is shared, and waits for nobody.
 
-use std::sync::Arc;
+use std::future::Future;
+use std::sync::{Arc, mpsc};
 
 use rawko_core::{Event, Value};
 use rawko_host::PersonAnswer;
@@ -42,9 +43,7 @@ impl InstanceObject {
             return Ok(Json(Err(Refusal::Exists(ctx.key().to_owned()))));
         }
         let (shop, id, ask) = (Arc::clone(&self.shop), ctx.key().to_owned(), ask.into_inner());
-        let run = ctx.run(move || async move { shop.start(&id, ask).await.map(Json) });
-        let outcome = run.name("start").await?.into_inner();
-        self.conclude(&ctx, outcome).await
+        self.decide(&ctx, "start", async move { shop.start(&id, ask).await }).await
     }
 
     /// Begins an instance that goes on from a step of another one.
@@ -54,9 +53,7 @@ impl InstanceObject {
             return Ok(Json(Err(Refusal::Exists(ctx.key().to_owned()))));
         }
         let (shop, id, ask) = (Arc::clone(&self.shop), ctx.key().to_owned(), ask.into_inner());
-        let run = ctx.run(move || async move { shop.fork(&id, ask).await.map(Json) });
-        let outcome = run.name("fork").await?.into_inner();
-        self.conclude(&ctx, outcome).await
+        self.decide(&ctx, "fork", async move { shop.fork(&id, ask).await }).await
     }
 
     /// An event from outside.
@@ -236,12 +233,25 @@ impl InstanceObject {
 
     async fn happen(&self, ctx: &ObjectContext<'_>, happening: Happening) -> HandlerResult<Json<Reply>> {
         let shop = Arc::clone(&self.shop);
-        let run = ctx.run(move || async move { shop.take(happening).await.map(Json) });
-        let outcome = run.name("take").await?.into_inner();
-        self.conclude(ctx, outcome).await
+        self.decide(ctx, "take", async move { shop.take(happening).await }).await
     }
 
-    async fn conclude(&self, ctx: &ObjectContext<'_>, outcome: Outcome) -> HandlerResult<Json<Reply>> {
+    /// One journaled run, and then what its outcome says.
+    async fn decide(
+        &self,
+        ctx: &ObjectContext<'_>,
+        name: &'static str,
+        deciding: impl Future<Output = HandlerResult<Outcome>> + Send + 'static,
+    ) -> HandlerResult<Json<Reply>> {
+        let (tell, told) = mpsc::channel();
+        let run = ctx.run(move || async move {
+            let mut outcome = deciding.await?;
+            // Kept aside: the journal has what is to be done, not who was told.
+            let _ = tell.send(std::mem::take(&mut outcome.seen));
+            Ok(Json(outcome))
+        });
+        let outcome = run.name(name).await?.into_inner();
+        self.shop.tell(told.try_iter().flatten());
         if let Some(written) = outcome.written {
             self.shop.write(ctx, *written).await?;
         }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use rawko_core::World;
 use rawko_host::planning::Project;
-use rawko_host::{Cast, Edition, Gate, Progress, Services};
+use rawko_host::{Cast, Edition, Gate, Observer, Progress, Services};
 use restate_sdk::endpoint::Endpoint;
 use restate_sdk::http_server::HttpServer;
 use tokio::net::TcpListener;
@@ -48,6 +48,7 @@ pub enum WorkerError {
 pub struct WorkerBuilder {
     project: Project,
     identity_key: Option<String>,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 /// Takes steps and runs effects.
@@ -97,6 +98,13 @@ impl WorkerBuilder {
         self
     }
 
+    /// Somebody who is told of the steps that this worker takes and the calls that it makes.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
     /// Serves only the server that signs with this key (`publickeyv1_…`).
     #[must_use]
     pub fn identity_key(mut self, key: Option<String>) -> Self {
@@ -107,7 +115,7 @@ impl WorkerBuilder {
     /// A worker for this server. Nothing is asked or registered yet.
     pub fn build(self, restate: &Restate) -> Result<Worker, WorkerError> {
         let store = Arc::new(RestateStore::new(restate)?);
-        let shop = Arc::new(Shop::new(self.project, restate.ingress().clone(), store));
+        let shop = Arc::new(Shop::new(self.project, restate.ingress().clone(), store, self.observer));
         let mut endpoint = Endpoint::builder()
             .bind(InstanceObject { shop: Arc::clone(&shop) })
             .bind(ChartObject { shop: Arc::clone(&shop) })

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use rawko_host::Observation;
 use rawko_host::planning::EffectResult;
 use rawko_store::{AuditLine, Delivery, OpenEffect, Record, SavedSnapshot};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,9 @@ pub(super) struct Outcome {
     pub(super) reply: Reply,
     /// `None`: nothing changed.
     pub(super) written: Option<Box<Written>>,
+    /// What observers are told by whoever worked it out, once it is in the journal. Whoever reads it there tells nothing.
+    #[serde(skip)]
+    pub(super) seen: Vec<Observation>,
 }
 
 /// What one instance writes, and what is to be done then.
@@ -88,7 +92,7 @@ pub(super) struct TimerAsk {
 
 impl Outcome {
     pub(super) fn refused(refusal: impl Into<Refusal>) -> Self {
-        Self { reply: Err(refusal.into()), written: None }
+        Self { reply: Err(refusal.into()), written: None, seen: Vec::new() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use rawko_host::planning::Project;
-use rawko_host::{Clock, HostError, Progress, Reader, SystemClock};
+use rawko_host::{Clock, HostError, Observation, Observer, Progress, Reader, SystemClock};
 use rawko_store::StoreError;
 use tokio::sync::broadcast;
 
@@ -26,6 +26,7 @@ pub(super) struct Shop {
     pub(super) blobs: Blobs,
     pub(super) calls: Calls,
     pub(super) watchers: broadcast::Sender<Progress>,
+    pub(super) observer: Option<Arc<dyn Observer>>,
     /// Another one for each start of a worker.
     pub(super) boot: String,
 }
@@ -42,7 +43,12 @@ pub(super) fn passing(error: ClientError) -> HostError {
 }
 
 impl Shop {
-    pub(super) fn new(project: Project, ingress: Ingress, store: Arc<RestateStore>) -> Self {
+    pub(super) fn new(
+        project: Project,
+        ingress: Ingress,
+        store: Arc<RestateStore>,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> Self {
         let now_ms = SystemClock.now_ms();
         Self {
             project,
@@ -52,7 +58,14 @@ impl Shop {
             reader: Reader::new(store),
             calls: Calls::default(),
             watchers: broadcast::Sender::new(BEHIND_MAX),
+            observer,
             boot: format!("{now_ms}-{:016x}", RandomState::new().hash_one(now_ms)),
+        }
+    }
+
+    pub(super) fn tell(&self, observations: impl IntoIterator<Item = Observation>) {
+        if let Some(observer) = &self.observer {
+            observations.into_iter().for_each(|observation| observer.observe(observation));
         }
     }
 

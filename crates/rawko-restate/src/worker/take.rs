@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rawko_core::{Event, Value};
-use rawko_host::planning::{Instance, Kept, Past, Planner, Stimulus};
-use rawko_host::{Edition, HostError};
+use rawko_host::planning::{Instance, Kept, Past, Planned, Planner, Stimulus};
+use rawko_host::{Edition, HostError, Observation};
 use rawko_store::{AuditLine, ChartHash, Record, RecordKind};
 use restate_sdk::errors::HandlerResult;
 
@@ -61,9 +61,7 @@ impl Shop {
             let planner = Planner::new(&self.project, &book);
             let (instance, planned) = planner.start(id, edition.chart, input, budget, now_ms)?;
             let planning = Planning { book: &book, with: &with, now_ms, charts: &self.charts };
-            let reply = Ok(instance.receipt(true));
-            let written = planning.written(&instance, planned, None, &Gathered::new());
-            self.bounded(Outcome { reply, written: Some(Box::new(written)) })
+            self.begun(&instance, planned, &planning)
         })
     }
 
@@ -87,10 +85,37 @@ impl Shop {
             let planner = Planner::new(&self.project, &book);
             let (instance, planned) = planner.fork(past, &set, id, now_ms)?;
             let planning = Planning { book: &book, with: &with, now_ms, charts: &self.charts };
-            let reply = Ok(instance.receipt(true));
-            let written = planning.written(&instance, planned, None, &Gathered::new());
-            self.bounded(Outcome { reply, written: Some(Box::new(written)) })
+            self.begun(&instance, planned, &planning)
         })
+    }
+
+    fn begun(
+        &self,
+        instance: &Instance,
+        planned: Planned,
+        planning: &Planning<'_>,
+    ) -> Result<Outcome, HostError> {
+        let (reply, seen) =
+            (Ok(instance.receipt(true)), self.seen(instance, &planned, None, planning.now_ms));
+        let written = planning.written(instance, planned, None, &Gathered::new());
+        self.bounded(Outcome { reply, written: Some(Box::new(written)), seen })
+    }
+
+    /// What observers are told of a plan; nothing while nobody observes.
+    fn seen(
+        &self,
+        instance: &Instance,
+        planned: &Planned,
+        before: Option<&Live>,
+        now_ms: i64,
+    ) -> Vec<Observation> {
+        if self.observer.is_none() {
+            return Vec::new();
+        }
+        let before = before.map(|live| (live.row.head.status, live.open.as_slice()));
+        let own = instance.committed(&planned.commit, before, now_ms);
+        let children = planned.children.iter().map(|it| it.instance.committed(&it.commit, None, now_ms));
+        std::iter::once(own).chain(children).collect()
     }
 
     /// A step of an instance that is there.
@@ -119,12 +144,15 @@ impl Shop {
             let planner = Planner::new(&self.project, &book);
             let (planned, answer) = planner.take(&mut instance, stimulus, now_ms);
             let planning = Planning { book: &book, with: &live.with, now_ms, charts: &self.charts };
+            let mut seen = Vec::new();
             let written = planned.map(|mut planned| {
+                seen = self.seen(&instance, &planned, Some(&live), now_ms);
                 planned.commit.audit.splice(0..0, audit);
                 planning.written(&instance, planned, Some(&live), &gathered)
             });
             let written = written.or_else(|| is_touched.then(|| planning.touched(live.clone())));
-            self.bounded(Outcome { reply: answer.map_err(Into::into), written: written.map(Box::new) })
+            let (reply, written) = (answer.map_err(Into::into), written.map(Box::new));
+            self.bounded(Outcome { reply, written, seen })
         })
     }
 
@@ -217,6 +245,7 @@ fn faulted(mut live: Live, event: Option<&Event>, error: &HostError, now_ms: i64
         }
     }));
     live.last_ms = at_ms;
-    let written = Written { records, ..Written::empty(live) };
-    Outcome { reply: Err(HostError::Refused(error.to_string()).into()), written: Some(Box::new(written)) }
+    let seen = vec![Observation::Troubled { about: live.row.new.id.to_string(), message: error.to_string() }];
+    let written = Some(Box::new(Written { records, ..Written::empty(live) }));
+    Outcome { reply: Err(HostError::Refused(error.to_string()).into()), written, seen }
 }

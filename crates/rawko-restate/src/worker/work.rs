@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Value;
-use rawko_host::planning::{EffectResult, Request};
+use rawko_host::planning::{EffectResult, Request, not_called};
 use rawko_host::{Category, HostError, ServiceError, Warden};
 use rawko_store::AuditLine;
 use restate_sdk::context::RequestTarget;
@@ -75,16 +75,22 @@ impl Shop {
             Err(error) if error.is_transient() => return Err(error.into()),
             Err(error) => {
                 let error = ServiceError::new(Category::Host, error.to_string());
-                return Ok(failed(&ask, error, Vec::new()));
+                return Ok(self.failed(&ask, error, Vec::new()));
             }
             Ok(request) => request,
         };
         let audit = match self.may_run(&ask, &request, marker) {
             Ok(audit) => audit,
-            Err((error, audit)) => return Ok(failed(&ask, error, audit)),
+            Err((error, audit)) => return Ok(self.failed(&ask, error, audit)),
         };
         let call = self.calls.begin(invocation, Arc::clone(&self).run(ask, request));
         Ok(Worked { ended: call.ended().await?, audit })
+    }
+
+    /// A call that is not made.
+    fn failed(&self, ask: &WorkAsk, error: ServiceError, audit: Vec<AuditLine>) -> Worked {
+        self.tell([not_called(&ask.effect, Arc::clone(&ask.instance), &error)]);
+        Worked { ended: Some(EffectResult::of(&ask.effect, Err(error))), audit }
     }
 
     /// What is asked, in full.
@@ -135,11 +141,14 @@ impl Shop {
         let warden = Warden::new(tower, &instance, effect.name.strip_prefix("agent:"));
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, warden) {
             Ok(running) => running,
-            Err(error) => return Some(EffectResult::of(&effect, Err(error))),
+            Err(error) => {
+                self.tell([not_called(&effect, instance, &error)]);
+                return Some(EffectResult::of(&effect, Err(error)));
+            }
         };
         let place = EffectPlace { step: effect.step, index: effect.index };
         tokio::select! {
-            answer = running.answer() => match answer {
+            answer = running.answer_observed(&effect, self.observer.as_ref()) => match answer {
                 Some(answer) => Some(EffectResult::of(&effect, answer.and_then(bounded))),
                 // The process ends: whoever runs it next finds the marker.
                 None => std::future::pending().await,
@@ -159,10 +168,6 @@ impl Shop {
             }
         }
     }
-}
-
-fn failed(ask: &WorkAsk, error: ServiceError, audit: Vec<AuditLine>) -> Worked {
-    Worked { ended: Some(EffectResult::of(&ask.effect, Err(error))), audit }
 }
 
 fn bounded(answer: Value) -> Result<Value, ServiceError> {

@@ -1,12 +1,17 @@
 //! Numbers for Prometheus: the door to them, and what the server itself counts.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use rawko_store::StoreError;
+use rawko_telemetry::Metrics;
+use tokio::net::TcpListener;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -31,6 +36,15 @@ async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
     let metrics = app.metrics().cloned().ok_or_else(nothing)?;
     let text = app.read(move |_| Ok::<_, StoreError>(metrics.render())).await?;
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())
+}
+
+/// Nothing but the metrics, for a process that serves nothing else to people.
+pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) -> std::io::Result<()> {
+    let door = get(move || {
+        let text = metrics.render();
+        async move { ([(header::CONTENT_TYPE, KIND)], text) }
+    });
+    axum::serve(listener, Router::new().route("/metrics", door)).await
 }
 
 /// Counts a request by its route, never by its path: ids would be labels without end.

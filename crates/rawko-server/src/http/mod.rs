@@ -32,6 +32,7 @@ pub use access::{Role, Tokens};
 pub use app::{App, AppOptions};
 pub use limits::Patience;
 pub use listen::Server;
+pub use metrics::serve_metrics;
 pub use openapi::document as openapi_document;
 pub use problem::{Problem, ProblemCode};
 pub use project::{AgentHealth, AgentInfo, ChartOrigin, HealthState, NewTask, NoProject, Project, Working};

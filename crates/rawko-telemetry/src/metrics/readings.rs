@@ -6,10 +6,11 @@ use rawko_store::{Filter, Store, Wait};
 
 use super::family::{Family, Kind};
 
-/// A look at a host.
+/// A look at a host, or at instances that others host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
-    pub load: Load,
+    /// Of the host in this process, where there is one.
+    pub load: Option<Load>,
     pub statuses: Vec<(Status, u64)>,
     /// Of those that are active.
     pub waits: Vec<(Wait, u64)>,
@@ -20,10 +21,14 @@ const WAITS: [Wait; 4] = [Wait::Work, Wait::Person, Wait::Timer, Wait::Event];
 
 impl Readings {
     pub fn of(host: &Host) -> Self {
-        let store = host.reader().store();
-        let statuses = STATUSES.map(|status| (status, total(&**store, &[status], &[])));
-        let waits = WAITS.map(|wait| (wait, total(&**store, &[Status::Active], &[wait])));
-        Self { load: host.load(), statuses: statuses.into(), waits: waits.into() }
+        Self { load: Some(host.load()), ..Self::of_store(&**host.reader().store()) }
+    }
+
+    /// What there is, whoever hosts it.
+    pub fn of_store(store: &dyn Store) -> Self {
+        let statuses = STATUSES.map(|status| (status, total(store, &[status], &[])));
+        let waits = WAITS.map(|wait| (wait, total(store, &[Status::Active], &[wait])));
+        Self { load: None, statuses: statuses.into(), waits: waits.into() }
     }
 
     pub(super) fn render(&self, out: &mut String) {
@@ -43,39 +48,35 @@ impl Readings {
         }
         statuses.render(out);
         waits.render(out);
-        self.render_load(out);
-    }
-
-    fn render_load(&self, out: &mut String) {
-        let load = &self.load;
-        let table = [
-            ("rawko_commits_total", Kind::Counter, load.commits, "Commits handed to the store."),
-            ("rawko_fsyncs_total", Kind::Counter, load.fsyncs, "Batches of commits: one fsync each."),
-            (
-                "rawko_instances_in_memory",
-                Kind::Gauge,
-                load.instances_in_memory as u64,
-                "Instances in memory.",
-            ),
-            ("rawko_calls_running", Kind::Gauge, load.calls_running as u64, "Calls under way."),
-            (
-                "rawko_dispatch_queue_length",
-                Kind::Gauge,
-                load.commits_unperformed as u64,
-                "Commits whose effects have not been begun yet.",
-            ),
-            (
-                "rawko_disk_queue_length",
-                Kind::Gauge,
-                load.requests_waiting as u64,
-                "Requests that wait for the disk.",
-            ),
-        ];
-        for (name, kind, value, help) in table {
-            let family = Family::new(name, kind, &[], help);
-            family.set(&[], value as f64);
-            family.render(out);
+        if let Some(load) = &self.load {
+            render_load(load, out);
         }
+    }
+}
+
+fn render_load(load: &Load, out: &mut String) {
+    let table = [
+        ("rawko_commits_total", Kind::Counter, load.commits, "Commits handed to the store."),
+        ("rawko_fsyncs_total", Kind::Counter, load.fsyncs, "Batches of commits: one fsync each."),
+        ("rawko_instances_in_memory", Kind::Gauge, load.instances_in_memory as u64, "Instances in memory."),
+        ("rawko_calls_running", Kind::Gauge, load.calls_running as u64, "Calls under way."),
+        (
+            "rawko_dispatch_queue_length",
+            Kind::Gauge,
+            load.commits_unperformed as u64,
+            "Commits whose effects have not been begun yet.",
+        ),
+        (
+            "rawko_disk_queue_length",
+            Kind::Gauge,
+            load.requests_waiting as u64,
+            "Requests that wait for the disk.",
+        ),
+    ];
+    for (name, kind, value, help) in table {
+        let family = Family::new(name, kind, &[], help);
+        family.set(&[], value as f64);
+        family.render(out);
     }
 }
 

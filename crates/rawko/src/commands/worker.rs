@@ -6,14 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_restate::client::{Admin, ClientError, Force, Restate};
+use rawko_restate::store::RestateStore;
 use rawko_restate::{Worker, layout};
+use rawko_server::serve_metrics;
+use rawko_telemetry::Telemetry;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::Signals;
 use crate::hosting::{self, HostArgs, Place, StoreArgs};
+use crate::watching::{self, LogArgs, WatchPlan};
 
 const EXAMPLES: &str = "\
 A worker takes the steps of instances that live on Restate and makes their calls: with the charts,
@@ -24,6 +29,9 @@ is a balancer in front of them, and --advertise says where that is.
 The first one registers the address with Restate; calls that waited for a worker go on at once.
 Ctrl-C lets what is under way come to an end for a few seconds. What does not is done again by
 another worker.
+
+Traces, log lines and metrics are as everywhere: OTEL_EXPORTER_OTLP_ENDPOINT or the settings name a
+collector, RAWKO_LOG says how much is logged, --metrics gives an address for Prometheus.
 
 Whoever reaches a worker can act on instances: listen on loopback or a private network, or let it
 serve only the server that signs with a key (--identity-key).
@@ -63,10 +71,18 @@ pub(crate) struct Args {
     /// Serve only the Restate server that signs with this public key (`publickeyv1_…`)
     #[arg(long, value_name = "KEY")]
     identity_key: Option<String>,
+
+    /// Where Prometheus finds metrics of this worker, at `/metrics`; without it, nowhere
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&StoreArgs::default())?;
+    let mut place = Place::here(&StoreArgs::default())?;
+    place.watch = WatchPlan::serving(args.log);
     place.insist_on_settings(console)?;
     let address = HostArgs { host: None, restate: args.restate.clone(), admin: args.admin.clone() };
     let restate = address.client(&place.settings)?;
@@ -74,7 +90,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let mut signals = Signals::new()?;
         let listener = listen(args.listen)?;
         let uri = advertised(args, &listener)?;
-        let worker = worker(args, &place, &restate)?;
+        let telemetry = watching::start(&place, Arc::new(RestateStore::new(&restate)?))?;
+        let metrics = measured(args.metrics, telemetry.as_ref()).await?;
+        let worker = worker(args, &place, &restate, telemetry.as_ref())?;
         console.line(&format!("serving {} at {uri}", offered(&place)))?;
         console.flush()?;
         let (stop, stopped) = oneshot::channel::<()>();
@@ -91,6 +109,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         // Whoever is served gets a moment; a second signal ends the process.
         let _ = stop.send(());
         let _ = serving.await;
+        if let Some(metrics) = metrics {
+            metrics.abort();
+        }
+        if let Some(telemetry) = telemetry {
+            telemetry.close().await;
+        }
         if outcome.is_ok() {
             console.note(
                 Style::Dim,
@@ -102,11 +126,33 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     })
 }
 
-fn worker(args: &Args, place: &Place, restate: &Restate) -> Result<Worker, Failure> {
+/// The door for Prometheus, if one is wanted.
+async fn measured(
+    address: Option<SocketAddr>,
+    telemetry: Option<&Arc<Telemetry>>,
+) -> Result<Option<JoinHandle<std::io::Result<()>>>, Failure> {
+    let (Some(address), Some(telemetry)) = (address, telemetry) else { return Ok(None) };
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|error| Failure::Transient(format!("cannot listen on {address}: {error}")))?;
+    Ok(Some(tokio::spawn(serve_metrics(listener, Arc::clone(telemetry.metrics())))))
+}
+
+fn worker(
+    args: &Args,
+    place: &Place,
+    restate: &Restate,
+    telemetry: Option<&Arc<Telemetry>>,
+) -> Result<Worker, Failure> {
     let settings = &place.settings;
-    let (workshop, _) = place.workshop();
+    let (mut workshop, _) = place.workshop();
+    let mut builder = Worker::builder();
+    if let Some(telemetry) = telemetry {
+        workshop.providers = std::mem::take(&mut workshop.providers).observed_by(telemetry.clone());
+        builder = builder.observer(telemetry.clone());
+    }
     let workshop = Arc::new(workshop);
-    let builder = Worker::builder()
+    let builder = builder
         .services(workshop.join(settings.services(&place.root)))
         .cast(workshop)
         .endpoints(settings.endpoints(&place.root))

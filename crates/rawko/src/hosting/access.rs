@@ -37,7 +37,7 @@ pub(crate) enum Access {
     /// Another process does.
     There { client: Client, reader: Reader },
     /// Workers of Restate do.
-    Elsewhere { engine: Arc<RestateEngine>, reader: Reader, words: String },
+    Elsewhere { engine: Arc<RestateEngine>, reader: Reader, words: String, telemetry: Option<Arc<Telemetry>> },
 }
 
 /// A running host and what it holds.
@@ -94,7 +94,14 @@ impl Access {
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         all.for_each(|edition| library.offer(edition));
         let engine = Arc::new(RestateEngine::new(remote.restate.clone(), library)?);
-        Ok(Access::Elsewhere { engine, reader: remote.reader.clone(), words: remote.words() })
+        let reader = remote.reader.clone();
+        // Steps and calls are told by the workers; here there are only requests, for whoever serves.
+        let telemetry = match place.watch.is_serving {
+            true => watching::start(place, Arc::clone(reader.store()))?,
+            false => None,
+        };
+        watching::look_at_store(telemetry.as_ref(), &reader);
+        Ok(Access::Elsewhere { engine, reader, words: remote.words(), telemetry })
     }
 
     pub(crate) fn reader(&self) -> Reader {
@@ -158,7 +165,8 @@ impl Access {
     pub(crate) fn telemetry(&self) -> Option<&Arc<Telemetry>> {
         match self {
             Access::Here(hosting) => hosting.telemetry.as_ref(),
-            Access::There { .. } | Access::Elsewhere { .. } => None,
+            Access::Elsewhere { telemetry, .. } => telemetry.as_ref(),
+            Access::There { .. } => None,
         }
     }
 
@@ -194,7 +202,11 @@ impl Access {
 
     /// Lets go: whatever ran goes on when somebody hosts again.
     pub(crate) async fn close(self, console: &mut Console) {
-        let Access::Here(hosting) = self else { return };
+        let hosting = match self {
+            Access::Here(hosting) => hosting,
+            Access::Elsewhere { telemetry: Some(telemetry), .. } => return telemetry.close().await,
+            Access::There { .. } | Access::Elsewhere { .. } => return,
+        };
         let Hosting { host, desk, channels, server, telemetry, lock } = *hosting;
         if let Some(server) = server {
             server.close().await;

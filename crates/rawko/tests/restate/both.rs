@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use rawko_testkit::RestateOptions;
 
-use crate::support::{Place, RAWKO, Ran, Site, directory, free_address, repository};
+use crate::support::{Place, RAWKO, Ran, Site, demo_task, directory, free_address};
 
 /// It rests for a moment, asks a person, calls a program, and has another person pack.
 const ORDER: &str = "
@@ -251,8 +251,7 @@ fn the_demo_mends_its_project_on_both_hosts() {
     let embedded = Place::embedded(here.path());
     let site = Site::new(there.path(), &RestateOptions::default());
     let worker = site.ready_worker(&free_address(), "worker");
-    let task = fs::read_to_string(repository().join("crates/rawko/src/templates/mod.rs")).unwrap();
-    let task = task.split("DEMO_TASK: &str = \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let task = demo_task();
     let walk: [(&[&str], i32); 4] = [
         (&["task", &task, "--id", "demo", "--max-iterations", "2"], 53),
         (&["resume", "demo", "--max-iterations", "20"], 0),

@@ -9,6 +9,9 @@ mod bank;
 mod both;
 #[path = "../../../rawko-host/tests/crash/charts.rs"]
 mod charts;
+#[path = "../cli/telemetry/collector.rs"]
+#[allow(dead_code, reason = "the other tests need more of it")]
+mod collector;
 mod commands;
 #[path = "../../../rawko-host/tests/crash/dice.rs"]
 mod dice;
@@ -18,5 +21,9 @@ mod kills;
 #[expect(clippy::expect_used, reason = "a test that cannot go on fails")]
 mod ledger;
 mod load;
+#[path = "../cli/telemetry/otlp.rs"]
+#[allow(dead_code, reason = "the other tests need more of it")]
+mod otlp;
 mod rollout;
 mod support;
+mod telemetry;

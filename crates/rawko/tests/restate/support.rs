@@ -20,6 +20,12 @@ pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
+/// What the demo is about.
+pub(crate) fn demo_task() -> String {
+    let text = fs::read_to_string(repository().join("crates/rawko/src/templates/mod.rs")).unwrap();
+    text.split("DEMO_TASK: &str = \"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+}
+
 /// A directory with these files in it, gone after the test.
 pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     let dir = TempDir::new().unwrap();
