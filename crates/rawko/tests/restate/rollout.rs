@@ -129,6 +129,8 @@ fn a_new_project_is_rolled_out_beside_the_old_one_and_nothing_is_lost() {
         rows.into_iter().filter(|(id, _)| id.as_deref() == Some(of)).map(|(_, calls)| calls).sum()
     };
     assert_eq!(calls(&of_old), 1, "the call under way");
+    let waiting = pinned(&admin).into_iter().find(|(id, _)| id.is_none());
+    assert!(waiting.is_some_and(|(_, timers)| timers >= 2), "timers are nobody's yet");
 
     // What begins now has the new chart and the new workers; what is there keeps its chart.
     for id in ["fresh", "idle", "timed"] {
