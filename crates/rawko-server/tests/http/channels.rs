@@ -64,7 +64,7 @@ async fn a_channel_from_its_making_to_its_end() {
         (&json!("den"), &json!(2))
     );
     assert_eq!(act(&server, json!({"action": "close"})).await.0, 200);
-    assert_eq!(server.get("/v1/channels").send().await.json(), json!({"channels": []}));
+    assert_eq!(server.get("/v1/channels").send().await.json(), json!({"channels": [], "offered": true}));
     server.stop().await;
 }
 

@@ -2,7 +2,7 @@
 //! acknowledged is remembered.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ struct Shared {
     order: Edition,
     acknowledged: Mutex<BTreeMap<String, i64>>,
     started: AtomicU64,
+    /// Those who start orders and send to them.
+    working: AtomicUsize,
     finishing: AtomicBool,
     paused: AtomicBool,
 }
@@ -41,6 +43,7 @@ impl Load {
             order: Edition::read("order.yaml", &patient_order()).unwrap(),
             acknowledged: Mutex::default(),
             started: AtomicU64::new(0),
+            working: AtomicUsize::new(working),
             finishing: AtomicBool::new(false),
             paused: AtomicBool::new(false),
         });
@@ -62,7 +65,8 @@ impl Load {
     pub(crate) fn finish(&self, reader: &Reader) {
         self.shared.finishing.store(true, Ordering::SeqCst);
         let until = Instant::now() + 3 * PATIENCE;
-        while !unfinished(reader).is_empty() {
+        // Somebody may still be starting an order that nobody sees yet.
+        while self.shared.working.load(Ordering::SeqCst) > 0 || !unfinished(reader).is_empty() {
             assert!(Instant::now() < until, "these do not finish: {:#?}", unfinished(reader));
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -100,6 +104,7 @@ async fn orders(shared: Arc<Shared>) {
         }
         tick(&shared, &name).await;
     }
+    shared.working.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// Sends numbered events, each with a key and some of them twice, until the order is over.
