@@ -138,6 +138,7 @@ impl Admin {
         let begun = Instant::now();
         let mut patience = QUERY_WITHIN.into_iter();
         let mut within = patience.next().unwrap_or(ANSWER_WITHIN);
+        let mut is_first = true;
         loop {
             match self.ask_within(within, Method::POST, "query", Some(body.clone())).await {
                 // A partition has no leader at the moment: that is not the fault of the question.
@@ -145,6 +146,11 @@ impl Admin {
                     if begun.elapsed() > LEADERLESS {
                         return Err(self.http.unreachable(message));
                     }
+                    tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+                }
+                // That a connection died with the server before is found out only by using it.
+                Err(ClientError::Unreachable { .. }) if is_first => {
+                    is_first = false;
                     tokio::time::sleep(BETWEEN_ATTEMPTS).await;
                 }
                 // Looking changes nothing, so another node may be asked the same.
