@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rawko_chart::render::{self, Style};
 use rawko_chart::{Registry, Resolution, Severity};
 use rawko_core::Chart;
-use rawko_store::{ChartHash, ChartRow, Store};
+use rawko_store::{ChartHash, ChartRow, Store, content};
 use rustc_hash::FxHashMap;
 
 use crate::error::HostError;
@@ -115,7 +115,7 @@ impl Library {
         if let Some(chart) = self.kept(hash) {
             return Ok(chart);
         }
-        let row = store.chart(hash)?.ok_or_else(|| HostError::NoChart(hex(hash)))?;
+        let row = store.chart(hash)?.ok_or_else(|| HostError::NoChart(content::hex(hash)))?;
         let chart = Edition::read(&row.name, &row.text)?.chart;
         self.remember(*hash, Arc::clone(&chart));
         Ok(chart)
@@ -128,8 +128,4 @@ impl Library {
     fn remember(&self, hash: ChartHash, chart: Arc<Chart>) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(hash, chart);
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

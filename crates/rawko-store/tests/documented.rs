@@ -16,7 +16,12 @@ fn section(table: &str) -> &'static str {
 #[test]
 fn every_table_and_column_is_on_the_page() {
     let connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(include_str!("../src/sqlite/v1.sql")).unwrap();
+    let scripts = [
+        include_str!("../src/sqlite/v1.sql"),
+        include_str!("../src/sqlite/v2.sql"),
+        include_str!("../src/sqlite/v3.sql"),
+    ];
+    scripts.iter().for_each(|script| connection.execute_batch(script).unwrap());
     let sql = "SELECT t.name, c.name FROM pragma_table_list t JOIN pragma_table_info(t.name) c
                WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'";
     let mut statement = connection.prepare(sql).unwrap();

@@ -25,6 +25,19 @@ fn open_to_read(path: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(path, Options { read_only: true, ..Options::default() })
 }
 
+/// A line of the audit for a step.
+fn call(key: i64, step: u64) -> AuditLine {
+    AuditLine {
+        at_ms: 1,
+        instance: format!("i{key}").into(),
+        effect: format!("i{key}/{step}/0").into(),
+        service: "pay".into(),
+        decision: "allowed".into(),
+        reason: String::new(),
+        provenance: String::new(),
+    }
+}
+
 /// The steps of instance 1, in order.
 fn steps(store: &dyn Store) -> Vec<u64> {
     let records = store.records(InstanceKey(1), 0, usize::MAX).unwrap();
@@ -50,7 +63,7 @@ fn what_was_committed_is_there_when_it_is_opened_again() {
     store.commit(&[step(1, 3_001), step(2, 1)]).unwrap();
     assert_eq!(store.last_seq().unwrap(), 3_004);
     let report = store.report().unwrap();
-    assert_eq!((report.format, report.instances, report.records), (2, 2, 3_004));
+    assert_eq!((report.format, report.instances, report.records), (3, 2, 3_004));
     assert_eq!(report.problems, [] as [&str; 0]);
     assert!(report.bytes > 0 && report.place.ends_with("store.db"));
 }
@@ -64,6 +77,8 @@ fn a_file_of_the_first_format_is_opened() {
                     VALUES (1, 'old', zeroblob(16), 'order', '1.0.0', 5, 'active', 'event');
                 INSERT INTO snapshots VALUES (1, 0, 0, '{}');
                 INSERT INTO journal VALUES (1, 1, 0, 5, 0, 'null', '', ''), (2, 1, 1, 6, 2, '{}', '{}', '');
+                INSERT INTO audit VALUES (1, 6, 'old', 'old/0/0', 'pay', 'allowed', '', ''),
+                                         (2, 6, 'other', 'other/0/0', 'pay', 'allowed', '', '');
                 PRAGMA user_version = 1;";
     connection.execute_batch(rows).unwrap();
     drop(connection);
@@ -72,6 +87,36 @@ fn a_file_of_the_first_format_is_opened() {
     assert_eq!((row.step, row.updated_ms, row.head.wait), (1, 6, Wait::Event));
     assert_eq!(store.base(InstanceKey(1), None).unwrap().unwrap().records.len(), 1);
     store.commit(&[step(1, 2)]).unwrap();
+    assert_eq!(store.audit(Some("old"), 9).unwrap().len(), 1);
+    assert_eq!(store.report().unwrap().problems, ["the chart of instance `old` is missing"]);
+}
+
+#[test]
+fn the_audit_of_an_instance_is_whole_on_both_sides_of_its_index() {
+    let (_directory, path) = place();
+    let store = open(&path).unwrap();
+    store.put_chart(&chart()).unwrap();
+    store.commit(&[begin(1), begin(2)]).unwrap();
+    let lines = |count: usize| {
+        let found = store.audit(Some("i1"), usize::MAX).unwrap();
+        let effects: Vec<String> = found.iter().map(|line| line.effect.to_string()).collect();
+        assert_eq!(effects, (1..=count).map(|number| format!("i1/{number}/0")).collect::<Vec<_>>());
+        let last = store.audit(Some("i1"), 1).unwrap();
+        assert_eq!(last.first().map(|line| line.effect.to_string()), effects.last().cloned());
+    };
+    for number in 1..=1_500 {
+        let commit = |key| Commit { audit: vec![call(key, number)], ..step(key, number) };
+        store.commit(&[commit(1), commit(2)]).unwrap();
+        if number % 500 == 0 {
+            lines(usize::try_from(number).unwrap());
+        }
+    }
+    let indexed = "SELECT audited_through FROM marks WHERE audited_through BETWEEN 1 AND 2999";
+    Connection::open(&path)
+        .unwrap()
+        .query_row(indexed, [], |_| Ok(()))
+        .expect("a part is indexed, a part is not");
+    assert_eq!(store.report().unwrap().problems, [] as [&str; 0]);
 }
 
 #[test]
@@ -84,7 +129,7 @@ fn what_is_no_store_of_ours_is_left_alone() {
     let text: Make = |path| std::fs::write(path, "not a database, but long enough to look at").unwrap();
     let foreign: Make = |path| Connection::open(path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
     for (make, says) in [
-        (newer, "has format 99, and this rawko knows formats up to 2"),
+        (newer, "has format 99, and this rawko knows formats up to 3"),
         (text, "is not a rawko store"),
         (foreign, "is a database, but not a rawko store"),
     ] {
@@ -126,6 +171,8 @@ fn reports_name_what_is_wrong() {
     let store = open(&path).unwrap();
     store.commit(&[begin(1), begin(2)]).unwrap();
     let wrong = "DELETE FROM snapshots WHERE instance = 2; UPDATE marks SET indexed_through = 9;
+                 INSERT INTO audit VALUES (4, 1, 'i1', 'i1/1/0', 'pay', 'allowed', '', '');
+                 UPDATE marks SET audited_through = 4;
                  INSERT INTO effects VALUES (5, 1, 0, 'service', NULL, 'pay', '{}', 1, NULL, 'k');";
     Connection::open(&path).unwrap().execute_batch(wrong).unwrap();
     assert_eq!(
@@ -134,6 +181,7 @@ fn reports_name_what_is_wrong() {
             "the journal's index is ahead of the journal, through record 9",
             "record 1 is missing in the journal's index",
             "record 2 is missing in the journal's index",
+            "line 4 is missing in the audit's index",
             "instance `i2` has no snapshot",
             "the chart of instance `i1` is missing",
             "the chart of instance `i2` is missing",
@@ -202,7 +250,7 @@ fn a_full_store_says_so_loses_nothing_and_goes_on_with_more_room() {
 #[test]
 fn a_limit_on_file_sizes_is_the_same_as_a_full_disk() {
     let (_directory, path) = place();
-    let script = r#"trap "" XFSZ; ulimit -f 300; exec "$0" --ignored --exact fills_the_store_it_is_given"#;
+    let script = r#"trap "" XFSZ; ulimit -f 600; exec "$0" --ignored --exact fills_the_store_it_is_given"#;
     let status = std::process::Command::new("sh")
         .args(["-c", script])
         .arg(std::env::current_exe().unwrap())

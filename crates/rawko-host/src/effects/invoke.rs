@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rawko_core::{Invoke, Value};
-use rawko_store::{AuditLine, EffectKind, OpenEffect};
+use rawko_store::{AuditLine, EffectKind, OpenEffect, content};
+use serde::Serialize;
 
 use super::child::child_id;
 use super::{At, effect_id, let_go};
@@ -186,18 +187,27 @@ impl Planner<'_> {
 
     /// Who asks for what, from which chart, and where the service comes from.
     fn provenance(&self, live: &Live, effect: &OpenEffect, input: &Value) -> String {
-        let input = rawko_store::content::hash(serde_json::to_string(input).unwrap_or_default().as_bytes());
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let input = content::hash(serde_json::to_string(input).unwrap_or_default().as_bytes());
         let service = self.project.find_service(&effect.name, effect.kind);
-        let record = Value::map([
-            ("chart", Value::from(format!("{}@{}", live.chart.id(), live.chart.version()))),
-            ("chart_hash", Value::from(hex(&live.chart.hash()))),
-            ("step", Value::Int(i64::try_from(effect.step).unwrap_or(i64::MAX))),
-            ("input_hash", Value::from(hex(&input))),
-            ("service", service.map_or(Value::Null, |service| service.provenance())),
-        ]);
+        let record = Provenance {
+            chart: format!("{}@{}", live.chart.id(), live.chart.version()),
+            chart_hash: content::hex(&live.chart.hash()),
+            step: effect.step,
+            input_hash: content::hex(&input),
+            service: service.map_or(Value::Null, |service| service.provenance()),
+        };
         serde_json::to_string(&record).unwrap_or_default()
     }
+}
+
+/// What the audit keeps of an asker.
+#[derive(Serialize)]
+struct Provenance {
+    chart: String,
+    chart_hash: String,
+    step: u64,
+    input_hash: String,
+    service: Value,
 }
 
 /// Puts an effect on disk and in memory.

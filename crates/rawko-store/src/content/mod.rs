@@ -66,8 +66,16 @@ pub fn unpack<'b>(text: &str, blob: &'b mut Lookup<'b>) -> Result<String, StoreE
     if scan::mentions_dollar(text) { unpack::unpack(text, blob) } else { Ok(text.to_owned()) }
 }
 
-pub(crate) fn hex(name: &[u8; 16]) -> String {
-    name.iter().map(|byte| format!("{byte:02x}")).collect()
+/// A hash as it is written in texts.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digit = |four_bits: u8| DIGITS[usize::from(four_bits & 15)];
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.extend([digit(byte >> 4), digit(*byte)]);
+    }
+    text
 }
 
 pub(crate) fn from_hex(text: &str) -> Option<[u8; 16]> {

@@ -56,14 +56,25 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Brings the index up to the last record. In the order of the index, so that each of its pages is visited once.
+    /// Brings both indexes up to the last record and the last line. In their own order, so that each of their pages is
+    /// visited once.
     pub(super) fn index(&mut self) -> Result<(), Failure> {
         self.run(
             "INSERT INTO journal_index (instance, seq, step)
              SELECT instance, seq, step FROM journal WHERE seq > ?1 ORDER BY instance, seq",
             [self.indexed_through],
         )?;
-        self.run("UPDATE marks SET indexed_through = ?1", [self.last_seq])?;
+        self.run(
+            "INSERT INTO audit_index (instance, line)
+             SELECT instance, line FROM audit WHERE line > (SELECT audited_through FROM marks)
+             ORDER BY instance, line",
+            [],
+        )?;
+        self.run(
+            "UPDATE marks SET indexed_through = ?1,
+                              audited_through = (SELECT coalesce(max(line), 0) FROM audit)",
+            [self.last_seq],
+        )?;
         self.indexed_through = self.last_seq;
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::store::Report;
 const NAMED_MAX: usize = 10;
 
 /// Questions whose answer, a row for each offender, should be empty.
-const QUESTIONS: [(&str, &str); 6] = [
+const QUESTIONS: [(&str, &str); 7] = [
     (
         "the journal's index is ahead of the journal, through record {}",
         "SELECT indexed_through FROM marks WHERE indexed_through > (SELECT coalesce(max(seq), 0) FROM journal)",
@@ -21,6 +21,11 @@ const QUESTIONS: [(&str, &str); 6] = [
         "record {} is missing in the journal's index",
         "SELECT j.seq FROM journal j WHERE j.seq <= (SELECT indexed_through FROM marks)
          AND NOT EXISTS (SELECT 1 FROM journal_index i WHERE i.instance = j.instance AND i.seq = j.seq)",
+    ),
+    (
+        "line {} is missing in the audit's index",
+        "SELECT a.line FROM audit a WHERE a.line <= (SELECT audited_through FROM marks)
+         AND NOT EXISTS (SELECT 1 FROM audit_index i WHERE i.instance = a.instance AND i.line = a.line)",
     ),
     (
         "instance `{}` has no snapshot",

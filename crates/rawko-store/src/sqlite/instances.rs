@@ -137,7 +137,8 @@ fn add_steps(connection: &Connection, rows: &mut [InstanceRow]) -> Result<()> {
     Ok(())
 }
 
-/// One pass over the records that are not indexed yet, newest first. Gives the mark they begin after.
+/// One pass over the records that are not indexed yet, newest first, until every instance has been met: one that is at work
+/// stands near the end. Gives the mark they begin after.
 fn read_unindexed(connection: &Connection, latest: &mut FxHashMap<i64, Latest>) -> Result<i64> {
     let mark = super::journal::indexed_through(connection)?;
     // For one instance, SQLite passes over the others' records faster than we do.
@@ -146,10 +147,14 @@ fn read_unindexed(connection: &Connection, latest: &mut FxHashMap<i64, Latest>) 
                WHERE seq > ?1 AND (?2 IS NULL OR instance = ?2) ORDER BY seq DESC";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![mark, only])?;
-    while let Some(row) = rows.next()? {
-        if let Some(found) = latest.get_mut(&row.get(0)?) {
-            found.add(uint(row.get(1)?), row.get(2)?, rows::kind(row, 3)?);
-        }
+    let mut missing = latest.len();
+    while missing > 0
+        && let Some(row) = rows.next()?
+    {
+        let Some(found) = latest.get_mut(&row.get(0)?) else { continue };
+        let was_missing = found.step.is_none();
+        found.add(uint(row.get(1)?), row.get(2)?, rows::kind(row, 3)?);
+        missing -= usize::from(was_missing && found.step.is_some());
     }
     Ok(mark)
 }

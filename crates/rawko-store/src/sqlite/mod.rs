@@ -205,8 +205,15 @@ impl Store for SqliteStore {
         let limit = int(limit as u64);
         let mut lines = match instance {
             Some(id) => {
-                let sql =
-                    format!("SELECT {AUDIT} FROM audit WHERE instance = ?1 ORDER BY line DESC LIMIT ?2");
+                // Those that the index knows, and those behind it, which are never many.
+                let sql = format!(
+                    "SELECT {AUDIT} FROM audit WHERE line IN (
+                         SELECT line FROM audit_index WHERE instance = ?1
+                         UNION ALL
+                         SELECT line FROM audit
+                         WHERE line > (SELECT audited_through FROM marks) AND instance = ?1)
+                     ORDER BY line DESC LIMIT ?2"
+                );
                 self.rows(&sql, rusqlite::params![id, limit], rows::audit)?
             }
             None => self.rows(

@@ -11,7 +11,7 @@ use crate::store::StoreError;
 const APPLICATION_ID: i64 = 0x7261_776b;
 
 /// Script `n` makes a file of format `n + 1` of one of format `n`.
-const SCRIPTS: [&str; 2] = [include_str!("v1.sql"), include_str!("v2.sql")];
+const SCRIPTS: [&str; 3] = [include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
 
 /// What this rawko writes.
 pub(super) const FORMAT: u32 = SCRIPTS.len() as u32;
