@@ -97,7 +97,7 @@ impl Shop {
     ) -> Result<Outcome, HostError> {
         let (reply, seen) =
             (Ok(instance.receipt(true)), self.seen(instance, &planned, None, planning.now_ms));
-        let written = planning.written(instance, planned, None, &Gathered::new());
+        let written = planning.written(instance, planned, None, &Gathered::new())?;
         self.bounded(Outcome { reply, written: Some(Box::new(written)), seen })
     }
 
@@ -153,6 +153,7 @@ impl Shop {
             let written = written.or_else(|| is_touched.then(|| planning.touched(live.clone())));
             let (reply, written) = (answer.map_err(Into::into), written.map(Box::new));
             self.bounded(Outcome { reply, written, seen })
+            let written = written.transpose()?;
         })
     }
 
