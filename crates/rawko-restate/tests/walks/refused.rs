@@ -29,6 +29,11 @@ async fn a_chart_that_cannot_be_used_is_an_answer() {
     let Err(Refusal::Other(words)) = start("a", unknown).await else { panic!("it cannot be read") };
     assert!(words.starts_with("the chart cannot be used"), "{words}");
 
+    // A hash is a promise of what is kept under it.
+    let another = ChartText { text: "statechart: {id: b, initial: a, states: {a: {}}}".into(), ..text };
+    let refused = site.restate.ingress().call::<_, ()>(&target, &another).await.unwrap_err().to_string();
+    assert!(refused.contains(&format!("a text for chart {unknown} is that of chart")), "{refused}");
+
     let engine = site.engine(Library::default());
     let gone = engine.retry("a".into()).await;
     assert_eq!(gone, Err(HostError::NoInstance("a".into())));
