@@ -25,5 +25,6 @@ mod load;
 #[allow(dead_code, reason = "the other tests need more of it")]
 mod otlp;
 mod rollout;
+mod paused;
 mod support;
 mod telemetry;
