@@ -148,10 +148,14 @@ pub(crate) fn worker(place: &Place, address: &str, name: &str) -> Guarded {
 
 /// With more words on its command line.
 pub(crate) fn worker_with(place: &Place, address: &str, name: &str, more: &[&str]) -> Guarded {
-    let words = ["worker", "--listen", address].into_iter().chain(more.iter().copied());
+    process(place, name, &[&["worker", "--listen", address][..], more].concat())
+}
+
+/// A command that runs until it is told to stop; what it says is in `NAME.log` of the project.
+pub(crate) fn process(place: &Place, name: &str, words: &[&str]) -> Guarded {
     let spawn = Spawn {
         program: RAWKO.into(),
-        arguments: words.map(str::to_owned).collect(),
+        arguments: words.iter().map(|word| (*word).to_owned()).collect(),
         environment: place.environment.clone(),
         folder: place.folder.clone(),
         log: place.folder.join(format!("{name}.log")),
