@@ -1,12 +1,11 @@
 //! A project, a server and workers: what every test here begins with.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rawko_testkit::{Guarded, RestateOptions, RestateServer, Spawn};
+use rawko_testkit::{Guarded, RestateOptions, RestateServer, Spawn, free_port};
 use tempfile::TempDir;
 
 use crate::charts::ORDER;
@@ -64,10 +63,9 @@ pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration 
     from.elapsed()
 }
 
-/// An address that nobody listens on.
+/// An address that nobody listens on, also while a worker is away from it.
 pub(crate) fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
+    format!("127.0.0.1:{}", free_port().unwrap())
 }
 
 /// A project and the environment that commands run in.
