@@ -2,7 +2,6 @@
 //! every instance beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rawko_core::{Effect, Event, Status};
 use rawko_host::Reader;
@@ -26,10 +25,6 @@ struct Model {
     ticks: Vec<i64>,
     /// Timers that are set and neither cancelled nor fired, and when they are due.
     timers: BTreeMap<u64, i64>,
-}
-
-fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
 }
 
 impl Ledger {
@@ -70,7 +65,7 @@ impl Ledger {
         model.next_step += 1;
         if record.kind != RecordKind::Started {
             let event = serde_json::from_str(&reader.unpack(&record.event).unwrap()).unwrap();
-            model.hear(&event);
+            model.hear(&event, record.at_ms);
         }
         if !record.effects.is_empty() {
             let effects: Vec<Effect> =
@@ -133,7 +128,7 @@ impl Ledger {
 }
 
 impl Model {
-    fn hear(&mut self, event: &Event) {
+    fn hear(&mut self, event: &Event, at_ms: i64) {
         match event {
             Event::Named(named) if &*named.name == "TICK" => {
                 let n = named.data.get("n").as_i64().unwrap();
@@ -143,7 +138,7 @@ impl Model {
             Event::TimerFired { timer } => {
                 let due_ms = self.timers.remove(timer);
                 let due_ms = due_ms.unwrap_or_else(|| panic!("{}: timer {timer} fired twice", self.id));
-                assert!(due_ms <= now_ms(), "{}: timer {timer} fired early", self.id);
+                assert!(due_ms <= at_ms, "{}: timer {timer} fired early", self.id);
             }
             Event::Named(_)
             | Event::InvokeDone { .. }
