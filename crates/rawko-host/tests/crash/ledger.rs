@@ -43,6 +43,9 @@ impl Ledger {
         for key in books.calls.keys() {
             assert!(self.effects.contains(key), "the bank was called for {key}, which is not in the journal");
         }
+        for key in &books.once {
+            assert_eq!(books.calls[key], 1, "{key} was called again, and nobody said that this is safe");
+        }
         let by_id: BTreeMap<&str, &Model> =
             self.instances.values().map(|model| (model.id.as_str(), model)).collect();
         for (id, last) in acknowledged {
