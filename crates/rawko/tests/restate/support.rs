@@ -114,7 +114,15 @@ impl Place {
 
     pub(crate) fn run_words(&self, words: &[&str]) -> Ran {
         let mut command = Command::new(RAWKO);
-        for name in ["RAWKO_HOST", "RAWKO_STORE", "RAWKO_MODEL", "XDG_CONFIG_HOME"] {
+        let variables = [
+            "RAWKO_HOST",
+            "RAWKO_RESTATE",
+            "RAWKO_RESTATE_ADMIN",
+            "RAWKO_STORE",
+            "RAWKO_MODEL",
+            "XDG_CONFIG_HOME",
+        ];
+        for name in variables {
             command.env_remove(name);
         }
         let environment = self.environment.iter().map(|(name, value)| (name, value));
