@@ -12,6 +12,6 @@ mod wire;
 pub use guarded::{Guarded, Spawn};
 pub use reply::{Ending, Reply};
 pub use request::Asked;
-pub use restate::{RestateCluster, RestateOptions, RestateServer, restate_program};
+pub use restate::{RestateCluster, RestateOptions, RestateServer, free_port, restate_program};
 pub use server::ProviderServer;
 pub use wire::{Answer, Call, Format, Reason, anthropic, gemini, ollama, openai};

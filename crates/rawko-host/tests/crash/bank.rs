@@ -1,7 +1,7 @@
 //! The payment service: a real HTTP server that counts calls by idempotency key, pays once for each, and misbehaves
 //! the way services do — fails, pays and hangs up, pays and takes its time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -11,12 +11,14 @@ use serde_json::{Value, json};
 
 use crate::dice::Dice;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Books {
     /// Calls by key, whatever came of them.
     pub(crate) calls: BTreeMap<String, u32>,
     /// Payments by key: the order and the round they are for.
     pub(crate) paid: BTreeMap<String, (String, u64)>,
+    /// Keys of calls that nobody may repeat.
+    pub(crate) once: BTreeSet<String>,
 }
 
 pub(crate) struct Bank {
@@ -99,6 +101,9 @@ fn decide(
     let known = {
         let mut books = books.lock().unwrap();
         *books.calls.entry(key.to_owned()).or_default() += 1;
+        if body["once"] == true {
+            books.once.insert(key.to_owned());
+        }
         let known = books.paid.contains_key(key);
         if !known && !matches!(mood, Mood::Refuse) {
             let order = body["order"].as_str().unwrap().to_owned();

@@ -54,10 +54,11 @@ statechart:
     packed: {type: final}
 ";
 
-/// The payment service is safe to call again: it knows a payment by its key.
+/// The payment service is safe to call again: it knows a payment by its key. Stamping is not said to be.
 pub(crate) fn settings(bank: &str) -> String {
     format!(
         "services:\n  charge:\n    http: {{url: \"http://{bank}/charge\"}}\n    on_restart: retry\n\
-         governance:\n  allow: [charge]\n"
+         \x20 stamp:\n    http: {{url: \"http://{bank}/stamp\"}}\n    on_restart: unknown\n\
+         governance:\n  allow: [charge, stamp]\n"
     )
 }

@@ -2,7 +2,6 @@
 //! every instance beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rawko_core::{Effect, Event, Status};
 use rawko_host::Reader;
@@ -28,10 +27,6 @@ struct Model {
     timers: BTreeMap<u64, i64>,
 }
 
-fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
-}
-
 impl Ledger {
     /// Reads what is new and compares it with the model, with what was acknowledged, and with the bank's books.
     pub(crate) fn check(&mut self, reader: &Reader, acknowledged: &BTreeMap<String, i64>, books: &Books) {
@@ -47,6 +42,9 @@ impl Ledger {
         }
         for key in books.calls.keys() {
             assert!(self.effects.contains(key), "the bank was called for {key}, which is not in the journal");
+        }
+        for key in &books.once {
+            assert_eq!(books.calls[key], 1, "{key} was called again, and nobody said that this is safe");
         }
         let by_id: BTreeMap<&str, &Model> =
             self.instances.values().map(|model| (model.id.as_str(), model)).collect();
@@ -70,7 +68,7 @@ impl Ledger {
         model.next_step += 1;
         if record.kind != RecordKind::Started {
             let event = serde_json::from_str(&reader.unpack(&record.event).unwrap()).unwrap();
-            model.hear(&event);
+            model.hear(&event, record.at_ms);
         }
         if !record.effects.is_empty() {
             let effects: Vec<Effect> =
@@ -133,7 +131,7 @@ impl Ledger {
 }
 
 impl Model {
-    fn hear(&mut self, event: &Event) {
+    fn hear(&mut self, event: &Event, at_ms: i64) {
         match event {
             Event::Named(named) if &*named.name == "TICK" => {
                 let n = named.data.get("n").as_i64().unwrap();
@@ -143,7 +141,7 @@ impl Model {
             Event::TimerFired { timer } => {
                 let due_ms = self.timers.remove(timer);
                 let due_ms = due_ms.unwrap_or_else(|| panic!("{}: timer {timer} fired twice", self.id));
-                assert!(due_ms <= now_ms(), "{}: timer {timer} fired early", self.id);
+                assert!(due_ms <= at_ms, "{}: timer {timer} fired early", self.id);
             }
             Event::Named(_)
             | Event::InvokeDone { .. }

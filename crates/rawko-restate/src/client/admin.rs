@@ -34,7 +34,7 @@ pub enum Force {
     Keep,
 }
 
-/// Workers at one address, as the server knows them.
+/// Workers at one address, as the server knows them. What is new goes to where the revision of a service is the highest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Deployment {
     pub id: String,
@@ -191,11 +191,20 @@ impl Admin {
 
     /// Wakes the calls of these services that gave up or wait for a worker, now that there is one.
     pub async fn wake(&self, services: &[&str]) -> Result<Resumed, ClientError> {
-        let names: Vec<String> = services.iter().map(|name| format!("'{}'", quoted(name))).collect();
+        self.wake_those(&["paused", "backing-off"], services).await
+    }
+
+    /// Goes on with the calls of these services that gave up; the others are tried again by themselves.
+    pub async fn resume_all(&self, services: &[&str]) -> Result<Resumed, ClientError> {
+        self.wake_those(&["paused"], services).await
+    }
+
+    async fn wake_those(&self, statuses: &[&str], services: &[&str]) -> Result<Resumed, ClientError> {
         let sql = format!(
             "select id, status from sys_invocation \
-             where status in ('paused', 'backing-off') and target_service_name in ({}) limit 10000",
-            names.join(", ")
+             where status in ({}) and target_service_name in ({}) limit 10000",
+            listed(statuses),
+            listed(services)
         );
         let mut woken = Resumed::default();
         for Stuck { id, status } in self.query(&sql).await? {
@@ -233,6 +242,11 @@ impl Admin {
 /// Whether a query failed for a reason that goes away by itself: not in its words, but on the way to the data.
 fn is_passing(message: &str) -> bool {
     message.contains("External error") || message.contains("Execution error")
+}
+
+/// Texts as they stand between brackets in SQL.
+fn listed(texts: &[&str]) -> String {
+    texts.iter().map(|text| format!("'{}'", quoted(text))).collect::<Vec<_>>().join(", ")
 }
 
 /// A text as it stands between quotes in SQL.

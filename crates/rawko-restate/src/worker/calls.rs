@@ -1,7 +1,7 @@
 //! The calls that run in this worker, by the invocation that asked for each. When the way to the server breaks, a call goes on;
 //! whoever is sent to run it again finds it here instead of beginning it a second time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,59 +11,85 @@ use tokio::sync::watch;
 
 /// A result that nobody has come for in this time was given to another worker to find out.
 const KEPT_FOR: Duration = Duration::from_secs(600);
+/// How many of the calls whose results are gone are remembered to have been made.
+const LOST_MAX: usize = 10_000;
 
 /// How a call ended; `None`: nobody waited any more.
 pub(super) type Ended = Option<EffectResult>;
 
 #[derive(Default)]
 pub(super) struct Calls {
-    table: Mutex<HashMap<String, Running>>,
+    table: Mutex<Table>,
 }
 
-struct Running {
-    ended: watch::Receiver<Option<Ended>>,
-    begun: Instant,
+#[derive(Default)]
+struct Table {
+    running: HashMap<String, watch::Receiver<Option<Over>>>,
+    /// Those that were made, and whose results are not kept any more; oldest first.
+    lost: VecDeque<String>,
+}
+
+/// A call that is over, and since when: one may run for hours before anybody can come for its result.
+struct Over {
+    ended: Ended,
+    at: Instant,
 }
 
 /// A call of this worker's, to wait for.
-pub(super) struct Call(watch::Receiver<Option<Ended>>);
+pub(super) struct Call(watch::Receiver<Option<Over>>);
 
 impl Calls {
-    fn table(&self) -> MutexGuard<'_, HashMap<String, Running>> {
+    fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn find(&self, invocation: &str) -> Option<Call> {
-        self.table().get(invocation).map(|running| Call(running.ended.clone()))
+        self.table().running.get(invocation).cloned().map(Call)
+    }
+
+    /// Whether it was made here, and nobody knows any more what came of it.
+    pub(super) fn is_lost(&self, invocation: &str) -> bool {
+        self.table().lost.iter().any(|lost| lost == invocation)
     }
 
     /// Lets a call run by itself.
     pub(super) fn begin(&self, invocation: &str, call: impl Future<Output = Ended> + Send + 'static) -> Call {
-        let (tell, ended) = watch::channel(None);
+        let (tell, over) = watch::channel(None);
         tokio::spawn(async move {
-            let result = call.await;
+            let ended = call.await;
             // Nobody may be there to hear it: it is kept for a while.
-            tell.send_replace(Some(result));
+            tell.send_replace(Some(Over { ended, at: Instant::now() }));
         });
         let mut table = self.table();
-        let is_left =
-            |running: &Running| running.ended.borrow().is_some() && running.begun.elapsed() > KEPT_FOR;
-        table.retain(|_, running| !is_left(running));
-        table.insert(invocation.to_owned(), Running { ended: ended.clone(), begun: Instant::now() });
-        Call(ended)
+        table.sweep(Instant::now());
+        table.running.insert(invocation.to_owned(), over.clone());
+        Call(over)
     }
 
     /// Its result is in the journal.
     pub(super) fn forget(&self, invocation: &str) {
-        self.table().remove(invocation);
+        self.table().running.remove(invocation);
+    }
+}
+
+impl Table {
+    /// Drops the results that nobody came for.
+    fn sweep(&mut self, now: Instant) {
+        let is_left = |call: &watch::Receiver<Option<Over>>| {
+            call.borrow().as_ref().is_some_and(|over| now.saturating_duration_since(over.at) > KEPT_FOR)
+        };
+        let left = self.running.extract_if(|_, call| is_left(call));
+        self.lost.extend(left.map(|(invocation, _)| invocation));
+        let surplus = self.lost.len().saturating_sub(LOST_MAX);
+        self.lost.drain(..surplus);
     }
 }
 
 impl Call {
     /// `Err`: the task that ran it is gone.
     pub(super) async fn ended(mut self) -> Result<Ended, watch::error::RecvError> {
-        let ended = self.0.wait_for(Option::is_some).await?;
-        Ok(ended.clone().flatten())
+        let over = self.0.wait_for(Option::is_some).await?;
+        Ok(over.as_ref().and_then(|over| over.ended.clone()))
     }
 }
 
@@ -86,5 +112,34 @@ mod tests {
         assert_eq!(again.ended().await.expect("it ends"), None);
         calls.forget("inv_1");
         assert!(calls.find("inv_1").is_none());
+    }
+    #[tokio::test]
+    async fn a_result_is_kept_from_when_the_call_ended() {
+        let calls = Calls::default();
+        let (answer, waiting) = tokio::sync::oneshot::channel::<()>();
+        let call = calls.begin("inv_1", async move {
+            let _ = waiting.await;
+            None
+        });
+        let hours_later = Instant::now() + 10 * KEPT_FOR;
+        calls.table().sweep(hours_later);
+        assert!(calls.find("inv_1").is_some(), "it still runs");
+        answer.send(()).expect("the call waits");
+        call.ended().await.expect("it ends");
+
+        calls.table().sweep(Instant::now() + KEPT_FOR / 2);
+        assert!(calls.find("inv_1").is_some() && !calls.is_lost("inv_1"), "somebody may still come for it");
+        calls.table().sweep(hours_later);
+        assert!(calls.find("inv_1").is_none());
+        assert!(calls.is_lost("inv_1"), "that it was made is not forgotten");
+        assert!(!calls.is_lost("inv_2"));
+    }
+
+    #[test]
+    fn the_oldest_of_the_lost_are_forgotten_first() {
+        let mut table = Table::default();
+        table.lost.extend((0..=LOST_MAX).map(|number| format!("inv_{number}")));
+        table.sweep(Instant::now());
+        assert_eq!((table.lost.len(), table.lost.front().map(String::as_str)), (LOST_MAX, Some("inv_1")));
     }
 }

@@ -1,14 +1,28 @@
-//! The object that keeps a chart's text, by its hash. Put before the first instance of it begins.
+//! The object that keeps a chart's text, by its hash. Put before the first instance of it begins. Whoever reaches the ingress can
+//! put: a text that belongs to another hash is refused.
 
 use std::sync::Arc;
 
+use rawko_host::HostError;
 use restate_sdk::prelude::*;
+use serde::{Deserialize, Serialize};
 
+use super::charts::read;
 use super::shop::Shop;
 use crate::layout::{ChartText, from_hex, key};
 
 pub(super) struct ChartObject {
     pub(super) shop: Arc<Shop>,
+}
+
+/// What becomes of a text that is put.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    Set,
+    /// There is one already.
+    Keep,
+    Refuse(String),
 }
 
 #[restate_sdk::object(
@@ -23,8 +37,15 @@ impl ChartObject {
     /// Keeps a chart's text. The same chart again changes nothing.
     #[handler]
     async fn put(&self, ctx: ObjectContext<'_>, text: Json<ChartText>) -> HandlerResult<()> {
-        if ctx.get::<Json<ChartText>>(key::TEXT).await?.is_none() {
-            ctx.set(key::TEXT, text);
+        let text = text.into_inner();
+        let kept = ctx.get::<Json<ChartText>>(key::TEXT).await?.map(Json::into_inner);
+        let (hash, put) = (ctx.key().to_owned(), text.clone());
+        // Journaled, since another version of rawko may read charts in another way.
+        let judged = ctx.run(move || async move { Ok(Json(judge(&hash, &put, kept.as_ref()))) });
+        match judged.name("judge").await?.into_inner() {
+            Verdict::Set => ctx.set(key::TEXT, Json(text)),
+            Verdict::Keep => {}
+            Verdict::Refuse(why) => return Err(TerminalError::new(why).into()),
         }
         if let Some(hash) = from_hex(ctx.key()) {
             self.shop.charts.note_kept(hash);
@@ -36,5 +57,54 @@ impl ChartObject {
     #[handler]
     async fn get(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Option<ChartText>>> {
         Ok(Json(ctx.get::<Json<ChartText>>(key::TEXT).await?.map(Json::into_inner)))
+    }
+}
+
+fn judge(hash: &str, put: &ChartText, kept: Option<&ChartText>) -> Verdict {
+    let Some(name) = from_hex(hash) else {
+        return Verdict::Refuse(format!("`{hash}` is no chart's hash"));
+    };
+    match read(&name, put) {
+        // What this worker cannot read, one of another version may; whoever starts it is told.
+        Err(HostError::InvalidChart(_)) if kept.is_none() => Verdict::Set,
+        Err(HostError::InvalidChart(_)) => Verdict::Keep,
+        Err(error) => Verdict::Refuse(error.to_string()),
+        // One that cannot be read does not stand in the way of the right one.
+        Ok(_) if kept.is_none_or(|kept| read(&name, kept).is_err()) => Verdict::Set,
+        Ok(_) => Verdict::Keep,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use rawko_host::Edition;
+
+    use super::*;
+    use crate::layout::hex;
+
+    fn text(text: &str) -> ChartText {
+        let (id, version) = ("light".to_owned(), "1.0.0".to_owned());
+        ChartText { id, version, name: "light.yaml".into(), text: text.into(), added_ms: 0 }
+    }
+
+    #[test]
+    fn a_text_is_kept_under_its_own_hash_only() {
+        let light = text("statechart: {id: light, initial: on, states: {on: {}}}");
+        let other = text("statechart: {id: light, initial: off, states: {off: {}}}");
+        let broken = text("statechart: {id: light}");
+        let hash = |text: &ChartText| hex(&Edition::read(&text.name, &text.text).unwrap().chart.hash());
+        let own = hash(&light);
+        assert_eq!(judge(&own, &light, None), Verdict::Set);
+        assert_eq!(judge(&own, &light, Some(&light)), Verdict::Keep);
+        assert_eq!(judge(&own, &light, Some(&broken)), Verdict::Set);
+        assert_eq!(judge(&own, &light, Some(&other)), Verdict::Set);
+        let why = format!("a text for chart {own} is that of chart {}", hash(&other));
+        assert_eq!(judge(&own, &other, None), Verdict::Refuse(why.clone()));
+        assert_eq!(read(&from_hex(&own).unwrap(), &other).unwrap_err().to_string(), why);
+        assert_eq!(judge(&own, &broken, None), Verdict::Set);
+        assert_eq!(judge(&own, &broken, Some(&light)), Verdict::Keep);
+        assert_eq!(judge("nonsense", &light, None), Verdict::Refuse("`nonsense` is no chart's hash".into()));
     }
 }

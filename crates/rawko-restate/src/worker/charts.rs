@@ -39,8 +39,8 @@ impl Charts {
         let name = hex(hash);
         let target = Target::object(CHART, &name, handler::GET);
         let text: Option<ChartText> = self.ingress.look(&target, &()).await.map_err(passing)?;
-        let ChartText { name, text, .. } = text.ok_or(HostError::NoChart(name))?;
-        let edition = Edition::read(&name, &text)?;
+        let text = text.ok_or(HostError::NoChart(name))?;
+        let edition = read(hash, &text)?;
         let mut known = self.known();
         known.kept.insert(*hash);
         known.editions.insert(*hash, edition.clone());
@@ -54,4 +54,15 @@ impl Charts {
     pub(super) fn note_kept(&self, hash: ChartHash) {
         self.known().kept.insert(hash);
     }
+}
+
+/// The chart of a text that is said to have this hash, if it has.
+pub(super) fn read(hash: &ChartHash, text: &ChartText) -> Result<Edition, HostError> {
+    let edition = Edition::read(&text.name, &text.text)?;
+    let own = edition.chart.hash();
+    if own != *hash {
+        let (kept, own) = (hex(hash), hex(&own));
+        return Err(HostError::Refused(format!("a text for chart {kept} is that of chart {own}")));
+    }
+    Ok(edition)
 }

@@ -10,6 +10,8 @@ mod charts;
 mod doing;
 mod instance;
 mod outcome;
+#[cfg(test)]
+mod shapes;
 mod shop;
 mod take;
 mod work;

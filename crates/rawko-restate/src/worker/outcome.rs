@@ -1,6 +1,7 @@
 //! `Outcome`: all that came of one call of an instance's handler, as one value in the journal. Whoever takes over after a crash
 //! finds it there and does the rest, whatever charts, settings or version it has itself.
 
+use std::io;
 use std::sync::Arc;
 
 use rawko_host::Observation;
@@ -94,6 +95,14 @@ impl Outcome {
     pub(super) fn refused(refusal: impl Into<Refusal>) -> Self {
         Self { reply: Err(refusal.into()), written: None, seen: Vec::new() }
     }
+
+    /// Its length as it is sent: quotes and control characters are longer there than in memory.
+    pub(super) fn bytes(&self) -> usize {
+        let mut counted = Counted(0);
+        // What cannot be written as JSON is found out, and said, by whoever sends it.
+        let _ = serde_json::to_writer(&mut counted, self);
+        counted.0
+    }
 }
 
 impl Written {
@@ -112,20 +121,18 @@ impl Written {
             timer: None,
         }
     }
+}
 
-    /// Bytes of what can be large in it.
-    pub(super) fn bytes(&self) -> usize {
-        let blobs = self.blobs.iter().map(|blob| blob.body.len());
-        let records = self.records.iter().map(|it| it.event.len() + it.delta.len() + it.effects.len());
-        let open = self.live.open.iter().map(|effect| effect.body.len());
-        let children = self.children.iter().map(Written::bytes);
-        let posts = self.todo.iter().map(|todo| match todo {
-            Todo::Post { post, .. } => serde_json::to_string(post).map_or(0, |text| text.len()),
-            Todo::Fail(ask) => serde_json::to_string(ask).map_or(0, |text| text.len()),
-            Todo::Run(_) | Todo::StopChild { .. } | Todo::Expire { .. } => 0,
-        });
-        let saved = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.body.len());
-        let rest = blobs.chain(records).chain(open).chain(children).chain(posts);
-        self.live.snapshot.len() + saved + rest.sum::<usize>()
+/// Counts what is written to it.
+struct Counted(usize);
+
+impl io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use rawko_core::{Event, Value};
+use rawko_core::{Event, NamedEvent, Value};
 use rawko_host::planning::{Instance, Kept, Past, Planned, Planner, Stimulus};
 use rawko_host::{Edition, HostError, Observation};
 use rawko_store::{AuditLine, ChartHash, Record, RecordKind};
@@ -17,8 +17,11 @@ use super::written::Planning;
 use crate::client::Target;
 use crate::layout::{ForkAsk, INSTANCE, Live, StartAsk, from_hex, handler, instance_key};
 
-/// What one run may write: Restate takes no message of 32 MiB, and would try one again for ever.
+/// What one run may write. Restate takes no message of 32 MiB, and would try one again for ever; a text that is sent on within
+/// another one may become twice as long.
 const BYTES_MAX: usize = 16 * 1024 * 1024;
+/// What of an event is written beside the instance as it was when nothing came of it.
+const FAILED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// One thing that happens to an instance.
 #[derive(Clone, Debug)]
@@ -97,7 +100,7 @@ impl Shop {
     ) -> Result<Outcome, HostError> {
         let (reply, seen) =
             (Ok(instance.receipt(true)), self.seen(instance, &planned, None, planning.now_ms));
-        let written = planning.written(instance, planned, None, &Gathered::new());
+        let written = planning.written(instance, planned, None, &Gathered::new())?;
         self.bounded(Outcome { reply, written: Some(Box::new(written)), seen })
     }
 
@@ -150,6 +153,7 @@ impl Shop {
                 planned.commit.audit.splice(0..0, audit);
                 planning.written(&instance, planned, Some(&live), &gathered)
             });
+            let written = written.transpose()?;
             let written = written.or_else(|| is_touched.then(|| planning.touched(live.clone())));
             let (reply, written) = (answer.map_err(Into::into), written.map(Box::new));
             self.bounded(Outcome { reply, written, seen })
@@ -166,16 +170,16 @@ impl Shop {
         Ok(editions)
     }
 
-    /// Refuses what Restate could not take, and remembers the blobs of the rest.
+    /// Refuses what Restate might not take, and remembers the blobs of the rest.
     fn bounded(&self, outcome: Outcome) -> Result<Outcome, HostError> {
-        let Some(written) = &outcome.written else { return Ok(outcome) };
-        let bytes = written.bytes();
+        let bytes = outcome.bytes();
         if bytes > BYTES_MAX {
             let most = BYTES_MAX / 1024 / 1024;
             return Err(HostError::Refused(format!(
-                "the step would write {bytes} bytes at once, and Restate takes {most} MiB"
+                "the step would write {bytes} bytes at once, and on Restate it may write {most} MiB"
             )));
         }
+        let Some(written) = &outcome.written else { return Ok(outcome) };
         for blob in &written.blobs {
             if let Some(name) = from_hex(&blob.name) {
                 self.blobs.remember(name, blob.body.as_bytes().into());
@@ -224,6 +228,22 @@ fn event_of(stimulus: &Stimulus) -> Option<Event> {
     }
 }
 
+/// An event that nothing came of, as text; of one that may be too large to write even that, without its data.
+fn failed_text(event: &Event) -> String {
+    let text = |event: &Event| serde_json::to_string(event).unwrap_or_default();
+    let whole = text(event);
+    if whole.len() <= FAILED_BYTES_MAX {
+        return whole;
+    }
+    text(&match event.clone() {
+        Event::Named(event) => Event::Named(NamedEvent { data: Value::Null, ..event }),
+        Event::InvokeDone { invocation, .. } => Event::InvokeDone { invocation, data: Value::Null },
+        Event::InvokeFailed { invocation, .. } => Event::InvokeFailed { invocation, error: Value::Null },
+        Event::CancelRequested { .. } => Event::CancelRequested { reason: Value::Null },
+        event @ (Event::TimerFired { .. } | Event::RetryRequested) => event,
+    })
+}
+
 /// The instance as it was, with what came and why nothing came of it.
 fn faulted(mut live: Live, event: Option<&Event>, error: &HostError, now_ms: i64) -> Outcome {
     let at_ms = now_ms.max(live.last_ms);
@@ -239,7 +259,7 @@ fn faulted(mut live: Live, event: Option<&Event>, error: &HostError, now_ms: i64
             step: row.step + 1,
             at_ms,
             kind: RecordKind::Failed,
-            event: serde_json::to_string(event).unwrap_or_default(),
+            event: failed_text(event),
             delta: text(&Value::from(error.to_string())),
             effects: String::new(),
         }
@@ -248,4 +268,16 @@ fn faulted(mut live: Live, event: Option<&Event>, error: &HostError, now_ms: i64
     let seen = vec![Observation::Troubled { about: live.row.new.id.to_string(), message: error.to_string() }];
     let written = Some(Box::new(Written { records, ..Written::empty(live) }));
     Outcome { reply: Err(HostError::Refused(error.to_string()).into()), written, seen }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_event_that_failed_is_kept_without_its_data() {
+        let event = |size: usize| Event::named("PUT", Value::from("x".repeat(size)));
+        assert!(failed_text(&event(10)).contains("xxxxxxxxxx"));
+        assert_eq!(failed_text(&event(FAILED_BYTES_MAX)), r#"{"kind":"named","type":"PUT"}"#);
+    }
 }

@@ -1,5 +1,5 @@
 //! The service that runs effects. A marker goes into the journal before a call is made: who finds one of another worker's start
-//! knows that the call may have happened.
+//! knows that the call may have happened. So does who finds its own, and knows that the result came and was dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::audit::Tower;
 use super::calls::Ended;
 use super::outcome::{ResultAsk, WorkAsk};
-use super::shop::Shop;
+use super::shop::{Shop, passing};
 use crate::client::Target;
 use crate::layout::{EffectPlace, INSTANCE, handler};
 
@@ -79,12 +79,15 @@ impl Shop {
             }
             Ok(request) => request,
         };
-        let audit = match self.may_run(&ask, &request, marker) {
-            Ok(audit) => audit,
-            Err((error, audit)) => return Ok(self.failed(&ask, error, audit)),
-        };
+        let is_first = marker == self.boot && !self.calls.is_lost(invocation);
+        if !is_first {
+            if let Err((error, audit)) = self.may_repeat(&ask, &request) {
+                return Ok(self.failed(&ask, error, audit));
+            }
+            self.note_repeated(&ask, invocation).await?;
+        }
         let call = self.calls.begin(invocation, Arc::clone(&self).run(ask, request));
-        Ok(Worked { ended: call.ended().await?, audit })
+        Ok(Worked { ended: call.ended().await?, audit: Vec::new() })
     }
 
     /// A call that is not made.
@@ -99,27 +102,28 @@ impl Shop {
         serde_json::from_str(&text).map_err(|_| HostError::Internal(ask.instance.to_string()))
     }
 
-    /// A call that another start of a worker began is repeated only where that is safe, and still allowed.
-    fn may_run(
-        &self,
-        ask: &WorkAsk,
-        request: &Request,
-        marker: &str,
-    ) -> Result<Vec<AuditLine>, (ServiceError, Vec<AuditLine>)> {
-        if marker == self.boot {
-            return Ok(Vec::new());
-        }
+    /// A call that may have happened is repeated only where that is safe, and still allowed.
+    fn may_repeat(&self, ask: &WorkAsk, request: &Request) -> Result<(), (ServiceError, Vec<AuditLine>)> {
         let name = &ask.effect.name;
         if !self.project.may_repeat(&ask.effect, request) {
             let message = format!("the host stopped while `{name}` ran; nobody knows its outcome");
             let error = ServiceError::new(Category::Interrupted, message);
             return Err((error, vec![self.restarted(ask, "interrupted")]));
         }
-        let audit = vec![self.restarted(ask, "repeated")];
         match self.project.gate.by_settings(name, ask.agent.as_deref()) {
-            Ok(_) => Ok(audit),
-            Err(rule) => Err((ServiceError::new(Category::Refused, rule), audit)),
+            Ok(_) => Ok(()),
+            Err(rule) => {
+                Err((ServiceError::new(Category::Refused, rule), vec![self.restarted(ask, "repeated")]))
+            }
         }
+    }
+
+    /// Before it is made, since nobody may be left to say so afterwards. Once for each start of a worker that repeats it.
+    async fn note_repeated(&self, ask: &WorkAsk, invocation: &str) -> Result<(), HostError> {
+        let target = Target::object(INSTANCE, &ask.instance, handler::NOTE);
+        let key = format!("repeated-{invocation}-{}", self.boot);
+        let lines = vec![self.restarted(ask, "repeated")];
+        self.ingress.call_as::<_, ()>(&target, &lines, Some(&key)).await.map_err(passing)
     }
 
     fn restarted(&self, ask: &WorkAsk, decision: &str) -> AuditLine {

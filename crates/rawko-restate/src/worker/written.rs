@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rawko_core::{Event, Value};
+use rawko_host::HostError;
 use rawko_host::planning::{Begun, EffectResult, Instance, Letter, Planned, Work};
 use rawko_store::{Blob, Commit, InstanceKey, content};
 
@@ -29,7 +30,7 @@ impl Planning<'_> {
         planned: Planned,
         before: Option<&Live>,
         known: &Gathered,
-    ) -> Written {
+    ) -> Result<Written, HostError> {
         let Planned { commit, children, work } = planned;
         let mut written = self.one(instance, commit, before, known);
         let agents = children.iter().map(|child| &child.instance).chain([instance]);
@@ -40,12 +41,12 @@ impl Planning<'_> {
             .map(|Begun { instance, commit }| self.one(&instance, commit, None, &Gathered::new()))
             .collect();
         for work in work {
-            self.assign(work, &agents, &mut written);
+            self.assign(work, &agents, &mut written)?;
         }
         written.charts = self.new_charts();
         arm(&mut written, self.now_ms);
         written.children.iter_mut().for_each(|child| arm(child, self.now_ms));
-        written
+        Ok(written)
     }
 
     /// Only what the handler changed itself.
@@ -100,7 +101,12 @@ impl Planning<'_> {
     }
 
     /// Gives a piece of work to the instance that asked for it, which begins before it does anything.
-    fn assign(&self, work: Work, agents: &HashMap<InstanceKey, Option<String>>, written: &mut Written) {
+    fn assign(
+        &self,
+        work: Work,
+        agents: &HashMap<InstanceKey, Option<String>>,
+        written: &mut Written,
+    ) -> Result<(), HostError> {
         match work {
             Work::Run { effect, .. } => {
                 let owner = owner(written, effect.instance);
@@ -117,16 +123,18 @@ impl Planning<'_> {
             // Whoever runs it finds out that nobody waits any more.
             Work::Stop { .. } => {}
             Work::StopChild { id } => written.todo.push(Todo::StopChild { id }),
-            Work::Post { to, letter, .. } => self.post(to, letter, written),
+            Work::Post { to, letter, .. } => self.post(to, letter, written)?,
             Work::Expire { effect: (key, step, index), due_ms } => {
                 let (place, delay_ms) = (EffectPlace { step, index }, delay(due_ms, self.now_ms));
                 owner(written, key).todo.push(Todo::Expire { place, delay_ms });
             }
         }
+        Ok(())
     }
 
-    fn post(&self, to: InstanceKey, letter: Letter, written: &mut Written) {
-        let Some(id) = self.book.id(to) else { return };
+    fn post(&self, to: InstanceKey, letter: Letter, written: &mut Written) -> Result<(), HostError> {
+        // Whoever is written to was looked up in the book. A letter without an address would be lost.
+        let id = self.book.id(to).ok_or_else(|| HostError::Internal(written.live.row.new.id.to_string()))?;
         let from = self.book.may_be_absent(to).then(|| sender(&letter.event)).flatten();
         let to_itself = written.live.row.key == to;
         if to_itself {
@@ -134,6 +142,7 @@ impl Planning<'_> {
         }
         let Letter { event, child, spent } = letter;
         written.todo.push(Todo::Post { to: id, post: Post { event, child, spent, from, to_itself } });
+        Ok(())
     }
 
     fn new_charts(&self) -> Vec<KeptChart> {

@@ -29,6 +29,11 @@ async fn a_chart_that_cannot_be_used_is_an_answer() {
     let Err(Refusal::Other(words)) = start("a", unknown).await else { panic!("it cannot be read") };
     assert!(words.starts_with("the chart cannot be used"), "{words}");
 
+    // A hash is a promise of what is kept under it.
+    let another = ChartText { text: "statechart: {id: b, initial: a, states: {a: {}}}".into(), ..text };
+    let refused = site.restate.ingress().call::<_, ()>(&target, &another).await.unwrap_err().to_string();
+    assert!(refused.contains(&format!("a text for chart {unknown} is that of chart")), "{refused}");
+
     let engine = site.engine(Library::default());
     let gone = engine.retry("a".into()).await;
     assert_eq!(gone, Err(HostError::NoInstance("a".into())));
@@ -58,7 +63,10 @@ statechart:
     for letter in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
         put(letter, 4 * MIB).await.unwrap();
     }
-    let refused = put("x", 20 * MIB).await.unwrap_err().to_string();
-    assert!(refused.contains("Restate takes 16 MiB"), "{refused}");
+    // Quotes and control characters are longer where they are sent than in memory.
+    for (letter, size) in [("x", 20 * MIB), ("\"", 9 * MIB), ("\u{1}", 3 * MIB)] {
+        let refused = put(letter, size).await.unwrap_err().to_string();
+        assert!(refused.contains("on Restate it may write 16 MiB"), "{refused}");
+    }
     assert_eq!(put("z", 10).await.unwrap().step, 10);
 }

@@ -3,12 +3,12 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rawko_host::Library;
 use rawko_restate::client::{Force, Restate};
 use rawko_restate::{RestateEngine, WorkerBuilder};
-use rawko_testkit::{RestateOptions, RestateServer};
+use rawko_testkit::{RestateOptions, RestateServer, free_port};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -32,9 +32,9 @@ impl Site {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let worker = worker.build(&self.restate).unwrap();
-        let address = self.address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
-        let listener = runtime.spawn(TcpListener::bind(address)).await.unwrap().unwrap();
-        let address = listener.local_addr().unwrap();
+        let address =
+            self.address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], free_port().unwrap())));
+        let listener = runtime.spawn(bind(address)).await.unwrap();
         runtime.spawn(worker.serve(listener, std::future::pending()));
         (self.worker, self.address) = (Some(runtime), Some(address));
         let uri = format!("http://{address}");
@@ -54,6 +54,18 @@ impl Site {
 impl Drop for Site {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// The worker before may still be at the address: its runtime ends in the background.
+async fn bind(address: SocketAddr) -> TcpListener {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        match TcpListener::bind(address).await {
+            Ok(listener) => return listener,
+            Err(error) => assert!(Instant::now() < until, "{address}: {error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use cluster::RestateCluster;
+pub use ports::free_port;
 pub use server::{RestateOptions, RestateServer};
 
 /// The server's program, which must be there.

@@ -7,6 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const FIRST: u32 = 12_000;
 const COUNT: u32 = 20_000;
 
+/// A port that nobody listens on, and that stays free while whoever listened on it is away.
+pub fn free_port() -> io::Result<u16> {
+    Ok(free(1)?[0])
+}
+
 /// So many ports that nobody listens on. Another process may look at the same moment, so begin anew if one is taken.
 pub(super) fn free(wanted: usize) -> io::Result<Vec<u16>> {
     static NEXT: AtomicU32 = AtomicU32::new(0);

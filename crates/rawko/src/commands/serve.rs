@@ -104,12 +104,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             }
             Err(failure) => Err(failure),
         };
+        let other = access.other();
         access.close(console).await;
         while let Ok(line) = log.try_recv() {
             console.aside(&format!("{line}\n"));
         }
         if outcome.is_ok() {
-            console.note(Style::Dim, "parked", "`rawko serve` goes on with everything");
+            match other {
+                None => console.note(Style::Dim, "parked", "`rawko serve` goes on with everything"),
+                Some(host) => console.note(Style::Dim, "stopped", &format!("{host} goes on with everything")),
+            }
         }
         outcome
     })

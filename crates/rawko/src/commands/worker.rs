@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_restate::client::{Admin, ClientError, Force, Restate};
+use rawko_restate::client::{Admin, ClientError, Deployment, Force, Restate};
 use rawko_restate::store::RestateStore;
 use rawko_restate::{Worker, layout};
 use rawko_server::serve_metrics;
@@ -43,6 +43,9 @@ Examples:
 
 /// How often a server that is not there yet is tried.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
+/// How often calls are looked for that have given up: after an outage of some minutes, say.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(30);
+const SERVICES: [&str; 3] = [layout::INSTANCE, layout::CHART, layout::WORK];
 /// Connections that wait to be taken.
 const BACKLOG: u32 = 1024;
 /// What a deployment says of itself, so that the same one is not registered again.
@@ -101,10 +104,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }));
         let outcome = tokio::select! {
             verdict = signals.next() => Ok(verdict),
-            failure = register(restate.admin(), &uri, console) => match failure {
-                Ok(()) => Ok(signals.next().await),
-                Err(failure) => Err(failure),
-            },
+            failure = attend(restate.admin(), &uri, console) => Err(failure),
         };
         // Whoever is served gets a moment; a second signal ends the process.
         let _ = stop.send(());
@@ -192,10 +192,39 @@ fn offered(place: &Place) -> String {
     format!("{charts} charts and {services} services")
 }
 
-/// Tells Restate, once it is there, and wakes what waited for a worker.
+/// Tells Restate, wakes what waited for a worker, and goes on with what gives up later. Ends only where that cannot be.
+async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> Failure {
+    if let Err(failure) = register(admin, uri, console).await {
+        return failure;
+    }
+    let mut woken = admin.wake(&SERVICES).await;
+    let mut is_told = false;
+    loop {
+        match woken {
+            Ok(woken) => {
+                is_told = false;
+                if woken.resumed > 0 {
+                    let words = format!("{} calls that waited for a worker", woken.resumed);
+                    console.note(Style::Dim, "woken", &words);
+                }
+            }
+            // Once: a server that is away for long is not worth a line every time.
+            Err(error) if !is_told => {
+                is_told = true;
+                let words = format!("calls that gave up waiting for a worker, if there are any: {error}");
+                console.note(Style::Notice, "not woken", &words);
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+        woken = admin.resume_all(&SERVICES).await;
+    }
+}
+
+/// Tells Restate, once it is there.
 async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(), Failure> {
     let mut is_told = false;
-    let registered = loop {
+    let Registration { id, newest } = loop {
         match register_once(admin, uri).await {
             Err(error) if error.is_transient() => {
                 if !is_told {
@@ -207,29 +236,46 @@ async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(),
             outcome => break outcome?,
         }
     };
-    console.line(&format!("registered as {registered} with Restate at {}", admin.place()))?;
+    console.line(&format!("registered as {id} with Restate at {}", admin.place()))?;
     console.flush()?;
-    let services = [layout::INSTANCE, layout::CHART, layout::WORK];
-    // They would go on by themselves, only later.
-    if let Ok(woken) = admin.wake(&services).await
-        && woken.resumed > 0
-    {
-        console.note(Style::Dim, "woken", &format!("{} calls that waited for a worker", woken.resumed));
+    if let Some(newest) = newest {
+        let words = format!(
+            "everything new goes to {newest}, which was registered later; here is only what began here. \
+             Workers that are to have what is new need an address that is new"
+        );
+        console.note(Style::Notice, "not the newest", &words);
     }
     Ok(())
 }
 
-/// The deployment's id. What is registered already by the same version stays as it is.
-async fn register_once(admin: &Admin, uri: &str) -> Result<String, ClientError> {
+/// A deployment as it stands after a worker came up.
+struct Registration {
+    id: String,
+    /// Where everything new goes, if that is elsewhere.
+    newest: Option<String>,
+}
+
+/// What is registered already by the same version stays as it is, also when another address was registered since: a worker that
+/// is started again while its address empties must not take over from the new ones.
+async fn register_once(admin: &Admin, uri: &str) -> Result<Registration, ClientError> {
     let version = env!("CARGO_PKG_VERSION");
     let is_same = |at: &str| at.trim_end_matches('/') == uri.trim_end_matches('/');
-    let known =
-        admin.deployments().await?.into_iter().find(|known| known.uri.as_deref().is_some_and(is_same));
+    let deployments = admin.deployments().await?;
+    let known = deployments.iter().find(|known| known.uri.as_deref().is_some_and(is_same));
     if let Some(known) = known
         && known.metadata.get(VERSION_KEY).is_some_and(|said| said == version)
     {
-        return Ok(known.id);
+        let newest = deployments.iter().max_by_key(|it| revision(it)).filter(|it| it.id != known.id);
+        let newest = newest.map(|it| it.uri.clone().unwrap_or_else(|| it.id.clone()));
+        return Ok(Registration { id: known.id.clone(), newest });
     }
     let metadata = BTreeMap::from([(VERSION_KEY.to_owned(), version.to_owned())]);
-    Ok(admin.register(uri, Force::Replace, &metadata).await?.id)
+    let id = admin.register(uri, Force::Replace, &metadata).await?.id;
+    Ok(Registration { id, newest: None })
+}
+
+/// Counts up with every registration.
+fn revision(deployment: &Deployment) -> Option<u32> {
+    let mut services = deployment.services.iter();
+    services.find(|service| service.name == layout::INSTANCE).map(|service| service.revision)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use rawko_testkit::{Guarded, RestateOptions, Spawn};
 use serde_json::Value as Json;
 
-use crate::support::{PATIENCE, Place, Site, copy, free_address, repository};
+use crate::support::{PATIENCE, Place, Site, copy, directory, free_address, process, repository};
 
 /// The commands of `examples/fulfilment/run.sh`.
 const FULFILMENT: [&str; 4] = [
@@ -97,7 +97,7 @@ fn the_order_example_has_the_same_history_on_both_hosts() {
 /// What is said when something is missing says what to do about it.
 #[test]
 fn commands_say_what_is_missing() {
-    let dir = crate::support::directory(&[(".rawko/config.yaml", "")]);
+    let dir = directory(&[(".rawko/config.yaml", "")]);
     let nowhere = Place::embedded(dir.path())
         .with("RAWKO_HOST", "restate")
         .with("RAWKO_RESTATE", "http://127.0.0.1:1")
@@ -116,4 +116,15 @@ fn commands_say_what_is_missing() {
     let ran = site.place.run("channels");
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("leave out `--host restate`"), "{ran:?}");
+}
+
+#[test]
+fn who_stops_serving_on_restate_parks_nothing() {
+    let dir = directory(&[(".rawko/config.yaml", "")]);
+    let site = Site::new(dir.path(), &RestateOptions::default());
+    let serving = process(&site.place, "serve", &["serve", "--listen", &free_address()]);
+    serving.says("http://127.0.0.1:", 0, PATIENCE).unwrap();
+    assert_eq!(serving.terminate().unwrap(), Some(143));
+    let said = fs::read_to_string(dir.path().join("serve.log")).unwrap();
+    assert!(said.contains("stopped: Restate at http://127.0.0.1:") && !said.contains("parked"), "{said}");
 }

@@ -15,6 +15,7 @@ mod collector;
 mod commands;
 #[path = "../../../rawko-host/tests/crash/dice.rs"]
 mod dice;
+mod flags;
 mod identity;
 mod kills;
 #[path = "../../../rawko-host/tests/crash/ledger.rs"]
@@ -24,6 +25,7 @@ mod load;
 #[path = "../cli/telemetry/otlp.rs"]
 #[allow(dead_code, reason = "the other tests need more of it")]
 mod otlp;
+mod paused;
 mod rollout;
 mod support;
 mod telemetry;

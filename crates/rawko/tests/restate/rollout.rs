@@ -51,7 +51,7 @@ governance: {allow: [work]}
 ";
 
 /// A release of the project: its chart and its programs.
-fn release(name: &str, version: &str, end: &str) -> TempDir {
+pub(crate) fn release(name: &str, version: &str, end: &str) -> TempDir {
     directory(&[
         (".rawko/charts/job.yaml", &chart(version, end)),
         (".rawko/config.yaml", &SETTINGS.replace("NAME", name)),
@@ -59,12 +59,12 @@ fn release(name: &str, version: &str, end: &str) -> TempDir {
     ])
 }
 
-fn begin(place: &Place, id: &str, rest: &str) {
+pub(crate) fn begin(place: &Place, id: &str, rest: &str) {
     let ran = place.run(&format!("run job --id {id} --patience 0s --input rest_ms={rest}"));
     assert_eq!(ran.code, Some(55), "{ran:?}");
 }
 
-fn work(place: &Place, id: &str) {
+pub(crate) fn work(place: &Place, id: &str) {
     let sent = place.run(&format!("send {id} GO --no-wait"));
     assert_eq!(sent.code, Some(0), "{sent:?}");
 }
@@ -76,7 +76,7 @@ fn show(place: &Place, id: &str) -> Json {
 }
 
 /// Waits until it is done; says by which chart, where it ended and who worked.
-fn end(place: &Place, id: &str) -> String {
+pub(crate) fn end(place: &Place, id: &str) -> String {
     wait_for(&format!("{id} is done"), || show(place, id)["status"] == "done");
     let shown = show(place, id);
     format!("{} {} {}", shown["version"], shown["configuration"][0], shown["output"]["by"])
@@ -101,7 +101,7 @@ fn deployment(worker: &Guarded) -> String {
     said.split("registered as ").nth(1).unwrap().split(' ').next().unwrap().to_owned()
 }
 
-fn wait_for_file(path: &Path) {
+pub(crate) fn wait_for_file(path: &Path) {
     wait_for(&format!("{} is there", path.display()), || path.exists());
 }
 
@@ -116,7 +116,8 @@ fn a_new_project_is_rolled_out_beside_the_old_one_and_nothing_is_lost() {
     for id in ["idle", "late", "busy"] {
         begin(&site.place, id, "3600000");
     }
-    begin(&site.place, "timed", "5000");
+    // It is due when the new workers are there, also on a slow machine.
+    begin(&site.place, "timed", "20000");
     work(&site.place, "busy");
     wait_for_file(&old.path().join("begun-busy"));
 
@@ -166,12 +167,15 @@ fn who_takes_the_old_workers_away_too_early_starts_one_at_their_address() {
     begin(&site.place, "busy", "3600000");
     work(&site.place, "busy");
     wait_for_file(&old.path().join("begun-busy"));
-    let new_worker = worker(&newer, &free_address(), "new");
+    let newest = free_address();
+    let new_worker = worker(&newer, &newest, "new");
     new_worker.says("registered", 0, PATIENCE).unwrap();
     old_worker.kill();
 
     fs::write(new.path().join("release-busy"), "").unwrap();
     let at_the_old_address = worker(&newer, &address, "third");
+    at_the_old_address.says(&format!("everything new goes to http://{newest}"), 0, PATIENCE).unwrap();
+    assert!(!new_worker.said().contains("not the newest"), "{}", new_worker.said());
     assert_eq!(end(&newer, "busy"), r#""1.0.0" "ended_old" "new""#);
     // What is new goes where it went before.
     drop(at_the_old_address);

@@ -1,12 +1,11 @@
 //! A project, a server and workers: what every test here begins with.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rawko_testkit::{Guarded, RestateOptions, RestateServer, Spawn};
+use rawko_testkit::{Guarded, RestateOptions, RestateServer, Spawn, free_port};
 use tempfile::TempDir;
 
 use crate::charts::ORDER;
@@ -37,12 +36,31 @@ pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     dir
 }
 
+/// A call in each round that must not be made again, whatever came of it.
+const STAMPING: &str = "
+        stamping:
+          invoke:
+            id: stamp
+            src: stamp
+            input: {order: \"context.name + '/stamp'\", round: context.round, once: true}
+            timeout: 10s
+            onDone: packing
+            onError: packing
+        packing:
+";
+
 /// The order that works while hosts are killed. Here a payment may take its time: between two machines, or while the server is
 /// away, it does.
 pub(crate) fn patient_order() -> String {
-    let patient = ORDER.replace("timeout: 400ms", "timeout: 10s");
-    assert_ne!(patient, ORDER, "the chart has changed");
-    patient
+    let changes = [
+        ("timeout: 400ms", "timeout: 10s"),
+        ("target: packing", "target: stamping"),
+        ("\n        packing:\n", STAMPING),
+    ];
+    changes.into_iter().fold(ORDER.to_owned(), |order, (from, to)| {
+        assert_eq!(order.matches(from).count(), 1, "the chart has changed: {from}");
+        order.replace(from, to)
+    })
 }
 
 /// A copy of a folder without what runs in it left behind, gone after the test.
@@ -64,10 +82,9 @@ pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration 
     from.elapsed()
 }
 
-/// An address that nobody listens on.
+/// An address that nobody listens on, also while a worker is away from it.
 pub(crate) fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
+    format!("127.0.0.1:{}", free_port().unwrap())
 }
 
 /// A project and the environment that commands run in.
@@ -97,7 +114,15 @@ impl Place {
 
     pub(crate) fn run_words(&self, words: &[&str]) -> Ran {
         let mut command = Command::new(RAWKO);
-        for name in ["RAWKO_HOST", "RAWKO_STORE", "RAWKO_MODEL", "XDG_CONFIG_HOME"] {
+        let variables = [
+            "RAWKO_HOST",
+            "RAWKO_RESTATE",
+            "RAWKO_RESTATE_ADMIN",
+            "RAWKO_STORE",
+            "RAWKO_MODEL",
+            "XDG_CONFIG_HOME",
+        ];
+        for name in variables {
             command.env_remove(name);
         }
         let environment = self.environment.iter().map(|(name, value)| (name, value));
@@ -148,10 +173,14 @@ pub(crate) fn worker(place: &Place, address: &str, name: &str) -> Guarded {
 
 /// With more words on its command line.
 pub(crate) fn worker_with(place: &Place, address: &str, name: &str, more: &[&str]) -> Guarded {
-    let words = ["worker", "--listen", address].into_iter().chain(more.iter().copied());
+    process(place, name, &[&["worker", "--listen", address][..], more].concat())
+}
+
+/// A command that runs until it is told to stop; what it says is in `NAME.log` of the project.
+pub(crate) fn process(place: &Place, name: &str, words: &[&str]) -> Guarded {
     let spawn = Spawn {
         program: RAWKO.into(),
-        arguments: words.map(str::to_owned).collect(),
+        arguments: words.iter().map(|word| (*word).to_owned()).collect(),
         environment: place.environment.clone(),
         folder: place.folder.clone(),
         log: place.folder.join(format!("{name}.log")),

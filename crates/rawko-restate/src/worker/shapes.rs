@@ -1,0 +1,83 @@
+//! What is kept in Restate and on its way through it, as JSON: written as `tests/shapes/now.json` shows, and everything that was
+//! ever written is still read. Whoever changes a shape leaves the file of the earlier one, and adds one of the new.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeMap;
+
+use expect_test::expect_file;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json};
+
+use super::outcome::{Outcome, ResultAsk, WorkAsk};
+use crate::layout::{AnswerAsk, ChartText, DeliverAsk, ForkAsk, Live, Post, Row, SnapshotMark, StartAsk};
+
+/// With every field that there was in the first release.
+const FIRST: &str = include_str!("../../tests/shapes/first.json");
+
+fn again<T: Serialize + DeserializeOwned>(name: &str, shape: Json) -> Json {
+    let read: T = serde_json::from_value(shape).unwrap_or_else(|error| panic!("{name}: {error}"));
+    serde_json::to_value(read).unwrap()
+}
+
+fn rewritten(name: &str, shape: Json) -> Json {
+    match name {
+        "row" => again::<Row>(name, shape),
+        "live" => again::<Live>(name, shape),
+        "outcome" | "refused" => again::<Outcome>(name, shape),
+        "work" => again::<WorkAsk>(name, shape),
+        "result" => again::<ResultAsk>(name, shape),
+        "post" => again::<Post>(name, shape),
+        "start" => again::<StartAsk>(name, shape),
+        "fork" => again::<ForkAsk>(name, shape),
+        "deliver" => again::<DeliverAsk>(name, shape),
+        "answer" => again::<AnswerAsk>(name, shape),
+        "chart" => again::<ChartText>(name, shape),
+        "mark" => again::<SnapshotMark>(name, shape),
+        other => panic!("{other} is no shape"),
+    }
+}
+
+/// By name: in which order fields are written means nothing.
+fn sorted(json: Json) -> Json {
+    match json {
+        Json::Object(fields) => {
+            let fields: BTreeMap<String, Json> =
+                fields.into_iter().map(|(name, field)| (name, sorted(field))).collect();
+            Json::Object(fields.into_iter().collect())
+        }
+        Json::Array(items) => Json::Array(items.into_iter().map(sorted).collect()),
+        scalar @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_)) => scalar,
+    }
+}
+
+#[test]
+fn what_was_written_before_is_read_and_written_as_now() {
+    let first: Map<String, Json> = serde_json::from_str(FIRST).unwrap();
+    let now = first.into_iter().map(|(name, shape)| (name.clone(), rewritten(&name, shape))).collect();
+    let text = serde_json::to_string_pretty(&sorted(Json::Object(now))).unwrap() + "\n";
+    expect_file!["../../tests/shapes/now.json"].assert_eq(&text);
+}
+
+/// Before there were budgets, charts that are brought along, and agents.
+#[test]
+fn what_was_not_there_at_first_may_be_missing() {
+    let first: Json = serde_json::from_str(FIRST).unwrap();
+    let lacking = [
+        ("live", &["with"][..]),
+        ("work", &["agent"]),
+        ("result", &["audit"]),
+        ("post", &["child", "spent", "from", "to_itself"]),
+        ("start", &["budget", "with"]),
+        ("fork", &["budget"]),
+        ("deliver", &["key"]),
+        ("answer", &["invoke", "by", "comment", "data"]),
+    ];
+    for (name, keys) in lacking {
+        let mut shape = first[name].clone();
+        let fields = shape.as_object_mut().unwrap();
+        keys.iter().for_each(|key| assert!(fields.remove(*key).is_some(), "{name} has no {key}"));
+        rewritten(name, shape);
+    }
+}
