@@ -146,6 +146,37 @@ async fn an_agent_that_is_cut_off_goes_where_its_file_says_and_its_conversation_
     assert_eq!(output.get("problem").get("code").as_str(), Some("max_iterations"));
 }
 
+/// A limit of a program's own is no limit of the task: the same words as a model's agent has, and the same ways on.
+#[tokio::test]
+async fn a_program_that_is_cut_off_goes_where_its_file_says_and_the_task_goes_on() {
+    let worker = "---\nname: worker\nwhenToUse: For work.\nkind: process\ncommand: [python3, program.py]\n";
+    let script = r#"
+- {agent: arbiter, when: "arbiter#1", data: {type: SELECT_MODE, mode: worker, reason: begin}}
+- {agent: tester, text: It is there.}
+"#;
+    let cut = json!({"done": {"text": "so far", "stop_reason": "length"}});
+    let table = [
+        ("transitions: {onMaxIterations: tester}", cut, "max_iterations", "output_length"),
+        (
+            "limits: {timeout: 4s}\ntransitions: {onFailure: tester}",
+            json!({"hang": null}),
+            "timeout",
+            "timeout",
+        ),
+    ];
+    for (keys, step, result, code) in table {
+        let yard = project(script)
+            .file(".rawko/agents/worker.md", &format!("{worker}{keys}\n---\nYou work.\n"))
+            .file("program.py", include_str!("program.py"))
+            .file("steps.json", &json!([[step]]).to_string());
+        let (context, output) = run(&yard, json!({"task": "t", "remember": false})).await;
+        assert_eq!(output.get("outcome").as_str(), Some("complete"), "{keys}: {output}");
+        assert_eq!(who(&context), [format!("worker {result}"), "tester success".to_owned()], "{keys}");
+        let first = &context.get("history").as_list().unwrap()[0];
+        assert_eq!(first.get("error").get("code").as_str(), Some(code), "{keys}");
+    }
+}
+
 /// Nothing is read out of prose: an agent whose file names words answers with one of them, and it leads where the file says.
 #[tokio::test]
 async fn a_verdict_leads_where_the_file_says() {
