@@ -179,11 +179,35 @@ fn a_project_replaces_the_chart() {
     let own = OWN.replace("id: my_flow", "id: rawko");
     fs::create_dir_all(dir.path().join(".rawko/charts")).unwrap();
     fs::write(dir.path().join(".rawko/charts/rawko.yaml"), own).unwrap();
-    let registry = "machine_registry:\n  - {id: rawko, path: rawko.yaml}\n";
+    let registry = "machine_registry:\n  - {id: rawko, version: 1.0.0, src: rawko.yaml}\n";
     fs::write(dir.path().join(".rawko/charts/registry.yaml"), registry).unwrap();
+    assert_eq!(run(dir.path(), &["check", "."], "").code, Some(0));
     let replaced = run(dir.path(), &["task", "Do it", "--id", "u"], "");
     assert_eq!(replaced.code, Some(0), "{}{}", replaced.stdout, replaced.stderr);
     assert!(replaced.stdout.contains("complete  Done."), "{}", replaced.stdout);
+}
+
+/// Somebody who replaces a chart and slips must not be given rawko's own instead.
+#[test]
+fn a_chart_of_the_projects_that_cannot_be_used_is_not_replaced_by_rawkos() {
+    let slip = OWN.replace("target: done", "target: nowhere");
+    let table = [
+        ("rawko.yaml", slip.replace("id: my_flow", "id: rawko"), "rawko"),
+        ("another_name.yaml", slip.replace("id: my_flow", "id: rawko"), "rawko"),
+        ("rawko.yaml", "statechart:\n  id: [rawko\n".to_owned(), "rawko"),
+        ("agent.yaml", slip.replace("id: my_flow", "id: agent"), "agent"),
+    ];
+    for (name, text, id) in table {
+        let dir = project(SETTINGS, &worker("transitions: {onSuccess: complete}\n"), ONE);
+        fs::create_dir_all(dir.path().join(".rawko/charts")).unwrap();
+        fs::write(dir.path().join(".rawko/charts").join(name), text).unwrap();
+        for args in [&["task", "Do it"][..], &["run", id]] {
+            let ran = run(dir.path(), args, "");
+            assert_eq!(ran.code, Some(52), "{name} {args:?}: {}{}", ran.stdout, ran.stderr);
+            let words = format!("error: `.rawko/charts/{name}` cannot be used");
+            assert!(ran.stderr.contains(&words) && ran.stderr.contains("rawko::"), "{name}: {}", ran.stderr);
+        }
+    }
 }
 
 #[test]
