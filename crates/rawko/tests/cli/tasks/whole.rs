@@ -175,6 +175,21 @@ fn a_project_replaces_the_chart() {
         spent … 0 tool calls
     "#]]
     .assert_eq(&told(&by_file, dir.path()));
+    // What the chart would not hear of is not taken.
+    let options = [
+        ["--agent", "worker"],
+        ["--max-iterations", "3"],
+        ["--timeout", "5m"],
+        ["--provider", "demo"],
+        ["--model", "demo/x"],
+    ];
+    for option in options {
+        let args = [&["task", "Do it", "--chart", "my_flow.yaml"][..], &option].concat();
+        let ran = run(dir.path(), &args, "");
+        assert_eq!(ran.code, Some(2), "{option:?}: {}{}", ran.stdout, ran.stderr);
+        let words = format!("the chart `my_flow` does not take `{}`", option[0]);
+        assert!(ran.stderr.contains(&words), "{option:?}: {}", ran.stderr);
+    }
     // Under rawko's own id it takes the orchestrator's place without a word.
     let own = OWN.replace("id: my_flow", "id: rawko");
     fs::create_dir_all(dir.path().join(".rawko/charts")).unwrap();
