@@ -51,6 +51,10 @@ impl Wish {
         if let Some(name) = &self.agent {
             insist_on_agent(workshop, name)?;
             put("forcedAgent", Value::str(name));
+            // Nobody is asked who begins, so nobody else looks up what is known.
+            if is_own(chart.chart.id()) {
+                put("memories", Value::from(workshop.recall(&self.task, name)));
+            }
         }
         match &self.model {
             Some(model) => {

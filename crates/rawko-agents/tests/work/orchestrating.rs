@@ -110,6 +110,35 @@ async fn what_was_learnt_is_kept_and_told_to_whoever_begins_later() {
     assert!(kept.contains("uses: 2"), "the worker and the tester: {kept}");
 }
 
+/// What one agent was told is not told to the next one, which has nothing of its own to hear.
+#[tokio::test]
+async fn memories_for_one_agent_stay_with_it() {
+    let memory = "---\ntitle: Notes\nagents: [planner]\n---\nA note is planned on paper first.\n";
+    let yard = project(LOOP).file(".rawko/memories/notes.md", memory);
+    run(&yard, json!({"task": "Write a note", "remember": false})).await;
+    let told = |agent: &str| {
+        let asked = yard.asked();
+        let first = asked.iter().find(|request| request.agent == agent).unwrap();
+        serde_json::to_string(&first.messages[0]).unwrap().contains("on paper first")
+    };
+    assert_eq!(["planner", "worker", "tester"].map(told), [true, false, false]);
+}
+
+#[tokio::test]
+async fn memories_that_cannot_be_read_are_mentioned_and_the_work_goes_on() {
+    let yard = project(LOOP);
+    let host = yard.host().await;
+    std::fs::write(yard.root().join(".rawko/memories"), "a file where a folder should be").unwrap();
+    let input = json!({"task": "Write a note", "remember": false}).into();
+    host.start(rawko_host::Start { chart: "rawko".into(), input, id: Some("t".into()) }).await.unwrap();
+    host.settled("t", std::time::Duration::from_secs(60)).await.unwrap();
+    let results = host.results("t").unwrap();
+    assert_eq!(results.output.get("outcome").as_str(), Some("complete"), "{}", results.output);
+    let logs = format!("{:?}", host.reader().store().tail(0, 10_000).unwrap());
+    host.close().await;
+    assert!(logs.contains("[rawko] Memories are left out: .rawko/memories cannot be read"), "{logs}");
+}
+
 #[tokio::test]
 async fn a_rate_limited_arbiter_backs_off_and_then_fails_within_the_failure_limit() {
     let limited = "    - {error: {code: rate_limited, retry_after_ms: 2}}\n".repeat(5);

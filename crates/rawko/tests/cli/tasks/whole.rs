@@ -284,6 +284,19 @@ fn the_first_agent_and_the_model_can_be_chosen() {
     }
 }
 
+/// Whoever is named by a person is told what it would be told by the arbiter.
+#[test]
+fn an_agent_that_is_named_is_told_what_is_known() {
+    let done = "transitions: {onSuccess: complete}\n";
+    let script = "- {agent: other, expect: Knots are tied twice., text: Done.}\n";
+    let dir = project(SETTINGS, &[agent("worker", done), agent("other", done)], script);
+    fs::create_dir_all(dir.path().join(".rawko/memories")).unwrap();
+    let memory = "---\ntitle: Knots\nagents: [other]\n---\nKnots are tied twice.\n";
+    fs::write(dir.path().join(".rawko/memories/knots.md"), memory).unwrap();
+    let ran = run(dir.path(), &["task", "Tie knots", "--agent", "other"], "");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
 /// The same task with a tester whose words lead somewhere by themselves.
 fn with_verdicts() -> TempDir {
     let script = format!("{ARBITER}{LOOP}")
