@@ -175,6 +175,40 @@ async fn an_agent_that_is_cut_off_goes_where_its_file_says_and_its_conversation_
     assert_eq!(output.get("problem").get("code").as_str(), Some("max_iterations"));
 }
 
+/// A command that really fails, again and again: who chooses next knows the tool, what was tried, and at which step.
+#[tokio::test]
+async fn the_arbiter_hears_which_tool_failed_and_at_what() {
+    let again = "    - tool_calls: [{name: Bash, input: {command: \"cat missing.txt\"}}]\n".repeat(12);
+    let script = format!(
+        "- {{agent: arbiter, when: 'arbiter#1', data: {{type: SELECT_MODE, mode: worker, reason: begin}}}}\n\
+         - agent: worker\n  steps:\n{again}    - {{text: never}}\n"
+    );
+    let yard = project(&script);
+    let plan = json!({"goal": "g", "steps": [
+        {"id": "a", "title": "Read", "status": "done"}, {"id": "b", "title": "Mend", "status": "pending"},
+    ]});
+    let input = json!({"task": "t", "remember": false, "maxFailures": 1, "plan": plan});
+    let (context, output) = run(&yard, input).await;
+    assert_eq!(output.get("outcome").as_str(), Some("loop_detected"), "{output}");
+    let error = context.get("lastError");
+    assert_eq!(error.get("tool").as_str(), Some("Bash"), "{error}");
+    assert_eq!(error.get("attempted").as_str(), Some("cat missing.txt"));
+    let around = error.get("context");
+    assert_eq!(around.get("commandExecuted").as_str(), Some("cat missing.txt"), "{error}");
+    assert_eq!(around.get("inputSize").as_i64(), Some(29));
+    assert!(around.get("outputSize").as_i64() > Some(10), "{error}");
+    let entry = context.get("history").as_list().unwrap()[0].get("error").clone();
+    assert_eq!((entry.get("step").as_i64(), entry.get("tool").as_str()), (Some(2), Some("Bash")), "{entry}");
+    // As the arbiter would see it.
+    let seen = rawko_agents::arbiter::Orchestration::of(&context).unwrap();
+    let seen = rawko_agents::arbiter::select_agent_input(&seen, &[], 0);
+    let error = serde_json::to_value(seen.last_error.unwrap()).unwrap();
+    let told = (&error["tool"], &error["planStep"], &error["category"], &error["attempted"]);
+    assert_eq!(told, (&json!("Bash"), &json!(2), &json!("tool_failure"), &json!("cat missing.txt")));
+    assert_eq!(error["context"]["commandExecuted"], "cat missing.txt");
+    assert_eq!(seen.history[0].error.as_ref().unwrap().step, Some(2));
+}
+
 /// A limit of a program's own is no limit of the task: the same words as a model's agent has, and the same ways on.
 #[tokio::test]
 async fn a_program_that_is_cut_off_goes_where_its_file_says_and_the_task_goes_on() {
