@@ -300,11 +300,20 @@ fn the_prompt_has_every_block_of_the_seeds() {
 fn the_prompt_for_evaluating_work_that_was_cut_off_says_what_could_be_done() {
     let mut json = going_well();
     json["history"][2]["result"] = json!("max_iterations");
-    json["history"][2]["error"] =
-        json!({"message": "12 completions, all that it may have", "category": "limit", "code": "max_iterations"});
+    json["history"][2]["error"] = json!({"message": "12 completions, all that it may have", "category": "limit", "code": "max_iterations"});
     let prompt = prompt(Moment::Evaluate, &json, "2026-03-01T10:05:00Z");
     let (_, last) = prompt.split_once("## What the last agent did\n\n").unwrap();
-    expect![[r#""#]].assert_eq(last.split_once("\n\n## ").unwrap().0);
+    expect![[r#"
+        **developer** (iteration 4): max_iterations, 60000ms
+        Files modified: src/auth/login.ts
+        Error (unknown): 12 completions, all that it may have
+        Recovery options:
+        - Retry the same agent
+        - Abort and let a person look
+        - Switch to different agent
+        Output:
+        Login endpoint implemented. Created src/auth/login.ts with POST /login..."#]]
+    .assert_eq(last.split_once("\n\n## ").unwrap().0);
 }
 
 #[test]
