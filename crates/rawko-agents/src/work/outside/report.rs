@@ -73,7 +73,7 @@ impl Report<'_> {
         ServiceError::new(category, message).with_details(Value::map(details))
     }
 
-    fn work(&self) -> [(&'static str, Value); 9] {
+    fn work(&self) -> [(&'static str, Value); 10] {
         let time_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let state = self.attendant.state();
         [
@@ -82,6 +82,7 @@ impl Report<'_> {
             ("data", self.data.clone()),
             ("plan", state.plan.clone()),
             ("changes", Value::Int(i64::try_from(state.changes).unwrap_or(i64::MAX))),
+            ("filesModified", value(&state.files)),
             ("memory", value(&state.memory)),
             ("messages", value(&state.transcript.whole())),
             ("usage", state.account.to_value(time_ms)),
