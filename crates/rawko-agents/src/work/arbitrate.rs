@@ -32,7 +32,8 @@ pub(super) async fn decide(workshop: &Workshop, moment: Moment, call: Call) -> R
             }
             Next::Nobody => return Err(nobody(&context)),
             Next::Ask { messages, schema } => {
-                let answer = asking.ask(messages, schema).await?;
+                let answer = asking.ask(messages, schema).await;
+                let answer = answer.map_err(|error| with("record", asking.record(&inquiry), error))?;
                 inquiry.answered(&case, &answer)
             }
         };
@@ -84,28 +85,43 @@ impl Asking<'_> {
         }
     }
 
-    fn told(&self, moment: Moment, decided: &Decided, inquiry: &Inquiry, recalled: Option<Recalled>) -> Value {
+    fn told(
+        &self,
+        moment: Moment,
+        decided: &Decided,
+        inquiry: &Inquiry,
+        recalled: Option<Recalled>,
+    ) -> Value {
         let told = match moment {
             Moment::Select => decided.to_selection(),
             Moment::Evaluate => decided.to_value(),
         };
         let mut told = told.as_map().cloned().unwrap_or_default();
-        let mut record = inquiry.record().as_map().cloned().unwrap_or_default();
-        record.insert("model".into(), Value::str(self.model()));
-        record.insert("occasion".into(), self.call.input.get("occasion").clone());
         for (key, value) in recalled.into_iter().flat_map(Recalled::entries) {
             told.insert(key.into(), value);
         }
         told.insert("usage".into(), value(&self.usage));
-        told.insert("record".into(), Value::Map(record.into()));
+        told.insert("record".into(), self.record(inquiry));
         Value::Map(told.into())
+    }
+
+    /// What was asked and answered so far, also where nothing came of it.
+    fn record(&self, inquiry: &Inquiry) -> Value {
+        let mut record = inquiry.record().as_map().cloned().unwrap_or_default();
+        record.insert("model".into(), Value::str(self.model()));
+        record.insert("occasion".into(), self.call.input.get("occasion").clone());
+        Value::Map(record.into())
     }
 }
 
 /// Paid for, whatever came of it.
 fn with_usage(error: ServiceError, usage: Usage) -> ServiceError {
+    with("usage", value(&usage), error)
+}
+
+fn with(key: &str, more: Value, error: ServiceError) -> ServiceError {
     let mut details: Map = error.details.as_map().cloned().unwrap_or_default();
-    details.insert("usage".into(), value(&usage));
+    details.insert(key.into(), more);
     error.with_details(Value::Map(details.into()))
 }
 

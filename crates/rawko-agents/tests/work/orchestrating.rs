@@ -150,6 +150,23 @@ async fn a_rate_limited_arbiter_backs_off_and_then_fails_within_the_failure_limi
     assert_eq!(yard.asked().len(), 3);
 }
 
+/// A question that nobody answered is on record as well, so that it can be seen what was asked.
+#[tokio::test]
+async fn a_question_without_an_answer_is_in_the_journal() {
+    let yard = project("- {agent: arbiter, steps: [{error: {code: invalid_request, message: no}}]}\n");
+    let host = yard.host().await;
+    let input = json!({"task": "Weigh the moon", "maxFailures": 1}).into();
+    host.start(rawko_host::Start { chart: "rawko".into(), input, id: Some("t".into()) }).await.unwrap();
+    host.settled("t", std::time::Duration::from_secs(60)).await.unwrap();
+    let reader = host.reader();
+    let records = reader.store().tail(0, 1_000).unwrap();
+    let failed = records.iter().find(|record| record.event.contains("invoke_failed")).unwrap();
+    let text = reader.unpack(&failed.event).unwrap();
+    host.close().await;
+    assert!(text.contains(r##""prompt":"You are the arbiter"##) && text.contains("Weigh the moon"), "{text}");
+    assert!(text.contains(r#""occasion":"arbiter#1""#) && text.contains(r#""availableAgents""#), "{text}");
+}
+
 #[tokio::test]
 async fn an_agent_that_is_cut_off_goes_where_its_file_says_and_its_conversation_can_be_reopened() {
     let worker = "---\nname: worker\nwhenToUse: For work.\nlimits: {maxIterations: 1}\ntransitions: {onMaxIterations: tester}\n---\nYou work.\n";
