@@ -107,7 +107,8 @@ impl Project {
     /// What a chart is called that cannot be loaded: as it says itself, else as a registry does, else by its file's name.
     pub(crate) fn id_of(&self, path: &Path) -> String {
         let own = || Some(identity(&files::read(path).ok()?)?.0);
-        let registered = || self.registry.iter().find(|entry| entry.path == path).map(|entry| entry.id.clone());
+        let registered =
+            || self.registry.iter().find(|entry| entry.path == path).map(|entry| entry.id.clone());
         let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         own().or_else(registered).or_else(stem).unwrap_or_default()
     }
