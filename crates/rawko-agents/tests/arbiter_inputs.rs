@@ -233,6 +233,89 @@ fn the_prompt_for_evaluating_is_this() {
     ));
 }
 
+/// The seed's `buildArbiterPrompt`, to the letter, but for the step's number, which we count from 1 as its list does.
+fn blocks_of_the_seed(input: &Json) -> Vec<String> {
+    let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let list = |value: &Json| value.as_array().cloned().unwrap_or_default();
+    let mut blocks = Vec::new();
+    for agent in list(&input["availableAgents"]) {
+        let (name, shown, when) = (&agent["name"], &agent["displayName"], &agent["whenToUse"]);
+        blocks.push(format!("- **{}** ({})\n    When to use: {}", text(shown), text(name), text(when)));
+    }
+    for entry in list(&input["history"]) {
+        let output = entry["output"]["summary"].as_str().unwrap_or("N/A");
+        blocks.push(format!(
+            "- **{}** (iteration {}): {}\n    Output: {output}\n    Duration: {}ms",
+            text(&entry["agent"]),
+            entry["iteration"],
+            text(&entry["status"]),
+            entry["duration_ms"]
+        ));
+    }
+    let error = &input["lastError"];
+    blocks.push(if error.is_null() {
+        "No recent errors".to_owned()
+    } else {
+        let options = list(&error["recoveryOptions"]);
+        let options = options
+            .iter()
+            .map(|option| format!("- {}: {}", text(&option["action"]), text(&option["description"])));
+        format!(
+            "**Error**: {}\n   Category: {}\n   Agent: {}\n   Recovery options:\n   {}",
+            text(&error["message"]),
+            text(&error["category"]),
+            text(&error["agent"]),
+            options.collect::<Vec<_>>().join("\n   ")
+        )
+    });
+    let plan = &input["plan"];
+    blocks.push(if plan.is_null() {
+        "No plan yet".to_owned()
+    } else {
+        let (steps, current) = (list(&plan["steps"]), plan["currentStepIndex"].as_u64().unwrap());
+        let at = usize::try_from(current).unwrap();
+        format!(
+            "**Plan Progress**: Step {} of {}\n   Current: {}",
+            current + 1,
+            steps.len(),
+            text(&steps[at]["description"])
+        )
+    });
+    blocks
+}
+
+#[test]
+fn the_prompt_has_every_block_of_the_seeds() {
+    for (json, now) in [(first(), "2026-03-01T10:00:00Z"), (failing(), "2026-03-01T10:03:10Z")] {
+        let input = select_agent_input(&context(&json), &agents(), now_ms(now));
+        let prompt = prompt(Moment::Select, &json, now);
+        for block in blocks_of_the_seed(&serde_json::to_value(input).unwrap()) {
+            assert!(prompt.contains(&block), "{block}\n--- is not in:\n{prompt}");
+        }
+    }
+}
+
+/// What could be done about a failure is of no use to a model that does not read it.
+#[test]
+fn the_prompt_for_evaluating_work_that_was_cut_off_says_what_could_be_done() {
+    let mut json = going_well();
+    json["history"][2]["result"] = json!("max_iterations");
+    json["history"][2]["error"] = json!({"message": "12 completions, all that it may have", "category": "limit", "code": "max_iterations"});
+    let prompt = prompt(Moment::Evaluate, &json, "2026-03-01T10:05:00Z");
+    let (_, last) = prompt.split_once("## What the last agent did\n\n").unwrap();
+    expect![[r#"
+        **developer** (iteration 4): max_iterations, 60000ms
+        Files modified: src/auth/login.ts
+        Error (unknown): 12 completions, all that it may have
+        Recovery options:
+        - Retry the same agent
+        - Abort and let a person look
+        - Switch to different agent
+        Output:
+        Login endpoint implemented. Created src/auth/login.ts with POST /login..."#]]
+    .assert_eq(last.split_once("\n\n## ").unwrap().0);
+}
+
 #[test]
 fn outputs_are_cut_where_the_specification_says() {
     let mut json = going_well();

@@ -34,6 +34,24 @@ pub(crate) enum Verdict {
     Terminated,
 }
 
+impl Verdict {
+    /// The code that a command ends with.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Verdict::Done => 0,
+            Verdict::Failed => FAILED,
+            Verdict::Invalid => INVALID,
+            Verdict::Credentials => CREDENTIALS,
+            Verdict::Transient => TRANSIENT,
+            Verdict::Limit => LIMIT,
+            Verdict::Loop => LOOP,
+            Verdict::Waiting => WAITING,
+            Verdict::Interrupted => INTERRUPTED,
+            Verdict::Terminated => TERMINATED,
+        }
+    }
+}
+
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -69,16 +87,7 @@ const TERMINATED: u8 = 143;
 /// Tells the person, and gives the code for the shell.
 pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console) -> ExitCode {
     let (message, code) = match outcome {
-        Ok(Verdict::Done) => (None, 0),
-        Ok(Verdict::Failed) => (None, FAILED),
-        Ok(Verdict::Invalid) => (None, INVALID),
-        Ok(Verdict::Credentials) => (None, CREDENTIALS),
-        Ok(Verdict::Transient) => (None, TRANSIENT),
-        Ok(Verdict::Limit) => (None, LIMIT),
-        Ok(Verdict::Loop) => (None, LOOP),
-        Ok(Verdict::Waiting) => (None, WAITING),
-        Ok(Verdict::Interrupted) => (None, INTERRUPTED),
-        Ok(Verdict::Terminated) => (None, TERMINATED),
+        Ok(verdict) => (None, verdict.code()),
         Err(Failure::Usage(message)) => (Some(message), USAGE),
         Err(Failure::Invalid(message)) => (Some(message), INVALID),
         Err(Failure::Findings { rendered, message }) => {

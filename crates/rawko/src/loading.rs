@@ -65,10 +65,31 @@ pub(crate) fn add_registered(charts: &mut Vec<Arc<Chart>>, project: Option<&Proj
     }
 }
 
-/// The charts that a project offers for starting and invoking.
-pub(crate) fn offered(project: &Project) -> Vec<Edition> {
-    let loaded = project.invocable_charts().into_iter().filter_map(|path| runnable(&path).ok());
-    loaded.map(|loaded| loaded.edition()).collect()
+/// What a project offers for starting and invoking.
+#[derive(Debug, Default)]
+pub(crate) struct Offered {
+    pub(crate) charts: Vec<Edition>,
+    /// Charts that it means to offer, by the id they would have, with why they cannot be used.
+    pub(crate) broken: Vec<(String, Failure)>,
+}
+
+impl Offered {
+    /// Takes the failure of a chart that cannot be used, if one has this id.
+    pub(crate) fn take_broken(&mut self, id: &str) -> Option<Failure> {
+        let at = self.broken.iter().position(|(known, _)| known == id)?;
+        Some(self.broken.swap_remove(at).1)
+    }
+}
+
+pub(crate) fn offered(project: &Project) -> Offered {
+    let mut offered = Offered::default();
+    for path in project.invocable_charts() {
+        match runnable(&path) {
+            Ok(loaded) => offered.charts.push(loaded.edition()),
+            Err(failure) => offered.broken.push((project.id_of(&path), failure)),
+        }
+    }
+    offered
 }
 
 /// Says on stderr what `check` would fail for, though the chart can run.

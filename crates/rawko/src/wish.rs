@@ -32,6 +32,7 @@ impl Wish {
         if self.task.trim().is_empty() {
             return Err(Failure::Usage("the task is empty; say what is to be done".to_owned()));
         }
+        self.insist_on_keys(chart)?;
         let mut input = if is_own(chart.chart.id()) { workshop.task.input.clone() } else { Map::default() };
         let mut put = |key: &str, value: Value| drop(input.insert(key.into(), value));
         put("task", Value::str(self.task.trim()));
@@ -50,6 +51,10 @@ impl Wish {
         if let Some(name) = &self.agent {
             insist_on_agent(workshop, name)?;
             put("forcedAgent", Value::str(name));
+            // Nobody is asked who begins, so nobody else looks up what is known.
+            if is_own(chart.chart.id()) {
+                put("memories", Value::from(workshop.recall(&self.task, name)));
+            }
         }
         match &self.model {
             Some(model) => {
@@ -64,6 +69,28 @@ impl Wish {
             None => {}
         }
         Ok(Value::Map(input.into()))
+    }
+
+    /// What a chart does not declare it is not given; an option that would change nothing is better refused.
+    fn insist_on_keys(&self, chart: &Edition) -> Result<(), Failure> {
+        let declared = chart.chart.context_names();
+        let wanted = [
+            ("--agent", "forcedAgent", self.agent.is_some()),
+            ("--max-iterations", "maxIterations", self.max_iterations.is_some()),
+            ("--timeout", "timeoutMs", self.timeout_ms.is_some()),
+            ("--model", "providerName", self.model.is_some() && self.provider.is_none()),
+            ("--provider", "providerName", self.provider.is_some()),
+        ];
+        let lost = |(_, key, is_wanted): &(&str, &str, bool)| {
+            *is_wanted && !declared.iter().any(|name| &**name == *key)
+        };
+        match wanted.into_iter().find(lost) {
+            Some((option, key, _)) => Err(Failure::Usage(format!(
+                "the chart `{}` does not take `{option}`: its context has no `{key}`",
+                chart.chart.id()
+            ))),
+            None => Ok(()),
+        }
     }
 }
 

@@ -115,6 +115,8 @@ pub(super) fn categorise(error: &ErrorEntry) -> ErrorCategory {
             | "content_filter",
         ) => return ErrorCategory::ProviderError,
         Some("goal_missed") => return ErrorCategory::ValidationError,
+        // An agent's own time, which the host has no part in.
+        Some("timeout") => return ErrorCategory::Timeout,
         Some(_) | None => {}
     }
     match error.category.as_deref() {
@@ -236,7 +238,7 @@ mod tests {
     #[test]
     fn kinds_and_what_can_be_done_about_them() {
         use ErrorCategory as Kind;
-        let table: [(&str, &str, &str, Kind, &[RecoveryAction]); 17] = [
+        let table: [(&str, &str, &str, Kind, &[RecoveryAction]); 20] = [
             ("tool_failure", "", "", Kind::ToolFailure, &[Retry, Skip, Fallback]),
             ("failed", "", "Bash", Kind::ToolFailure, &[Retry, Skip, Fallback]),
             ("failed", "rate_limited", "", Kind::ProviderError, &[Retry, Fallback]),
@@ -250,6 +252,9 @@ mod tests {
             ("failed", "goal_missed", "", Kind::ValidationError, &[Retry, Skip, Fallback]),
             ("timeout", "", "", Kind::Timeout, &[Abort, Fallback]),
             ("expired", "", "", Kind::Timeout, &[Abort, Fallback]),
+            ("limit", "timeout", "", Kind::Timeout, &[Abort, Fallback]),
+            ("limit", "max_iterations", "", Kind::Unknown, &[Retry, Abort, Fallback]),
+            ("limit", "output_length", "", Kind::Unknown, &[Retry, Abort, Fallback]),
             ("refused", "", "Write", Kind::PermissionError, &[Skip, Abort, Fallback]),
             ("loop", "", "", Kind::Unknown, &[Retry, Abort, Fallback]),
             ("interrupted", "", "", Kind::Unknown, &[Retry, Abort, Fallback]),

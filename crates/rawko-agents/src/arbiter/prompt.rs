@@ -5,8 +5,8 @@ use super::agents::AgentDescription;
 use super::constraints::ConstraintContext;
 use super::decision::Kind;
 use super::enabled::Enabled;
-use super::error::ErrorContext;
-use super::history::ExecutionSummary;
+use super::error::{ErrorCategory, ErrorContext};
+use super::history::{ExecutionSummary, SummaryError};
 use super::input::{EvaluateProgressInput, SelectAgentInput};
 use super::plan::Plan;
 
@@ -103,9 +103,9 @@ pub(super) fn evaluate_values(
     enabled: &Enabled,
 ) -> Values {
     let mut values = common(&input.task, input.plan.as_ref(), &input.history, agents, &input.constraints);
-    let failed = input.last_execution.error.as_ref();
-    let none = || "No recent errors".to_owned();
-    values.push(("error", failed.map_or_else(none, |error| format!("**Error**: {}", error.message))));
+    let last_agent = &input.last_execution.agent;
+    let failed = input.last_execution.error.as_ref().map(|error| failure(last_agent, error));
+    values.push(("error", failed.unwrap_or_else(|| "No recent errors".to_owned())));
     values.push(("last", last(&input.last_execution)));
     values.push(("decisions", decisions(enabled)));
     values
@@ -171,21 +171,32 @@ fn last(entry: &ExecutionSummary) -> String {
     }
     if let Some(error) = &entry.error {
         text += &format!("\nError ({}): {}", error.category.as_str(), error.message);
+        if !error.recovery_options.is_empty() {
+            text += &format!("\nRecovery options:\n- {}", error.recovery_options.join("\n- "));
+        }
     }
     text + "\nOutput:\n" + full
+}
+
+/// What the last piece of work failed with, as an evaluation has it.
+fn failure(agent: &str, error: &SummaryError) -> String {
+    error_lines(&error.message, error.category, agent, &error.recovery_options)
 }
 
 fn error(error: &ErrorContext) -> String {
     let options = error.recovery_options.iter();
     let options: Vec<String> =
-        options.map(|option| format!("- {}: {}", option.action.as_str(), option.description)).collect();
-    format!(
-        "**Error**: {}\n   Category: {}\n   Agent: {}\n   Recovery options:\n   {}",
-        error.message,
-        error.category.as_str(),
-        error.agent,
-        options.join("\n   ")
-    )
+        options.map(|option| format!("{}: {}", option.action.as_str(), option.description)).collect();
+    error_lines(&error.message, error.category, &error.agent, &options)
+}
+
+fn error_lines(message: &str, category: ErrorCategory, agent: &str, options: &[String]) -> String {
+    let category = category.as_str();
+    let mut text = format!("**Error**: {message}\n   Category: {category}\n   Agent: {agent}");
+    if !options.is_empty() {
+        text += &format!("\n   Recovery options:\n   - {}", options.join("\n   - "));
+    }
+    text
 }
 
 fn progress(plan: &Plan) -> String {

@@ -6,9 +6,9 @@ use rawko_core::{Map, Value};
 use rawko_host::{Call, Category, ServiceError};
 
 use super::complete::{bare_as, fault, text};
+use super::recall::{Recalled, recall};
 use super::{Workshop, value};
 use crate::arbiter::{Case, ContextError, Decided, Inquiry, Moment, Next, Orchestration};
-use crate::memories::{Injection, MEMORIES_FOLDER, inject, note_use, rank, read_memories};
 use crate::message::{Message, Role, Usage};
 use crate::provider::{CompletionRequest, OutputSchema, ProviderError, ProviderProblem, judge};
 
@@ -26,12 +26,14 @@ pub(super) async fn decide(workshop: &Workshop, moment: Moment, call: Call) -> R
     loop {
         next = match next {
             Next::Decided(decided) => {
-                let memories = remembered(workshop, &context, decided.agent.as_deref(), now_ms);
-                return Ok(asking.told(moment, &decided, &inquiry, memories));
+                let agent = decided.agent.as_deref();
+                let recalled = agent.map(|agent| remembered(workshop, &context, agent, now_ms));
+                return Ok(asking.told(moment, &decided, &inquiry, recalled));
             }
             Next::Nobody => return Err(nobody(&context)),
             Next::Ask { messages, schema } => {
-                let answer = asking.ask(messages, schema).await?;
+                let answer = asking.ask(messages, schema).await;
+                let answer = answer.map_err(|error| with("record", asking.record(&inquiry), error))?;
                 inquiry.answered(&case, &answer)
             }
         };
@@ -83,44 +85,49 @@ impl Asking<'_> {
         }
     }
 
-    fn told(&self, moment: Moment, decided: &Decided, inquiry: &Inquiry, memories: Injection) -> Value {
+    fn told(
+        &self,
+        moment: Moment,
+        decided: &Decided,
+        inquiry: &Inquiry,
+        recalled: Option<Recalled>,
+    ) -> Value {
         let told = match moment {
             Moment::Select => decided.to_selection(),
             Moment::Evaluate => decided.to_value(),
         };
         let mut told = told.as_map().cloned().unwrap_or_default();
+        for (key, value) in recalled.into_iter().flat_map(Recalled::entries) {
+            told.insert(key.into(), value);
+        }
+        told.insert("usage".into(), value(&self.usage));
+        told.insert("record".into(), self.record(inquiry));
+        Value::Map(told.into())
+    }
+
+    /// What was asked and answered so far, also where nothing came of it.
+    fn record(&self, inquiry: &Inquiry) -> Value {
         let mut record = inquiry.record().as_map().cloned().unwrap_or_default();
         record.insert("model".into(), Value::str(self.model()));
         record.insert("occasion".into(), self.call.input.get("occasion").clone());
-        if !memories.used.is_empty() {
-            told.insert("memories".into(), Value::from(memories.text));
-            told.insert("memoriesUsed".into(), value(&memories.used));
-        }
-        told.insert("usage".into(), value(&self.usage));
-        told.insert("record".into(), Value::Map(record.into()));
-        Value::Map(told.into())
+        Value::Map(record.into())
     }
 }
 
 /// Paid for, whatever came of it.
 fn with_usage(error: ServiceError, usage: Usage) -> ServiceError {
+    with("usage", value(&usage), error)
+}
+
+fn with(key: &str, more: Value, error: ServiceError) -> ServiceError {
     let mut details: Map = error.details.as_map().cloned().unwrap_or_default();
-    details.insert("usage".into(), value(&usage));
+    details.insert(key.into(), more);
     error.with_details(Value::Map(details.into()))
 }
 
-/// What is known from earlier work, for an agent that begins. Whoever has worked already was told.
-fn remembered(workshop: &Workshop, context: &Orchestration, agent: Option<&str>, now_ms: i64) -> Injection {
-    let Some(agent) = agent else { return Injection::default() };
+fn remembered(workshop: &Workshop, context: &Orchestration, agent: &str, now_ms: i64) -> Recalled {
     let begins = context.sessions.get(agent).as_list().is_none_or(<[Value]>::is_empty);
-    let folder = workshop.root.join(MEMORIES_FOLDER);
-    let Ok(memories) = read_memories(&folder) else { return Injection::default() };
-    let injection = inject(&rank(&memories.all, &context.task, agent, now_ms), workshop.memories.tokens_max);
-    if begins {
-        // A count that cannot be kept changes nothing about the work.
-        injection.used.iter().for_each(|name| drop(note_use(&folder, name)));
-    }
-    injection
+    recall(workshop, &context.task, agent, begins, now_ms)
 }
 
 fn unreadable(error: &ContextError) -> ServiceError {

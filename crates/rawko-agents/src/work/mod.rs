@@ -12,6 +12,7 @@ mod open;
 mod outside;
 mod profiles;
 mod read;
+mod recall;
 mod remember;
 mod session;
 mod settings;

@@ -172,7 +172,14 @@ pub(super) fn prompts(
 /// Memories that cannot be read keep nobody from working.
 pub(super) fn memory_problems(root: &std::path::Path) -> Problems {
     let folder = root.join(MEMORIES_FOLDER);
-    let Ok(memories) = read_memories(&folder) else { return Problems::new() };
+    let memories = match read_memories(&folder) {
+        Ok(memories) => memories,
+        Err(error) => {
+            let finding = UNREADABLE.at(Span::new(0, 0), format!("memories cannot be read: {error}"));
+            let finding = Finding { severity: Severity::Warning, ..finding };
+            return vec![(Source::new(MEMORIES_FOLDER, ""), vec![finding])];
+        }
+    };
     let told = memories.problems.into_iter().map(|problem| {
         let text = std::fs::read_to_string(folder.join(&problem.file)).unwrap_or_default();
         let start: usize =

@@ -121,6 +121,19 @@ async fn every_kind_of_wish_is_held_against_the_rules() {
     }
 }
 
+/// What it edits itself is known from what it asked for.
+#[tokio::test]
+async fn files_that_it_may_edit_are_on_record() {
+    let yard = coder(&json!([
+        {"ask": {"kind": "edit", "name": "Write", "rawInput": {"file_path": "a.txt"}}},
+        {"ask": {"kind": "read", "rawInput": {"path": "steps.json"}}},
+        {"ask": {"kind": "edit", "rawInput": {"path": "/etc/passwd"}}},
+    ]));
+    let output = yard.run("outer", json!({})).await;
+    assert_eq!(output.get("filesModified").to_json(), json!(["a.txt"]), "{output}");
+    assert_eq!(output.get("changes").as_i64(), Some(1));
+}
+
 /// Nobody knows what a tool of the agent's own does: where nothing may be written it is not used.
 #[tokio::test]
 async fn a_tool_that_nobody_knows_is_for_those_who_may_write() {
@@ -152,6 +165,7 @@ async fn files_are_read_and_written_within_the_project_only() {
     assert!(writes[2].contains("through a link"), "{}", writes[2]);
     assert_eq!(yard.read("new.txt").as_deref(), Some("hello"));
     assert_eq!(output.get("changes").as_i64(), Some(1));
+    assert_eq!(output.get("filesModified").to_json(), json!(["new.txt"]));
     assert!(!exists(yard.root().parent().unwrap(), "rawko-out.txt"));
 
     let yard = coder(&json!([{"read": "a.txt"}, {"write": ["new.txt", "hello"]}]));

@@ -110,6 +110,35 @@ async fn what_was_learnt_is_kept_and_told_to_whoever_begins_later() {
     assert!(kept.contains("uses: 2"), "the worker and the tester: {kept}");
 }
 
+/// What one agent was told is not told to the next one, which has nothing of its own to hear.
+#[tokio::test]
+async fn memories_for_one_agent_stay_with_it() {
+    let memory = "---\ntitle: Notes\nagents: [planner]\n---\nA note is planned on paper first.\n";
+    let yard = project(LOOP).file(".rawko/memories/notes.md", memory);
+    run(&yard, json!({"task": "Write a note", "remember": false})).await;
+    let told = |agent: &str| {
+        let asked = yard.asked();
+        let first = asked.iter().find(|request| request.agent == agent).unwrap();
+        serde_json::to_string(&first.messages[0]).unwrap().contains("on paper first")
+    };
+    assert_eq!(["planner", "worker", "tester"].map(told), [true, false, false]);
+}
+
+#[tokio::test]
+async fn memories_that_cannot_be_read_are_mentioned_and_the_work_goes_on() {
+    let yard = project(LOOP);
+    let host = yard.host().await;
+    std::fs::write(yard.root().join(".rawko/memories"), "a file where a folder should be").unwrap();
+    let input = json!({"task": "Write a note", "remember": false}).into();
+    host.start(rawko_host::Start { chart: "rawko".into(), input, id: Some("t".into()) }).await.unwrap();
+    host.settled("t", std::time::Duration::from_secs(60)).await.unwrap();
+    let results = host.results("t").unwrap();
+    assert_eq!(results.output.get("outcome").as_str(), Some("complete"), "{}", results.output);
+    let logs = format!("{:?}", host.reader().store().tail(0, 10_000).unwrap());
+    host.close().await;
+    assert!(logs.contains("[rawko] Memories are left out: .rawko/memories cannot be read"), "{logs}");
+}
+
 #[tokio::test]
 async fn a_rate_limited_arbiter_backs_off_and_then_fails_within_the_failure_limit() {
     let limited = "    - {error: {code: rate_limited, retry_after_ms: 2}}\n".repeat(5);
@@ -119,6 +148,23 @@ async fn a_rate_limited_arbiter_backs_off_and_then_fails_within_the_failure_limi
     assert_eq!(output.get("problem").get("code").as_str(), Some("rate_limited"));
     assert_eq!(context.get("totalFailures"), &Value::Int(3));
     assert_eq!(yard.asked().len(), 3);
+}
+
+/// A question that nobody answered is on record as well, so that it can be seen what was asked.
+#[tokio::test]
+async fn a_question_without_an_answer_is_in_the_journal() {
+    let yard = project("- {agent: arbiter, steps: [{error: {code: invalid_request, message: no}}]}\n");
+    let host = yard.host().await;
+    let input = json!({"task": "Weigh the moon", "maxFailures": 1}).into();
+    host.start(rawko_host::Start { chart: "rawko".into(), input, id: Some("t".into()) }).await.unwrap();
+    host.settled("t", std::time::Duration::from_secs(60)).await.unwrap();
+    let reader = host.reader();
+    let records = reader.store().tail(0, 1_000).unwrap();
+    let failed = records.iter().find(|record| record.event.contains("invoke_failed")).unwrap();
+    let text = reader.unpack(&failed.event).unwrap();
+    host.close().await;
+    assert!(text.contains(r##""prompt":"You are the arbiter"##) && text.contains("Weigh the moon"), "{text}");
+    assert!(text.contains(r#""occasion":"arbiter#1""#) && text.contains(r#""availableAgents""#), "{text}");
 }
 
 #[tokio::test]
@@ -144,6 +190,71 @@ async fn an_agent_that_is_cut_off_goes_where_its_file_says_and_its_conversation_
     let (context, output) = run(&yard, json!({"task": "t", "remember": false, "maxIterations": 3})).await;
     assert_eq!(who(&context), ["worker max_iterations", "tester success", "worker success"], "{output}");
     assert_eq!(output.get("problem").get("code").as_str(), Some("max_iterations"));
+}
+
+/// A command that really fails, again and again: who chooses next knows the tool, what was tried, and at which step.
+#[tokio::test]
+async fn the_arbiter_hears_which_tool_failed_and_at_what() {
+    let again = "    - tool_calls: [{name: Bash, input: {command: \"cat missing.txt\"}}]\n".repeat(12);
+    let script = format!(
+        "- {{agent: arbiter, when: 'arbiter#1', data: {{type: SELECT_MODE, mode: worker, reason: begin}}}}\n\
+         - agent: worker\n  steps:\n{again}    - {{text: never}}\n"
+    );
+    let yard = project(&script);
+    let plan = json!({"goal": "g", "steps": [
+        {"id": "a", "title": "Read", "status": "done"}, {"id": "b", "title": "Mend", "status": "pending"},
+    ]});
+    let input = json!({"task": "t", "remember": false, "maxFailures": 1, "plan": plan});
+    let (context, output) = run(&yard, input).await;
+    assert_eq!(output.get("outcome").as_str(), Some("loop_detected"), "{output}");
+    let error = context.get("lastError");
+    assert_eq!(error.get("tool").as_str(), Some("Bash"), "{error}");
+    assert_eq!(error.get("attempted").as_str(), Some("cat missing.txt"));
+    let around = error.get("context");
+    assert_eq!(around.get("commandExecuted").as_str(), Some("cat missing.txt"), "{error}");
+    assert_eq!(around.get("inputSize").as_i64(), Some(29));
+    assert!(around.get("outputSize").as_i64() > Some(10), "{error}");
+    let entry = context.get("history").as_list().unwrap()[0].get("error").clone();
+    assert_eq!((entry.get("step").as_i64(), entry.get("tool").as_str()), (Some(2), Some("Bash")), "{entry}");
+    // As the arbiter would see it.
+    let seen = rawko_agents::arbiter::Orchestration::of(&context).unwrap();
+    let seen = rawko_agents::arbiter::select_agent_input(&seen, &[], 0);
+    let error = serde_json::to_value(seen.last_error.unwrap()).unwrap();
+    let told = (&error["tool"], &error["planStep"], &error["category"], &error["attempted"]);
+    assert_eq!(told, (&json!("Bash"), &json!(2), &json!("tool_failure"), &json!("cat missing.txt")));
+    assert_eq!(error["context"]["commandExecuted"], "cat missing.txt");
+    assert_eq!(seen.history[0].error.as_ref().unwrap().step, Some(2));
+}
+
+/// A limit of a program's own is no limit of the task: the same words as a model's agent has, and the same ways on.
+#[tokio::test]
+async fn a_program_that_is_cut_off_goes_where_its_file_says_and_the_task_goes_on() {
+    let worker = "---\nname: worker\nwhenToUse: For work.\nkind: process\ncommand: [python3, program.py]\n";
+    let script = r#"
+- {agent: arbiter, when: "arbiter#1", data: {type: SELECT_MODE, mode: worker, reason: begin}}
+- {agent: tester, text: It is there.}
+"#;
+    let cut = json!({"done": {"text": "so far", "stop_reason": "length"}});
+    let table = [
+        ("transitions: {onMaxIterations: tester}", cut, "max_iterations", "output_length"),
+        (
+            "limits: {timeout: 4s}\ntransitions: {onFailure: tester}",
+            json!({"hang": null}),
+            "timeout",
+            "timeout",
+        ),
+    ];
+    for (keys, step, result, code) in table {
+        let yard = project(script)
+            .file(".rawko/agents/worker.md", &format!("{worker}{keys}\n---\nYou work.\n"))
+            .file("program.py", include_str!("program.py"))
+            .file("steps.json", &json!([[step]]).to_string());
+        let (context, output) = run(&yard, json!({"task": "t", "remember": false})).await;
+        assert_eq!(output.get("outcome").as_str(), Some("complete"), "{keys}: {output}");
+        assert_eq!(who(&context), [format!("worker {result}"), "tester success".to_owned()], "{keys}");
+        let first = &context.get("history").as_list().unwrap()[0];
+        assert_eq!(first.get("error").get("code").as_str(), Some(code), "{keys}");
+    }
 }
 
 /// Nothing is read out of prose: an agent whose file names words answers with one of them, and it leads where the file says.

@@ -149,6 +149,7 @@ async fn a_command_is_an_agent_like_any_other() {
     assert_eq!(words(&output, "session"), "s-2");
     assert_eq!(output.get("data").to_json(), json!({"files": 1}));
     assert_eq!(output.get("changes").as_i64(), Some(1));
+    assert_eq!(output.get("filesModified").to_json(), json!(["out.txt"]));
     let usage = output.get("usage").to_json();
     assert_eq!(
         (&usage["tokens"], &usage["cost_usd"], &usage["tool_calls"]),

@@ -56,6 +56,15 @@ memories: {remember: false, tokens_max: 50, model: demo/small}
 }
 
 #[tokio::test]
+async fn memories_that_cannot_be_read_are_mentioned() {
+    let (_, told) = read(&[(".rawko/memories", "a file where a folder should be")]);
+    expect![[r#"
+        .rawko/memories: Warning: memories cannot be read: Not a directory (os error 20) ()
+    "#]]
+    .assert_eq(&told);
+}
+
+#[tokio::test]
 async fn everything_that_can_be_wrong() {
     let settings = "
 arbiter: {fallback_agent: devloper, retries: -1, modell: x}

@@ -75,6 +75,22 @@ pub fn step_words(step: &Value) -> String {
     format!("[{mark}] {}", text(["title", "description"]))
 }
 
+/// What a step waits for, by title, and how to tell that it is done: `after Ignore spaces`, `accepted if all tests pass`.
+pub fn step_details(step: &Value, plan: &Value) -> Vec<String> {
+    let texts = |key: &str| {
+        let list = step.get(key).as_list().unwrap_or_default();
+        list.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let steps = plan.get("steps").as_list().unwrap_or_default();
+    let title = |id: String| {
+        let named = steps.iter().find(|step| step.get("id").as_str() == Some(&*id));
+        named.and_then(|step| step.get("title").as_str()).map(str::to_owned).unwrap_or(id)
+    };
+    let after = texts("depends_on").into_iter().map(|id| format!("after {}", title(id)));
+    let accepted = texts("acceptance").into_iter().map(|text| format!("accepted if {text}"));
+    after.chain(accepted).collect()
+}
+
 /// Lines for programs, beside those of the entry itself.
 pub fn lines_of(entry: &Entry) -> Vec<Json> {
     let mut all = Vec::new();

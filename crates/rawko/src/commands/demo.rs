@@ -98,6 +98,9 @@ fn work(dir: &Path) -> Result<bool, Failure> {
     for name in OTHERS_SETTINGS {
         task.env_remove(name);
     }
+    // Nothing is there: whoever tries the demo may have settings and agents of their own, which it is not about.
+    let nobodys = std::path::absolute(dir).map_err(cannot)?.join(".rawko").join("nobody");
+    task.env("XDG_CONFIG_HOME", nobodys);
     Ok(task.status().map_err(cannot)?.success())
 }
 

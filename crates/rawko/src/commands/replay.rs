@@ -1,6 +1,7 @@
 //! `rawko replay`: an instance's past, looked at again. Nothing is run and nothing is changed; with `--model` the arbiter's
 //! questions are put to another model.
 
+use rawko_agents::provider::{ErrorCode, ProviderProblem};
 use rawko_agents::work::{AskAgainError, Workshop, ask_again};
 use rawko_core::Value;
 use serde_json::{Value as Json, json};
@@ -16,7 +17,8 @@ use crate::times;
 const EXAMPLES: &str = "\
 Every decision of the arbiter is in the journal with what it was asked: the input, the prompt, the
 answers and what was wrong with them. --model asks another model the same question and says where
-it would have decided otherwise; that costs what asking costs, and changes nothing.
+it would have decided otherwise; that costs what asking costs, and changes nothing. Where it answers
+nothing at all, the exit code says why: 41 credentials, 3 try again later, 1 otherwise.
 
 Examples:
   rawko replay fix-1 --decisions
@@ -79,26 +81,85 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         console.note(Style::Dim, "note", &format!("no arbiter has decided anything in {}", args.id));
     }
     match &args.model {
-        None => all.iter().try_for_each(|decided| show(decided, None, args, console))?,
+        None => {
+            all.iter().try_for_each(|decided| show(decided, None, args, console))?;
+            Ok(Verdict::Done)
+        }
         Some(model) => hosting::block_on(async {
             let (workshop, _) = place.workshop();
-            workshop.providers.find(model).map_err(|problem| Failure::Usage(problem.to_string()))?;
-            let mut tally = (0, 0);
+            workshop.providers.find(model).map_err(not_found)?;
+            let mut tally = Tally::default();
             for decided in &all {
                 let other = again(&workshop, model, decided).await;
-                match &other {
-                    Other::Same(_) => tally.0 += 1,
-                    Other::Differs(_) => tally.1 += 1,
-                    Other::NotAsked | Other::Failed(_) => {}
-                }
+                tally.count(&other);
                 show(decided, Some(&other), args, console)?;
             }
-            let asked = tally.0 + tally.1;
-            console.note(Style::Dim, "note", &format!("{model} differs in {} of {asked} decisions", tally.1));
-            Ok(())
-        })?,
+            console.note(Style::Dim, "note", &format!("{model} {}", tally.words()));
+            Ok(tally.verdict())
+        }),
     }
-    Ok(Verdict::Done)
+}
+
+fn not_found(problem: ProviderProblem) -> Failure {
+    match problem.code() {
+        ErrorCode::AuthenticationFailed => Failure::Credentials(problem.to_string()),
+        _ => Failure::Usage(problem.to_string()),
+    }
+}
+
+/// How many decisions another model was asked about, and what came of it.
+#[derive(Default)]
+struct Tally {
+    same: usize,
+    differ: usize,
+    failed: usize,
+    /// By the first that failed.
+    why: Option<Verdict>,
+}
+
+impl Tally {
+    fn count(&mut self, other: &Other) {
+        match other {
+            Other::NotAsked => {}
+            Other::Same(_) => self.same += 1,
+            Other::Differs(_) => self.differ += 1,
+            Other::Failed(error) => {
+                self.failed += 1;
+                self.why.get_or_insert(failed_by(error));
+            }
+        }
+    }
+
+    fn words(&self) -> String {
+        let asked = self.same + self.differ;
+        let differs = format!("differs in {} of {asked} decisions", self.differ);
+        match (self.failed, asked) {
+            (0, _) => differs,
+            (failed, 0) => format!("answered none of {failed} questions"),
+            (failed, _) => format!("{differs}, and gave no answer in {failed}"),
+        }
+    }
+
+    /// A comparison of some is one; of nothing there is none.
+    fn verdict(&self) -> Verdict {
+        match self.why {
+            Some(why) if self.same + self.differ == 0 => why,
+            Some(_) | None => Verdict::Done,
+        }
+    }
+}
+
+fn failed_by(error: &AskAgainError) -> Verdict {
+    let (code, is_transient) = match error {
+        AskAgainError::Provider(error) => (error.code, error.is_transient()),
+        AskAgainError::Model(problem) => (problem.code(), false),
+        _ => (ErrorCode::Unknown, false),
+    };
+    match code {
+        ErrorCode::AuthenticationFailed => Verdict::Credentials,
+        _ if is_transient => Verdict::Transient,
+        _ => Verdict::Failed,
+    }
 }
 
 fn decisions(place: &Place, id: &str) -> Result<Vec<Decided>, Failure> {

@@ -99,6 +99,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     let place = Place::here(&args.store)?;
     place.insist_on_settings(console)?;
+    place.insist_on_charts()?;
     let chart = chart(args, &place, console)?;
     let manner = args.follow.manner();
     hosting::block_on(async {

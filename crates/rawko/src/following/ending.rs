@@ -103,6 +103,7 @@ impl Ending<'_> {
             "type": "result",
             "id": self.standing.id(),
             "outcome": self.word(),
+            "exit_code": self.verdict().code(),
             "status": snapshot.status().as_str(),
             "configuration": self.standing.configuration(),
             "context": snapshot.context_map(chart).to_json(),

@@ -15,12 +15,15 @@ use crate::times;
 
 const WHO_WIDTH: usize = 10;
 const ARBITER: &str = "arbiter";
+const DRY_RUN: &str = "dry_run";
 
 pub(crate) struct Narrator {
     /// Whether text is shown while it comes.
     is_live: bool,
     /// A chart that is not rawko's own: its states are told too.
     is_foreign: bool,
+    /// A plan is all there will be, so it is told with everything in it.
+    is_plan_only: bool,
     plan: Value,
     /// Whose text stands on the line that is not yet ended.
     speaking: Option<Arc<str>>,
@@ -45,6 +48,7 @@ impl Narrator {
         Self {
             is_live: console.is_watched(),
             is_foreign: !is_own(chart),
+            is_plan_only: chart == DRY_RUN,
             plan: Value::Null,
             speaking: None,
             heard: HashMap::new(),
@@ -172,6 +176,9 @@ impl Narrator {
             if is_new || status(&before) != status(&after) {
                 lines.push(task::step_words(step));
             }
+            if is_new && self.is_plan_only {
+                lines.extend(task::step_details(step, plan).iter().map(|line| format!("    {line}")));
+            }
         }
         self.plan = plan.clone();
         if lines.is_empty() {
@@ -204,7 +211,7 @@ fn tell_agent(
 
 /// Charts that are told without their states.
 pub(crate) fn is_own(chart: &str) -> bool {
-    ["rawko", "dry_run"].contains(&chart)
+    ["rawko", DRY_RUN].contains(&chart)
 }
 
 fn title(step: &Value) -> String {

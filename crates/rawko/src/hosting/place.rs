@@ -16,7 +16,7 @@ use super::remote::{HostArgs, Remote};
 use crate::console::{self, Console};
 use crate::failure::Failure;
 use crate::files;
-use crate::loading;
+use crate::loading::{self, Offered};
 use crate::project::Project;
 use crate::watching::WatchPlan;
 
@@ -84,26 +84,47 @@ impl Place {
         })
     }
 
-    /// The charts that the project offers, and those of rawko's own that it has not replaced.
+    /// The charts that the project offers, and those of rawko's own that it has not replaced. One that it means to
+    /// replace is not put back in because the project's own has a mistake: nobody would notice.
     pub(crate) fn offered(&self) -> Vec<Edition> {
+        self.all_offered().charts
+    }
+
+    fn all_offered(&self) -> Offered {
         let mut offered = self.project.as_ref().map(loading::offered).unwrap_or_default();
-        let own = work::editions().unwrap_or_default();
-        let is_replaced =
-            |own: &Edition, all: &[Edition]| all.iter().any(|known| known.chart.id() == own.chart.id());
-        let own: Vec<Edition> = own.into_iter().filter(|own| !is_replaced(own, &offered)).collect();
-        offered.extend(own);
+        let is_replaced = |id: &str| {
+            offered.charts.iter().any(|known| known.chart.id() == id)
+                || offered.broken.iter().any(|(known, _)| known == id)
+        };
+        let mut own = work::editions().unwrap_or_default();
+        own.retain(|own| !is_replaced(own.chart.id()));
+        offered.charts.extend(own);
         offered
+    }
+
+    /// What is wrong with a chart of the project's that is to take the place of one that every task needs.
+    pub(crate) fn insist_on_charts(&self) -> Result<(), Failure> {
+        let mut offered = self.all_offered();
+        let own = work::editions().unwrap_or_default();
+        own.iter().find_map(|own| offered.take_broken(own.chart.id())).map_or(Ok(()), Err)
     }
 
     /// The chart that a name means: `plan_build`, `order@^2`.
     pub(crate) fn named(&self, reference: &str) -> Result<Edition, Failure> {
         let library = Library::default();
-        self.offered().into_iter().for_each(|edition| library.offer(edition));
-        library.resolve(reference).map_err(|error| {
-            Failure::Usage(format!(
+        let mut offered = self.all_offered();
+        let id = reference.split_once('@').map_or(reference, |(id, _)| id);
+        let broken = offered.take_broken(id);
+        offered.charts.into_iter().for_each(|edition| library.offer(edition));
+        match (library.resolve(reference), broken) {
+            // Whoever names a version that is there means that one.
+            (Ok(edition), None) => Ok(edition),
+            (Ok(edition), Some(_)) if reference != id => Ok(edition),
+            (_, Some(broken)) => Err(broken),
+            (Err(error), None) => Err(Failure::Usage(format!(
                 "`{reference}` is no file, and {error}; `rawko charts` lists what there is"
-            ))
-        })
+            ))),
+        }
     }
 
     /// Who can be put to work.

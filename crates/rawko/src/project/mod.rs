@@ -104,6 +104,15 @@ impl Project {
         paths
     }
 
+    /// What a chart is called that cannot be loaded: as it says itself, else as a registry does, else by its file's name.
+    pub(crate) fn id_of(&self, path: &Path) -> String {
+        let own = || Some(identity(&files::read(path).ok()?)?.0);
+        let registered =
+            || self.registry.iter().find(|entry| entry.path == path).map(|entry| entry.id.clone());
+        let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        own().or_else(registered).or_else(stem).unwrap_or_default()
+    }
+
     /// The charts that one registry lists, when a file is a registry and nothing else.
     pub(crate) fn of_registry(path: &Path) -> Option<Project> {
         // What comes from standard input can be read only once, and a registry there has no files beside it.

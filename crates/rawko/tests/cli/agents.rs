@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use expect_test::expect;
 
-use crate::support::{command, directory, repository, run, transcript};
+use crate::support::{STORIES_MAX, command, directory, repository, run, slowed, transcript};
 
 const SETTINGS: &str = "governance: {allow: ['agent:*']}\nproviders: {default: demo/x, demo: {kind: scripted, file: script.yaml}}\n";
 
@@ -113,7 +113,16 @@ fn killed_after(dir: &Path, args: &[&str], lines: usize) -> Option<i32> {
 
 #[test]
 fn a_piece_of_work_that_is_killed_again_and_again_ends_the_same_way() {
+    // On a busy machine a kill may come late, and the work be over after a few of them.
+    let enough = (0..STORIES_MAX).any(|story| kill_again_and_again(story * 150) >= 10);
+    assert!(enough, "less than 10 kills, however slow the models are");
+}
+
+/// With models that take so long for each answer. Gives how often it was killed.
+fn kill_again_and_again(ms: u64) -> usize {
     let dir = project();
+    let script = dir.path().join(".rawko/script.yaml");
+    fs::write(&script, slowed(&fs::read_to_string(&script).unwrap(), ms)).unwrap();
     let begin = ["run", "charts/plan_build.yaml", "--id", "fix", "--input", "goal=Make the tests pass"];
     let mut code = killed_after(dir.path(), &begin, 2);
     let mut kills = 1;
@@ -125,7 +134,6 @@ fn a_piece_of_work_that_is_killed_again_and_again_ends_the_same_way() {
     }
     let told = run(dir.path(), &["show", "fix"], "");
     assert_eq!(code, Some(0), "{}{}", told.stdout, told.stderr);
-    assert!(kills >= 10, "only {kills} kills");
     let mended = fs::read_to_string(dir.path().join("stock.py")).unwrap();
     assert!(mended.contains("return name.strip(), int(count)"), "{mended}");
     assert_eq!(mended.matches("counts.get(name, 0) + count").count(), 1, "{mended}");
@@ -145,4 +153,5 @@ fn a_piece_of_work_that_is_killed_again_and_again_ends_the_same_way() {
     assert!(answered.values().all(|times| *times == 1), "{answered:#?}");
     // The same calls as without a kill, but for the one that nobody knows the outcome of.
     assert!((10..=11).contains(&tools), "{tools}: {answered:#?}");
+    kills
 }

@@ -47,6 +47,27 @@ fn the_whole_loop_runs_offline_and_mends_what_failed() {
     assert!(steps.iter().all(|step| step["status"] == "done"), "{steps:#?}");
 }
 
+/// Whoever tries it may have settings, even wrong ones, and agents: the demo is the same for everybody.
+#[test]
+fn the_users_own_settings_and_agents_have_no_part_in_it() {
+    let mine =
+        "governance: {deny: ['tool:Bash']}\ntask: {max_iterations: 1}\nproviders: {default: nobody/x}\n";
+    for folder in [".config", "mine"] {
+        let dir = directory(&[
+            (&format!("{folder}/rawko/config.yaml"), mine),
+            (&format!("{folder}/rawko/agents/planner.md"), "---\nname: [\n---\n"),
+        ]);
+        let mut demo = command(dir.path(), &["demo", "slugs"]);
+        if folder == "mine" {
+            demo.env("XDG_CONFIG_HOME", dir.path().join(folder));
+        }
+        let output = demo.output().unwrap();
+        let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+        assert_eq!(output.status.code(), Some(0), "{folder}: {told}");
+        assert!(told.contains("The agents changed slugs.py and test_slugs.py."), "{folder}: {told}");
+    }
+}
+
 #[test]
 fn the_readme_shows_what_the_demo_prints() {
     let readme = fs::read_to_string(repository().join("README.md")).unwrap();

@@ -45,6 +45,18 @@ pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     command
 }
 
+/// How often a story with many kills is begun anew, each time slower, when it was over before there were enough.
+pub(crate) const STORIES_MAX: u64 = 5;
+
+/// A script whose steps, one a list item of four spaces, take so long each.
+pub(crate) fn slowed(script: &str, ms: u64) -> String {
+    let slow = |line: &str| match line.strip_prefix("    - ") {
+        Some(step) if !step.starts_with('{') => format!("    - delay_ms: {ms}\n      {step}\n"),
+        Some(_) | None => format!("{line}\n"),
+    };
+    script.lines().map(slow).collect()
+}
+
 /// Runs `rawko ARGS` in a directory, with a text on standard input.
 pub(crate) fn run(dir: &Path, args: &[&str], stdin: &str) -> Run {
     let mut command = command(dir, args);

@@ -1,6 +1,8 @@
 //! Who serves a program while it works: its tool calls go past the same gate, the same loop control and the same budget
 //! as a model's, and what it says and does is kept, so that nothing is lost however it ends.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rawko_core::Value;
@@ -36,6 +38,8 @@ pub(super) struct State {
     pub(super) memory: LoopMemory,
     pub(super) plan: Value,
     pub(super) changes: u64,
+    /// Which files, below the project; a command says nothing of those it changes.
+    pub(super) files: BTreeSet<String>,
     /// How many tools were run, for keys of their own.
     runs: u64,
     /// What the agent gives back to go on from.
@@ -58,6 +62,7 @@ impl<'w> Attendant<'w> {
             memory: tool::memory(input)?,
             plan: input.get("plan").clone(),
             changes: 0,
+            files: BTreeSet::new(),
             runs: 0,
             session: call.input.get("session").as_str().map(str::to_owned),
             halt: None,
@@ -168,11 +173,25 @@ impl<'w> Attendant<'w> {
         outcome
     }
 
+    /// Counts a change, of these files if it is known which.
+    pub(super) fn changed<'p>(&self, paths: impl IntoIterator<Item = &'p str>) {
+        let root = self.workshop.root.canonicalize().unwrap_or_else(|_| self.workshop.root.clone());
+        let below = |path: &str| {
+            let path = Path::new(path);
+            path.strip_prefix(&root).unwrap_or(path).display().to_string()
+        };
+        let mut state = self.state();
+        state.changes += 1;
+        state.files.extend(paths.into_iter().map(below));
+    }
+
     /// What a call has changed.
     fn note(&self, asked: &ToolUse, outcome: &ToolOutcome) {
         let changed = !outcome.is_error && self.workshop.toolbox.may_change(&asked.name, &asked.input);
+        if changed {
+            self.changed(outcome.data.get("path").as_str());
+        }
         let mut state = self.state();
-        state.changes += u64::from(changed);
         let plan = outcome.data.get("plan");
         if !plan.is_null() {
             state.plan = plan.clone();

@@ -77,8 +77,9 @@ impl<'a> Coder<'a> {
             }
         }
         let outside = places.iter().map(|place| toolbox.confines(place)).find(|outcome| outcome.is_error);
-        if outside.is_none() && all.iter().any(|wish| toolbox.may_change(&wish.tool, &wish.input)) {
-            self.attendant.state().changes += 1;
+        let mut changing = all.iter().filter(|wish| toolbox.may_change(&wish.tool, &wish.input)).peekable();
+        if outside.is_none() && changing.peek().is_some() {
+            self.attendant.changed(changing.filter_map(|wish| wish.input.get("path").as_str()));
         }
         outside.unwrap_or_else(|| ToolOutcome::ok("allowed"))
     }
@@ -156,7 +157,7 @@ impl<'a> Coder<'a> {
         if outcome.is_error {
             return Err(outcome.content);
         }
-        attendant.state().changes += 1;
+        attendant.changed(outcome.data.get("path").as_str());
         Ok(())
     }
 }

@@ -4,24 +4,25 @@ use crate::loop_control::Detector;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// A limit or a budget is used up.
-    Limit { message: String },
+    /// A limit or a budget is used up. A limit of the agent's own has a code, as in the chart `agent`; a budget has none.
+    Limit { code: Option<&'static str>, message: String },
     /// It does the same again and again.
     Loop { detector: Detector, message: String },
 }
 
 impl Halt {
     pub(super) fn out_of_time() -> Self {
-        Halt::Limit { message: "the time for this piece of work is used up".to_owned() }
+        let message = "the time for this piece of work is used up".to_owned();
+        Halt::Limit { code: Some("timeout"), message }
     }
 
     pub(super) fn used_up(instance: &str, part: &str) -> Self {
-        Halt::Limit { message: format!("`{instance}` has used up `budget.{part}`") }
+        Halt::Limit { code: None, message: format!("`{instance}` has used up `budget.{part}`") }
     }
 
     pub(super) fn message(&self) -> &str {
         match self {
-            Halt::Limit { message } | Halt::Loop { message, .. } => message,
+            Halt::Limit { message, .. } | Halt::Loop { message, .. } => message,
         }
     }
 }

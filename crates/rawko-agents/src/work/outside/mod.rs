@@ -85,7 +85,9 @@ impl Job<'_> {
             let words = match self.next(&result, &mut rounds) {
                 Next::Again { words } => words,
                 Next::Finished { data } => return Ok(self.report(data).finished()),
-                Next::Limit { message } => return Err(self.report(result.data).limit(&message)),
+                Next::Limit { code, message } => {
+                    return Err(self.report(result.data).limit(Some(code), &message));
+                }
                 Next::Filtered => {
                     let message = "the provider filtered the answer";
                     return Err(self.unfit(result, Category::Failed, "content_filter", message));

@@ -26,7 +26,7 @@ impl Report<'_> {
 
     pub(super) fn halted(&self, halt: &Halt) -> ServiceError {
         match halt {
-            Halt::Limit { message } => self.limit(message),
+            Halt::Limit { code, message } => self.limit(*code, message),
             Halt::Loop { detector, message } => {
                 // The host has no such category of its own; the chart `agent` gives the same word.
                 let more = [("category", Value::str("loop")), ("detector", Value::str(detector.as_str()))];
@@ -36,8 +36,10 @@ impl Report<'_> {
         }
     }
 
-    pub(super) fn limit(&self, message: &str) -> ServiceError {
-        self.error(Category::Limit, message, "limit_reached", [])
+    /// `code`: which limit of its own; whoever invoked it tells by it whether others may go on.
+    pub(super) fn limit(&self, code: Option<&str>, message: &str) -> ServiceError {
+        let code = code.map_or(Value::Null, Value::str);
+        self.error(Category::Limit, message, "limit_reached", [("code", code)])
     }
 
     /// It stopped, but not with what was asked for.
@@ -71,7 +73,7 @@ impl Report<'_> {
         ServiceError::new(category, message).with_details(Value::map(details))
     }
 
-    fn work(&self) -> [(&'static str, Value); 9] {
+    fn work(&self) -> [(&'static str, Value); 10] {
         let time_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let state = self.attendant.state();
         [
@@ -80,6 +82,7 @@ impl Report<'_> {
             ("data", self.data.clone()),
             ("plan", state.plan.clone()),
             ("changes", Value::Int(i64::try_from(state.changes).unwrap_or(i64::MAX))),
+            ("filesModified", value(&state.files)),
             ("memory", value(&state.memory)),
             ("messages", value(&state.transcript.whole())),
             ("usage", state.account.to_value(time_ms)),

@@ -36,7 +36,9 @@ pub(super) enum Next {
     Again {
         words: String,
     },
+    /// A limit of its own.
     Limit {
+        code: &'static str,
         message: String,
     },
     /// Asking again would not help.
@@ -68,7 +70,7 @@ impl Rounds {
         self.continuations += 1;
         if self.continuations > loops.continuations_max {
             let message = "the answer was cut at the output limit again and again".to_owned();
-            return Next::Limit { message };
+            return Next::Limit { code: "output_length", message };
         }
         let words =
             "Your answer was cut off at the length limit. Go on exactly where it stopped, in smaller pieces.";

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::hearing::SLOW;
 use super::project::{ONE, SETTINGS, agent, decided, lines, project, running, team, told, whole, worker};
-use crate::support::{command, run, transcript};
+use crate::support::{STORIES_MAX, command, run, slowed, transcript};
 
 /// Name, settings, more of the agent's file, script, arguments, exit code, words.
 type Way<'a> = (&'a str, &'a str, &'a str, &'a str, &'a [&'a str], i32, &'a str);
@@ -185,8 +185,18 @@ fn a_task_that_is_killed_again_and_again_decides_the_same_and_repeats_no_tool() 
     let undisturbed = whole();
     let begin = ["task", "Make the tests pass", "--id", "fix"];
     assert_eq!(run(undisturbed.path(), &begin, "").code, Some(0));
+    // On a busy machine a kill may come late, and the task be over after a few of them.
+    let enough =
+        (0..STORIES_MAX).any(|story| kill_again_and_again(undisturbed.path(), &begin, story * 150) >= 10);
+    assert!(enough, "less than 10 kills, however slow the models are");
+}
+
+/// With models that take so long for each answer. Gives how often it was killed.
+fn kill_again_and_again(undisturbed: &Path, begin: &[&str], ms: u64) -> usize {
     let dir = whole();
-    let mut code = killed_after(dir.path(), &begin, 1);
+    let script = dir.path().join(".rawko/script.yaml");
+    fs::write(&script, slowed(&fs::read_to_string(&script).unwrap(), ms)).unwrap();
+    let mut code = killed_after(dir.path(), begin, 1);
     let mut kills = 1;
     while code.is_none() {
         assert!(kills < 400, "it does not come to an end");
@@ -194,10 +204,9 @@ fn a_task_that_is_killed_again_and_again_decides_the_same_and_repeats_no_tool() 
         kills += usize::from(code.is_none());
     }
     assert_eq!(code, Some(0), "{}", run(dir.path(), &["show", "fix"], "").stdout);
-    assert!(kills >= 10, "only {kills} kills");
-    assert_eq!(decisions(dir.path(), "fix"), decisions(undisturbed.path(), "fix"));
+    assert_eq!(decisions(dir.path(), "fix"), decisions(undisturbed, "fix"));
     let mended = |dir: &Path| fs::read_to_string(dir.join("stock.py")).unwrap();
-    assert_eq!(mended(dir.path()), mended(undisturbed.path()));
+    assert_eq!(mended(dir.path()), mended(undisturbed));
 
     let audit = run(dir.path(), &["logs", "--audit", "--json"], "").stdout;
     let mut answered: BTreeMap<String, usize> = BTreeMap::new();
@@ -209,16 +218,19 @@ fn a_task_that_is_killed_again_and_again_decides_the_same_and_repeats_no_tool() 
         }
     }
     assert!(answered.values().all(|times| *times == 1), "{answered:#?}");
+    kills
 }
 
 #[test]
 fn a_signal_parks_a_task_and_resume_goes_on() {
-    let script = SLOW.replace("delay_ms: 60000, text: never", "delay_ms: 1500, text: Done");
+    let waiting = SLOW.replace("delay_ms: 60000", "delay_ms: 600000");
+    let done = SLOW.replace("delay_ms: 60000, text: never", "text: Done");
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
-        let dir = project(SETTINGS, &worker("transitions: {onSuccess: complete}\n"), &script);
+        let dir = project(SETTINGS, &worker("transitions: {onSuccess: complete}\n"), &waiting);
         let (mut child, _out) = running(dir.path(), &["task", "Do it", "--id", "t"], 5);
         std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(code));
+        fs::write(dir.path().join(".rawko/script.yaml"), &done).unwrap();
         let on = run(dir.path(), &["resume", "t"], "");
         assert_eq!(on.code, Some(0), "{}{}", on.stdout, on.stderr);
         assert!(on.stdout.contains("complete  after 1 iteration: Done"), "{}", on.stdout);

@@ -49,22 +49,30 @@ const SCRIPT: &str = r#"
 const WORDS: [&str; 8] =
     ["PATIENCE", "SELECT", "EVALUATE", "REMEMBER", "AGENT_WAIT", "THINK", "HELP", "CHECK"];
 
+/// A wait is on disk and goes on after the kill, so it cannot be made shorter then: this long, and longer if a busy machine
+/// was too slow to kill within it.
+const WAITS_MS: [u32; 3] = [1_500, 8_000, 40_000];
+
 /// With one of the words taking so long that nothing else happens before the kill.
-fn script(held: &str) -> String {
+fn script(held: &str, wait_ms: u32) -> String {
     WORDS.iter().fold(SCRIPT.to_owned(), |script, word| {
         let ms = match (*word == held, *word) {
-            (true, "PATIENCE" | "AGENT_WAIT") => "1500",
-            (true, _) => "600000",
-            (false, _) => "1",
+            (true, "PATIENCE" | "AGENT_WAIT") => wait_ms,
+            (true, _) => 600_000,
+            (false, _) => 1,
         };
-        script.replace(&format!("${word}"), ms)
+        script.replace(&format!("${word}"), &ms.to_string())
     })
 }
 
 fn story(held: &str) -> TempDir {
+    story_with(held, WAITS_MS[0])
+}
+
+fn story_with(held: &str, wait_ms: u32) -> TempDir {
     let agents =
         [agent("worker", ""), agent("helper", ""), agent("checker", "transitions: {onSuccess: complete}\n")];
-    project(SETTINGS, &agents, &script(held))
+    project(SETTINGS, &agents, &script(held, wait_ms))
 }
 
 const TASK: [&str; 6] = ["task", "Do it", "--id", "fix", "--output-format", "stream-json"];
@@ -173,6 +181,20 @@ fn until(dir: &Path, (state, within): (&str, &str), visit: usize) -> Reached<imp
     }
 }
 
+/// A project whose task was killed there, and the instance that is there.
+fn killed_in((state, within): (&str, &str), held: &str, visit: usize) -> (TempDir, String) {
+    for wait_ms in WAITS_MS {
+        let dir = story_with(held, wait_ms);
+        let mut reached = until(dir.path(), (state, within), visit);
+        reached.child.kill().unwrap();
+        reached.child.wait().unwrap();
+        if stands(dir.path(), &reached.id, if within.is_empty() { state } else { within }) {
+            return (dir, reached.id);
+        }
+    }
+    panic!("{state} {within} was over before every kill");
+}
+
 fn kill(mut child: Child) {
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().code(), None, "it was not killed, it had ended");
@@ -224,7 +246,7 @@ fn undisturbed() -> (Vec<String>, Vec<String>, String) {
 }
 
 fn let_go(dir: &Path) {
-    fs::write(dir.join(".rawko/script.yaml"), script("")).unwrap();
+    fs::write(dir.join(".rawko/script.yaml"), script("", 1)).unwrap();
 }
 
 #[test]
@@ -233,12 +255,7 @@ fn a_task_that_is_killed_in_any_state_goes_on_as_if_nothing_had_been() {
     for (state, within, way) in DEATHS {
         let name = format!("{state} {within}");
         let (dir, id) = match way {
-            Way::Kill { held, visit } => {
-                let dir = story(held);
-                let reached = until(dir.path(), (state, within), visit);
-                kill(reached.child);
-                (dir, reached.id)
-            }
+            Way::Kill { held, visit } => killed_in((state, within), held, visit),
             Way::KillWithTool => {
                 let dir = story("");
                 let id = kill_with_tool(dir.path());

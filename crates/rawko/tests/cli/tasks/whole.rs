@@ -1,5 +1,6 @@
 //! A whole task, for people and for programs; only planned; with another chart, another model; looked at again.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::Stdio;
 
@@ -10,7 +11,7 @@ use tempfile::TempDir;
 use super::project::{
     ARBITER, LOOP, ONE, SETTINGS, agent, decided, lines, project, team, told, whole, worker,
 };
-use crate::support::{RAWKO, run, stable, transcript};
+use crate::support::{RAWKO, repository, run, stable, transcript};
 
 #[test]
 fn a_task_is_planned_built_tried_mended_and_reviewed() {
@@ -69,7 +70,7 @@ fn a_dry_run_plans_and_changes_nothing() {
   steps:
     - tool_calls: [{name: Write, input: {path: stock.py, content: broken}}]
     - expect: refused
-      tool_calls: [{name: PlanWrite, input: {goal: g, steps: [{id: a, title: Look}, {id: b, title: Mend}]}}]
+      tool_calls: [{name: PlanWrite, input: {goal: g, steps: [{id: a, title: Look}, {id: b, title: Mend, depends_on: [a], acceptance: [all tests pass]}]}}]
     - text: Two steps.
 "#;
     let dir = project(SETTINGS, &team(), script);
@@ -84,6 +85,8 @@ fn a_dry_run_plans_and_changes_nothing() {
         planner    gets     The plan is written. (+3 lines)
                    plan     [ ] Look
                             [ ] Mend
+                                after Look
+                                accepted if all tests pass
         planner    says     Two steps.
 
         planned  Two steps.
@@ -93,6 +96,28 @@ fn a_dry_run_plans_and_changes_nothing() {
     "#]].assert_eq(&told(&text, dir.path()));
     assert_eq!(fs::read_to_string(dir.path().join("stock.py")).unwrap(), before);
 }
+
+/// Every line is as the published schema says, and a line that is not would be found.
+fn check_schema(all: &[Json]) {
+    let file = fs::read_to_string(repository().join("docs/formats/stream.schema.json")).unwrap();
+    let schema = jsonschema::validator_for(&serde_json::from_str(&file).unwrap()).unwrap();
+    let mut kinds = BTreeSet::new();
+    for line in all {
+        assert!(schema.is_valid(line), "{line:#}");
+        if kinds.insert(line["type"].as_str().unwrap()) {
+            for key in line.as_object().unwrap().keys().filter(|key| !OPTIONAL.contains(&key.as_str())) {
+                let mut less = line.clone();
+                less.as_object_mut().unwrap().remove(key);
+                assert!(!schema.is_valid(&less), "`{key}` may be missing: {line:#}");
+            }
+        }
+    }
+    let kinds: Vec<&str> = kinds.into_iter().collect();
+    expect![""].assert_eq(&kinds.join(" "));
+}
+
+/// Keys that some lines have and some have not.
+const OPTIONAL: [&str; 3] = ["output", "story", "spent"];
 
 #[test]
 fn programs_get_a_line_for_everything_and_the_result_last() {
@@ -104,6 +129,7 @@ fn programs_get_a_line_for_everything_and_the_result_last() {
     );
     let all = lines(&ran.stdout);
     assert!(all.iter().all(|line| line["v"] == 1 && line["type"].is_string()), "{}", ran.stdout);
+    check_schema(&all);
     let of = |kind: &str| all.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
     let decisions: Vec<String> = of("decision").iter().map(|line| decided(&line["decision"])).collect();
     expect![[r#"
@@ -175,15 +201,54 @@ fn a_project_replaces_the_chart() {
         spent … 0 tool calls
     "#]]
     .assert_eq(&told(&by_file, dir.path()));
+    // What the chart would not hear of is not taken.
+    let options = [
+        ["--agent", "worker"],
+        ["--max-iterations", "3"],
+        ["--timeout", "5m"],
+        ["--provider", "demo"],
+        ["--model", "demo/x"],
+    ];
+    for option in options {
+        let args = [&["task", "Do it", "--chart", "my_flow.yaml"][..], &option].concat();
+        let ran = run(dir.path(), &args, "");
+        assert_eq!(ran.code, Some(2), "{option:?}: {}{}", ran.stdout, ran.stderr);
+        let words = format!("the chart `my_flow` does not take `{}`", option[0]);
+        assert!(ran.stderr.contains(&words), "{option:?}: {}", ran.stderr);
+    }
     // Under rawko's own id it takes the orchestrator's place without a word.
     let own = OWN.replace("id: my_flow", "id: rawko");
     fs::create_dir_all(dir.path().join(".rawko/charts")).unwrap();
     fs::write(dir.path().join(".rawko/charts/rawko.yaml"), own).unwrap();
-    let registry = "machine_registry:\n  - {id: rawko, path: rawko.yaml}\n";
+    let registry = "machine_registry:\n  - {id: rawko, version: 1.0.0, src: rawko.yaml}\n";
     fs::write(dir.path().join(".rawko/charts/registry.yaml"), registry).unwrap();
+    assert_eq!(run(dir.path(), &["check", "."], "").code, Some(0));
     let replaced = run(dir.path(), &["task", "Do it", "--id", "u"], "");
     assert_eq!(replaced.code, Some(0), "{}{}", replaced.stdout, replaced.stderr);
     assert!(replaced.stdout.contains("complete  Done."), "{}", replaced.stdout);
+}
+
+/// Somebody who replaces a chart and slips must not be given rawko's own instead.
+#[test]
+fn a_chart_of_the_projects_that_cannot_be_used_is_not_replaced_by_rawkos() {
+    let slip = OWN.replace("target: done", "target: nowhere");
+    let table = [
+        ("rawko.yaml", slip.replace("id: my_flow", "id: rawko"), "rawko"),
+        ("another_name.yaml", slip.replace("id: my_flow", "id: rawko"), "rawko"),
+        ("rawko.yaml", "statechart:\n  id: [rawko\n".to_owned(), "rawko"),
+        ("agent.yaml", slip.replace("id: my_flow", "id: agent"), "agent"),
+    ];
+    for (name, text, id) in table {
+        let dir = project(SETTINGS, &worker("transitions: {onSuccess: complete}\n"), ONE);
+        fs::create_dir_all(dir.path().join(".rawko/charts")).unwrap();
+        fs::write(dir.path().join(".rawko/charts").join(name), text).unwrap();
+        for args in [&["task", "Do it"][..], &["run", id]] {
+            let ran = run(dir.path(), args, "");
+            assert_eq!(ran.code, Some(52), "{name} {args:?}: {}{}", ran.stdout, ran.stderr);
+            let words = format!("error: `.rawko/charts/{name}` cannot be used");
+            assert!(ran.stderr.contains(&words) && ran.stderr.contains("rawko::"), "{name}: {}", ran.stderr);
+        }
+    }
 }
 
 #[test]
@@ -215,12 +280,37 @@ fn another_model_is_asked_the_same_and_may_differ() {
           13  2026-01-05 09:30:00Z  evaluate  complete The change is small and right. (a rule: the agent reviewer declares onSuccess)
               a rule decided; nobody is asked
         --- stderr
-        note: second/x differs in 1 of 3 decisions
+        note: second/x differs in 1 of 3 decisions, and gave no answer in 1
     "#]].assert_eq(&stable(&text, dir.path()));
     let plain = run(dir.path(), &["replay", "fix", "--decisions"], "");
     assert!(plain.stdout.contains("## Task") && plain.stdout.contains("answer\n"), "{}", plain.stdout);
     let none = run(dir.path(), &["replay", "nothing", "--decisions"], "");
     assert_eq!(none.code, Some(2));
+}
+
+/// A comparison with nobody is none, and the exit code says why there was nobody.
+#[test]
+fn another_model_that_answers_nothing_is_no_success() {
+    let settings = SETTINGS.replace("demo: {", "second: {kind: scripted, file: .rawko/second.yaml}, demo: {");
+    let dir = project(&settings, &team(), &format!("{ARBITER}{LOOP}"));
+    assert_eq!(run(dir.path(), &["task", "Make the tests pass", "--id", "fix"], "").code, Some(0));
+    let all = |step: &str| format!("- {{agent: arbiter, steps: [{}]}}\n", [step; 9].join(", "));
+    let table = [
+        (all("{error: {code: authentication_failed}}"), "second/x", 41),
+        (all("{error: {code: rate_limited}}"), "second/x", 3),
+        (all("{text: I would rather not.}"), "second/x", 1),
+        (String::from("[]"), "second/x", 1),
+        (String::from("[]"), "anthropic/x", 41),
+        (String::from("[]"), "nobody/x", 2),
+    ];
+    for (script, model, code) in table {
+        fs::write(dir.path().join(".rawko/second.yaml"), &script).unwrap();
+        for format in [&[][..], &["--json"]] {
+            let args = [&["replay", "fix", "--decisions", "--model", model], format].concat();
+            let ran = run(dir.path(), &args, "");
+            assert_eq!(ran.code, Some(code), "{model} {script}: {}{}", ran.stdout, ran.stderr);
+        }
+    }
 }
 
 #[test]
@@ -243,6 +333,19 @@ fn the_first_agent_and_the_model_can_be_chosen() {
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.contains(expected), "{}", ran.stdout);
     }
+}
+
+/// Whoever is named by a person is told what it would be told by the arbiter.
+#[test]
+fn an_agent_that_is_named_is_told_what_is_known() {
+    let done = "transitions: {onSuccess: complete}\n";
+    let script = "- {agent: other, expect: Knots are tied twice., text: Done.}\n";
+    let dir = project(SETTINGS, &[agent("worker", done), agent("other", done)], script);
+    fs::create_dir_all(dir.path().join(".rawko/memories")).unwrap();
+    let memory = "---\ntitle: Knots\nagents: [other]\n---\nKnots are tied twice.\n";
+    fs::write(dir.path().join(".rawko/memories/knots.md"), memory).unwrap();
+    let ran = run(dir.path(), &["task", "Tie knots", "--agent", "other"], "");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
 }
 
 /// The same task with a tester whose words lead somewhere by themselves.
