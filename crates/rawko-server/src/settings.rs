@@ -146,8 +146,8 @@ fn names<'d>(reader: &mut SettingsReader<'_>, at: &'d Document, what: &str) -> V
 fn agent_of(reader: &mut SettingsReader<'_>, agent: &DocumentEntry, root: &Path) -> AgentSettings {
     let mut said = AgentSettings::default();
     let what = format!("agent `{}`", agent.key);
-    let keys = [OPTIONS.as_slice(), &["command", "env"]].concat();
-    let mut env = BTreeMap::new();
+    let keys = [OPTIONS.as_slice(), &["command", "env", "pass_env"]].concat();
+    let (mut env, mut pass_env) = (BTreeMap::new(), Vec::new());
     for entry in reader.record(&agent.value, &what, &keys) {
         match entry.key.as_str() {
             "command" => {
@@ -172,8 +172,13 @@ fn agent_of(reader: &mut SettingsReader<'_>, agent: &DocumentEntry, root: &Path)
                         "write a program and its arguments",
                     );
                 } else {
-                    said.command =
-                        Some(AgentCommand { program, folder: root.to_owned(), env: BTreeMap::new() });
+                    said.command = Some(AgentCommand {
+                        program,
+                        folder: root.to_owned(),
+                        env: BTreeMap::new(),
+                        pass_env: Vec::new(),
+                        environment: reader.environment().clone(),
+                    });
                 }
             }
             "env" => {
@@ -182,11 +187,15 @@ fn agent_of(reader: &mut SettingsReader<'_>, agent: &DocumentEntry, root: &Path)
                     env.extend(value.map(|value| (variable.key.clone(), value)));
                 }
             }
+            "pass_env" => {
+                let names = reader.texts(&entry.value, &format!("`pass_env` of {what}"));
+                pass_env = names.into_iter().map(|(name, _)| name.to_owned()).collect();
+            }
             _ => option(reader, entry, &mut said.options),
         }
     }
     if let Some(command) = &mut said.command {
-        command.env = env;
+        (command.env, command.pass_env) = (env, pass_env);
     }
     said
 }

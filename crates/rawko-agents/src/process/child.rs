@@ -18,10 +18,6 @@ use super::stderr::Tail;
 /// Between being asked to end and being ended.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What every child sees of the environment; more only by name.
-const ALWAYS_PASSED: [&str; 9] =
-    ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR"];
-
 /// What to start.
 #[derive(Clone)]
 pub(crate) struct Launch {
@@ -45,12 +41,11 @@ impl Launch {
         &self,
         environment: &Environment,
     ) -> Result<(Child, ChildStdin, ChildStdout), String> {
-        let passed = ALWAYS_PASSED.into_iter().filter_map(|name| Some((name, environment.get(name)?)));
         let mut child = Command::new(self.file())
             .args(&self.args)
             .current_dir(&self.cwd)
             .env_clear()
-            .envs(passed)
+            .envs(environment.ordinary())
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

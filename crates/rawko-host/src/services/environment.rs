@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+/// What programs that stay for a while see without being given it: where things are and how people write, never a key.
+const ORDINARY: [&str; 9] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR"];
+
 /// Variables by name. Cloning is cheap.
 #[derive(Clone, Default)]
 pub struct Environment(Arc<BTreeMap<String, String>>);
@@ -26,6 +29,11 @@ impl Environment {
 
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+
+    /// The variables that a program may see although nobody gave them to it.
+    pub fn ordinary(&self) -> impl Iterator<Item = (&str, &str)> {
+        ORDINARY.into_iter().filter_map(|name| Some((name, self.get(name)?)))
     }
 }
 

@@ -25,6 +25,10 @@ impl<'e> Reader<'e> {
         Self { findings: Vec::new(), environment }
     }
 
+    pub fn environment(&self) -> &Environment {
+        self.environment
+    }
+
     pub fn report(&mut self, finding: Finding) {
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(finding);

@@ -1,5 +1,6 @@
 //! One connection from its first message to its last: letting in, hearing, telling, and what its end means.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_turns::{AgentId, Event, Loss, is_name};
@@ -31,11 +32,14 @@ pub(crate) struct Desk {
     pub(crate) heartbeat: Duration,
 }
 
+/// Told of a wrong token, before whoever showed it hears that it is wrong.
+pub(crate) type OnGuess = Arc<dyn Fn() + Send + Sync>;
+
 /// Where a connection comes in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) enum Door {
     /// From outside. `trusted`: it has shown the token already, or needs none.
-    Socket { trusted: bool },
+    Socket { trusted: bool, on_guess: OnGuess },
     /// The server started this agent. `again`: it goes on where it was when the server stopped.
     Own { agent: AgentId, again: bool },
 }
@@ -121,11 +125,12 @@ fn may_register(text: &str, desk: &Desk, door: &Door) -> Result<(AgentId, FromAg
         let words = format!("this server speaks version {PROTOCOL} of the protocol, not {protocol}");
         return Err(Refused::new("unsupported_version", words));
     }
-    let trusted = match door {
-        Door::Socket { trusted } => *trusted || desk.tokens.let_in_agent(token.as_deref()),
-        Door::Own { .. } => true,
-    };
-    if !trusted {
+    if let Door::Socket { trusted: false, on_guess } = door
+        && !desk.tokens.let_in_agent(token.as_deref())
+    {
+        if token.as_deref().is_some_and(|token| desk.tokens.find(token).is_none()) {
+            on_guess();
+        }
         return Err(Refused::new("unauthorized", "the token is missing or wrong"));
     }
     if !is_name(agent) {

@@ -15,7 +15,7 @@ mod transport;
 pub use local::{Taken, TakenTurn, TurnTaker};
 pub use project::ProjectAgents;
 
-pub(crate) use connection::Desk;
+pub(crate) use connection::{Desk, OnGuess};
 pub(crate) use hub::Hub;
 pub(crate) use local::spawn_taker;
 pub(crate) use process::{AgentCommand, spawn_process};

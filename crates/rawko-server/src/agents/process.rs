@@ -1,10 +1,11 @@
 //! Agents that are processes of the server's own: a JSON object a line on stdin and stdout. What they write to stderr goes
-//! to the server's.
+//! to the server's. Of the environment they see what they are given, and no token or key of the server.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use rawko_host::Environment;
 use rawko_turns::AgentId;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -19,11 +20,22 @@ use crate::protocol::MESSAGE_BYTES_MAX;
 const AHEAD: usize = 16;
 
 /// How to start an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct AgentCommand {
     pub(crate) program: Vec<String>,
     pub(crate) folder: PathBuf,
     pub(crate) env: BTreeMap<String, String>,
+    /// Variables of the server's own environment that it may see.
+    pub(crate) pass_env: Vec<String>,
+    pub(crate) environment: Environment,
+}
+
+impl AgentCommand {
+    fn passed(&self) -> impl Iterator<Item = (&str, &str)> {
+        let named =
+            self.pass_env.iter().filter_map(|name| Some((name.as_str(), self.environment.get(name)?)));
+        self.environment.ordinary().chain(named)
+    }
 }
 
 /// Starts the process and serves it until it ends. `again`: it goes on where it was when the server stopped.
@@ -37,6 +49,8 @@ pub(crate) fn spawn_process(
     let mut child = Command::new(program)
         .args(arguments)
         .current_dir(&command.folder)
+        .env_clear()
+        .envs(command.passed())
         .envs(&command.env)
         .env("RAWKO_AGENT", agent.as_str())
         .stdin(Stdio::piped())

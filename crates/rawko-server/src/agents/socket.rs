@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 
-use super::connection::{Desk, Door, serve};
+use super::connection::{Desk, Door, OnGuess, serve};
 use super::transport::{Incoming, Transport};
 use crate::http::{Problem, ProblemCode};
 use crate::protocol::MESSAGE_BYTES_MAX;
@@ -28,18 +28,19 @@ impl Gatekeeper {
     }
 }
 
-/// Lets a connection begin. `trusted`: it has shown a token already, or needs none.
+/// Lets a connection begin. `trusted`: it has shown a token already, or needs none. `on_guess`: what a wrong one costs.
 pub(crate) fn connect(
     gate: &Gatekeeper,
     upgrade: WebSocketUpgrade,
     trusted: bool,
+    on_guess: OnGuess,
 ) -> Result<Response, Problem> {
     let full = |_| Problem::new(ProblemCode::Unavailable, "too many agents are connected already");
     let place = Arc::clone(&gate.room).try_acquire_owned().map_err(full)?;
     let desk = gate.desk.clone();
     let upgrade = upgrade.max_message_size(FRAME_BYTES_MAX).max_frame_size(FRAME_BYTES_MAX);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        serve(Socket(socket), desk, Door::Socket { trusted }).await;
+        serve(Socket(socket), desk, Door::Socket { trusted, on_guess }).await;
         drop(place);
     }))
 }

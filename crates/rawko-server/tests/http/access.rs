@@ -1,9 +1,13 @@
 //! Who is let in: by token, by cookie, or not at all; and that no answer gives a secret away.
 
+use std::net::SocketAddr;
+
+use futures_util::{SinkExt, StreamExt};
 use rawko_server::{Rate, Role};
 use serde_json::json;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::support::{SECRETS, guarded, open, start, tokens};
+use crate::support::{DOOR, SECRETS, guarded, open, start, tokens};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_loopback_without_tokens_everybody_is_admin() {
@@ -88,21 +92,56 @@ async fn health_says_little_to_strangers() {
 /// Whichever way they are shown. Whoever has a token is another client, and does not suffer.
 #[tokio::test(flavor = "multi_thread")]
 async fn guessing_tokens_is_slow() {
-    for by_session in [false, true] {
+    for way in ["bearer", "session", "register"] {
         let rate = Some(Rate { per_second: 1, burst: 200 });
         let server = start(tokens(), |app| app.settings.rate = rate).await;
         let mut statuses = Vec::new();
         for n in 0..10 {
             let guess = format!("guess-{n}");
-            let ask = if by_session {
-                server.post("/v1/session", json!({"token": guess}))
-            } else {
-                server.get("/v1/charts").token(&guess)
-            };
-            statuses.push(ask.send().await.status);
+            statuses.push(match way {
+                "session" => server.post("/v1/session", json!({"token": guess})).send().await.status,
+                "bearer" => server.get("/v1/charts").token(&guess).send().await.status,
+                _ => registered(server.address(), &guess).await,
+            });
         }
-        assert_eq!((statuses[0], statuses[9]), (401, 429), "{statuses:?}");
+        assert_eq!((statuses[0], statuses[9]), (401, 429), "{way}: {statuses:?}");
         assert_eq!(server.get("/v1/charts").role(Role::Read).send().await.status, 200);
         server.stop().await;
     }
+}
+
+/// What an agent hears when it registers with a token, in the numbers of HTTP.
+async fn registered(address: SocketAddr, token: &str) -> u16 {
+    let mut socket = match tokio_tungstenite::connect_async(format!("ws://{address}/v1/agents")).await {
+        Ok((socket, _)) => socket,
+        Err(Error::Http(refused)) => return refused.status().as_u16(),
+        Err(other) => panic!("{other}"),
+    };
+    let register = json!({"type": "register", "protocol": 1, "agent": "ada", "token": token});
+    socket.send(Message::Text(register.to_string().into())).await.unwrap();
+    let heard = socket.next().await.unwrap().unwrap().into_text().unwrap();
+    if heard.contains("unauthorized") { 401 } else { 200 }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chart_that_is_not_offered_is_started_by_admins_only() {
+    let server = guarded().await;
+    let start = |role, body| server.post("/v1/instances", body).role(role).send();
+    let refused = start(Role::Operate, json!({"text": DOOR})).await;
+    assert_eq!((refused.status, refused.problem().as_str()), (403, "forbidden"));
+    assert_eq!(start(Role::Operate, json!({"chart": "door"})).await.status, 201);
+    assert_eq!(start(Role::Admin, json!({"text": DOOR})).await.status, 201);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_says_who_speaks_whatever_the_request_claims() {
+    let server = guarded().await;
+    let ask = |path, body| server.post(path, body).role(Role::Operate).send();
+    assert_eq!(ask("/v1/channels", json!({"name": "den"})).await.status, 201);
+    let said = ask("/v1/channels/den/messages", json!({"text": "Hello", "by": "kim"})).await;
+    assert_eq!(said.status, 201);
+    let heard = server.get("/v1/channels/den/messages").role(Role::Read).send().await.json();
+    assert_eq!(heard["messages"][0]["from"], "operate", "{heard}");
+    server.stop().await;
 }

@@ -17,12 +17,25 @@ while read -r line; do
 done
 "#;
 
+/// Says which variables it sees.
+const NOSY: &str = r#"#!/bin/sh
+echo '{"type":"register","protocol":1,"agent":"'"$RAWKO_AGENT"'","observe":false}'
+while read -r line; do
+  case "$line" in
+    *'"turn_granted"'*) echo '{"type":"message","channel":"standup","text":"'$(env | cut -d= -f1 | sort)'"}' ;;
+  esac
+done
+"#;
+
 fn setup() -> Setup {
-    let setup = Setup::with(
-        "agents:\n  worker: {command: [./worker.sh], defaultTimeoutSeconds: 600}\nchannels:\n  standup: {agents: [worker]}",
-    );
+    with_worker("{command: [./worker.sh], defaultTimeoutSeconds: 600}", AGENT)
+}
+
+fn with_worker(worker: &str, script: &str) -> Setup {
+    let setup =
+        Setup::with(&format!("agents:\n  worker: {worker}\nchannels:\n  standup: {{agents: [worker]}}"));
     let path = setup.folder().join("worker.sh");
-    std::fs::write(&path, AGENT).unwrap();
+    std::fs::write(&path, script).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     setup
 }
@@ -74,4 +87,23 @@ async fn a_program_that_is_not_there_is_an_agent_that_is_not_there() {
     let mut ada = server.agent("ada").await;
     ada.expect("turn_granted").await;
     assert_eq!(server.state("standup", "ghost").await, "OFFLINE");
+    let told = server.troubles.told();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("agent ghost: `./nowhere` could not be started: "), "{told:?}");
+}
+
+/// Cargo plants two variables in every test: one is passed by name, the other stands for the server's tokens and keys.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_sees_only_the_variables_it_is_given() {
+    let [passed, planted] = ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR"];
+    assert!([passed, planted].iter().all(|name| std::env::var_os(name).is_some()));
+    let worker = format!("{{command: [./worker.sh], env: {{COLOUR: red}}, pass_env: [{passed}]}}");
+    let server = with_worker(&worker, NOSY).start().await;
+    server.until("standup", |channel| channel.posted == 1).await;
+    let said = server.texts("standup").await.remove(0);
+    let seen: Vec<&str> = said.split_whitespace().collect();
+    for name in [passed, "COLOUR", "PATH", "RAWKO_AGENT"] {
+        assert!(seen.contains(&name), "{name} is not in {said}");
+    }
+    assert!(!seen.contains(&planted), "{said}");
 }

@@ -26,6 +26,15 @@ pub(crate) struct Caller {
     /// The token's name; `local` where none is needed.
     pub(crate) name: Arc<str>,
     pub(crate) role: Role,
+    /// Whether a token says so.
+    is_proven: bool,
+}
+
+impl Caller {
+    /// Whom a request is by. A token knows that better than the request; where none is needed, the request is believed.
+    pub(crate) fn person(&self, claimed: Option<String>) -> Option<String> {
+        if self.is_proven { Some(self.name.to_string()) } else { claimed }
+    }
 }
 
 /// What the guard found out. Every request has one.
@@ -84,9 +93,9 @@ struct WrongToken;
 fn caller(app: &App, headers: &HeaderMap) -> Result<Option<Caller>, WrongToken> {
     let tokens = &app.access().tokens;
     if tokens.is_empty() {
-        return Ok(Some(Caller { name: "local".into(), role: Role::Admin }));
+        return Ok(Some(Caller { name: "local".into(), role: Role::Admin, is_proven: false }));
     }
-    let found = |token: &Token| Caller { name: Arc::clone(&token.name), role: token.role };
+    let found = |token: &Token| Caller { name: Arc::clone(&token.name), role: token.role, is_proven: true };
     if let Some(authorization) = headers.get(header::AUTHORIZATION) {
         let bearer = authorization.to_str().ok().and_then(bearer_of);
         let token = bearer.and_then(|bearer| tokens.find(bearer));

@@ -3,6 +3,8 @@
 
 mod work;
 
+use std::sync::Arc;
+
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
@@ -12,11 +14,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
-use super::access::{Caller, Role, is_upgrade};
+use super::access::{Caller, Role, is_upgrade, wrong_token};
 use super::app::App;
+use super::listen::Peer;
 use super::problem::{Problem, ProblemCode};
 use super::project::{AgentHealth, AgentInfo, HealthState};
-use crate::agents::connect;
+use crate::agents::{OnGuess, connect};
 use work::{Work, work};
 
 pub(crate) fn routes() -> Routes {
@@ -102,5 +105,7 @@ async fn socket(app: &App, caller: Option<Caller>, request: Request) -> Result<R
     let not_one = |_| Problem::new(ProblemCode::InvalidRequest, "this is not how a WebSocket begins");
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.map_err(not_one)?;
     let trusted = caller.is_some_and(|caller| caller.role >= Role::Operate);
-    connect(gate, upgrade, trusted)
+    let (asked, peer) = (app.clone(), parts.extensions.get::<Peer>().copied());
+    let on_guess: OnGuess = Arc::new(move || drop(wrong_token(&asked, peer)));
+    connect(gate, upgrade, trusted, on_guess)
 }

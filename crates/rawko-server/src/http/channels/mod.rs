@@ -144,7 +144,7 @@ async fn messages(
 struct NewMessage {
     #[schema(min_length = 1)]
     text: String,
-    /// Who says it; the token's name, if nobody is named.
+    /// Who says it, where no token is needed; with one it is the token's name.
     by: Option<String>,
 }
 
@@ -169,7 +169,7 @@ async fn post(
     IdempotencyKey(id): IdempotencyKey,
     Json(NewMessage { text, by }): Json<NewMessage>,
 ) -> Result<Response, Problem> {
-    let person = by.unwrap_or_else(|| caller.name.to_string());
+    let person = caller.person(by).unwrap_or_else(|| caller.name.to_string());
     let effects = apply(&app, name, Event::PersonSpoke { person, id, text }).await?;
     let number = |effect: &Effect| {
         if let Effect::Posted(Posted { number, .. }) = effect { Some(*number) } else { None }
@@ -217,6 +217,6 @@ async fn apply(app: &App, name: String, event: Event) -> Result<Vec<Effect>, Pro
         | ChannelAnswer::Messages(_)
         | ChannelAnswer::Log(_)
         | ChannelAnswer::News { .. }
-        | ChannelAnswer::Done => Err(Problem::internal()),
+        | ChannelAnswer::Done => Err(Problem::internal("a channel answered something else than effects")),
     }
 }

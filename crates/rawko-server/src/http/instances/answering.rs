@@ -20,7 +20,7 @@ pub(crate) struct AnswerBody {
     /// Which, where it asks for several things.
     invoke: Option<String>,
     approved: bool,
-    /// Who answers; the name of the token, if nobody is named.
+    /// Who answers, where no token is needed; with one it is the token's name.
     by: Option<String>,
     comment: Option<String>,
     /// The fields of a form.
@@ -40,8 +40,7 @@ pub(super) async fn answer(
     let AnswerBody { invoke, approved, by, comment, data } = body;
     let wanted = invoke.clone();
     let id = app.read(move |app| who_asks(app, id, wanted.as_deref())).await?;
-    let by = by.or_else(|| Some(caller.name.to_string()).filter(|name| name != "local"));
-    let answer = PersonAnswer { approved, by, comment, data: data.into() };
+    let answer = PersonAnswer { approved, by: caller.person(by), comment, data: data.into() };
     let receipt = app.engine().answer(id, invoke, answer).await?;
     Ok(axum::Json(receipt.into()))
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::receipt::{ReceiptBody, check_id, created};
+use crate::http::access::{Caller, Role};
 use crate::http::app::App;
 use crate::http::extract::Json;
 use crate::http::problem::{Problem, ProblemCode};
@@ -19,7 +20,7 @@ use crate::http::problem::{Problem, ProblemCode};
 pub(crate) struct StartBody {
     /// A chart that is offered: `order`, `order@1.2.0`, `order@^1`.
     chart: Option<String>,
-    /// The text of a chart instead.
+    /// The text of a chart instead; needs the role `admin`, as uploading one does.
     text: Option<String>,
     /// Overrides the chart's declared context.
     #[serde(default)]
@@ -46,8 +47,16 @@ struct Budget {
 /// Start an instance
 #[utoipa::path(post, path = "/v1/instances", tag = "instances", request_body = StartBody,
     responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "where it is")))))]
-pub(super) async fn start(State(app): State<App>, Json(body): Json<StartBody>) -> Result<Response, Problem> {
+pub(super) async fn start(
+    State(app): State<App>,
+    caller: Caller,
+    Json(body): Json<StartBody>,
+) -> Result<Response, Problem> {
     check_id(body.id.as_deref())?;
+    if body.text.is_some() && caller.role < Role::Admin {
+        let detail = "a chart that is not offered needs a token with the role `admin`; start one by `chart`";
+        return Err(Problem::new(ProblemCode::Forbidden, detail));
+    }
     let StartBody { chart, text, input, id, budget } = body;
     if !input.is_object() && !input.is_null() {
         return Err(Problem::new(ProblemCode::InvalidBody, "`input` is an object"));
