@@ -49,7 +49,7 @@ class ChannelView {
       value: rememberedName(),
     });
     this.send = h('button', { class: 'button primary', type: 'submit' }, icon('send'), 'Say');
-    this.form = h('form', { class: 'speak' }, this.as, this.words, this.send);
+    this.form = h('form', { class: 'speak' }, may.claimName ? this.as : null, this.words, this.send);
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.speak();
@@ -262,6 +262,7 @@ class ChannelView {
   }
 
   by() {
+    if (!this.may.claimName) return undefined;
     const name = this.as.value.trim();
     rememberName(name);
     return name || undefined;

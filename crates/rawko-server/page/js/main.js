@@ -91,7 +91,9 @@ function show() {
 
 function enter(mount, route) {
   live.follow(route.view === 'instances' && route.name !== null ? { instance: route.name } : {});
-  const may = { operate: page.session.role !== 'read', admin: page.session.role === 'admin' };
+  const { role, required } = page.session;
+  // Where there are tokens, they say who speaks.
+  const may = { operate: role !== 'read', admin: role === 'admin', claimName: !required };
   try {
     page.view = mount(frame.main, route, { may, follow: (interest) => live.follow(interest) });
   } catch (error) {
