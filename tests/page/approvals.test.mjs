@@ -75,7 +75,13 @@ test('what failed is shown and tried again', async () => {
   made.write('card_service_is_down', '');
   await server.post('instances', { chart: 'order', id: 'order-3', input: { amount: 50 } });
   const { page, close } = await visit(browser, server.address, '#/instances/order-3');
-  await page.waitForSelector('.bad-card:has-text("no route to the card service")');
+  const failure = page.locator('.bad-card:has-text("no route to the card service")');
+  await failure.waitFor();
+  made.write('card_service_is_slow', '');
+  await page.click('.bad-card >> text=Try again');
+  await failure.waitFor({ state: 'detached' });
+  rmSync(join(made.root, 'card_service_is_slow'));
+  await failure.waitFor();
   rmSync(join(made.root, 'card_service_is_down'));
   await page.click('.bad-card >> text=Try again');
   await page.waitForSelector('.pill:has-text("done")');

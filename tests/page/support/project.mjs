@@ -57,8 +57,10 @@ const ORDER = `statechart:
     remember_approver: {type: assign, context_updates: {approver: event.data.by}}
 `;
 
-const CHARGE = `import json, os, sys
+const CHARGE = `import json, os, sys, time
 call = json.load(sys.stdin)
+while os.path.exists("card_service_is_slow"):
+    time.sleep(0.05)
 if os.path.exists("card_service_is_down"):
     sys.exit("no route to the card service")
 print(json.dumps({"receipt": "r-" + str(call["input"]["amount"])}))

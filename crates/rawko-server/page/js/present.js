@@ -76,7 +76,11 @@ export class Present {
       (doc.status === 'error'
         ? (doc.failure?.error?.message ?? 'Nothing handles a failure; it waits for somebody.')
         : null);
-    if (!fault) return void this.trouble.replaceChildren();
+    if (!fault) {
+      // The same failure may come again.
+      delete this.trouble.dataset.key;
+      return void this.trouble.replaceChildren();
+    }
     if (this.trouble.dataset.key === fault) return;
     this.trouble.dataset.key = fault;
     const again = h(
