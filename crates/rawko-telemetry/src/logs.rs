@@ -84,7 +84,12 @@ pub struct Logs {
 
 impl Logs {
     pub(crate) fn new(settings: LogSettings, redactor: Redactor) -> Self {
-        Self { settings, redactor, out: Mutex::new(Box::new(io::stderr())) }
+        Self::to(Box::new(io::stderr()), settings, redactor)
+    }
+
+    /// Lines that go elsewhere than to standard error.
+    pub fn to(out: Box<dyn Write + Send>, settings: LogSettings, redactor: Redactor) -> Self {
+        Self { settings, redactor, out: Mutex::new(out) }
     }
 
     /// One line, if it is worth that much.
@@ -240,7 +245,7 @@ mod tests {
         let kept = Kept::default();
         let redactor = Redactor::of_values(["planted-key-0123456789".to_owned()]);
         let settings = LogSettings { level: LogLevel::Info, format };
-        let logs = Logs { out: Mutex::new(Box::new(kept.clone())), ..Logs::new(settings, redactor) };
+        let logs = Logs::to(Box::new(kept.clone()), settings, redactor);
         logs.line(
             LogLevel::Info,
             "401 for\nplanted-key-0123456789",

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use rawko_core::World;
 use rawko_host::{Clock, Engine, Reader, SystemClock};
-use rawko_telemetry::Metrics;
+use rawko_telemetry::{Logs, Metrics};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::access::{Access, Tokens};
@@ -37,6 +37,8 @@ pub struct AppOptions {
     pub patience: Patience,
     /// What `/metrics` says, and where requests are counted.
     pub metrics: Option<Arc<Metrics>>,
+    /// Where it is said what went wrong inside.
+    pub logs: Option<Arc<Logs>>,
 }
 
 impl AppOptions {
@@ -53,6 +55,7 @@ impl AppOptions {
             settings: ServerSettings::default(),
             patience: Patience::default(),
             metrics: None,
+            logs: None,
         }
     }
 }
@@ -139,6 +142,10 @@ impl App {
         self.inner.options.metrics.as_ref()
     }
 
+    pub(crate) fn logs(&self) -> Option<&Arc<Logs>> {
+        self.inner.options.logs.as_ref()
+    }
+
     pub(crate) fn access(&self) -> &Access {
         &self.inner.access
     }
@@ -194,7 +201,7 @@ impl App {
         match done {
             Ok(outcome) => outcome.map_err(Into::into),
             // It panicked: our bug, contained to this request.
-            Err(_) => Err(Problem::internal()),
+            Err(error) => Err(Problem::internal(error.to_string())),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header;
+use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -21,7 +21,7 @@ use super::problem::{Problem, ProblemBody, ProblemCode};
 
 const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Everything that is no route of the API: the page, and paths that are nothing.
-const PAGE: &str = "page";
+pub(super) const PAGE: &str = "page";
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(metrics))
@@ -47,12 +47,40 @@ pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) -> std:
     axum::serve(listener, Router::new().route("/metrics", door)).await
 }
 
+/// A method that anybody may ask with; whatever else comes is one word, or clients could make up labels without end.
+pub(super) fn method_of(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
 /// Counts a request by its route, never by its path: ids would be labels without end.
 pub(super) async fn count(State(app): State<App>, request: Request, next: Next) -> Response {
     let Some(metrics) = app.metrics().cloned() else { return next.run(request).await };
     let route = request.extensions().get::<MatchedPath>().map_or(PAGE, MatchedPath::as_str).to_owned();
-    let (method, from) = (request.method().clone(), Instant::now());
+    let (method, from) = (method_of(request.method()), Instant::now());
     let response = next.run(request).await;
-    metrics.request(method.as_str(), &route, response.status().as_u16(), from.elapsed());
+    metrics.request(method, &route, response.status().as_u16(), from.elapsed());
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_that_clients_make_up_are_one_word() {
+        let word = |method: &[u8]| method_of(&Method::from_bytes(method).unwrap());
+        assert_eq!(
+            [word(b"GET"), word(b"DELETE"), word(b"BREW"), word(b"BREW2")],
+            ["GET", "DELETE", "other", "other"]
+        );
+    }
 }

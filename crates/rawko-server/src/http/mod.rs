@@ -9,6 +9,7 @@ mod audit;
 mod channels;
 mod charts;
 mod extract;
+mod faults;
 mod headers;
 mod health;
 mod instances;
@@ -68,6 +69,7 @@ pub(crate) fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), limits::in_time))
         .layer(from_fn_with_state(app.clone(), access::guard))
         .layer(from_fn(panics::contain))
+        .layer(from_fn_with_state(app.clone(), faults::log))
         .layer(from_fn(headers::finish))
         .layer(from_fn_with_state(app.clone(), metrics::count))
         .with_state(app)

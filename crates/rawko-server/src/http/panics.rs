@@ -1,5 +1,6 @@
 //! Panics contained: a bug in one request is that request's 500.
 
+use std::any::Any;
 use std::panic::AssertUnwindSafe;
 
 use axum::extract::Request;
@@ -11,5 +12,11 @@ use super::problem::Problem;
 
 pub(crate) async fn contain(request: Request, next: Next) -> Response {
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    answered.unwrap_or_else(|_| Problem::internal().into_response())
+    answered.unwrap_or_else(|panic| Problem::internal(words(&*panic)).into_response())
+}
+
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("a panic: {}", text.unwrap_or("without words"))
 }

@@ -1,10 +1,14 @@
 //! What is wrong with a request is said as a problem, always in the same form, and never with a secret in it.
 
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
 use expect_test::expect;
-use rawko_server::Role;
+use rawko_server::{Role, Tokens};
+use rawko_telemetry::{LogFormat, LogLevel, LogSettings, Logs, Redactor};
 use serde_json::json;
 
-use crate::support::{Ask, SECRETS, guarded, open};
+use crate::support::{Ask, SECRETS, guarded, open, start};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_has_a_code() {
@@ -143,5 +147,46 @@ async fn no_answer_has_a_secret_in_it() {
             assert!(!format!("{answer:?}").contains(secret), "{answer:?}");
         }
     }
+    server.stop().await;
+}
+
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_went_wrong_inside_is_in_the_log_and_not_in_the_answer() {
+    let kept = Kept::default();
+    let settings = LogSettings { level: LogLevel::Warn, format: LogFormat::Text };
+    let redactor = Redactor::of_values([SECRETS[2].1.to_owned()]);
+    let logs = Arc::new(Logs::to(Box::new(kept.clone()), settings, redactor));
+    let server = start(Tokens::default(), |app| app.logs = Some(logs)).await;
+    for task in ["break", "panic"] {
+        let ask = server.post("/v1/tasks", json!({"task": task}));
+        for answer in [ask.clone().send().await, ask.header("idempotency-key", task).send().await] {
+            assert_eq!((answer.status, answer.problem().as_str()), (500, "internal"));
+            assert!(!answer.text.contains("disk"), "{answer:?}");
+        }
+    }
+    assert_eq!(server.get("/v1/charts/nobody").send().await.status, 404);
+    let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+    let shown: String = text.lines().map(|line| format!("{}\n", line.split_once(' ').unwrap().1)).collect();
+    expect![[r#"
+        ERROR request failed: disk 7 is gone, says [hidden] request=POST /v1/tasks status=500
+        ERROR request failed: disk 7 is gone, says [hidden] request=POST /v1/tasks status=500
+        ERROR request failed: a panic: disk 8 is gone request=POST /v1/tasks status=500
+        ERROR request failed: a panic, in a request with a key request=POST /v1/tasks status=500
+    "#]]
+    .assert_eq(&shown);
     server.stop().await;
 }

@@ -58,8 +58,14 @@ impl Project for TestProject {
         Box::pin(async { vec![("builder".to_owned(), health)] })
     }
 
-    fn start_task(&self, _: NewTask) -> Working<'_, Result<Receipt, Problem>> {
-        Box::pin(async { Err(Problem::new(ProblemCode::NotPossible, "no task is done in tests")) })
+    fn start_task(&self, new: NewTask) -> Working<'_, Result<Receipt, Problem>> {
+        Box::pin(async move {
+            match new.task.as_str() {
+                "break" => Err(Problem::internal(format!("disk 7 is gone, says {}", SECRETS[2].1))),
+                "panic" => panic!("disk 8 is gone"),
+                _ => Err(Problem::new(ProblemCode::NotPossible, "no task is done in tests")),
+            }
+        })
     }
 
     fn task_chart(&self) -> &str {

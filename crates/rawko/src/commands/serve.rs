@@ -125,6 +125,7 @@ async fn listen(plan: Plan, place: &Place, access: &Access) -> Result<Server, Fa
         tokens: plan.tokens,
         settings: plan.settings,
         metrics: access.telemetry().map(|telemetry| Arc::clone(telemetry.metrics())),
+        logs: access.telemetry().and_then(|telemetry| telemetry.logs().cloned()),
         ..AppOptions::new(engine)
     };
     let cannot =

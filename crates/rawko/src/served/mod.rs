@@ -163,6 +163,8 @@ fn problem(failure: Failure) -> Problem {
             Problem::new(ProblemCode::NotPossible, words)
         }
         Failure::Transient(words) => Problem::new(ProblemCode::Unavailable, words),
-        Failure::Failed(_) | Failure::Interrupted | Failure::Output(_) => Problem::internal(),
+        Failure::Failed(words) => Problem::internal(words),
+        Failure::Interrupted => Problem::internal("interrupted"),
+        Failure::Output(error) => Problem::internal(error.to_string()),
     }
 }

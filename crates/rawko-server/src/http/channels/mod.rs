@@ -217,6 +217,6 @@ async fn apply(app: &App, name: String, event: Event) -> Result<Vec<Effect>, Pro
         | ChannelAnswer::Messages(_)
         | ChannelAnswer::Log(_)
         | ChannelAnswer::News { .. }
-        | ChannelAnswer::Done => Err(Problem::internal()),
+        | ChannelAnswer::Done => Err(Problem::internal("a channel answered something else than effects")),
     }
 }

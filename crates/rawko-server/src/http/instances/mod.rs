@@ -42,7 +42,7 @@ impl From<ViewError> for Problem {
         match error {
             ViewError::Host(error) => error.into(),
             // A journal that cannot be read, and whatever is added later, is a fault of ours or of the file.
-            _ => Problem::internal(),
+            error => Problem::internal(error.to_string()),
         }
     }
 }

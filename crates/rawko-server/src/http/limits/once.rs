@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use super::bodies::Whole;
 use crate::http::access::Caller;
 use crate::http::app::App;
+use crate::http::faults::Cause;
 use crate::http::problem::{Problem, ProblemCode};
 
 const ANSWERS_MAX: usize = 10_000;
@@ -49,6 +50,7 @@ struct Answer {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
+    cause: Option<Cause>,
 }
 
 pub(crate) async fn once(
@@ -129,18 +131,22 @@ impl Answers {
 
 async fn wait(app: &App, place: &Place, mut answer: watch::Receiver<Option<Answer>>) -> Response {
     let answered = answer.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone());
-    let Some(Answer { status, headers, body }) = answered else {
+    let Some(Answer { status, headers, body, cause }) = answered else {
         // It panicked. Whoever asks again may have more luck.
         app.answers().forget(place);
-        return Problem::internal().into_response();
+        return Problem::internal("a panic, in a request with a key").into_response();
     };
     let mut response = (status, body).into_response();
     *response.headers_mut() = headers;
+    if let Some(cause) = cause {
+        response.extensions_mut().insert(cause);
+    }
     response
 }
 
 async fn keep(response: Response) -> Answer {
-    let (parts, body): (_, Body) = response.into_parts();
+    let (mut parts, body): (_, Body) = response.into_parts();
+    let cause = parts.extensions.remove();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    Answer { status: parts.status, headers: parts.headers, body }
+    Answer { status: parts.status, headers: parts.headers, body, cause }
 }

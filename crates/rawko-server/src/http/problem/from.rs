@@ -13,8 +13,13 @@ impl From<HostError> for Problem {
             HostError::Store(error) => error.into(),
             HostError::Closing => Problem::new(Code::Closing, words).retry_after(1),
             HostError::Busy { .. } => Problem::new(Code::Busy, words).retry_after(1),
-            HostError::Snapshot { .. } | HostError::Thread(_) | HostError::Internal(_) => Problem::internal(),
-            error => Problem::new(code_of(&error), words),
+            HostError::Snapshot { .. } | HostError::Thread(_) | HostError::Internal(_) => {
+                Problem::internal(words)
+            }
+            error => match code_of(&error) {
+                Code::Internal => Problem::new(Code::Internal, words.clone()).because(words),
+                code => Problem::new(code, words),
+            },
         }
     }
 }
@@ -43,6 +48,7 @@ fn code_of(error: &HostError) -> Code {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Problem {
+        let words = error.to_string();
         let detail = match error {
             StoreError::Full(_) => "the store is full: nothing was written, and nothing is lost",
             StoreError::Io(_) | StoreError::Held { .. } => "the store cannot be read or written now",
@@ -50,9 +56,9 @@ impl From<StoreError> for Problem {
                 "the store cannot be used; `rawko doctor` says why"
             }
             // Our bug, and whatever is added later.
-            _ => return Problem::internal(),
+            _ => return Problem::internal(words),
         };
-        Problem::new(Code::StoreUnavailable, detail).retry_after(5)
+        Problem::new(Code::StoreUnavailable, detail).retry_after(5).because(words)
     }
 }
 

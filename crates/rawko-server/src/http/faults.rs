@@ -1,0 +1,26 @@
+//! What went wrong inside, for whoever runs the server: a line in its log. Apart from the answer, which says nothing of it.
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use rawko_telemetry::LogLevel;
+
+use super::app::App;
+use super::metrics::{PAGE, method_of};
+
+/// Travels with an answer as far as here, and no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cause(pub(super) String);
+
+pub(super) async fn log(State(app): State<App>, request: Request, next: Next) -> Response {
+    let Some(logs) = app.logs().cloned() else { return next.run(request).await };
+    let method = method_of(request.method());
+    let route = request.extensions().get::<MatchedPath>().map_or(PAGE, MatchedPath::as_str).to_owned();
+    let mut response = next.run(request).await;
+    if let Some(Cause(cause)) = response.extensions_mut().remove::<Cause>() {
+        let (asked, status) = (format!("{method} {route}"), response.status().as_u16());
+        let fields = [("request", asked.into()), ("status", status.into())];
+        logs.line(LogLevel::Error, &format!("request failed: {cause}"), &fields);
+    }
+    response
+}
