@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rawko_core::{Event, Now, Snapshot, Step, step};
-use rawko_store::{AuditLine, Delivery as Known, EffectKind, InstanceKey, Record, RecordKind, SavedSnapshot};
+use rawko_store::{
+    AuditLine, Delivery as Known, EffectKind, InstanceKey, Record, RecordKind, SavedSnapshot, StoreError,
+};
 
 use super::Live;
 use super::delivery::{Delivery, EffectNote, Receipt, Source};
@@ -94,10 +96,13 @@ impl Planner<'_> {
     }
 
     fn admit(&self, live: &Live, source: &Source, plan: &Plan) -> Admission {
-        if let Source::Outside { key: Some(key) } = source
-            && let Some(step) = self.step_of_delivery(plan, key)
-        {
-            return Admission::Known(Receipt { step, ..live.receipt(true) });
+        if let Source::Outside { key: Some(key) } = source {
+            match self.step_of_delivery(plan, key) {
+                Ok(Some(step)) => return Admission::Known(Receipt { step, ..live.receipt(true) }),
+                Ok(None) => {}
+                // It may have been taken before: whoever sends it has to ask again.
+                Err(error) => return Admission::Refused(error.into()),
+            }
         }
         match source {
             Source::Effect { step, index, .. } => {
@@ -121,10 +126,12 @@ impl Planner<'_> {
     }
 
     /// A delivery key counts as soon as the step is planned: two with the same key may lie in one mailbox.
-    fn step_of_delivery(&self, plan: &Plan, key: &Arc<str>) -> Option<u64> {
+    fn step_of_delivery(&self, plan: &Plan, key: &Arc<str>) -> Result<Option<u64>, StoreError> {
         let planned = plan.commit.deliveries.iter().find(|known| known.key == *key);
-        let stored = || self.around.delivered(plan.commit.instance, key).ok().flatten();
-        planned.map(|known| known.step).or_else(stored)
+        match planned {
+            Some(known) => Ok(Some(known.step)),
+            None => self.around.delivered(plan.commit.instance, key),
+        }
     }
 
     fn take_event(

@@ -49,10 +49,12 @@ async fn the_outcome_of_an_unsafe_call_is_unknown() {
     assert_eq!(bench.called(), ["job i/0/0 1"]);
 }
 
-/// A store whose disk can be full.
+/// A store whose disk can be full, or not say which deliveries it knows.
+#[derive(Default)]
 struct Fillable {
     inner: MemoryStore,
     full: Arc<AtomicBool>,
+    forgetful: AtomicBool,
 }
 
 impl Store for Fillable {
@@ -105,6 +107,9 @@ impl Store for Fillable {
         self.inner.timers()
     }
     fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError> {
+        if self.forgetful.load(Ordering::SeqCst) {
+            return Err(StoreError::Io("bad sector".into()));
+        }
         self.inner.delivered(key, delivery)
     }
     fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {
@@ -121,11 +126,7 @@ impl Store for Fillable {
     }
 }
 
-#[tokio::test]
-async fn a_full_disk_says_so_loses_nothing_and_goes_on_when_there_is_room() {
-    let full = Arc::new(AtomicBool::new(false));
-    let store = Arc::new(Fillable { inner: MemoryStore::new(), full: Arc::clone(&full) });
-    const CHART: &str = "
+const COUNT: &str = "
 statechart:
   id: count
   initial: a
@@ -136,7 +137,30 @@ statechart:
       after: {1s: {target: b}}
     b: {type: final, output: context.n}
 ";
-    let bench = bench(&[CHART]).store(store);
+
+#[tokio::test]
+async fn a_delivery_that_may_have_been_taken_before_is_not_taken_again() {
+    let store = Arc::new(Fillable::default());
+    let bench = bench(&[COUNT]).store(Arc::clone(&store) as Arc<dyn Store>);
+    let host = bench.host().await;
+    start(&host, "count", json!({})).await;
+    let event = || rawko_core::NamedEvent::new("INC", rawko_core::Value::Null);
+    let first = host.send("i", event(), Some("k-1")).await.unwrap();
+    store.forgetful.store(true, Ordering::SeqCst);
+    let refused = host.send("i", event(), Some("k-1")).await;
+    assert_eq!(refused, Err(HostError::Store(StoreError::Io("bad sector".into()))));
+    store.forgetful.store(false, Ordering::SeqCst);
+    assert_eq!(host.send("i", event(), Some("k-1")).await.unwrap().step, first.step);
+    bench.advance(&host, 1_000);
+    until_over(&host, "i").await;
+    assert_eq!(rest(&host, "i").await, "done [b] 1");
+}
+
+#[tokio::test]
+async fn a_full_disk_says_so_loses_nothing_and_goes_on_when_there_is_room() {
+    let full = Arc::new(AtomicBool::new(false));
+    let store = Arc::new(Fillable { full: Arc::clone(&full), ..Fillable::default() });
+    let bench = bench(&[COUNT]).store(store);
     let host = bench.host().await;
     start(&host, "count", json!({})).await;
     let event = || rawko_core::NamedEvent::new("INC", rawko_core::Value::Null);

@@ -52,7 +52,7 @@ impl Server {
         self.address
     }
 
-    /// Takes no more connections, ends streams, lets requests under way finish.
+    /// Takes no more connections, ends streams, and gives requests under way a while to finish.
     pub async fn close(self) {
         self.app.close();
         let mut task = self.task;
