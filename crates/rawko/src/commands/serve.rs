@@ -21,6 +21,8 @@ use crate::served::ServedProject;
 use crate::watching::{LogArgs, WatchPlan};
 
 const PORT: u16 = 7411;
+/// What the token of RAWKO_TOKEN or `--token-file` is called.
+const OWN_TOKEN: &str = "admin";
 
 const EXAMPLES: &str = "\
 Everything in the store goes on: instances, timers, channels. The page is at the address that is
@@ -160,7 +162,12 @@ fn plan(args: &Args, place: &Place) -> Result<Plan, Failure> {
     }
     let mut tokens = settings.tokens(place.settings.environment()).map_err(Failure::Invalid)?;
     if let Some(token) = token(args)? {
-        tokens = tokens.with("admin", Role::Admin, &token);
+        if tokens.has(OWN_TOKEN) {
+            let why = "RAWKO_TOKEN, or the file of --token-file, is a token of that name";
+            let help = "give the one in the settings another name";
+            return Err(Failure::Invalid(format!("there are two tokens `{OWN_TOKEN}`: {why}; {help}")));
+        }
+        tokens = tokens.with(OWN_TOKEN, Role::Admin, &token);
     }
     let own = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
     let listen = args.listen.or(settings.listen).unwrap_or(own);

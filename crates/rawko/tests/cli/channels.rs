@@ -220,6 +220,20 @@ fn a_server_for_everybody_wants_a_token() {
     .assert_eq(&stable(&shown, dir.path()));
 }
 
+/// Visits, keys and rates go by the name of a token.
+#[test]
+fn two_tokens_cannot_have_one_name() {
+    let settings = "server: {tokens: [{name: admin, role: read, file: guest}]}\n";
+    let dir = directory(&[(".rawko/config.yaml", settings), ("guest", "a-1\n"), ("own", "b-2\n")]);
+    expect![[r#"
+        $ rawko serve --token-file own
+        --- stderr
+        error: there are two tokens `admin`: RAWKO_TOKEN, or the file of --token-file, is a token of that name; give the one in the settings another name
+        --- exit code 52
+    "#]]
+    .assert_eq(&stable(&played(dir.path(), &["serve --token-file own"]), dir.path()));
+}
+
 #[test]
 fn settings_that_are_wrong_stop_the_server() {
     let dir = directory(&[(".rawko/config.yaml", "turns:\n  humanInterruptMode: loud\n  agent: {}\n")]);

@@ -41,6 +41,11 @@ impl Tokens {
         self.all.is_empty()
     }
 
+    /// Whether a token has this name already.
+    pub fn has(&self, name: &str) -> bool {
+        self.named(name).is_some()
+    }
+
     /// The token with this text. Every one is looked at, whichever fits.
     pub(crate) fn find(&self, given: &str) -> Option<&Token> {
         let hash = *blake3::hash(given.as_bytes()).as_bytes();
