@@ -113,7 +113,12 @@ impl Serving {
         match spawn_process(self.desk.clone(), agent.clone(), command, again) {
             Ok(task) => drop(agents.insert(agent.clone(), task)),
             // The agent stays OFFLINE, as one whose process ends at once.
-            Err(_) => drop(agents.remove(agent)),
+            Err(error) => {
+                agents.remove(agent);
+                let program = command.program.first().map_or("", String::as_str);
+                let message = format!("`{program}` could not be started: {error}");
+                self.channels.host().tell_trouble(&format!("agent {agent}"), &message);
+            }
         }
     }
 

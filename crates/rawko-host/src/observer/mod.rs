@@ -203,6 +203,13 @@ impl Host {
     }
 }
 
+impl Host {
+    /// Tells whoever observes of something around the host that needs somebody.
+    pub fn tell_trouble(&self, about: &str, message: &str) {
+        self.inner.tell_trouble(about, message);
+    }
+}
+
 impl Inner {
     pub(crate) fn tell(&self, observations: impl IntoIterator<Item = Observation>) {
         if let Some(observer) = &self.observer {

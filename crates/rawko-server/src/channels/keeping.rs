@@ -68,6 +68,10 @@ impl Keeping {
         Ok(Self { host, channel, member })
     }
 
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
     /// The names of all channels that are not closed, sorted.
     pub(crate) fn names(&self) -> Result<Vec<String>, ChannelError> {
         let filter = Filter {

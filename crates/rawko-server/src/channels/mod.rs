@@ -50,6 +50,10 @@ impl Channels {
         Ok(Self { inner: Arc::new(inner) })
     }
 
+    pub(crate) fn host(&self) -> &Host {
+        self.inner.keeping.host()
+    }
+
     pub(crate) fn hub(&self) -> &Hub {
         &self.inner.hub
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use rawko_chart::Source;
-use rawko_host::{Environment, Host, Settings, SystemClock};
+use rawko_host::{Environment, Host, Observation, Observer, Settings, SystemClock};
 use rawko_server::{
     AppOptions, Entry, Role, ServeOptions, Server, Serving, Tokens, TurnSettings, TurnTaker, member_instance,
 };
@@ -18,13 +18,32 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 /// Nothing here takes longer unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What somebody should look at, as whoever watches the host is told.
+#[derive(Default)]
+pub(crate) struct Troubles(Mutex<Vec<String>>);
+
+impl Troubles {
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Observer for Troubles {
+    fn observe(&self, observation: Observation) {
+        if let Observation::Troubled { about, message } = observation {
+            self.0.lock().unwrap().push(format!("{about}: {message}"));
+        }
+    }
+}
 
 pub(crate) struct TestServer {
     pub(crate) serving: Arc<Serving>,
     server: Server,
     pub(crate) host: Host,
     pub(crate) log: Arc<Mutex<Vec<Entry>>>,
+    pub(crate) troubles: Arc<Troubles>,
     pub(crate) folder: Arc<tempfile::TempDir>,
 }
 
@@ -69,7 +88,9 @@ impl Setup {
 
     pub(crate) async fn start(self) -> TestServer {
         let store = SqliteStore::open(&self.folder.path().join("rawko.db"), Options::default()).unwrap();
-        let host = Host::builder().store(Arc::new(store)).start().await.unwrap();
+        let troubles = Arc::new(Troubles::default());
+        let observer = Arc::clone(&troubles) as Arc<dyn Observer>;
+        let host = Host::builder().store(Arc::new(store)).observer(observer).start().await.unwrap();
         let text = format!("turns:\n  heartbeatSeconds: 60\n{}", indent(&self.settings));
         let text = if self.settings.contains("heartbeatSeconds") {
             format!("turns:\n{}", indent(&self.settings))
@@ -95,7 +116,7 @@ impl Setup {
         let channels = Some(Arc::clone(&serving));
         let app = AppOptions { channels, tokens: self.tokens, ..AppOptions::new(Arc::new(host.clone())) };
         let server = Server::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), app).unwrap();
-        TestServer { serving, server, host, log, folder: self.folder }
+        TestServer { serving, server, host, log, troubles, folder: self.folder }
     }
 }
 
