@@ -1,22 +1,9 @@
 // `rawko serve` as a real process; with RAWKO_HOST=restate, a worker beside it. Apart, because tests stop it and start it again.
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { after } from 'node:test';
 import { RAWKO } from './project.mjs';
 
 const PATIENCE_MS = 60_000;
-
-/** A port that nobody listens on; a restart must have the same. */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
-}
 
 /** A process of the binary that works in a project, and what it has said. */
 function start(root, words, env) {
@@ -40,27 +27,27 @@ const workers = new Map();
 after(() => Promise.all([...workers.values()].map(({ stop }) => stop())));
 
 /** Takes the steps of instances on Restate; whoever serves the page does not. */
-export async function startWorker(root, port = null) {
-  const own = port ?? (await freePort());
-  const { child, said, stop } = start(root, ['worker', '--listen', `127.0.0.1:${own}`], {});
+export async function startWorker(root, port = 0) {
+  const { child, said, stop } = start(root, ['worker', '--listen', `127.0.0.1:${port}`], {});
   await until(child, said, 'rawko worker does not register', async () => said().includes('registered'));
-  const worker = { port: own, said, stop };
+  const worker = { port: Number(/ at http:\/\/127\.0\.0\.1:(\d+)/.exec(said())[1]), said, stop };
   workers.set(root, worker);
   return worker;
 }
 
-export async function serve(root, { port = null, env = {}, words = [] } = {}) {
+/** Serves a project, on a port that is free unless one is given: a restart must have the same. */
+export async function serve(root, { port = 0, env = {}, words = [] } = {}) {
   if (process.env.RAWKO_HOST === 'restate' && !workers.has(root)) await startWorker(root);
-  const own = port ?? (await freePort());
-  const address = `http://127.0.0.1:${own}`;
-  const { child, said, stop } = start(root, ['serve', '--listen', `127.0.0.1:${own}`, ...words], env);
+  const { child, said, stop } = start(root, ['serve', '--listen', `127.0.0.1:${port}`, ...words], env);
+  let address = null;
   await until(child, said, 'rawko serve does not answer', async () => {
-    const answer = await fetch(`${address}/v1/health`).catch(() => null);
+    address = /^(http:\/\/127\.0\.0\.1:\d+)\n/m.exec(said())?.[1] ?? null;
+    const answer = address && (await fetch(`${address}/v1/health`).catch(() => null));
     return answer?.ok;
   });
   return {
     address,
-    port: own,
+    port: Number(new URL(address).port),
     said,
     stop,
     worker: () => workers.get(root),
