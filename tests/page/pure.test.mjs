@@ -6,6 +6,7 @@ import { test } from 'node:test';
 const page = new URL('../../crates/rawko-server/page/', import.meta.url);
 const load = (name) => import(new URL(`js/${name}.js`, page));
 
+const { post } = await load('api');
 const { differences, lineDifferences } = await load('diff');
 const { href, parse } = await load('route');
 const { schemaOf } = await load('forms');
@@ -46,6 +47,33 @@ test('times and amounts', () => {
     [brief({ a: [1] }), '{"a":[1]}'],
   ];
   for (const [said, wanted] of cases) assert.equal(said, wanted);
+});
+
+test('a request whose answer got lost keeps its key when it is made again', async () => {
+  const [keys, answers] = [[], []];
+  const reply = (status) => new Response('{}', { status });
+  globalThis.fetch = async (_, { headers }) => {
+    keys.push(headers['Idempotency-Key']);
+    const answer = answers.shift();
+    if (!answer) throw new TypeError('no network');
+    return reply(answer);
+  };
+  const ask = (body) => post('/v1/instances/a/events', body).catch(() => null);
+  for (const [answer, body] of [
+    [null, { type: 'PAY' }],
+    [503, { type: 'PAY' }],
+    [200, { type: 'PAY' }],
+    [422, { type: 'PAY' }],
+    [200, { type: 'PAY' }],
+    [null, { type: 'PAY' }],
+    [200, { type: 'SHIP' }],
+  ]) {
+    answers.splice(0, 1, answer);
+    await ask(body);
+  }
+  const [lost, failed, done, refused, better, again, other] = keys;
+  assert.deepEqual([failed, done], [lost, lost], 'until it is known what became of it');
+  assert.equal(new Set([done, refused, better, again, other]).size, 5, 'another request is another key');
 });
 
 test('what an instance waits for, and how it looks', () => {

@@ -77,10 +77,24 @@ export async function text(address, query, { signal, accept = '*/*' } = {}) {
   return (await call('GET', withQuery(address, query), { signal, accept })).text();
 }
 
-/** A request that changes something. The key makes a second try of the same click harmless. */
-export async function post(address, body = {}, { signal, key = freshKey() } = {}) {
-  const response = await call('POST', address, { body, signal, key });
-  return response.status === 204 ? null : response.json().catch(() => null);
+/** Keys of requests of which nobody knows what became of them. */
+const unsettled = new Map();
+
+/**
+ * A request that changes something. Where no answer came, or the server failed, it may have been done all the same: the same
+ * request again has the same key, so that it is done once.
+ */
+export async function post(address, body = {}, { signal } = {}) {
+  const request = `${address} ${JSON.stringify(body)}`;
+  const key = unsettled.get(request) ?? freshKey();
+  unsettled.delete(request);
+  try {
+    const response = await call('POST', address, { body, signal, key });
+    return response.status === 204 ? null : response.json().catch(() => null);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status >= 500) unsettled.set(request, key);
+    throw error;
+  }
 }
 
 /** A question that needs a body; nothing changes. */
