@@ -41,6 +41,24 @@ test('a person speaks, an agent answers, both pages hear it', async () => {
   await close();
 });
 
+test('whoever was away for long misses nothing', async () => {
+  await server.post('channels', { name: 'busy' });
+  const say = (text) => server.post('channels/busy/messages', { text, by: 'ada' });
+  await say('before');
+  const { page, close } = await visit(browser, server.address, '#/channels/busy', { expected: [/ERR_FAILED/] });
+  await page.waitForSelector('.message:has-text("before")');
+  await page.waitForSelector('.connection[data-state=live]');
+  await page.route('**/v1/channels/busy', (route) => route.abort());
+  for (let at = 1; at <= 130; at += 1) await say(`meanwhile ${at}`);
+  await page.unroute('**/v1/channels/busy');
+  await say('after');
+  await page.waitForSelector('.message:has-text("after")');
+  const heard = await page.locator('.message .prose').allTextContents();
+  const meanwhile = Array.from({ length: 130 }, (_, at) => `meanwhile ${at + 1}`);
+  assert.deepEqual(heard, ['before', ...meanwhile, 'after']);
+  await close();
+});
+
 test('a channel is made on the page', async () => {
   const { page, close } = await visit(browser, server.address, '#/channels');
   await page.click('text=New channel');

@@ -22,6 +22,8 @@ const STATES = {
 };
 const WAITS = { running: '', waiting: 'waits', interrupted: 'interrupted', paused: 'paused' };
 const NAME_KEY = 'rawko-name';
+/** Pages of what was said meanwhile, at most. */
+const PAGES_MAX = 10;
 
 export function channel(root, route, { may }) {
   return new ChannelView(root, route.name, may);
@@ -92,7 +94,8 @@ class ChannelView {
     this.reading = true;
     try {
       const answer = await get(path('channels', this.name));
-      if (!this.left) this.show(answer);
+      const messages = await this.caughtUp(answer.messages);
+      if (!this.left) this.show({ ...answer, messages });
     } catch (error) {
       if (!this.known && !this.left)
         fill(
@@ -106,6 +109,23 @@ class ChannelView {
         this.refresh();
       }
     }
+  }
+
+  /** A channel comes with its last messages only: whoever was away for longer reads what lies between. */
+  async caughtUp(messages) {
+    const first = messages[0]?.number ?? 0;
+    const between = [];
+    for (let page = 0, after = this.last; after && after < first - 1; page += 1) {
+      if (page === PAGES_MAX) {
+        // Nobody reads that much: it begins anew, as for somebody who just came.
+        this.last = 0;
+        return messages;
+      }
+      const answer = await get(path('channels', this.name, 'messages'), { after, limit: 500 });
+      between.push(...answer.messages.filter((message) => message.number < first));
+      after = answer.next;
+    }
+    return [...between, ...messages];
   }
 
   show({ channel: it, messages, turn, queue }) {
