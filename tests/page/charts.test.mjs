@@ -61,9 +61,26 @@ test('findings stand beside the text and on the drawing', async () => {
   await page.click('.view-head >> text=Start');
   await page.click('dialog button[type=submit]');
   await page.waitForSelector('.event-buttons:has-text("OPENED")');
+  // What moves is gone in a moment: it is written down as it comes.
+  await page.evaluate(() => {
+    const shadow = document.querySelector('.drawing-content').shadowRoot;
+    const moves = { trace: '.trace', entered: '[data-node=open].entered', taken: '[data-transition].taken' };
+    window.seen = new Set();
+    new MutationObserver(() => {
+      for (const [name, selector] of Object.entries(moves)) if (shadow.querySelector(selector)) window.seen.add(name);
+    }).observe(shadow, { subtree: true, childList: true, attributes: true, attributeFilter: ['class'] });
+  });
   await page.click('.event-buttons >> role=button[name=OPENED]');
   await page.waitForSelector('.event-buttons:has-text("CLOSED")');
+  await page.waitForFunction(() => window.seen.size === 3);
   assert.deepEqual((await drawn(page, '.state.active')).filter(Boolean), ['open']);
+  await close();
+});
+
+test('a chart that only an instance has is listed, too', async () => {
+  await server.post('instances', { text: DOOR.replace('id: door', 'id: gate'), id: 'gate-1' });
+  const { page, close } = await visit(browser, server.address, '#/charts');
+  await page.waitForSelector('.chart-card:has-text("gate"):has-text("kept by instances")');
   await close();
 });
 

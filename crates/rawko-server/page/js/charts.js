@@ -36,7 +36,7 @@ export function charts(root, _route, { may }) {
         h(
           'ul',
           { class: 'cards two', role: 'list' },
-          all.filter((it) => it.latest !== false).map((it) => card(it, all)),
+          shownOf(all).map((it) => card(it, all)),
         ),
       );
     } catch (error) {
@@ -46,6 +46,13 @@ export function charts(root, _route, { may }) {
   }
   read();
   return { title: 'Charts', again: read };
+}
+
+/** One row for each id: the version that is started, or one that only instances have. */
+function shownOf(all) {
+  const rows = new Map();
+  for (const it of all) if (it.latest !== false || !rows.has(it.id)) rows.set(it.id, it);
+  return [...rows.values()];
 }
 
 const nothing = () =>
