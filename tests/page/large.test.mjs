@@ -55,6 +55,8 @@ test('ten thousand instances are scrolled through and searched', async () => {
   assert.ok(cost < FRAME_MS_MAX, `a frame of scrolling costs ${cost} ms`);
   await page.waitForSelector('.virtual-row:not(.loading):has-text("count-00001")', { timeout: 60_000 });
   assert.ok((await page.locator('.virtual-row').count()) < ROWS_MAX, 'only what is seen is there');
+  const ids = await page.locator('.virtual-row[id]').evaluateAll((rows) => rows.map((row) => row.id));
+  assert.equal(new Set(ids).size, ids.length, 'a place has one row');
   await page.fill('[type=search]', 'count-0777');
   await page.waitForFunction(() => document.querySelectorAll('.virtual-row:not([hidden]):not(.loading)').length === 10);
   await close();

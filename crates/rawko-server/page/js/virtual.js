@@ -58,6 +58,8 @@ export class VirtualList {
       if (index >= from && index < to) continue;
       this.rows.delete(index);
       row.hidden = true;
+      // Another row may have this place, and so this name, before this one is used again.
+      row.removeAttribute('id');
       this.spare.push(row);
     }
     for (let index = from; index < to; index += 1) this.put(index);
