@@ -61,15 +61,29 @@ test('nothing is wider than a phone', async () => {
 });
 
 test('a finger drags the timeline', async () => {
-  const { page, close } = await visit(browser, open.address, '#/instances/order-2', {
+  await open.post('instances', { chart: 'counter', id: 'count' });
+  for (let at = 0; at < 4; at += 1) await open.post('instances/count/events', { type: 'COUNTED' });
+  const { page, close } = await visit(browser, open.address, '#/instances/count', {
     viewport: { width: 390, height: 800 },
     isMobile: true,
     hasTouch: true,
   });
-  await page.waitForSelector('.timeline-where:has-text("1 / 1")');
+  await page.waitForSelector('.timeline-where:has-text("4 / 4")');
   const box = await page.locator('.timeline-slider').boundingBox();
-  await page.touchscreen.tap(box.x + 12, box.y + box.height / 2);
-  await page.waitForFunction(() => document.querySelector('.timeline-slider').getAttribute('aria-valuenow') === '0');
+  const session = await page.context().newCDPSession(page);
+  const finger = (type, part) =>
+    session.send('Input.dispatchTouchEvent', {
+      type,
+      touchPoints: part === null ? [] : [{ x: box.x + 8 + (box.width - 16) * part, y: box.y + box.height / 2 }],
+    });
+  await finger('touchStart', 1);
+  for (let part = 0.9; part > 0.5; part -= 0.1) await finger('touchMove', part);
+  await finger('touchMove', 0.5);
+  await page.waitForSelector('.timeline-slider[aria-valuenow="2"]');
+  await finger('touchMove', 0);
+  await page.waitForSelector('.timeline-slider[aria-valuenow="0"]');
+  await finger('touchEnd', null);
+  assert.equal(await page.getAttribute('.timeline-slider', 'aria-valuenow'), '0', 'it stays where the finger left it');
   await close();
 });
 

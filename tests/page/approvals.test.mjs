@@ -93,7 +93,12 @@ test('events are sent as offered, and with data that is checked', async () => {
   const { page, close } = await visit(browser, server.address, '#/instances/count');
   await page.click('.event-buttons >> role=button[name=COUNTED]');
   await page.waitForSelector('.timeline-where:has-text("1 / 1")');
-  assert.match(await page.textContent('.present'), /after 1h/, 'the timer counts down');
+  assert.match(await page.textContent('.present'), /after 1h/);
+  const left = await page.textContent('.present .countdown');
+  await page.waitForFunction(
+    (before) => document.querySelector('.present .countdown').textContent !== before,
+    left,
+  );
   await page.click('role=button[name="Send COUNTED with data"]');
   await page.fill('dialog textarea', '{"by": 1');
   await page.waitForSelector('dialog .trouble:has-text("no JSON")');
@@ -103,6 +108,15 @@ test('events are sent as offered, and with data that is checked', async () => {
   await page.click('role=tab[name=Step]');
   await page.waitForSelector('.diff-row:has-text("count")');
   assert.match(await page.textContent('.diff-row'), /1\s*→\s*2/);
+  const box = await page.locator('.timeline-slider').boundingBox();
+  const [middle, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await page.mouse.move(box.x + box.width - 10, y);
+  await page.mouse.down();
+  await page.mouse.move(middle, y, { steps: 5 });
+  await page.mouse.up();
+  await page.waitForSelector('.timeline-slider[aria-valuenow="1"]');
+  await page.waitForFunction(() => /0\s*→\s*1/.test(document.querySelector('.diff-row')?.textContent));
+  await page.click('.live-button');
   await page.click('.head-acts >> text=Cancel');
   await page.fill('dialog input', 'enough');
   await page.click('dialog >> text=Cancel the instance');
@@ -118,5 +132,67 @@ test('one can leave while the journal is still being read', async () => {
   await asked;
   await page.click('nav >> text=Instances');
   await page.waitForSelector('.virtual-row:has-text("left")');
+  await close();
+});
+
+test('the list follows what instances wait for, and the address', async () => {
+  made.write('card_service_is_slow', '');
+  await server.post('instances', { chart: 'order', id: 'order-4', input: { amount: 400 } });
+  const { page, close } = await visit(browser, server.address, '#/instances?filter=person');
+  const row = page.locator('.virtual-row:not([hidden])', { hasText: 'order-4' });
+  await row.waitFor();
+  await page.waitForSelector('.connection[data-state=live]');
+  const answer = (invoke, data) =>
+    server.post('instances/order-4/answer', { invoke, approved: true, data });
+  await answer('approval', null);
+  await answer('address', { street: 'Main Road 1', carrier: 'Post' });
+  await row.waitFor({ state: 'hidden' });
+  assert.equal((await server.get('instances/order-4')).status, 'active', 'it works, and waits for nobody');
+  await page.evaluate(() => (location.hash = '#/instances?filter=active'));
+  await page.waitForSelector('.chip[aria-pressed=true]:has-text("Active")');
+  await row.waitFor();
+  rmSync(join(made.root, 'card_service_is_slow'));
+  await row.waitFor({ state: 'hidden' });
+  await close();
+});
+
+test('whoever went back in a transcript keeps all of it while it goes on', async () => {
+  await server.post('instances', { chart: 'counter', id: 'talk' });
+  const { page, close } = await visit(browser, server.address, '#/approvals', { expected: [/ERR_FAILED/] });
+  // An agent that talks without end: two hundred turns a page.
+  let [last, reachable] = [300, true];
+  await page.route('**/v1/instances/talk/transcript?*', (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const end = query.has('before') ? Number(query.get('before')) - 1 : last;
+    const first = Math.max(1, end - 199);
+    if (query.has('before') && !reachable) return route.abort();
+    const turn = (seq) => ({ seq, instance: 'talk', agent: 'ada', step: seq, at_ms: seq, kind: 'says', text: `#${seq}.` });
+    const turns = Array.from({ length: end - first + 1 }, (_, at) => turn(first + at));
+    return route.fulfill({ json: { v: 1, turns, next: first > 1 ? first : null } });
+  });
+  const told = () => page.locator('.turns > .turn .turn-words').allTextContents();
+  const count = (wanted) =>
+    page.waitForFunction((turns) => document.querySelectorAll('.turns > .turn').length === turns, wanted);
+  await page.evaluate(() => (location.hash = '#/instances/talk?tab=transcript'));
+  await count(200);
+  await page.waitForSelector('.connection[data-state=live]');
+  reachable = false;
+  await page.click('text=Earlier');
+  await page.waitForSelector('.notice.bad');
+  reachable = true;
+  await page.click('text=Earlier');
+  await count(300);
+  last = 350;
+  await server.post('instances/talk/events', { type: 'COUNTED' });
+  await count(350);
+  assert.deepEqual(await told(), Array.from({ length: 350 }, (_, at) => `#${at + 1}.`));
+  await close();
+});
+
+test('more questions than a page has are all there', async () => {
+  const ids = Array.from({ length: 105 }, (_, at) => `many-${at}`);
+  for (const id of ids) await server.post('instances', { chart: 'order', id, input: { amount: 250 } });
+  const { page, close } = await visit(browser, server.address, '#/approvals');
+  await page.waitForFunction((wanted) => document.querySelectorAll('.ask').length === wanted, ids.length);
   await close();
 });

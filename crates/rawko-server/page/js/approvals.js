@@ -6,21 +6,33 @@ import { fill, h, keyed, say, steady } from './dom.js';
 import { empty, failed } from './empty.js';
 import { plural } from './words.js';
 
+const PAGE = 100;
+/** Nobody looks through more cards than these; the count says how many there are. */
+const PAGES_MAX = 10;
+
 export function approvals(root, _route, { may }) {
   const count = h('span', { class: 'muted number' });
   const list = h('div', { class: 'asks' });
   const body = h('div', { class: 'scroll', tabindex: 0 });
   root.append(h('div', { class: 'view-head' }, h('h1', null, 'Approvals'), count), body);
-  let known = false;
+  let [known, reading, stale, left] = [false, false, false, false];
 
+  /** Asked again while it reads, it reads once more. */
   async function read() {
+    if (reading) return void (stale = true);
+    reading = true;
     try {
-      const answer = await get(path('approvals'), { limit: 100 });
+      const { asks, total } = await everything();
       known = true;
-      show(answer.approvals, answer.total ?? answer.approvals.length);
+      if (!left) show(asks, total);
     } catch (error) {
-      if (!known) fill(body, failed(error, read));
+      if (!known && !left) fill(body, failed(error, read));
+    } finally {
+      reading = false;
+      if (stale && !left) refresh();
+      stale = false;
     }
+    return undefined;
   }
 
   function show(asks, total) {
@@ -37,8 +49,25 @@ export function approvals(root, _route, { may }) {
     title: 'Approvals',
     heard: (type) => type === 'step' && refresh(),
     again: refresh,
-    gone: () => refresh.cancel(),
+    gone() {
+      left = true;
+      refresh.cancel();
+    },
   };
+}
+
+/** All questions, page by page; what is answered meanwhile may make one come twice. */
+async function everything() {
+  const asks = new Map();
+  let [total, cursor] = [0, null];
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const answer = await get(path('approvals'), { limit: PAGE, cursor });
+    for (const ask of answer.approvals) asks.set(askKey(ask), ask);
+    total = answer.total ?? asks.size;
+    cursor = answer.next;
+    if (!cursor) break;
+  }
+  return { asks: [...asks.values()], total };
 }
 
 const nothing = () =>

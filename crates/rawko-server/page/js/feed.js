@@ -71,13 +71,14 @@ export class Feed {
     this.changed();
   }
 
-  /** Something happened to an instance. Answers whether it is in the list. */
+  /** Something happened to an instance. Answers whether lists and counts may be others now; null: it is not in this one. */
   patch(event) {
-    const index = this.places.get(event.instance);
-    if (index === undefined) return false;
+    const row = this.rows[this.places.get(event.instance)];
+    if (!row) return null;
     const { step, status, configuration, waits_for, updated_ms } = event;
-    Object.assign(this.rows[index], { step, status, configuration, updated_ms }, waits_for ? { waits_for } : {});
-    this.rows[index].changed = performance.now();
-    return true;
+    const before = `${row.status} ${row.waits_for}`;
+    Object.assign(row, { step, status, configuration, updated_ms }, waits_for ? { waits_for } : {});
+    row.changed = performance.now();
+    return before !== `${row.status} ${row.waits_for}`;
   }
 }

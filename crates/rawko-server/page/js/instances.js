@@ -30,12 +30,7 @@ const FILTERS = [
 /** @param {HTMLElement} root */
 export function instances(root, route, { may }) {
   const narrow = matchMedia('(max-width: 760px)');
-  const asked = {
-    filter: route.query.filter ?? '',
-    q: route.query.q ?? '',
-    chart: route.query.chart ?? '',
-    children: route.query.children === 'true',
-  };
+  const asked = askedBy(route.query);
   let feed = null;
 
   const total = h('span', { class: 'muted number' });
@@ -186,12 +181,13 @@ export function instances(root, route, { may }) {
 
   return {
     title: 'Instances',
-    moved: () => true,
+    // What is asked for here stands in the address; a link to something else is another list.
+    moved: ({ query }) => JSON.stringify(askedBy(query)) === JSON.stringify(asked),
     heard(type, event) {
       if (type !== 'step' || !feed?.ready) return;
-      const known = feed.patch(event);
-      if (known) list.soon();
-      if (!known || event.status !== 'active' || event.step === 0) refresh();
+      const moved = feed.patch(event);
+      if (moved !== null) list.soon();
+      if (moved !== false || event.step === 0) refresh();
       if (event.waits_for === 'person') announce(`${event.instance} waits for a person.`);
     },
     again: () => (feed?.ready ? refresh() : read()),
@@ -204,6 +200,13 @@ export function instances(root, route, { may }) {
     },
   };
 }
+
+const askedBy = ({ filter = '', q = '', chart = '', children = '' }) => ({
+  filter,
+  q,
+  chart,
+  children: children === 'true',
+});
 
 function chip(filter, chosen) {
   const count = h('span', { class: 'chip-count number' });

@@ -3,6 +3,7 @@
 import { get, path } from './api.js';
 import { calmly, h } from './dom.js';
 import { icon } from './icons.js';
+import { doing } from './notices.js';
 import { prose } from './prose.js';
 import { treeOf } from './tree.js';
 import { brief, moment } from './words.js';
@@ -24,7 +25,12 @@ export class Transcript {
     this.streaming = h('div', { class: 'streaming', 'aria-live': 'off' });
     this.earlier = h(
       'button',
-      { class: 'button quiet small', type: 'button', hidden: true, on: { click: () => this.older() } },
+      {
+        class: 'button quiet small',
+        type: 'button',
+        hidden: true,
+        on: { click: () => doing(this.earlier, () => this.older()) },
+      },
       'Earlier',
     );
     this.nothing = h('p', { class: 'muted pad', hidden: true }, 'No agent has said anything in this instance.');
@@ -85,7 +91,18 @@ export class Transcript {
       if (known && !keys.has(key) && !calmly()) there.classList.add('arrived');
       return there;
     });
+    this.keepPast(keys, items);
     this.turns.replaceChildren(...this.past, ...items);
+  }
+
+  /** What is read is the end, which moves on: whoever went further back keeps what leaves it, or there would be a hole. */
+  keepPast(shown, items) {
+    if (!this.past.length) return;
+    const [past, here] = [new Set(this.past), new Set(items)];
+    const last = [...shown.values()].filter((element) => !past.has(element));
+    if (last.some((element) => here.has(element))) this.past.push(...last.filter((element) => !here.has(element)));
+    // So much was said meanwhile that the two do not touch any more: it begins anew.
+    else this.past = [];
   }
 
   async older() {
