@@ -128,6 +128,9 @@ test('a server with tokens asks for one, and a reader may only read', async () =
     await page.waitForSelector('.view-head >> text=Start');
     await page.reload();
     await page.waitForSelector('.view-head >> text=Start');
+    await page.goto(`${server.address}/#/channels/standup`);
+    await page.waitForSelector('.speak');
+    assert.equal(await page.locator('[aria-label="Your name"]').count(), 0, 'the token says who speaks');
     await close();
   } finally {
     await server.stop();

@@ -70,3 +70,17 @@ pub(super) async fn count(State(app): State<App>, request: Request, next: Next) 
     metrics.request(method, &route, response.status().as_u16(), from.elapsed());
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_that_clients_make_up_are_one_word() {
+        let word = |method: &[u8]| method_of(&Method::from_bytes(method).unwrap());
+        assert_eq!(
+            [word(b"GET"), word(b"DELETE"), word(b"BREW"), word(b"BREW2")],
+            ["GET", "DELETE", "other", "other"]
+        );
+    }
+}

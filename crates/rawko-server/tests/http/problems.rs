@@ -185,7 +185,7 @@ async fn what_went_wrong_inside_is_in_the_log_and_not_in_the_answer() {
         ERROR request failed: disk 7 is gone, says [hidden] request=POST /v1/tasks status=500
         ERROR request failed: disk 7 is gone, says [hidden] request=POST /v1/tasks status=500
         ERROR request failed: a panic: disk 8 is gone request=POST /v1/tasks status=500
-        ERROR request failed: a panic, while the answer was made that a key is for request=POST /v1/tasks status=500
+        ERROR request failed: a panic, in a request with a key request=POST /v1/tasks status=500
     "#]]
     .assert_eq(&shown);
     server.stop().await;

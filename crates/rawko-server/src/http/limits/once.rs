@@ -134,7 +134,7 @@ async fn wait(app: &App, place: &Place, mut answer: watch::Receiver<Option<Answe
     let Some(Answer { status, headers, body, cause }) = answered else {
         // It panicked. Whoever asks again may have more luck.
         app.answers().forget(place);
-        return Problem::internal("a panic, while the answer was made that a key is for").into_response();
+        return Problem::internal("a panic, in a request with a key").into_response();
     };
     let mut response = (status, body).into_response();
     *response.headers_mut() = headers;

@@ -20,12 +20,12 @@ const PREFIX: &str = "rawko::api::";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     code: ProblemCode,
-    detail: String,
+    detail: Box<str>,
     /// Whatever else a program may want to know.
     more: Map<String, Json>,
     retry_after_s: Option<u64>,
     /// What went wrong inside: for the server's log, never for the answer.
-    cause: Option<Cause>,
+    cause: Option<Box<Cause>>,
 }
 
 /// The same as it is on the wire.
@@ -51,7 +51,7 @@ pub(crate) struct ProblemBody {
 
 impl Problem {
     pub fn new(code: ProblemCode, detail: impl Into<String>) -> Problem {
-        Problem { code, detail: detail.into(), more: Map::new(), retry_after_s: None, cause: None }
+        Problem { code, detail: detail.into().into(), more: Map::new(), retry_after_s: None, cause: None }
     }
 
     /// Our bug. What exactly went wrong is nobody's business outside: the server's log says it.
@@ -63,7 +63,7 @@ impl Problem {
     /// Says in the server's log, and only there, what it comes from.
     #[must_use]
     pub fn because(mut self, cause: impl Into<String>) -> Problem {
-        self.cause = Some(Cause(cause.into()));
+        self.cause = Some(Box::new(Cause(cause.into())));
         self
     }
 
@@ -95,14 +95,14 @@ impl IntoResponse for Problem {
             kind: "about:blank",
             title: self.code.title(),
             status: status.as_u16(),
-            detail: self.detail,
+            detail: self.detail.into(),
             code: format!("{PREFIX}{}", self.code.as_str()),
             more: self.more,
         };
         let text = serde_json::to_vec(&body).unwrap_or_default();
         let mut response = (status, text).into_response();
         if let Some(cause) = self.cause {
-            response.extensions_mut().insert(cause);
+            response.extensions_mut().insert(*cause);
         }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
