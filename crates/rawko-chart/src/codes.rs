@@ -7,7 +7,7 @@ use crate::source::Span;
 /// One kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// `rawko::chart::<slug>`, `rawko::settings::<slug>` or `rawko::agents::<slug>`: stable, for tools and for people
+    /// `rawko::chart::<slug>`, or with `project`, `settings` or `agents` in its middle: stable, for tools and for people
     /// who search.
     pub name: &'static str,
     /// The worst it comes in.
@@ -30,7 +30,8 @@ impl Code {
 
 /// The code with this name or slug. A slug that several families share is the chart's, else the settings'.
 pub fn find(name: &str) -> Option<&'static Code> {
-    ALL.iter().chain(settings::ALL).chain(agents::ALL).find(|code| code.name == name || code.slug() == name)
+    let mut all = ALL.iter().chain(project::ALL).chain(settings::ALL).chain(agents::ALL);
+    all.find(|code| code.name == name || code.slug() == name)
 }
 
 /// Declares the constants and the list of them together, so that none can be left out of the list.
@@ -117,7 +118,19 @@ codes! {
     DEAD_END = Warning "dead_end": "a state cannot be left and is not final";
 }
 
-/// What can be wrong with settings. Here and not where they are read, so that there is one register.
+/// What can be wrong between the files of a project. Here and not where they are read, so that there is one register.
+pub mod project {
+    use super::{Code, Severity};
+
+    codes! {
+        "project";
+        REGISTRY_FILE_MISSING = Error "registry_file_missing": "a registry names a file that is not there";
+        REGISTRY_MISMATCH = Error "registry_mismatch": "a registry calls a chart something else than the chart itself";
+        DUPLICATE_CHART = Error "duplicate_chart": "two charts of a project have the same id and version";
+    }
+}
+
+/// What can be wrong with settings. Here for the same reason.
 pub mod settings {
     use super::{Code, Severity};
 

@@ -20,11 +20,13 @@ fn every_code_has_a_page_and_every_page_a_code() {
     assert_same("docs/errors", &slugs(&[]), &stems(&pages(), &["md"]));
 }
 
-/// Charts, settings and agents all have an `unknown_key`, so the pages of settings and agents are in folders of
+/// Charts, settings and agents all have an `unknown_key`, so the pages of each family but the first are in a folder of
 /// their own.
 #[test]
-fn every_code_of_settings_and_agents_has_a_page_that_says_what_to_do() {
-    for (family, all) in [("settings", codes::settings::ALL), ("agents", codes::agents::ALL)] {
+fn every_code_of_projects_settings_and_agents_has_a_page_that_says_what_to_do() {
+    for (family, all) in
+        [("project", codes::project::ALL), ("settings", codes::settings::ALL), ("agents", codes::agents::ALL)]
+    {
         let slugs = all.iter().map(|code| code.slug().to_owned()).collect();
         assert_same(&format!("docs/errors/{family}"), &slugs, &stems(&pages().join(family), &["md"]));
         for code in all {
@@ -170,6 +172,9 @@ fn the_index_lists_every_code() {
          | Code | Severity | Meaning |\n|---|---|---|\n",
     );
     index.extend(ALL.iter().map(|code| row(code, "")));
+    index += "\n## Projects\n\nWhat is wrong between the files of a project; the codes are `rawko::project::…`.\n\n\
+              | Code | Severity | Meaning |\n|---|---|---|\n";
+    index.extend(codes::project::ALL.iter().map(|code| row(code, "project/")));
     index += "\n## Settings\n\nWhat is wrong with a `config.yaml` ([settings](../guide/settings.md)); the codes are `rawko::settings::…`.\n\n\
               | Code | Severity | Meaning |\n|---|---|---|\n";
     index.extend(codes::settings::ALL.iter().map(|code| row(code, "settings/")));

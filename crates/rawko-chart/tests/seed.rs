@@ -83,6 +83,27 @@ fn every_snippet_loads() {
     }
 }
 
+/// A snippet is walked if a walkthrough has its lines in their order, whatever stands between them and around.
+#[test]
+fn every_snippet_is_walked_through() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let walks: Vec<String> = fs::read_dir(folder.join("walkthroughs/seed"))
+        .unwrap()
+        .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    // How a state is shown, and which files there are: nothing of it happens in a step.
+    let still = ["meta.yaml", "registry.yaml"];
+    for entry in fs::read_dir(folder.join("fixtures/seed")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let text = snippet(&name);
+        let is_in = |walk: &String| {
+            let mut lines = walk.lines().map(str::trim);
+            text.lines().map(str::trim).all(|wanted| lines.any(|line| line == wanted))
+        };
+        assert!(still.contains(&name.as_str()) || walks.iter().any(is_in), "{name} is in no walkthrough");
+    }
+}
+
 #[test]
 fn the_first_transition_loads_with_its_placeholders_defined() {
     let fragment = snippet("event_driven.yaml");

@@ -1,5 +1,6 @@
 //! Walkthroughs: charts played through in virtual time, one behaviour a file, that double as documentation of the
-//! semantics. Each file is a chart, `---`, and stimuli with what they did behind `→`; `UPDATE_EXPECT=1` rewrites that.
+//! semantics. Each file is a chart, `---`, and stimuli with what they did behind `→`; `UPDATE_EXPECT=1` rewrites that. Each
+//! `> start` begins anew, with the `input` and `services` named last.
 
 #![allow(
     clippy::unwrap_used,
@@ -47,10 +48,11 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 /// Plays a file through and writes it down again with what really happened.
 fn walk(file: &Path, text: &str) -> String {
     let (charts, script) = text.rsplit_once("\n---\n").expect("a walkthrough is a chart, `---`, and stimuli");
-    let mut charts: Vec<Arc<Chart>> = charts.split("\n---\n").map(|chart| compile(file, chart)).collect();
-    let chart = charts.remove(0);
-    let mut stubs = Value::Null;
-    let mut input = Value::Null;
+    let mut children: Vec<Arc<Chart>> = charts.split("\n---\n").map(|chart| compile(file, chart)).collect();
+    let chart = children.remove(0);
+    let (mut stubs, mut input) = (Value::Null, Value::Null);
+    let mut simulation = None;
+    let mut out = text[..text.len() - script.len()].to_owned();
     for line in script.lines() {
         if let Some(json) = line.strip_prefix("services ") {
             stubs = serde_json::from_str(json).unwrap();
@@ -58,19 +60,17 @@ fn walk(file: &Path, text: &str) -> String {
         if let Some(json) = line.strip_prefix("input ") {
             input = serde_json::from_str(json).unwrap();
         }
-    }
-    let stubs = Stubs::from_value(&stubs).unwrap();
-    let mut simulation = Simulation::new(chart, charts, stubs, world(), input);
-    let mut out = text[..text.len() - script.len()].to_owned();
-    for line in script.lines() {
         let Some(stimulus) = line.strip_prefix("> ") else {
             writeln!(out, "{line}").unwrap();
             continue;
         };
         let stimulus = stimulus.split('→').next().unwrap_or_default().trim();
-        let done = match stimulus {
-            "start" => simulation.start(),
-            other => simulation.apply(&read(other)),
+        let done = if stimulus == "start" {
+            let stubs = Stubs::from_value(&stubs).unwrap();
+            let anew = Simulation::new(Arc::clone(&chart), children.clone(), stubs, world(), input.clone());
+            simulation.insert(anew).start()
+        } else {
+            simulation.as_mut().expect("`> start` comes first").apply(&read(stimulus))
         };
         writeln!(out, "{}", format!("> {stimulus:<22} → {}", show(&done)).trim_end()).unwrap();
     }

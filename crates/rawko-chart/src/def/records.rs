@@ -1,7 +1,16 @@
 //! Every key of the chart format, once. Keys that charts use most come first, since looking a key up compares in order.
 
 use super::shape::{Field, Record, Shape, Tagged, records};
-use Shape::{Any, Bool, Either, List, MapOf, Null, Number, Tagged as TaggedBy, Text, Whole, Word};
+use Shape::{
+    Any, Bool, Either, List, MapBy, MapOf, Null, Number, Tagged as TaggedBy, Text, TextLike, Whole, Word,
+};
+
+/// What can be the key of a state: targets use `.` and a first `#` to find states.
+const STATE_KEY: &str = r"^[^.#][^.]*$";
+/// What a transition can wait for: `NAME`, `name.*` or `*`.
+const EVENT: &str = r"^(\*|[^\s*]+(\.\*)?)$";
+/// Up to three numbers, perhaps a pre-release and a build.
+const VERSION: &str = r"^[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?(\+.*)?$";
 
 static ACTION: Shape = Either(&[Text, TaggedBy(&ACTIONS)]);
 static ACTION_LIST: Shape = Either(&[Text, TaggedBy(&ACTIONS), List(&ACTION)]);
@@ -12,13 +21,15 @@ static FIXED_DELAY: Shape = Either(&[Text, Number]);
 static NAME_OR_EXPRESSION: Shape = Either(&[Text, Shape::Record(&EXPRESSION)]);
 static ONE_TRANSITION: Shape = Either(&[Text, Shape::Record(&TRANSITION)]);
 static TRANSITIONS: Shape = Either(&[Text, Shape::Record(&TRANSITION), List(&ONE_TRANSITION)]);
-static ON: Shape = Either(&[MapOf(&TRANSITIONS, "an event's name"), List(&Shape::Record(&EVENT_TRANSITION))]);
+static ON: Shape =
+    Either(&[MapBy(EVENT, &TRANSITIONS, "an event's name"), List(&Shape::Record(&EVENT_TRANSITION))]);
 static AFTER: Shape = Either(&[MapOf(&TRANSITIONS, "a delay"), List(&Shape::Record(&DELAYED_TRANSITION))]);
 static INVOKES: Shape = Either(&[Shape::Record(&INVOKE), List(&Shape::Record(&INVOKE))]);
-static STATES: Shape = MapOf(&STATE_OR_NOTHING, "a state's key");
+static STATES: Shape = MapBy(STATE_KEY, &STATE_OR_NOTHING, "a state's key");
 /// `done:` with nothing below it is an atomic state.
 static STATE_OR_NOTHING: Shape = Either(&[Shape::Record(&STATE), Null]);
-static REGIONS: Shape = Either(&[List(&Shape::Record(&REGION)), MapOf(&STATE_OR_NOTHING, "a region's key")]);
+static REGIONS: Shape =
+    Either(&[List(&Shape::Record(&REGION)), MapBy(STATE_KEY, &STATE_OR_NOTHING, "a region's key")]);
 static INITIAL_VALUE: Shape = Either(&[Text, List(&Text), Shape::Record(&INITIAL)]);
 static TAGS: Shape = Either(&[Text, List(&Text)]);
 static POLICY_LIST: Shape = Either(&[Text, List(&Text)]);
@@ -59,7 +70,7 @@ records! {
 
     ChartKey CHART "chart" "a chart" requires ["states|regions"] {
         Id "id" Text, "The chart's id: how other charts and people refer to it.";
-        Version "version" Either(&[Text, Number]), "The chart's version, as in `1.2.0`.";
+        Version "version" Either(&[TextLike(VERSION), Number]), "The chart's version, as in `1.2.0`.";
         Initial "initial" INITIAL_VALUE, "The state that the chart starts in.";
         Context "context" Either(&[MapOf(&Any, "a context key"), Null]), "The data the chart carries, with initial values.";
         ContextSchema "context_schema" MapOf(&Any, "a JSON Schema keyword"), "A JSON Schema of the context.";
@@ -127,7 +138,7 @@ records! {
     }
 
     EventTransitionKey EVENT_TRANSITION "event_transition" "a transition" extends TRANSITION requires ["event"] {
-        Event "event" Text, "The event that it waits for.";
+        Event "event" TextLike(EVENT), "The event that it waits for.";
     }
 
     DelayedTransitionKey DELAYED_TRANSITION "delayed_transition" "a transition" extends TRANSITION requires ["delay"] {
@@ -243,5 +254,10 @@ records! {
 }
 
 /// An entry of a `regions:` list: a state that must say its `id`, which is its key.
-pub(crate) static REGION: Record =
-    Record { name: "region", words: "a region", fields: &[], extends: Some(&STATE), required: &["id"] };
+pub(crate) static REGION: Record = Record {
+    name: "region",
+    words: "a region",
+    fields: &[Field { key: "id", shape: &TextLike(STATE_KEY), doc: "The region's key." }],
+    extends: Some(&STATE),
+    required: &["id"],
+};

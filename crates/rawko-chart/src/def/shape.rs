@@ -8,6 +8,9 @@ pub(crate) enum Shape {
     Any,
     Null,
     Text,
+    /// Text of this form, a regular expression that JSON Schema understands. It is for editors: the reader takes any
+    /// text here, and says in words what is wrong with one where it is used.
+    TextLike(&'static str),
     Bool,
     /// A whole number of at least this.
     Whole(i64),
@@ -17,6 +20,8 @@ pub(crate) enum Shape {
     List(&'static Shape),
     /// Any keys, all values alike. The words say what the keys are.
     MapOf(&'static Shape, &'static str),
+    /// The same, with keys of a form: see `TextLike`.
+    MapBy(&'static str, &'static Shape, &'static str),
     Record(&'static Record),
     /// A record chosen by the word under a key.
     Tagged(&'static Tagged),

@@ -3,7 +3,7 @@
 use rawko_core::{HistoryVariant, NodeKind};
 use rustc_hash::FxHashMap;
 
-use crate::def::{Part, StateDef, StateKey};
+use crate::def::{Part, StateDef, StateKey, kind_of_word, misplaced};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::{DUPLICATE_KEY, View};
@@ -125,16 +125,12 @@ impl<'a, 'f> StateReader<'a, 'f> {
             Some("deep") => HistoryVariant::Deep,
             _ => HistoryVariant::Shallow,
         };
-        match below.kind.and_then(View::text) {
-            Some("compound") => NodeKind::Compound,
-            Some("parallel") => NodeKind::Parallel,
-            Some("final") => NodeKind::Final,
-            Some("history") => NodeKind::History(variant),
-            Some("atomic") => NodeKind::Atomic,
-            _ if below.regions.is_some() => NodeKind::Parallel,
-            _ if below.states.is_some_and(|states| !is_empty(states)) => NodeKind::Compound,
-            _ if below.variant.is_some() => NodeKind::History(variant),
-            _ => NodeKind::Atomic,
+        match below.kind.and_then(View::text).and_then(|word| kind_of_word(word, variant)) {
+            Some(kind) => kind,
+            None if below.regions.is_some() => NodeKind::Parallel,
+            None if below.states.is_some_and(|states| !is_empty(states)) => NodeKind::Compound,
+            None if below.variant.is_some() => NodeKind::History(variant),
+            None => NodeKind::Atomic,
         }
     }
 
@@ -218,27 +214,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
 
     /// Keys that mean nothing on this kind of state: most often a sign of wrong indentation.
     fn report_misplaced(&mut self, state: &StateDef<'a>, body: View<'a>) {
-        let wrong: &[&str] = match state.kind {
-            NodeKind::Atomic => &["initial", "variant", "target", "actions", "output", "onDone", "onAllDone"],
-            NodeKind::Compound => &["variant", "target", "actions", "output", "onAllDone"],
-            NodeKind::Parallel => &["initial", "variant", "target", "actions", "output"],
-            NodeKind::Final => &["initial", "variant", "target", "actions", "onDone", "onAllDone"],
-            NodeKind::History(_) => &[
-                "initial",
-                "output",
-                "onDone",
-                "onAllDone",
-                "on",
-                "always",
-                "after",
-                "invoke",
-                "entry",
-                "exit",
-                "tools",
-                "budget",
-                "loop",
-            ],
-        };
+        let wrong = misplaced(state.kind);
         for pair in body.each_pair().filter(|pair| wrong.contains(&pair.key)) {
             let word = kind_word(state.kind);
             let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);

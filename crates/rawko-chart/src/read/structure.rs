@@ -20,7 +20,7 @@ pub(crate) fn check_shape(view: View<'_>, shape: &Shape, at: Span, findings: &mu
     }
     match shape {
         Shape::Any => {}
-        Shape::Null | Shape::Text | Shape::Bool | Shape::Number => {
+        Shape::Null | Shape::Text | Shape::TextLike(_) | Shape::Bool | Shape::Number => {
             if !fits_kind(view, shape) {
                 findings.push(wrong_type(view, shape, at));
             }
@@ -31,7 +31,7 @@ pub(crate) fn check_shape(view: View<'_>, shape: &Shape, at: Span, findings: &mu
             Some(items) => items.for_each(|value| check_shape(value, item, at, findings)),
             None => findings.push(wrong_type(view, shape, at)),
         },
-        Shape::MapOf(value, _) => match view.pairs() {
+        Shape::MapOf(value, _) | Shape::MapBy(_, value, _) => match view.pairs() {
             Some(pairs) => pairs.for_each(|pair| check_shape(pair.value, value, pair.key_span, findings)),
             None => findings.push(wrong_type(view, shape, at)),
         },
@@ -49,12 +49,12 @@ fn fits_kind(view: View<'_>, shape: &Shape) -> bool {
     match (shape, view.data()) {
         (Shape::Any, _) => true,
         (Shape::Null, Data::Null) => true,
-        (Shape::Text | Shape::Word(_), Data::Str(_)) => true,
+        (Shape::Text | Shape::TextLike(_) | Shape::Word(_), Data::Str(_)) => true,
         (Shape::Bool, Data::Bool(_)) => true,
         (Shape::Whole(_), Data::Int(_)) => true,
         (Shape::Number, Data::Int(_) | Data::Float(_)) => true,
         (Shape::List(_), Data::List { .. }) => true,
-        (Shape::MapOf(..) | Shape::Record(_) | Shape::Tagged(_), Data::Map { .. }) => true,
+        (Shape::MapOf(..) | Shape::MapBy(..) | Shape::Record(_) | Shape::Tagged(_), Data::Map { .. }) => true,
         (Shape::Either(shapes), _) => shapes.iter().any(|shape| fits_kind(view, shape)),
         _ => false,
     }
@@ -203,13 +203,13 @@ fn expected(shape: &Shape) -> String {
     match shape {
         Shape::Any => "anything".into(),
         Shape::Null => "nothing".into(),
-        Shape::Text => "text".into(),
+        Shape::Text | Shape::TextLike(_) => "text".into(),
         Shape::Bool => "`true` or `false`".into(),
         Shape::Whole(least) => format!("a whole number of at least {least}"),
         Shape::Number => "a number".into(),
         Shape::Word(words) => format!("one of {}", list_words(words)),
         Shape::List(_) => "a list".into(),
-        Shape::MapOf(_, keys) => {
+        Shape::MapOf(_, keys) | Shape::MapBy(_, _, keys) => {
             format!("a map by {}", keys.trim_start_matches("an ").trim_start_matches("a "))
         }
         Shape::Record(record) => format!("{} (a map)", record.words),

@@ -15,7 +15,20 @@ use crate::ids::{LabelId, Slot};
 use crate::snapshot::TimerPurpose;
 use crate::value::{Map, Value};
 
-type Acted = Result<(), EvalError>;
+type Acted = Result<(), Box<Failed>>;
+
+/// Why an action failed, and the id of the send that could not be made. Boxed, because it is returned by everything here
+/// and hardly ever there.
+struct Failed {
+    message: String,
+    send_id: Option<Arc<str>>,
+}
+
+impl From<EvalError> for Box<Failed> {
+    fn from(error: EvalError) -> Self {
+        Box::new(Failed { message: error.message, send_id: None })
+    }
+}
 
 impl Run<'_> {
     /// Runs a block: entry, exit or transition actions.
@@ -25,9 +38,9 @@ impl Run<'_> {
             return;
         }
         let depth = self.locals.len();
-        if let Err(error) = self.run_actions(actions) {
+        if let Err(failed) = self.run_actions(actions) {
             self.locals.truncate(depth);
-            self.raise_execution_error(error.message);
+            self.raise_failure(failed.message, failed.send_id);
         }
     }
 
@@ -36,8 +49,9 @@ impl Run<'_> {
             if !matches!(action.kind, ActionKind::Assign(_)) {
                 self.trace(|| TraceEntry::Acted { label: action.label_id });
             }
-            self.run_action(action).map_err(|error| EvalError {
-                message: format!("action `{}`: {}", action.label, error.message),
+            self.run_action(action).map_err(|mut failed| {
+                failed.message = format!("action `{}`: {}", action.label, failed.message);
+                failed
             })?;
         }
         Ok(())
@@ -104,6 +118,20 @@ impl Run<'_> {
         delay: Option<&Delay>,
         id: Option<&Template>,
     ) -> Acted {
+        self.make_send(target, event, data, delay, id).map_err(|error| {
+            let send_id = id.and_then(|id| self.render_text(id).ok());
+            Box::new(Failed { message: error.message, send_id })
+        })
+    }
+
+    fn make_send(
+        &mut self,
+        target: &Template,
+        event: &Template,
+        data: &Template,
+        delay: Option<&Delay>,
+        id: Option<&Template>,
+    ) -> Result<(), EvalError> {
         let target = self.render_text(target)?;
         let mut event = NamedEvent::new(self.render_text(event)?, self.render(data)?);
         event.send_id = id.map(|id| self.render_text(id)).transpose()?;
@@ -177,7 +205,8 @@ impl Run<'_> {
     fn foreach(&mut self, foreach: &Foreach) -> Acted {
         let array = foreach.array.eval(&self.scope())?;
         let Value::List(items) = &array else {
-            return Err(EvalError { message: format!("foreach needs a list, not {}", array.type_name()) });
+            let message = format!("foreach needs a list, not {}", array.type_name());
+            return Err(EvalError { message }.into());
         };
         let depth = self.locals.len();
         self.locals.resize(foreach.local.max(depth), Value::Null);

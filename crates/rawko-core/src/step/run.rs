@@ -135,9 +135,14 @@ impl<'a> Run<'a> {
 
     /// An expression failed: the chart hears of it.
     pub(super) fn raise_execution_error(&mut self, message: String) {
+        self.raise_failure(message, None);
+    }
+
+    /// The same with the id of the send that could not be made, if it was one.
+    pub(super) fn raise_failure(&mut self, message: String, send_id: Option<Arc<str>>) {
         self.trace(|| TraceEntry::Failed { message: message.clone() });
         let data = Value::map([("message", Value::from(message))]);
-        self.raise(NamedEvent::new("error.execution", data));
+        self.raise(NamedEvent { send_id, ..NamedEvent::new("error.execution", data) });
     }
 
     pub(super) fn active_paths(&self) -> String {

@@ -24,6 +24,27 @@ fn first_cell(line: &str) -> Option<&str> {
     line.strip_prefix("| `")?.split('`').next()
 }
 
+/// The operators of the guide, as it writes them.
+pub(super) fn operators() -> BTreeSet<String> {
+    let (_, section) = GUIDE.split_once("## Operators").unwrap();
+    let (section, _) = section.split_once("## Functions").unwrap();
+    let mut all = BTreeSet::new();
+    for line in section.lines().filter(|line| first_cell(line).is_some()) {
+        // A bar inside a cell is escaped.
+        let line = line.replace("\\|", "\u{1}");
+        let cells: Vec<&str> = line.split('|').collect();
+        assert_eq!(
+            cells.len() - 2,
+            4,
+            "a row says what is given, what is missing and what mismatches: {line}"
+        );
+        for (code, _) in pieces(cells[1]) {
+            assert!(all.insert(code.replace('\u{1}', "|")), "`{code}` has two rows");
+        }
+    }
+    all
+}
+
 #[test]
 fn every_function_has_a_row_and_every_row_a_function() {
     let (_, functions) = GUIDE.split_once("## Functions").unwrap();

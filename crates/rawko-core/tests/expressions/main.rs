@@ -6,6 +6,7 @@ mod bounds;
 mod durations;
 mod functions;
 mod guide;
+mod operator_rows;
 mod operators;
 mod problems;
 mod properties;

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
-use crate::project::{self, Project};
+use crate::project::{self, Project, Twins};
 use crate::scenario::report::count;
 
 const EXAMPLES: &str = "\
@@ -72,6 +72,7 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
     let below = Project::at(dir)?;
     let mut homes: Vec<(PathBuf, Registry)> = vec![(dir.to_owned(), known(Some(&below), args)?)];
     report.add_problems(&below);
+    let mut twins = Twins::default();
     for path in &below.charts {
         // A directory may hold whole projects, or be part of one: a chart belongs to the nearest.
         let home = Project::home_of(path).unwrap_or_else(|| dir.to_owned());
@@ -82,6 +83,7 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
         }
         if let Some((_, known)) = homes.iter().find(|(known, _)| *known == home) {
             report.check(path, known)?;
+            report.add_to_last(|source| twins.meet(&home, path, source));
         }
     }
     Ok(())
@@ -124,6 +126,13 @@ impl Report {
         self.charts += 1;
         self.add(source, loaded.findings);
         Ok(())
+    }
+
+    /// Something more about the file that was checked last.
+    fn add_to_last(&mut self, finding: impl FnOnce(&Source) -> Option<Finding>) {
+        if let Some((source, findings)) = self.files.last_mut() {
+            findings.extend(finding(source));
+        }
     }
 
     /// What is wrong beside the charts. A registry is met from every project that encloses it, and said once.

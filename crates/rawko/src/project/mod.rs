@@ -2,6 +2,7 @@
 //! charts may call. Reading is lenient here: what is wrong with a chart is said by its own check.
 
 mod registry;
+mod twins;
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use rawko_core::AgentEntry;
 use rawko_host::Environment;
 
 use registry::Registered;
+pub(crate) use twins::Twins;
 
 use crate::failure::Failure;
 use crate::files;

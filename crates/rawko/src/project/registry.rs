@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rawko_chart::{Finding, RegistryEntry, RegistryFile, Severity, Source, read_registry};
+use rawko_chart::codes::project::{REGISTRY_FILE_MISSING, REGISTRY_MISMATCH};
+use rawko_chart::{Finding, RegistryEntry, RegistryFile, Source, read_registry};
 
 /// One entry, its file resolved beside the registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,9 +13,6 @@ pub(crate) struct Registered {
     pub(crate) version: String,
     pub(crate) path: PathBuf,
 }
-
-const MISSING_FILE: &str = "rawko::project::registry_file_missing";
-const MISMATCH: &str = "rawko::project::registry_mismatch";
 
 /// The entries of a registry whose files are there, and everything that is wrong with it.
 pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Finding>) {
@@ -30,7 +28,7 @@ pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Findin
             }
             Err(_) => {
                 let message = format!("`{}` is registered, but there is no file `{}`", entry.id, entry.src);
-                let finding = Finding::new(MISSING_FILE, Severity::Error, entry.span, message);
+                let finding = REGISTRY_FILE_MISSING.at(entry.span, message);
                 findings.push(finding.help("`src` is relative to the directory of the registry"));
             }
         }
@@ -46,6 +44,6 @@ fn mismatch(entry: &RegistryEntry, bytes: &[u8]) -> Option<Finding> {
     }
     let message =
         format!("`{}@{}` is registered, but `{}` is `{id}@{version}`", entry.id, entry.version, entry.src);
-    let finding = Finding::new(MISMATCH, Severity::Error, entry.span, message);
+    let finding = REGISTRY_MISMATCH.at(entry.span, message);
     Some(finding.help("give both the same id and version"))
 }

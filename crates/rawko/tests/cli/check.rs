@@ -155,6 +155,41 @@ fn a_registry_that_calls_a_chart_something_else() {
 }
 
 #[test]
+fn two_charts_of_a_project_that_are_called_the_same() {
+    // A directory with a `.rawko` is a project by itself, and a chart without a version is `0.0.0`.
+    check(
+        &[
+            ("old/kid.yaml", KID),
+            ("parts/kid/.rawko/charts/kid.yaml", KID),
+            ("one.yaml", "statechart: {id: it, initial: a, states: {a: {type: final}}}\n"),
+            ("two.yaml", "id: it\ninitial: a\nversion: '0.0.0'\nstates: {a: {type: final}}\n"),
+        ],
+        &["check", "."],
+        expect![[r#"
+            $ rawko check .
+            error[rawko::project::duplicate_chart]: `kid@1.0.0` is also what the chart in `.rawko/charts/kid.yaml` is called
+             --> old/kid.yaml:2:7
+              |
+            2 |   id: kid
+              |       ^^^
+              |
+              = help: give one of them another `id` or `version`
+
+            error[rawko::project::duplicate_chart]: `it@0.0.0` is also what the chart in `one.yaml` is called
+             --> two.yaml:1:5
+              |
+            1 | id: it
+              |     ^^
+              |
+              = help: give one of them another `id` or `version`
+
+            6 charts, 2 errors
+            --- exit code 52
+        "#]],
+    );
+}
+
+#[test]
 fn settings_and_agents_that_cannot_be_read_are_said() {
     check(
         &[(".rawko/config.yaml", "services: [\n"), (".rawko/agents/joiner.md", "---\nname: [\n---\n")],

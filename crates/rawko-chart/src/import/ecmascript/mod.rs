@@ -16,7 +16,7 @@ pub(crate) use literals::{literal, text_literal};
 pub(crate) use piece::Translated;
 pub(crate) use script::{Statement, parse_script};
 pub(crate) use syntax::{Js, parse_expression};
-pub(crate) use translate::{translate, translate_guard};
+pub(crate) use translate::{INTERNAL, translate, translate_guard};
 pub(crate) use types::{JsType, Variables, type_of};
 
 /// Why an expression or a script has no counterpart.

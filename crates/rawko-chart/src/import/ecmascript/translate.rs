@@ -11,6 +11,8 @@ use super::syntax::Js;
 use super::types::{JsType, Variables, type_of};
 
 /// How an SCXML document names the event processor between charts.
+/// The address of a chart's own internal queue.
+pub(crate) const INTERNAL: &str = "#_internal";
 const SCXML_PROCESSOR: &str = "http://www.w3.org/TR/scxml/#SCXMLEventProcessor";
 
 /// What `_event` has in SCXML.
@@ -337,11 +339,12 @@ fn choose(test: &Translated, yes: &Translated, no: &Translated) -> Translated {
     Translated::loose(text, Binding::Conditional)
 }
 
-/// Addresses inside strings: sessions are called by their id alone, the parent and oneself by a word.
+/// Addresses inside strings: sessions are called by their id alone, the parent by a word. `#_internal` stays as it is: what is
+/// sent there is raised, and whoever sends to a computed address asks for it.
 fn address(text: &str) -> &str {
     match text {
         "#_parent" => "parent",
-        "#_internal" => "self",
+        INTERNAL => text,
         _ => text.strip_prefix("#_scxml_").or_else(|| text.strip_prefix("#_")).unwrap_or(text),
     }
 }

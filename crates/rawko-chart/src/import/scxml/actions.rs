@@ -4,7 +4,7 @@ use roxmltree::Node;
 
 use super::Importer;
 use super::datamodel::is_variable_name;
-use super::xml::{elements, has_elements, is, named, text, words};
+use super::xml::{elements, first, has_elements, is, named, text, words};
 use crate::import::ecmascript::{literal, text_literal};
 use crate::import::literal_data;
 use crate::import::yaml::Yaml;
@@ -65,6 +65,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let location = xml.attribute("location").unwrap_or_default().trim().to_owned();
         let value = match xml.attribute("expr") {
             Some(expr) => self.value(xml, expr),
+            None if first(xml, "scxml").is_some() => Yaml::Text(literal(&self.chart_as_data(xml, &location))),
             None => {
                 if has_elements(xml) {
                     self.lost(xml, "XML as data");
@@ -194,7 +195,7 @@ pub(super) fn expr_data(text: String) -> Yaml {
     Yaml::map([("expr", Yaml::Text(text))])
 }
 
-fn branch(guard: Option<String>, actions: Vec<Yaml>) -> Yaml {
+pub(super) fn branch(guard: Option<String>, actions: Vec<Yaml>) -> Yaml {
     let mut branch = Yaml::Map(Vec::new());
     if let Some(guard) = guard {
         branch.push("guard", guard_text(guard));

@@ -8,7 +8,7 @@ use roxmltree::Node;
 use serde_json::Value as Json;
 
 use super::Importer;
-use super::xml::{has_elements, is, own_descendants, text, words};
+use super::xml::{first, has_elements, is, own_descendants, text, words};
 use crate::import::ecmascript::{
     Js, JsType, Statement, Variables, literal, parse_expression, parse_script, translate, type_of,
 };
@@ -171,6 +171,9 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
                 Some(Json::Null)
             }
             Some((_, Some(content))) => Some(self.inline_value(xml, &content)),
+            None if first(xml, "scxml").is_some() => {
+                Some(self.chart_as_data(xml, xml.attribute("id").unwrap_or_default()))
+            }
             None if has_elements(xml) => {
                 self.lost(xml, "XML as data");
                 Some(Json::Null)

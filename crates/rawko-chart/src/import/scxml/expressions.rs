@@ -97,8 +97,24 @@ fn excerpt(text: &str) -> String {
 }
 
 /// The negative of a text: an expression that loads, always fails, and shows why to whoever reads it.
-fn failure(why: &str) -> String {
+pub(super) fn failure(why: &str) -> String {
     format!("-{}", text_literal(why))
+}
+
+pub(super) fn is_failure(text: &str) -> bool {
+    text.starts_with("-'")
+}
+
+/// Why an action is sure to fail, if it is one that was written to.
+pub(super) fn certain_failure(action: &Yaml) -> Option<String> {
+    let Yaml::Map(entries) = action else { return None };
+    let value =
+        entries.iter().find(|(key, _)| key == "message" || key == "target").map(|(_, value)| value)?;
+    let Yaml::Map(value) = value else { return None };
+    value.iter().find_map(|(key, value)| match value {
+        Yaml::Text(text) if key == "expr" => text.strip_prefix("-'")?.strip_suffix('\'').map(str::to_owned),
+        _ => None,
+    })
 }
 
 fn constant_value(constant: &Json) -> Yaml {

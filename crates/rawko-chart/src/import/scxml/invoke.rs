@@ -1,6 +1,7 @@
 //! `<invoke>`: a chart written inside another becomes a chart of its own, invoked by its id.
 
 use roxmltree::Node;
+use serde_json::Value as Json;
 
 use super::xml::{first, is, named, words};
 use super::{CHARTS_DEEP_MAX, Importer, apart_from_states, chart, parse};
@@ -61,15 +62,27 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         if let Some(src) = xml.attribute("src") {
             return Some(Yaml::Text(self.chart_file(xml, src)));
         }
-        if let Some(expr) = xml.attribute("srcexpr") {
+        let content = first(xml, "content").and_then(|content| content.attribute("expr"));
+        if let Some(expr) = xml.attribute("srcexpr").or(content) {
             self.changed(
                 xml,
-                format!("`{expr}` has to give `statechart:<id>`; file names in strings became that"),
+                format!(
+                    "`{expr}` has to give `statechart:<id>`; charts, and file names in strings, became that"
+                ),
             );
             return Some(self.name(xml, expr));
         }
         self.lost(xml, "an `<invoke>` whose chart is itself data");
         Some(Yaml::text("not_carried_over"))
+    }
+
+    /// A chart as the value of a variable: what names it is stored instead.
+    pub(super) fn chart_as_data(&mut self, xml: Node<'a, 'i>, variable: &str) -> Json {
+        let chart = first(xml, "scxml").and_then(|child| self.inner_chart(child, variable));
+        match chart {
+            Some(Yaml::Text(reference)) => Json::String(reference),
+            _ => Json::Null,
+        }
     }
 
     fn inner_chart(&mut self, child: Node<'a, 'i>, id: &str) -> Option<Yaml> {

@@ -16,7 +16,7 @@ use roxmltree::{Document, Node, NodeId};
 
 use self::outline::Outline;
 use self::xml::{LineStarts, is, named, own_descendants};
-use super::ecmascript::Variables;
+use super::ecmascript::{INTERNAL, Variables};
 use super::yaml::Yaml;
 use super::{ImportError, ImportOptions, Imported, ImportedChart, Notes};
 
@@ -88,6 +88,8 @@ struct Importer<'a, 'i, 'f, 'o> {
     late_data: Vec<(NodeId, Yaml)>,
     /// How many ids of sends were made up.
     sends: usize,
+    /// Whether some expression has `#_internal` in it, so that a computed target may be that.
+    internal_is_a_value: bool,
     lines: LineStarts,
 }
 
@@ -108,10 +110,19 @@ fn chart(
         variables: Variables::default(),
         late_data: Vec::new(),
         sends: 0,
+        internal_is_a_value: mentions_internal(root),
         lines: LineStarts::of(root.document().input_text()),
     };
     importer.variables = datamodel::variables(&importer, root);
     Ok(importer.whole(root))
+}
+
+fn mentions_internal(root: Node<'_, '_>) -> bool {
+    root.descendants().any(|node| {
+        let mut attributes = node.attributes().filter(|attribute| attribute.name() != "target");
+        attributes.any(|attribute| attribute.value().contains(INTERNAL))
+            || (node.is_text() && node.text().is_some_and(|text| text.contains(INTERNAL)))
+    })
 }
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {

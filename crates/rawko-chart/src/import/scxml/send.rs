@@ -4,9 +4,18 @@ use roxmltree::Node;
 use serde_json::Value as Json;
 
 use super::Importer;
-use super::actions::action;
-use crate::import::ecmascript::text_literal;
+use super::actions::{action, branch, expr_data};
+use super::expressions::{failure, is_failure};
+use crate::import::ecmascript::{INTERNAL, text_literal};
 use crate::import::yaml::Yaml;
+
+/// Whether something is sent to the chart's own internal queue.
+enum Internal {
+    Always,
+    Never,
+    /// If this guard holds.
+    If(String),
+}
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     pub(super) fn send(&mut self, xml: Node<'a, 'i>) -> Vec<Yaml> {
@@ -18,21 +27,24 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
         let event = self.event_name(xml);
         let data = self.payload(xml, Self::template);
-        if xml.attribute("target").map(str::trim) == Some("#_internal") {
-            let mut raise = action("raise", [("event", event)]);
-            raise_data(&mut raise, data);
-            return vec![raise];
+        let target = self.target_of(xml);
+        let mut raise = action("raise", [("event", event.clone())]);
+        with_data(&mut raise, data.clone());
+        match self.internal(xml, &target) {
+            Internal::Always => vec![raise],
+            Internal::Never => self.send_to(xml, target, event, data),
+            Internal::If(guard) => {
+                let otherwise = self.send_to(xml, target, event, data);
+                let branches = vec![branch(Some(guard), vec![raise]), branch(None, otherwise)];
+                vec![action("choose", [("branches", Yaml::List(branches))])]
+            }
         }
-        if let Some(target) = xml.attribute("target").map(str::trim).filter(|target| !is_address(target)) {
-            self.changed(xml, format!("sending fails, as in SCXML: `{target}` is no address"));
-            let mut actions = Vec::new();
-            self.send_id(xml, &mut actions);
-            actions.push(self.failing_action(&format!("{target} is no address")));
-            return actions;
-        }
+    }
+
+    fn send_to(&mut self, xml: Node<'a, 'i>, target: Yaml, event: Yaml, data: Option<Yaml>) -> Vec<Yaml> {
         let mut actions = Vec::new();
-        let mut send = action("send", [("target", self.target_of(xml)), ("event", event)]);
-        raise_data(&mut send, data);
+        let mut send = action("send", [("target", target), ("event", event)]);
+        with_data(&mut send, data);
         if let Some(delay) = self.delay(xml) {
             send.push("delay", delay);
         }
@@ -43,13 +55,30 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         actions
     }
 
+    /// Whether what is sent to a target is raised instead: `#_internal` may be the value of a variable. With a delay it cannot be.
+    fn internal(&self, xml: Node<'a, 'i>, target: &Yaml) -> Internal {
+        match target {
+            Yaml::Text(name) if name == INTERNAL => Internal::Always,
+            Yaml::Map(_) if self.internal_is_a_value && !is_delayed(xml) => {
+                computed(target).map_or(Internal::Never, |text| {
+                    let text = if text.contains(' ') { format!("({text})") } else { text.to_owned() };
+                    Internal::If(format!("{text} == {}", text_literal(INTERNAL)))
+                })
+            }
+            _ => Internal::Never,
+        }
+    }
+
     fn send_by_other_means(&mut self, xml: Node<'a, 'i>, kind: &str) -> Vec<Yaml> {
         if kind.contains("BasicHTTP") || kind == "basichttp" {
             self.lost(xml, "sending by HTTP: configure an endpoint and send to it by name");
         } else {
             self.changed(xml, format!("sending fails, as in SCXML: `{kind}` is no known event processor"));
         }
-        vec![self.failing_action(&format!("{kind} is no known event processor"))]
+        let target = expr_data(failure(&format!("{kind} is no known event processor")));
+        let event = self.event_name(xml);
+        let data = self.payload(xml, Self::template);
+        self.send_to(xml, target, event, data)
     }
 
     fn event_name(&mut self, xml: Node<'a, 'i>) -> Yaml {
@@ -64,8 +93,13 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             return self.name(xml, expr);
         }
         let target = xml.attribute("target").unwrap_or_default().trim();
+        if !is_address(target) {
+            self.changed(xml, format!("sending fails, as in SCXML: `{target}` is no address"));
+            return expr_data(failure(&format!("{target} is no address")));
+        }
         Yaml::text(match target {
             "" => "self",
+            INTERNAL => INTERNAL,
             "#_parent" => "parent",
             other => other.strip_prefix("#_scxml_").or_else(|| other.strip_prefix("#_")).unwrap_or(other),
         })
@@ -100,12 +134,27 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     }
 }
 
+fn is_delayed(xml: Node<'_, '_>) -> bool {
+    xml.has_attribute("delay") || xml.has_attribute("delayexpr")
+}
+
+/// The expression of a name that is computed, unless it fails in any case.
+fn computed(name: &Yaml) -> Option<&str> {
+    match name {
+        Yaml::Map(entries) => entries.iter().find_map(|(_, value)| match value {
+            Yaml::Text(text) if !is_failure(text) => Some(text.as_str()),
+            _ => None,
+        }),
+        _ => None,
+    }
+}
+
 /// What SCXML's own event processor can send to: a session, or somewhere by URI.
 fn is_address(target: &str) -> bool {
     target.is_empty() || target.starts_with("#_") || target.contains(':')
 }
 
-fn raise_data(action: &mut Yaml, data: Option<Yaml>) {
+fn with_data(action: &mut Yaml, data: Option<Yaml>) {
     if let Some(data) = data {
         action.push("data", data);
     }

@@ -3,8 +3,11 @@
 use roxmltree::Node;
 
 use super::Importer;
+use super::actions::action;
+use super::expressions::certain_failure;
 use super::outline::Kind;
 use super::xml::{first, named, words};
+use crate::import::literal_data;
 use crate::import::yaml::Yaml;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
@@ -115,7 +118,13 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             );
             self.changed(*second, message);
         }
-        blocks.into_iter().flat_map(|block| self.block(block)).collect()
+        let last = blocks.len().saturating_sub(1);
+        let mut actions = Vec::new();
+        for (number, block) in blocks.into_iter().enumerate() {
+            let block = self.block(block);
+            actions.extend(if number < last { up_to_failure(block) } else { block });
+        }
+        actions
     }
 
     /// Where entering a state (`None`: the chart) leads.
@@ -166,6 +175,18 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
         one_or_list(names)
     }
+}
+
+/// A block that another one follows: where it is sure to fail it ends, the chart is told, and the other one is reached.
+fn up_to_failure(mut block: Vec<Yaml>) -> Vec<Yaml> {
+    if let Some((at, why)) =
+        block.iter().enumerate().find_map(|(at, action)| Some((at, certain_failure(action)?)))
+    {
+        let data = Yaml::map([("message", literal_data(&why.into()))]);
+        block.truncate(at);
+        block.push(action("raise", [("event", Yaml::text("error.execution")), ("data", data)]));
+    }
+    block
 }
 
 pub(super) fn one_or_list(mut names: Vec<String>) -> Yaml {

@@ -1,4 +1,7 @@
-//! The JSON Schema of the format, for editors: made from the same description that the reader follows.
+//! The JSON Schema of the format, for editors: made from the same description that the reader follows. What goes with
+//! which kind of state is in `kinds`.
+
+mod kinds;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +14,7 @@ pub fn schema() -> Value {
     let mut definitions = Definitions::default();
     let document = definitions.record(&DOCUMENT);
     let chart = definitions.record(&CHART);
+    definitions.done.extend(kinds::definitions());
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "rawko chart",
@@ -18,7 +22,7 @@ pub fn schema() -> Value {
         "type": "object",
         "if": { "anyOf": [{ "required": ["statechart"] }, { "required": ["machine_registry"] }] },
         "then": document,
-        "else": chart,
+        "else": { "allOf": [chart, { "required": ["states"] }] },
         "$defs": definitions.done.into_iter().collect::<Map<String, Value>>(),
     })
 }
@@ -35,12 +39,18 @@ impl Definitions {
             Shape::Any => json!({}),
             Shape::Null => json!({ "type": "null" }),
             Shape::Text => json!({ "type": "string" }),
+            Shape::TextLike(form) => json!({ "type": "string", "pattern": form }),
             Shape::Bool => json!({ "type": "boolean" }),
             Shape::Whole(least) => json!({ "type": "integer", "minimum": least }),
             Shape::Number => json!({ "type": "number" }),
             Shape::Word(words) => json!({ "enum": words }),
             Shape::List(item) => json!({ "type": "array", "items": self.shape(item) }),
             Shape::MapOf(value, _) => json!({ "type": "object", "additionalProperties": self.shape(value) }),
+            Shape::MapBy(form, value, _) => json!({
+                "type": "object",
+                "propertyNames": { "pattern": form },
+                "additionalProperties": self.shape(value),
+            }),
             Shape::Record(record) => self.record(record),
             Shape::Tagged(tagged) => self.tagged(tagged),
             Shape::Either(shapes) => {
@@ -80,6 +90,9 @@ impl Definitions {
         let choices: Vec<Value> = choices.map(|key| json!({ "required": [key] })).collect();
         if !choices.is_empty() {
             definition["anyOf"] = json!(choices);
+        }
+        if let Some(rules) = kinds::rules_for(record) {
+            definition["allOf"] = json!([rules]);
         }
         definition
     }

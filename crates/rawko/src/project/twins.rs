@@ -1,0 +1,32 @@
+//! Charts of one project that go by the same id and version: whoever refers to one of them could mean either.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rawko_chart::codes::project::DUPLICATE_CHART;
+use rawko_chart::{Document, Finding, Source};
+
+use crate::files;
+
+/// The charts that were met, by their project, id and version.
+#[derive(Debug, Default)]
+pub(crate) struct Twins {
+    met: BTreeMap<(PathBuf, String, String), PathBuf>,
+}
+
+impl Twins {
+    /// What to say about a chart if another one of its project is called the same. It is said at the later one.
+    pub(crate) fn meet(&mut self, home: &Path, path: &Path, source: &Source) -> Option<Finding> {
+        let (id, version) = super::identity(source.text.as_bytes())?;
+        let version = if version.is_empty() { "0.0.0".to_owned() } else { version };
+        let called = format!("{id}@{version}");
+        let earlier = self.met.entry((home.to_owned(), id, version)).or_insert_with(|| path.to_owned());
+        if earlier == path {
+            return None;
+        }
+        let document = Document::read(&source.text).ok()?;
+        let id = document.get("statechart").unwrap_or(&document).get("id")?;
+        let message = format!("`{called}` is also what the chart in `{}` is called", files::shown(earlier));
+        Some(DUPLICATE_CHART.at(id.span, message).help("give one of them another `id` or `version`"))
+    }
+}
