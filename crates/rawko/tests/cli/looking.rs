@@ -49,10 +49,10 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  OFFERED  INSTANCES  FROM
-        agent  1.0.0  0ec034097122  yes  0  rawko's own agent.yaml
+        agent  1.0.0  7990352c39e9  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         plan_build  1.0.0  f72c81b04a76  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  734d793f6be3  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  779a9a194086  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
         error: there is no store `.rawko/state/rawko.db` yet; `rawko run CHART` starts an instance and makes one
@@ -77,11 +77,11 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  done  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  OFFERED  INSTANCES  FROM
-        agent  1.0.0  0ec034097122  yes  0  rawko's own agent.yaml
+        agent  1.0.0  7990352c39e9  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         plan_build  1.0.0  f72c81b04a76  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  734d793f6be3  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  779a9a194086  yes  0  rawko's own orchestrator.yaml
     "#]].assert_eq(&squeezed(&(empty + &listed)));
 }
 

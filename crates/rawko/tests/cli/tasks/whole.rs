@@ -82,7 +82,7 @@ fn a_dry_run_plans_and_changes_nothing() {
         planner    calls    Write stock.py
         planner    refused  `Write` is not allowed in the phase `design` (`phases.design.tools`, from rawko's own table of phase…
         planner    calls    PlanWrite g
-        planner    gets     The plan is written. (+3 lines)
+        planner    gets     The plan is written. (+4 lines)
                    plan     [ ] Look
                             [ ] Mend
                                 after Look
@@ -113,7 +113,8 @@ fn check_schema(all: &[Json]) {
         }
     }
     let kinds: Vec<&str> = kinds.into_iter().collect();
-    expect![""].assert_eq(&kinds.join(" "));
+    expect!["decision delta invoked log plan result said started step timer tool_call tool_result tool_use"]
+        .assert_eq(&kinds.join(" "));
 }
 
 /// Keys that some lines have and some have not.
@@ -339,10 +340,10 @@ fn the_first_agent_and_the_model_can_be_chosen() {
 #[test]
 fn an_agent_that_is_named_is_told_what_is_known() {
     let done = "transitions: {onSuccess: complete}\n";
-    let script = "- {agent: other, expect: Knots are tied twice., text: Done.}\n";
+    let script = "- {agent: other, expect: Tie each of them twice., text: Done.}\n";
     let dir = project(SETTINGS, &[agent("worker", done), agent("other", done)], script);
     fs::create_dir_all(dir.path().join(".rawko/memories")).unwrap();
-    let memory = "---\ntitle: Knots\nagents: [other]\n---\nKnots are tied twice.\n";
+    let memory = "---\ntitle: Knots\nagents: [other]\n---\nTie each of them twice.\n";
     fs::write(dir.path().join(".rawko/memories/knots.md"), memory).unwrap();
     let ran = run(dir.path(), &["task", "Tie knots", "--agent", "other"], "");
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
