@@ -39,8 +39,8 @@ struct Heard {
     is_ended: bool,
     /// Data rather than words: the journal tells what of it is to be read.
     is_data: bool,
-    /// The journal told it; what is still to be heard of it is not said again.
-    was_told: bool,
+    /// The journal told what was asked for before this step; what is still to be heard of that is not said again.
+    told_through: u64,
 }
 
 impl Narrator {
@@ -73,14 +73,14 @@ impl Narrator {
         if &*progress.name != "model:complete" {
             return Ok(());
         }
+        let heard = self.heard.entry(Arc::clone(&progress.instance)).or_default();
+        if progress.step < heard.told_through {
+            return Ok(());
+        }
         match (progress.data.get("type").as_str(), progress.data.get("text").as_str()) {
             (Some("text_delta"), Some(text)) => self.hear_text(&progress.instance, text, console),
             (Some("message_done"), _) => {
-                let heard = self.heard.entry(Arc::clone(&progress.instance)).or_default();
-                *heard = match heard.was_told {
-                    true => Heard::default(),
-                    false => Heard { is_ended: true, ..std::mem::take(heard) },
-                };
+                heard.is_ended = true;
                 self.end_line(console)
             }
             _ => Ok(()),
@@ -89,11 +89,11 @@ impl Narrator {
 
     fn hear_text(&mut self, instance: &Arc<str>, text: &str, console: &mut Console) -> Result<(), Failure> {
         let heard = self.heard.entry(Arc::clone(instance)).or_default();
-        if heard.was_told || text.is_empty() {
+        if text.is_empty() {
             return Ok(());
         }
         if heard.is_ended {
-            *heard = Heard::default();
+            *heard = Heard { told_through: heard.told_through, ..Heard::default() };
         }
         heard.is_data |= heard.text.is_empty() && text.trim_start().starts_with('{');
         heard.text.push_str(text);
@@ -118,8 +118,7 @@ impl Narrator {
             return Ok(false);
         }
         let heard = self.heard.entry(Arc::clone(&entry.instance)).or_default();
-        let before = std::mem::take(heard);
-        heard.was_told = !before.is_ended;
+        let before = std::mem::replace(heard, Heard { told_through: entry.step, ..Heard::default() });
         if before.is_data {
             return Ok(false);
         }
