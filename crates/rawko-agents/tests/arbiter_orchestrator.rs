@@ -215,8 +215,11 @@ fn at_the_limit_and_at_an_end_every_event_has_a_stated_outcome_too() {
     "#]].assert_eq(&table);
 }
 
-/// What a service answers, by the state that waits for it: `Ok` is done.invoke, `Err` error.invoke.
-fn results() -> Vec<(&'static str, Json, Vec<Result<Json, Json>>)> {
+/// What a service answers: `Ok` is done.invoke, `Err` error.invoke.
+type Answer = Result<Json, Json>;
+
+/// The state that waits for it, more of the input, and the answers.
+fn results() -> Vec<(&'static str, Json, Vec<Answer>)> {
     let failed = |code: &str| Err(json!({"category": "failed", "code": code, "message": "no"}));
     let limit = |code: &str| Err(json!({"category": "limit", "code": code, "message": "no"}));
     let decided = |kind: &str| Ok(json!({"type": kind, "mode": "developer", "reason": "r"}));
@@ -229,9 +232,8 @@ fn results() -> Vec<(&'static str, Json, Vec<Result<Json, Json>>)> {
     let cut_off = ["max_iterations", "timeout", "output_length", ""].map(limit);
     let agents =
         [Ok(json!({"text": "Done."})), Ok(json!({"plan": 5})), timed_out.clone(), going_round.clone()];
-    let agents: Vec<Result<Json, Json>> =
-        agents.into_iter().chain(arbiters[..3].to_vec()).chain(cut_off).collect();
-    let judged: Vec<Result<Json, Json>> = evaluations.into_iter().chain(arbiters.clone()).collect();
+    let agents: Vec<Answer> = agents.into_iter().chain(arbiters[..3].to_vec()).chain(cut_off).collect();
+    let judged: Vec<Answer> = evaluations.into_iter().chain(arbiters.clone()).collect();
     vec![
         ("selecting", json!({}), selections.chain(arbiters).chain([timed_out.clone()]).collect()),
         ("executing", json!({}), agents.clone()),
