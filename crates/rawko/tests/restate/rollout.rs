@@ -33,7 +33,8 @@ statechart:
     text.replace("VERSION", version).replace("END", end)
 }
 
-/// Says who works, once `release-KEY` is there; that it began is said by `begun-KEY`.
+/// Says who works, once `release-KEY` is there; that it began is said by `begun-KEY`. Ends with its project, since the worker that
+/// called it may be killed.
 const WORK: &str = "\
 import json, os, sys, time
 name, call = sys.argv[1], json.load(sys.stdin)
@@ -41,6 +42,8 @@ key = call['instance']
 with open('begun-' + key, 'a') as begun:
     begun.write(name + '\\n')
 while not os.path.exists('release-' + key):
+    if not os.path.exists('work.py'):
+        sys.exit('the project is gone')
     time.sleep(0.02)
 print(json.dumps({'by': name}))
 ";
