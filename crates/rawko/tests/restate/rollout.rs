@@ -33,7 +33,8 @@ statechart:
     text.replace("VERSION", version).replace("END", end)
 }
 
-/// Says who works, once `release-KEY` is there; that it began is said by `begun-KEY`.
+/// Says who works, once `release-KEY` is there; that it began is said by `begun-KEY`. Ends with its project, since the worker that
+/// called it may be killed.
 const WORK: &str = "\
 import json, os, sys, time
 name, call = sys.argv[1], json.load(sys.stdin)
