@@ -3,7 +3,7 @@ import { get, onTrouble, path, remove } from './api.js';
 import { heardNow } from './clock.js';
 import { bind, listen, overlay } from './keys.js';
 import { Live } from './live.js';
-import { current, go } from './route.js';
+import { arrive, go } from './route.js';
 import { shell } from './shell.js';
 import { wear } from './theme.js';
 import { steady } from './dom.js';
@@ -76,7 +76,7 @@ async function readApprovals() {
 
 function show() {
   if (!page.session) return;
-  const route = current();
+  const route = arrive();
   frame.at(route.view);
   const key = `${route.view}/${route.name ?? ''}`;
   if (page.key === key && page.view?.moved?.(route) !== false) return;

@@ -29,17 +29,29 @@ export function href(view, name = null, query = {}) {
   return `#/${view}${name === null ? '' : `/${encodeURIComponent(name)}`}${text ? `?${text}` : ''}`;
 }
 
-export const current = () => parse(location.hash);
+/** The address that the page shows. The browser's may be another one already, whose event is still to come. */
+let shown = '';
+
+/** Reads the address in order to show it. */
+export function arrive() {
+  shown = location.hash;
+  return parse(shown);
+}
 
 export function go(view, name, query) {
   location.hash = href(view, name, query);
 }
 
-/** Changes words of the address without a step in the browser's history: what is looked at now can be shared. */
+/**
+ * Changes words of the address without a step in the browser's history: what is looked at now can be shared. Of an address that
+ * nobody has seen yet nothing is changed: it says where to go, not where one is.
+ */
 export function note(changes) {
-  const { view, name, query } = current();
+  if (location.hash !== shown) return;
+  const { view, name, query } = parse(shown);
   const wanted = href(view, name, { ...query, ...changes });
-  if (wanted === location.hash) return;
+  if (wanted === shown) return;
   history.replaceState(history.state, '', wanted);
+  shown = location.hash;
   document.dispatchEvent(new CustomEvent('rawko:noted'));
 }

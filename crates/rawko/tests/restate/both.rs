@@ -161,11 +161,12 @@ struct Plain(Vec<(Regex, &'static str)>);
 impl Plain {
     fn new() -> Plain {
         let table = [
+            // Before anything that an id made of letters and digits could be taken for.
+            (r"rawko-[a-z0-9]{6}\b", "MADE-UP"),
             (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?Z?", "MOMENT"),
             (r#"("\w*(_ms|seq)"): ?-?\d+"#, "$1:N"),
             (r"\d[\d.]*(ms|s|m|h)\b( \d+s)?( ago)?|just now", "WHILE"),
             (r"is hosted by Restate at \S+|goes on with `rawko resume \S+`", "IS HOSTED"),
-            (r"rawko-[a-z0-9]{6}\b", "MADE-UP"),
             // Columns are as wide as what stands in them.
             (r" {2,}", "  "),
         ];
