@@ -52,12 +52,12 @@ for (const [name, options] of Object.entries({
 test('an address that is just being opened is not written over by the view before', async () => {
   const { page, close } = await visit(browser, open.address, '#/instances/order-1?step=0');
   await page.waitForSelector('.story-lines li');
-  // The view has a word to add to its address and comes to it late; meanwhile somebody goes elsewhere.
-  await page.evaluate(() => {
-    document.querySelector('.live-button').click();
-    const until = performance.now() + 600;
-    while (performance.now() < until);
+  // The view has a word to add to its address, and comes to it when somebody has just gone elsewhere.
+  await page.evaluate(async () => {
+    const main = document.querySelector('script[type=module]').src;
+    const { note } = await import(new URL('route.js', main).href);
     location.hash = '#/instances/order-2?step=0';
+    note({ step: '' });
   });
   await page.waitForSelector('h1:has-text("order-2")');
   await page.waitForSelector('.story-lines li');
