@@ -1,5 +1,7 @@
 //! rawko on every workload, through the same public calls a host makes: load, start, step, save, restore.
 
+use std::sync::Arc;
+
 use anyhow::{Result, anyhow, bail, ensure};
 use rawko_core::{Chart, Event, Snapshot, Status, Step, StepError, Value};
 
@@ -51,10 +53,12 @@ impl Instance {
 
     /// Sends one event `n` times, each a macrostep of its own, and reports what one took.
     fn send_many(&mut self, report: &Report, name: &str, n: u64, take: Take) -> Result<()> {
-        let event = Event::named(name, Value::Null);
+        // Each event is made when it is sent, as a host makes it; only its name is known before.
+        let name: Arc<str> = name.into();
         let (spent, result) = timed(|| {
             for _ in 0..n {
-                take(&self.chart, &mut self.snapshot, event.clone(), 0)?;
+                let event = Event::named(Arc::clone(&name), Value::Null);
+                take(&self.chart, &mut self.snapshot, event, 0)?;
             }
             Ok::<(), StepError>(())
         });
