@@ -5,12 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rawko_core::Status;
+use rawko_instance::is_work;
 use rawko_store::{EffectKind, InstanceKey, StoreError};
 
-use crate::effects::child::child_id;
 use crate::error::HostError;
 use crate::host::{Host, Inner};
-use crate::instance::is_work;
 
 /// What an instance and everything below it is at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,18 +99,18 @@ impl Inner {
         let (mut activity, children) = {
             let live = slot.lock();
             let running = |kind: EffectKind| is_work(kind) && kind != EffectKind::Child;
+            let machine = &live.machine;
+            let open = machine.open_effects();
             let activity = Activity {
-                status: live.snapshot.status(),
+                status: machine.snapshot().status(),
                 busy: !live.is_idle()
-                    || live.open.iter().any(|effect| running(effect.kind))
+                    || open.iter().any(|effect| running(effect.kind))
                     || self.unperformed.load(Ordering::SeqCst) > 0,
-                person: live.open.iter().any(|effect| effect.kind == EffectKind::Person),
-                next_due_ms: live.head.next_due_ms,
-                fault: live.head.fault.as_deref().map(str::to_owned),
+                person: open.iter().any(|effect| effect.kind == EffectKind::Person),
+                next_due_ms: machine.next_due_ms(),
+                fault: machine.head().fault.as_deref().map(str::to_owned),
             };
-            let children = live.open.iter().filter(|effect| effect.kind == EffectKind::Child);
-            let children: Vec<_> = children.map(|effect| child_id(&live.new.id, effect)).collect();
-            (activity, children)
+            (activity, machine.children())
         };
         for child in children {
             self.add_child(&mut activity, &child)?;

@@ -5,21 +5,20 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use rawko_core::World;
+use rawko_instance::{AgentResolver, Gate, Limits};
 use rawko_store::{MemoryStore, Store, Writer};
 use tokio::sync::watch;
 
-use crate::cast::Cast;
 use crate::clock::{Clock, SystemClock};
-use crate::deadlines::{self, Deadlines};
-use crate::dispatch::{self, Dispatch};
+use crate::driver::deadlines::{self, Deadlines};
+use crate::driver::dispatch::{self, Dispatch};
+use crate::driver::instances::Instances;
 use crate::error::HostError;
-use crate::gate::Gate;
 use crate::host::{Host, Inner};
-use crate::instances::Instances;
 use crate::library::Edition;
 use crate::observer::Observer;
-use crate::planning::Project;
 use crate::progress;
+use crate::project::Project;
 use crate::reader::Reader;
 use crate::services::Services;
 
@@ -80,10 +79,17 @@ impl HostBuilder {
         self
     }
 
-    /// Who plays the agents. Without a cast, `agent:` names are services.
+    /// Resolves agents. Without it, `agent:` names are services.
     #[must_use]
-    pub fn cast(mut self, cast: Arc<dyn Cast>) -> Self {
-        self.project.cast = Some(cast);
+    pub fn agents(mut self, agents: Arc<dyn AgentResolver>) -> Self {
+        self.project.agents = Some(agents);
+        self
+    }
+
+    /// Bounds on recursion and runaway loops.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.project.limits = limits;
         self
     }
 
@@ -132,6 +138,8 @@ impl HostBuilder {
             dispatch,
             runtime: tokio::runtime::Handle::current(),
             running: Mutex::new(HashMap::new()),
+            draining: AtomicBool::new(false),
+            unbegun: Mutex::new(Vec::new()),
             changes: watch::Sender::new(0),
             trouble: Mutex::new(None),
             in_trouble: AtomicBool::new(false),

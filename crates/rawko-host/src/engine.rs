@@ -6,13 +6,13 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Value};
+use rawko_instance::{PersonAnswer, Receipt};
 use tokio::sync::{broadcast, watch};
 
 use crate::activity::Settled;
 use crate::error::HostError;
 use crate::fork::Fork;
-use crate::host::{Host, PersonAnswer};
-use crate::instance::Receipt;
+use crate::host::Host;
 use crate::library::{Edition, Library};
 use crate::progress::Progress;
 use crate::reader::Reader;

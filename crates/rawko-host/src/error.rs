@@ -1,6 +1,7 @@
 //! Why the host did not do what was asked.
 
 use rawko_core::{SnapshotError, Status, StepError};
+use rawko_instance::{Category, InstanceError, ServiceError};
 use rawko_store::StoreError;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -54,6 +55,15 @@ pub enum HostError {
 }
 
 impl HostError {
+    /// A child's chart that cannot be had, as its parent hears it.
+    pub fn as_chart_error(&self) -> ServiceError {
+        let category = match self {
+            HostError::NoChart(_) | HostError::NoVersion { .. } | HostError::BadRange(_) => Category::Unknown,
+            _ => Category::Host,
+        };
+        ServiceError::new(category, self.to_string())
+    }
+
     /// Whether the same request may succeed later as it is.
     pub fn is_transient(&self) -> bool {
         match self {
@@ -77,6 +87,24 @@ impl HostError {
             | HostError::Thread(_)
             | HostError::Refused(_)
             | HostError::Internal(_) => false,
+        }
+    }
+}
+
+impl From<InstanceError> for HostError {
+    fn from(error: InstanceError) -> Self {
+        match error {
+            InstanceError::Over { id, status } => HostError::Over { id, status },
+            InstanceError::NothingAsked { id } => HostError::NothingAsked { id },
+            InstanceError::SeveralAsked { id, asked } => HostError::SeveralAsked { id, asked },
+            InstanceError::NotAsked { id, invoke, asked } => HostError::NotAsked { id, invoke, asked },
+            InstanceError::NotFailed { id } => HostError::NotFailed { id },
+            InstanceError::BadEdit { key, why } => HostError::BadEdit { key, why },
+            InstanceError::Step(error) => HostError::Step(error),
+            InstanceError::Snapshot { id, why } => HostError::Snapshot { id, why },
+            InstanceError::Store(error) => HostError::Store(error),
+            InstanceError::Internal(id) => HostError::Internal(id),
+            other => HostError::Refused(other.to_string()),
         }
     }
 }

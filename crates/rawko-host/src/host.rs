@@ -1,5 +1,5 @@
 //! `Host`: instances that survive. What a person, a server or an embedder can ask of it is here; how it is done is in
-//! `instance` and `effects`.
+//! `driver`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -7,23 +7,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use std::time::{Duration, Instant};
 
-use rawko_core::{Event, NamedEvent, Value};
-use rawko_store::{InstanceKey, NewInstance, OpenEffect, Store, StoreError, Writer};
+use rawko_core::{NamedEvent, Value};
+use rawko_instance::{EffectPlace, Input, NewRoot, PersonAnswer, Receipt};
+use rawko_store::{InstanceKey, Store, StoreError, Writer};
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio::task::AbortHandle;
 
 use crate::clock::Clock;
-use crate::deadlines::Deadlines;
-use crate::dispatch::{Dispatch, Job};
+use crate::driver::deadlines::Deadlines;
+use crate::driver::dispatch::Dispatch;
+use crate::driver::instances::Instances;
+use crate::driver::slot::{Delivery, Slot};
 use crate::error::HostError;
-use crate::instance::Slot;
-use crate::instance::delivery::{Delivery, EffectNote, Receipt, Source};
-use crate::instance::plan::EffectRef;
-use crate::instances::Instances;
 use crate::library::{Edition, Library};
 use crate::observer::Observer;
-use crate::planning::{Planner, Project, Surroundings};
 use crate::progress::Progress;
+use crate::project::Project;
 use crate::reader::Reader;
 
 /// How long to look for an answer before going to sleep over it.
@@ -34,6 +33,9 @@ const WATCH: Duration = Duration::from_micros(400);
 pub struct Host {
     pub(crate) inner: Arc<Inner>,
 }
+
+/// A call of a service: the instance and the effect that asked for it.
+pub(crate) type Call = (InstanceKey, EffectPlace);
 
 /// What everything in a host shares.
 pub(crate) struct Inner {
@@ -49,7 +51,11 @@ pub(crate) struct Inner {
     pub(crate) deadlines: Arc<Deadlines>,
     pub(crate) dispatch: Dispatch,
     pub(crate) runtime: tokio::runtime::Handle,
-    pub(crate) running: Mutex<HashMap<EffectRef, AbortHandle>>,
+    pub(crate) running: Mutex<HashMap<Call, AbortHandle>>,
+    /// The host is stopping: no new call begins.
+    pub(crate) draining: AtomicBool,
+    /// Calls that were asked for while it stops.
+    pub(crate) unbegun: Mutex<Vec<Call>>,
     pub(crate) changes: watch::Sender<u64>,
     pub(crate) trouble: Mutex<Option<StoreError>>,
     pub(crate) in_trouble: AtomicBool,
@@ -71,41 +77,6 @@ pub struct Start {
     pub input: Value,
     /// Its id; one is made up if there is none.
     pub id: Option<String>,
-}
-
-/// A person's answer to what an instance asks.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PersonAnswer {
-    pub approved: bool,
-    pub by: Option<String>,
-    pub comment: Option<String>,
-    /// The fields of a form.
-    pub data: Value,
-}
-
-impl PersonAnswer {
-    /// What the chart sees as `event.data`.
-    fn to_value(&self) -> Value {
-        let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::str);
-        let mut entries = vec![
-            ("approved", Value::Bool(self.approved)),
-            ("by", text(&self.by)),
-            ("comment", text(&self.comment)),
-        ];
-        entries.push(("data", self.data.clone()));
-        Value::map(entries)
-    }
-
-    /// The event of what was asked, and what the audit says about it.
-    pub(crate) fn as_result(&self, effect: &OpenEffect) -> (Event, EffectNote) {
-        let note = EffectNote {
-            decision: if self.approved { "approved" } else { "denied" }.into(),
-            reason: self.by.clone().unwrap_or_default(),
-            outcome_open: false,
-        };
-        let invocation = effect.invocation.unwrap_or_default();
-        (Event::InvokeDone { invocation, data: self.to_value() }, note)
-    }
 }
 
 impl Host {
@@ -141,55 +112,40 @@ impl Host {
             None => inner.new_id(edition.chart.id())?,
         };
         inner.keep(&edition, now_ms)?;
-        let new = NewInstance {
-            id: id.as_str().into(),
-            chart: edition.chart.hash(),
-            chart_id: edition.chart.id().into(),
-            version: edition.chart.version().into(),
-            parent: None,
-            origin: None,
-            created_ms: now_ms,
-            policy: stored(budget),
-        };
-        let (slot, plan) = inner.planner().begin_slot(new, edition.chart, input, None, now_ms)?;
-        inner.commit_new(slot, plan).await
+        let root = NewRoot { id: id.as_str().into(), chart: edition.chart, input, budget };
+        let (instance, tx) = rawko_instance::start(root, &**inner, now_ms)?;
+        inner.commit_new(instance, tx).await
     }
 
     /// Delivers an event. Returns once it is on disk, with what became of it. The same `key` again changes nothing.
     pub async fn send(&self, id: &str, event: NamedEvent, key: Option<&str>) -> Result<Receipt, HostError> {
-        self.deliver(id, Event::Named(event), key).await
+        self.deliver(id, Input::Event { event, key: key.map(Into::into) }).await
     }
 
-    /// Ends an instance: exit actions run, timers and whatever it invoked stop.
+    /// Ends an instance: exit actions run, timers and calls stop.
     pub async fn cancel(&self, id: &str, reason: Value) -> Result<Receipt, HostError> {
-        self.deliver(id, Event::CancelRequested { reason }, None).await
+        self.deliver(id, Input::Cancel { reason }).await
     }
 
-    /// Starts the failed invocation of an instance in status `error` once more, or goes on after a fault.
+    /// Starts the failed invocation of an instance in status `error` once more, or continues after a fault.
     pub async fn retry(&self, id: &str) -> Result<Receipt, HostError> {
-        let slot = self.inner.slot(self.inner.key_of(id)?)?;
-        slot.lock().can_retry()?;
-        self.deliver(id, Event::RetryRequested, None).await
+        self.deliver(id, Input::Retry).await
     }
 
-    /// Answers what an instance asks a person. `invoke` says which, where there are several.
+    /// Answers a pending request to a person. `invoke` names it, where there are several.
     pub async fn answer(
         &self,
         id: &str,
         invoke: Option<&str>,
         answer: PersonAnswer,
     ) -> Result<Receipt, HostError> {
-        let key = self.inner.key_of(id)?;
-        let effect = self.inner.slot(key)?.lock().asked(invoke)?;
-        let (event, note) = answer.as_result(&effect);
-        let source = Source::Effect { step: effect.step, index: effect.index, note };
-        self.inner.post_and_wait(key, event, source).await
+        let invoke = invoke.map(str::to_owned);
+        self.deliver(id, Input::Answer { invoke, answer, key: None }).await
     }
 
-    async fn deliver(&self, id: &str, event: Event, key: Option<&str>) -> Result<Receipt, HostError> {
+    async fn deliver(&self, id: &str, input: Input) -> Result<Receipt, HostError> {
         let instance = self.inner.key_of(id)?;
-        let source = Source::Outside { key: key.map(Into::into) };
-        self.inner.post_and_wait(instance, event, source).await
+        self.inner.post_and_wait(instance, input).await
     }
 
     /// The store, for reading.
@@ -235,24 +191,16 @@ impl Host {
     pub fn commits(&self) -> (u64, u64) {
         (self.inner.writer.commits(), self.inner.writer.batches())
     }
-
-    /// Stops everything that runs and waits until all is on disk. What was running goes on at the next start.
-    pub async fn close(self) {
-        let inner = self.inner;
-        inner.running().drain().for_each(|(_, task)| task.abort());
-        inner.dispatch.send(Job::Stop);
-        // Waiting for the disk is not for an async thread.
-        let _ = tokio::task::spawn_blocking(move || inner.writer.flush()).await;
-    }
 }
 
 impl Inner {
-    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<EffectRef, AbortHandle>> {
+    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<Call, AbortHandle>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn planner(&self) -> Planner<'_> {
-        Planner::new(&self.project, self)
+    /// Makes sure that the store has a chart's text before an instance of it begins.
+    pub(crate) fn keep(&self, edition: &Edition, at_ms: i64) -> Result<(), HostError> {
+        self.project.library.keep(edition, &*self.store, at_ms)
     }
 
     pub(crate) fn key_of(&self, id: &str) -> Result<InstanceKey, HostError> {
@@ -275,11 +223,10 @@ impl Inner {
     pub(crate) async fn post_and_wait(
         self: &Arc<Self>,
         key: InstanceKey,
-        event: Event,
-        source: Source,
+        input: Input,
     ) -> Result<Receipt, HostError> {
         let (reply, mut answer) = oneshot::channel();
-        self.post(key, Delivery { event: Some(event), source, reply: Some(reply) })?;
+        self.post(key, Delivery { input, reply: Some(reply) })?;
         let alone = self.waiting.fetch_add(1, Ordering::Relaxed) == 0;
         if alone {
             self.watch(&mut answer).await;
@@ -337,38 +284,4 @@ impl Inner {
         drop(complaints);
         self.changes.send_modify(|count| *count += 1);
     }
-}
-
-impl Surroundings for Inner {
-    fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {
-        self.reader.key(name)
-    }
-
-    fn delivered(&self, instance: InstanceKey, key: &str) -> Result<Option<u64>, StoreError> {
-        self.store.delivered(instance, key)
-    }
-
-    fn resolve(&self, reference: &str) -> Result<Edition, HostError> {
-        self.project.library.resolve(reference)
-    }
-
-    fn keep(&self, edition: &Edition, at_ms: i64) -> Result<(), HostError> {
-        self.project.library.keep(edition, &*self.store, at_ms)
-    }
-
-    fn new_key(&self, _id: &str) -> InstanceKey {
-        InstanceKey(self.next_key.fetch_add(1, Ordering::Relaxed))
-    }
-
-    fn next_inbound(&self) -> i64 {
-        self.next_inbound.fetch_add(1, Ordering::Relaxed)
-    }
-}
-
-/// What holds for an instance that nobody invoked, as it is stored.
-pub(crate) fn stored(budget: Value) -> Arc<str> {
-    if budget.is_null() {
-        return Arc::default();
-    }
-    Value::map([("budget", budget)]).to_json().to_string().into()
 }

@@ -3,50 +3,44 @@
 
 mod activity;
 mod builder;
-mod cast;
 mod clock;
-mod deadlines;
-mod dispatch;
-mod effects;
+mod driver;
 mod engine;
 mod error;
 mod execute;
 mod fork;
-mod gate;
 mod host;
-mod instance;
-mod instances;
-mod ledger;
 mod library;
-mod load;
 mod observer;
 mod past;
-pub mod planning;
-mod policy;
 mod progress;
+mod project;
 mod reader;
-mod recovery;
 mod services;
 mod settings;
 mod warden;
 
 pub use activity::{Activity, Settled};
 pub use builder::HostBuilder;
-pub use cast::{Cast, Casting, Part};
 pub use clock::{Clock, SystemClock};
+pub use driver::Running;
+pub use driver::load::made_up_id;
 pub use engine::{Doing, Engine};
 pub use error::HostError;
 pub use execute::ExecutionResults;
-pub use fork::Fork;
-pub use gate::{Decision, Gate, PatternError, Question};
-pub use host::{Host, PersonAnswer, Start};
-pub use instance::Receipt;
-pub use ledger::Spent;
+pub use fork::{Fork, past_step};
+pub use host::{Host, Start};
 pub use library::{Edition, Library};
 pub use observer::{
     Asked, Called, Calling, Committed, Completed, Load, Observation, Observer, Outcome, Said, Taken, Used,
+    committed, not_called,
 };
 pub use progress::{Progress, Teller};
+pub use project::Project;
+pub use rawko_instance::{
+    AgentBinding, AgentRequest, AgentResolver, Decision, Gate, Limits, PatternError, PersonAnswer, Question,
+    Receipt, Spent,
+};
 pub use reader::{Reader, Restored};
 pub use services::{
     Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,

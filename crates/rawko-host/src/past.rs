@@ -4,12 +4,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use rawko_core::{Effect, Event, Value};
+use rawko_instance::{Ledger, Spent, agent_of, is_counted};
 use rawko_store::{InstanceRow, Record, RecordKind};
 
 use crate::error::HostError;
-use crate::gate;
-use crate::ledger::{Ledger, Spent};
-use crate::policy::agent_of;
 use crate::reader::Reader;
 
 /// Who answers an invocation: what was called, and the children that were begun for it, oldest first.
@@ -66,9 +64,9 @@ fn calls_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, H
         let step_of = key.rsplit('/').nth(1).and_then(|number| number.parse::<u64>().ok());
         step_of.is_some_and(|of| of > step)
     };
-    let later = lines.iter().filter(|line| {
-        &*line.decision == "allowed" && gate::is_counted(&line.service) && is_later(&line.effect)
-    });
+    let later = lines
+        .iter()
+        .filter(|line| &*line.decision == "allowed" && is_counted(&line.service) && is_later(&line.effect));
     Ok(Spent { tool_calls: later.count() as u64, ..Spent::default() })
 }
 

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Value};
-use rawko_host::planning::{child_id, is_work, made_up_id};
 use rawko_host::{
     Activity, Clock, Doing, Edition, Engine, Fork, HostError, Library, PersonAnswer, Progress, Reader,
-    Receipt, Settled, SystemClock,
+    Receipt, Settled, SystemClock, made_up_id,
 };
+use rawko_instance::{child_id, is_work};
 use rawko_store::{ChartHash, EffectKind};
 use serde::Serialize;
 use tokio::sync::{broadcast, watch};

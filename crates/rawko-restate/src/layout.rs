@@ -244,20 +244,23 @@ pub struct Post {
     /// It sent this to itself.
     #[serde(default)]
     pub to_itself: bool,
+    /// The effect that sent it: the same key again changes nothing.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub key: Arc<str>,
 }
 
 impl Post {
     /// An event that nobody waits for an answer to.
     pub fn of(event: Event) -> Self {
-        Self { event, child: None, spent: Spent::default(), from: None, to_itself: false }
+        Self {
+            event,
+            child: None,
+            spent: Spent::default(),
+            from: None,
+            to_itself: false,
+            key: Arc::default(),
+        }
     }
-}
-
-/// An effect of an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct EffectPlace {
-    pub step: u64,
-    pub index: u32,
 }
 
 /// Names of blobs in hex.

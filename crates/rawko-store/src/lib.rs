@@ -2,17 +2,21 @@
 //! instances share one fsync, and a conformance kit for whoever writes another store.
 
 pub mod conformance;
-pub mod content;
+#[cfg(feature = "sqlite")]
 mod lock;
 mod memory;
-mod records;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 mod writer;
 
+#[cfg(feature = "sqlite")]
 pub use lock::{Holder, Lock};
 pub use memory::MemoryStore;
-pub use records::*;
+/// What a commit holds; defined by the machine that fills it.
+pub use rawko_instance::records::*;
+pub use rawko_instance::{StoreError, content};
+#[cfg(feature = "sqlite")]
 pub use sqlite::{Options, SqliteStore};
-pub use store::{Base, Filter, Marks, Page, Report, Store, StoreError, Tally};
+pub use store::{Base, Filter, Marks, Page, Report, Store, Tally};
 pub use writer::Writer;

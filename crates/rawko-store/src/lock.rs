@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::store::StoreError;
+use crate::StoreError;
 
 const ATTEMPTS: usize = 5;
 

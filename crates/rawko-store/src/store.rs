@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 
 use rawko_core::Status;
 
-use crate::records::{
+use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
-    SavedSnapshot, Wait,
+    SavedSnapshot, StoreError, Wait,
 };
 
 /// Records that [`Store::steps`] reads at once where a store cannot find steps itself.
@@ -171,34 +171,4 @@ pub struct Report {
     pub records: u64,
     /// What the store's own check found; empty when all is well.
     pub problems: Vec<String>,
-}
-
-/// A fault of the world, or of the file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The disk or the store's own limit: nothing was written, nothing is lost; make room and go on.
-    #[error("the store is full: {0}")]
-    Full(String),
-    #[error("the store cannot be read or written: {0}")]
-    Io(String),
-    #[error("the store is damaged: {0}")]
-    Damaged(String),
-    #[error("the store {place} has format {found}, and this rawko knows formats up to {known}")]
-    Format { place: String, found: u32, known: u32 },
-    #[error("{place} is in use by {holder}")]
-    Held { place: String, holder: String },
-    /// Our bug: what was asked for contradicts what the store holds.
-    #[error("the store refused a commit: {0}")]
-    Refused(String),
-}
-
-impl StoreError {
-    /// Whether the same thing may work later without anybody changing the store.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            StoreError::Full(_) | StoreError::Io(_) | StoreError::Held { .. } => true,
-            StoreError::Damaged(_) | StoreError::Format { .. } | StoreError::Refused(_) => false,
-        }
-    }
 }

@@ -9,8 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::records::Commit;
-use crate::store::{Store, StoreError};
+use crate::Commit;
+use crate::StoreError;
+use crate::store::Store;
 
 /// Commits handed to the store at once. Bounds the time the first of them waits for the last.
 const BATCH_LEN_MAX: usize = 4_096;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rawko_chart::nearest;
 use rawko_core::{Map, Value};
-use rawko_host::{Cast, Casting, Category, Part, ServiceError};
+use rawko_host::{AgentBinding, AgentRequest, AgentResolver, Category, ServiceError};
 
 use super::Workshop;
 use crate::agent::{AgentFile, Kind};
@@ -15,15 +15,15 @@ const OWN_KEYS: [&str; 11] = [
 ];
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-impl Cast for Workshop {
-    fn part(&self, casting: &Casting<'_>) -> Result<Part, ServiceError> {
+impl AgentResolver for Workshop {
+    fn resolve(&self, casting: &AgentRequest<'_>) -> Result<AgentBinding, ServiceError> {
         let agent = self.agent(casting.agent)?;
         match agent.kind {
             Kind::Llm | Kind::Scripted => {
-                Ok(Part::Chart { chart: "agent".into(), input: input(agent, casting) })
+                Ok(AgentBinding::Chart { chart: "agent".into(), input: input(agent, casting) })
             }
-            Kind::Human => Ok(Part::Person { input: asked(agent, casting.input) }),
-            Kind::Process | Kind::Acp => Ok(Part::Service),
+            Kind::Human => Ok(AgentBinding::Person { input: asked(agent, casting.input) }),
+            Kind::Process | Kind::Acp => Ok(AgentBinding::Service),
         }
     }
 
@@ -71,7 +71,7 @@ impl Workshop {
 }
 
 /// The input of the chart `agent`.
-pub(super) fn input(agent: &AgentFile, casting: &Casting<'_>) -> Value {
+pub(super) fn input(agent: &AgentFile, casting: &AgentRequest<'_>) -> Value {
     let mut own = Map::default();
     let mut rest = Map::default();
     match casting.input {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use rawko_core::Value;
+use rawko_instance::{Category, ServiceError, Spent};
 use rawko_store::OpenEffect;
 
 use super::commits::{error_word, word};
 use super::{Called, Calling, Observation, Observer, Outcome};
 use crate::host::Inner;
-use crate::ledger::Spent;
-use crate::services::{Call, Category, ServiceError};
+use crate::services::Call;
 
 /// A call under way. Dropped without a result, it was stopped.
 pub(crate) struct CallWatch {

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use rawko_core::{Status, Value};
+use rawko_instance::Instance;
 use rawko_store::{Commit, EffectKind, OpenEffect, Record, RecordKind};
 use serde::Deserialize;
 
 use super::{Asked, Committed, Observation, Taken};
+use crate::driver::drive::Pending;
+use crate::driver::slot::Slot;
 use crate::host::Inner;
-use crate::instance::plan::Plan;
-use crate::instance::{Live, Slot};
 
 /// Longer ones are sentences.
 const WORD_LENGTH_MAX: usize = 40;
@@ -24,40 +25,39 @@ struct Kind {
 }
 
 impl Inner {
-    /// Nothing while nobody observes.
-    pub(crate) fn seen(&self, slot: &Slot, plan: &Plan) -> Vec<Observation> {
+    /// Empty without an observer.
+    pub(crate) fn seen(&self, slot: &Slot, pending: &Pending) -> Vec<Observation> {
         if self.observer.is_none() {
             return Vec::new();
         }
-        let now_ms = self.clock.now_ms();
-        let before = plan.commit.create.is_none().then_some(plan.undo.head.status);
-        let own = committed(&slot.lock(), &plan.commit, before, &plan.undo.open, now_ms);
-        let begun =
-            plan.children.iter().map(|(commit, child)| committed(&child.lock(), commit, None, &[], now_ms));
-        std::iter::once(own).chain(begun).map(Observation::Committed).collect()
+        let (now_ms, tx) = (self.clock.now_ms(), pending.transaction());
+        let own = committed(&slot.lock().machine, &tx.commit, pending.before(), now_ms);
+        let begun = tx.children.iter().map(|child| committed(&child.instance, &child.commit, None, now_ms));
+        std::iter::once(own).chain(begun).collect()
     }
 }
 
-pub(crate) fn committed(
-    live: &Live,
+/// What observers hear once a commit is durable. `before`: the instance as it was; `None` when it begins here.
+pub fn committed(
+    instance: &Instance,
     commit: &Commit,
-    before: Option<Status>,
-    open: &[OpenEffect],
+    before: Option<&Instance>,
     now_ms: i64,
-) -> Committed {
-    let status = live.snapshot.status();
-    let failure = live.snapshot.failure().filter(|_| status == Status::Error);
-    Committed {
-        instance: Arc::clone(&live.new),
+) -> Observation {
+    let snapshot = instance.snapshot();
+    let status = snapshot.status();
+    let failure = snapshot.failure().filter(|_| status == Status::Error);
+    Observation::Committed(Committed {
+        instance: Arc::clone(instance.new_instance()),
         steps: commit.records.iter().map(|record| taken(record, now_ms)).collect(),
-        before,
+        before: before.map(|before| before.head().status),
         status,
-        fault: live.head.fault.clone(),
-        outcome: word(live.snapshot.output().get("outcome")).filter(|_| status.is_over()),
+        fault: instance.head().fault.clone(),
+        outcome: word(snapshot.output().get("outcome")).filter(|_| status.is_over()),
         error: failure.and_then(|failure| error_word(&failure.error)),
-        spent: live.ledger.total,
-        asked: asked(commit, open),
-    }
+        spent: instance.ledger().total,
+        asked: asked(commit, before.map_or(&[], Instance::open_effects)),
+    })
 }
 
 fn taken(record: &Record, now_ms: i64) -> Taken {

@@ -9,14 +9,14 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use rawko_core::Status;
+use rawko_instance::Spent;
 use rawko_store::{EffectKind, NewInstance, RecordKind};
 
 use crate::host::{Host, Inner};
-use crate::ledger::Spent;
 
 pub(crate) use calls::CallWatch;
 pub use calls::not_called;
-pub(crate) use commits::committed;
+pub use commits::committed;
 
 /// Somebody who is told. Calls come from the host's own threads, so it must not block.
 pub trait Observer: Send + Sync {

@@ -10,10 +10,10 @@ use rawko_core::Value;
 
 use super::Settings;
 use super::definition::{Definition, Form};
-use crate::gate::Gate;
 use crate::services::command::Command;
 use crate::services::http::{Client, Http, TIMEOUT};
 use crate::services::{Environment, Service, Services};
+use rawko_instance::Gate;
 
 impl Settings {
     /// What charts can invoke and call. Programs run in the project.

@@ -9,8 +9,8 @@ use rawko_chart::{Finding, Source, Span, source_from_bytes};
 
 use super::layer::Layer;
 use super::{Settings, is_wrong};
-use crate::gate::SETTINGS_FILE;
 use crate::services::Environment;
+use rawko_instance::SETTINGS_FILE;
 
 /// One file: where it is, and what the gate and the audit call it.
 struct File {

@@ -10,8 +10,8 @@ use rawko_chart::{Document, DocumentEntry, Finding, Source, Span};
 use super::definition::Definition;
 use super::reader::{Reader, SIZE_HELP};
 use super::size::parse_size;
-use crate::gate::Gate;
 use crate::services::Environment;
+use rawko_instance::Gate;
 
 /// `None` and empty: nothing was said.
 #[derive(Clone, Debug, Default)]

@@ -22,8 +22,8 @@ pub use size::parse_size;
 
 use layer::Layer;
 
-use crate::gate::SETTINGS_FILE;
 use crate::services::Environment;
+use rawko_instance::SETTINGS_FILE;
 
 const STORE_PATH: &str = ".rawko/state/rawko.db";
 const INSTANCES_IN_MEMORY: usize = 1024;

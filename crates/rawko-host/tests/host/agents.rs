@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::Value;
-use rawko_host::{Cast, Casting, Category, Edition, Fork, Gate, Part, ServiceError};
+use rawko_host::{AgentBinding, AgentRequest, AgentResolver, Category, Edition, Fork, Gate, ServiceError};
 use serde_json::json;
 
 use crate::bench::{Act, bench, rest, send, start};
@@ -55,11 +55,11 @@ statechart:
 
 struct Troupe;
 
-impl Cast for Troupe {
-    fn part(&self, casting: &Casting<'_>) -> Result<Part, ServiceError> {
+impl AgentResolver for Troupe {
+    fn resolve(&self, casting: &AgentRequest<'_>) -> Result<AgentBinding, ServiceError> {
         match casting.agent {
-            "developer" => Ok(Part::Chart { chart: "player".into(), input: casting.input.clone() }),
-            "ada" => Ok(Part::Person { input: casting.input.clone() }),
+            "developer" => Ok(AgentBinding::Chart { chart: "player".into(), input: casting.input.clone() }),
+            "ada" => Ok(AgentBinding::Person { input: casting.input.clone() }),
             _ => Err(ServiceError::new(Category::Unknown, "nobody plays it")),
         }
     }

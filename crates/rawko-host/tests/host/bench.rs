@@ -42,7 +42,7 @@ pub(crate) struct Bench {
     stopped: Arc<Mutex<Vec<String>>>,
     restart: HashMap<&'static str, OnRestart>,
     gate: Gate,
-    cast: Option<Arc<dyn rawko_host::Cast>>,
+    cast: Option<Arc<dyn rawko_host::AgentResolver>>,
     in_memory: usize,
     called: Arc<Notify>,
 }
@@ -89,7 +89,7 @@ impl Bench {
         self
     }
 
-    pub(crate) fn cast(mut self, cast: Arc<dyn rawko_host::Cast>) -> Self {
+    pub(crate) fn cast(mut self, cast: Arc<dyn rawko_host::AgentResolver>) -> Self {
         self.cast = Some(cast);
         self
     }
@@ -154,7 +154,7 @@ impl Bench {
             builder = builder.chart(Edition::read(&format!("chart{number}.yaml"), chart).unwrap());
         }
         if let Some(cast) = &self.cast {
-            builder = builder.cast(Arc::clone(cast));
+            builder = builder.agents(Arc::clone(cast));
         }
         builder.start().await.unwrap()
     }

@@ -5,9 +5,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use rawko_host::planning::{Project, Surroundings};
-use rawko_host::{Edition, HostError, Library};
-use rawko_store::{InstanceKey, StoreError};
+use rawko_core::{Chart, Value, World};
+use rawko_host::{Edition, HostError, Library, Project};
+use rawko_instance::{AgentResolver, Environment, Gate, Limits, Request, ServiceError};
+use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
 
 use crate::layout::instance_key;
 
@@ -61,7 +62,53 @@ impl<'a> Book<'a> {
     }
 }
 
-impl Surroundings for Book<'_> {
+impl Book<'_> {
+    /// Charts that were brought along go before those of the worker's project.
+    fn resolve(&self, reference: &str) -> Result<Edition, HostError> {
+        match self.with.resolve(reference) {
+            Err(HostError::NoChart(_) | HostError::NoVersion { .. }) => {
+                self.project.library.resolve(reference)
+            }
+            resolved => resolved,
+        }
+    }
+}
+
+impl Environment for Book<'_> {
+    fn world(&self) -> &World {
+        &self.project.world
+    }
+
+    fn gate(&self) -> &Gate {
+        &self.project.gate
+    }
+
+    fn limits(&self) -> Limits {
+        self.project.limits
+    }
+
+    fn agents(&self) -> Option<&dyn AgentResolver> {
+        self.project.agents.as_deref()
+    }
+
+    fn has_service(&self, name: &str, kind: EffectKind) -> bool {
+        self.project.find_service(name, kind).is_some()
+    }
+
+    fn provenance(&self, name: &str, kind: EffectKind) -> Value {
+        self.project.provenance(name, kind)
+    }
+
+    fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool {
+        self.project.may_repeat(effect, request)
+    }
+
+    fn chart(&self, reference: &str) -> Result<Arc<Chart>, ServiceError> {
+        let edition = self.resolve(reference).map_err(|error| error.as_chart_error())?;
+        self.begun.borrow_mut().push(edition.clone());
+        Ok(edition.chart)
+    }
+
     /// An endpoint of this name goes first: whether there is such an instance is not known here.
     fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {
         if self.project.endpoints.find(name).is_some() {
@@ -76,29 +123,21 @@ impl Surroundings for Book<'_> {
         Ok(Some(self.enter(id)))
     }
 
-    fn delivered(&self, _instance: InstanceKey, _key: &str) -> Result<Option<u64>, StoreError> {
+    /// The handler has read the one key that can be asked for.
+    fn handled(&self, _instance: InstanceKey, _key: &str) -> Result<Option<u64>, StoreError> {
         Ok(self.delivered)
     }
 
-    fn resolve(&self, reference: &str) -> Result<Edition, HostError> {
-        match self.with.resolve(reference) {
-            Err(HostError::NoChart(_) | HostError::NoVersion { .. }) => {
-                self.project.library.resolve(reference)
-            }
-            resolved => resolved,
-        }
-    }
-
-    fn keep(&self, edition: &Edition, _at_ms: i64) -> Result<(), HostError> {
-        self.begun.borrow_mut().push(edition.clone());
-        Ok(())
+    /// Open calls are run again by Restate, so no request is ever read back here.
+    fn blob(&self, _hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {
+        Ok(None)
     }
 
     fn new_key(&self, id: &str) -> InstanceKey {
         self.enter(id)
     }
 
-    fn next_inbound(&self) -> i64 {
+    fn next_message(&self) -> i64 {
         self.inbound.set(self.inbound.get() + 1);
         self.inbound.get()
     }

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rawko_host::planning::EffectResult;
+use rawko_instance::EffectResult;
 use tokio::sync::watch;
 
 /// A result that nobody has come for in this time was given to another worker to find out.

@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 
 use rawko_core::{Event, Value};
 use rawko_host::PersonAnswer;
-use rawko_host::planning::{Letter, Stimulus, is_work, returned};
+use rawko_instance::{EffectPlace, Input, Message, is_work, undelivered};
 use rawko_store::AuditLine;
 use restate_sdk::prelude::*;
 
@@ -16,8 +16,8 @@ use super::shop::Shop;
 use super::take::Happening;
 use super::written::is_taken;
 use crate::layout::{
-    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, EffectPlace, ForkAsk, Live, Post, Refusal, Reply,
-    StartAsk, from_hex, handler, key,
+    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, Live, Post, Refusal, Reply, StartAsk,
+    from_hex, handler, key,
 };
 
 /// After so many bytes of blobs an answer ends.
@@ -60,26 +60,20 @@ impl InstanceObject {
     #[handler]
     async fn deliver(&self, ctx: ObjectContext<'_>, ask: Json<DeliverAsk>) -> HandlerResult<Json<Reply>> {
         let DeliverAsk { event, key } = ask.into_inner();
-        let delivered = match &key {
-            Some(key) => ctx.get::<Json<u64>>(&key::delivery(key)).await?.map(Json::into_inner),
-            None => None,
-        };
-        let stimulus = Stimulus::Event { event: Event::Named(event), key };
-        self.asked(&ctx, stimulus, delivered).await
+        self.asked(&ctx, Input::Event { event, key }).await
     }
 
     /// Ends it.
     #[handler]
     async fn cancel(&self, ctx: ObjectContext<'_>, ask: Json<CancelAsk>) -> HandlerResult<Json<Reply>> {
         let CancelAsk { reason } = ask.into_inner();
-        let stimulus = Stimulus::Event { event: Event::CancelRequested { reason }, key: None };
-        self.asked(&ctx, stimulus, None).await
+        self.asked(&ctx, Input::Cancel { reason }).await
     }
 
     /// Tries again what failed.
     #[handler]
     async fn retry(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<Reply>> {
-        self.asked(&ctx, Stimulus::Retry, None).await
+        self.asked(&ctx, Input::Retry).await
     }
 
     /// A person answers.
@@ -87,24 +81,25 @@ impl InstanceObject {
     async fn answer(&self, ctx: ObjectContext<'_>, ask: Json<AnswerAsk>) -> HandlerResult<Json<Reply>> {
         let AnswerAsk { invoke, approved, by, comment, data } = ask.into_inner();
         let answer = PersonAnswer { approved, by, comment, data };
-        self.asked(&ctx, Stimulus::Answer { invoke, answer }, None).await
+        self.asked(&ctx, Input::Answer { invoke, answer, key: None }).await
     }
 
     /// An event of another instance, or of its own.
     #[handler(ingress_private)]
     async fn letter(&self, ctx: ObjectContext<'_>, post: Json<Post>) -> HandlerResult<()> {
-        let Post { event, child, spent, from, to_itself } = post.into_inner();
+        let Post { event, child, spent, from, to_itself, key } = post.into_inner();
         let Some(mut live) = live(&ctx).await? else {
             if let (Some(from), Event::Named(event)) = (from, event) {
-                send(&ctx, &from, handler::LETTER, Post::of(returned(&event.name, ctx.key())));
+                send(&ctx, &from, handler::LETTER, Post::of(undelivered(&event.name, ctx.key())));
             }
             return Ok(());
         };
         if to_itself {
             live.row.to_itself = live.row.to_itself.saturating_sub(1);
         }
-        let stimulus = Stimulus::Letter(Letter { event, child, spent });
-        let happening = Happening { is_touched: to_itself, ..Happening::new(live, stimulus) };
+        let input = Input::Message { seq: 0, message: Message { event, key, child, spent } };
+        let delivered = delivered(&ctx, &input).await?;
+        let happening = Happening { delivered, is_touched: to_itself, ..Happening::new(live, input) };
         self.happen(&ctx, happening).await.map(drop)
     }
 
@@ -126,10 +121,10 @@ impl InstanceObject {
     /// An effect of it is over.
     #[handler(ingress_private)]
     async fn result(&self, ctx: ObjectContext<'_>, ask: Json<ResultAsk>) -> HandlerResult<()> {
-        let ResultAsk { place: EffectPlace { step, index }, result, audit } = ask.into_inner();
+        let ResultAsk { place, result, audit } = ask.into_inner();
         let Some(live) = live(&ctx).await? else { return Ok(()) };
-        let stimulus = Stimulus::Result { step, index, result };
-        self.happen(&ctx, Happening { audit, ..Happening::new(live, stimulus) }).await.map(drop)
+        let input = Input::Result { effect: place, result };
+        self.happen(&ctx, Happening { audit, ..Happening::new(live, input) }).await.map(drop)
     }
 
     /// A person had until now to answer.
@@ -140,7 +135,7 @@ impl InstanceObject {
         if !live.open.iter().any(|effect| (effect.step, effect.index) == (step, index)) {
             return Ok(());
         }
-        self.happen(&ctx, Happening::new(live, Stimulus::Expired { step, index })).await.map(drop)
+        self.happen(&ctx, Happening::new(live, Input::Time)).await.map(drop)
     }
 
     /// A timer of it is due, unless another one was set meanwhile.
@@ -151,7 +146,7 @@ impl InstanceObject {
             return Ok(());
         };
         live.armed_ms = None;
-        let happening = Happening::new(live, Stimulus::Time);
+        let happening = Happening::new(live, Input::Time);
         self.happen(&ctx, Happening { not_before_ms: due_ms, is_touched: true, ..happening }).await.map(drop)
     }
 
@@ -160,8 +155,8 @@ impl InstanceObject {
     async fn stop(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
         // It never began: its chart was not found.
         let Some(live) = live(&ctx).await? else { return Ok(()) };
-        let event = Event::CancelRequested { reason: Value::str("the parent left the state") };
-        self.happen(&ctx, Happening::new(live, Stimulus::Event { event, key: None })).await.map(drop)
+        let reason = Value::str("the parent left the state");
+        self.happen(&ctx, Happening::new(live, Input::Cancel { reason })).await.map(drop)
     }
 
     /// Keeps what a running call has to say to the audit.
@@ -218,16 +213,12 @@ impl InstanceObject {
 
 impl InstanceObject {
     /// Something that somebody waits for.
-    async fn asked(
-        &self,
-        ctx: &ObjectContext<'_>,
-        stimulus: Stimulus,
-        delivered: Option<u64>,
-    ) -> HandlerResult<Json<Reply>> {
+    async fn asked(&self, ctx: &ObjectContext<'_>, input: Input) -> HandlerResult<Json<Reply>> {
         let Some(live) = live(ctx).await? else {
             return Ok(Json(Err(Refusal::NoInstance(ctx.key().to_owned()))));
         };
-        let happening = Happening { delivered, is_asked: true, ..Happening::new(live, stimulus) };
+        let delivered = delivered(ctx, &input).await?;
+        let happening = Happening { delivered, is_asked: true, ..Happening::new(live, input) };
         self.happen(ctx, happening).await
     }
 
@@ -256,6 +247,14 @@ impl InstanceObject {
             self.shop.write(ctx, *written).await?;
         }
         Ok(Json(outcome.reply))
+    }
+}
+
+/// The step that an input led to when it came before.
+async fn delivered(ctx: &ObjectContext<'_>, input: &Input) -> HandlerResult<Option<u64>> {
+    match input.delivery_key() {
+        Some(key) => Ok(ctx.get::<Json<u64>>(&key::delivery(&key)).await?.map(Json::into_inner)),
+        None => Ok(None),
     }
 }
 

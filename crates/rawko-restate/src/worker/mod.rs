@@ -21,8 +21,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use rawko_core::World;
-use rawko_host::planning::Project;
-use rawko_host::{Cast, Edition, Gate, Observer, Progress, Services};
+use rawko_host::{AgentResolver, Edition, Gate, Observer, Progress, Project, Services};
 use restate_sdk::endpoint::Endpoint;
 use restate_sdk::http_server::HttpServer;
 use tokio::net::TcpListener;
@@ -86,10 +85,10 @@ impl WorkerBuilder {
         self
     }
 
-    /// Who plays the agents. Without a cast, `agent:` names are services.
+    /// Resolves agents. Without it, `agent:` names are services.
     #[must_use]
-    pub fn cast(mut self, cast: Arc<dyn Cast>) -> Self {
-        self.project.cast = Some(cast);
+    pub fn agents(mut self, agents: Arc<dyn AgentResolver>) -> Self {
+        self.project.agents = Some(agents);
         self
     }
 

@@ -5,11 +5,11 @@ use std::io;
 use std::sync::Arc;
 
 use rawko_host::Observation;
-use rawko_host::planning::EffectResult;
+use rawko_instance::{EffectPlace, EffectResult};
 use rawko_store::{AuditLine, Delivery, OpenEffect, Record, SavedSnapshot};
 use serde::{Deserialize, Serialize};
 
-use crate::layout::{BlobText, ChartText, EffectPlace, Live, Post, Refusal, Reply};
+use crate::layout::{BlobText, ChartText, Live, Post, Refusal, Reply};
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Outcome {
@@ -44,7 +44,7 @@ pub(super) struct KeptChart {
     pub(super) text: ChartText,
 }
 
-/// A durable send.
+/// A durable send. `Fail`, `StopChild` and `Expire` are those of earlier workers, whose journals may still be read.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Todo {

@@ -4,8 +4,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use rawko_host::planning::Project;
-use rawko_host::{Clock, HostError, Observation, Observer, Progress, Reader, SystemClock};
+use rawko_host::{Clock, HostError, Observation, Observer, Progress, Project, Reader, SystemClock};
 use rawko_store::StoreError;
 use tokio::sync::broadcast;
 

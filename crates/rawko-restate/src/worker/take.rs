@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rawko_core::{Event, NamedEvent, Value};
-use rawko_host::planning::{Instance, Kept, Past, Planned, Planner, Stimulus};
-use rawko_host::{Edition, HostError, Observation};
+use rawko_host::{Edition, HostError, Observation, committed, past_step};
+use rawko_instance::{Input, Instance, InstanceError, NewRoot, Receipt, Saved, Taken, Transaction};
 use rawko_store::{AuditLine, ChartHash, Record, RecordKind};
 use restate_sdk::errors::HandlerResult;
 
@@ -27,7 +27,7 @@ const FAILED_BYTES_MAX: usize = 4 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub(super) struct Happening {
     pub(super) live: Live,
-    pub(super) stimulus: Stimulus,
+    pub(super) input: Input,
     /// The step that the delivery led to when it came before.
     pub(super) delivered: Option<u64>,
     /// Time has come to here, whatever this machine's clock says.
@@ -41,9 +41,9 @@ pub(super) struct Happening {
 }
 
 impl Happening {
-    pub(super) fn new(live: Live, stimulus: Stimulus) -> Self {
+    pub(super) fn new(live: Live, input: Input) -> Self {
         let (not_before_ms, audit) = (i64::MIN, Vec::new());
-        Self { live, stimulus, delivered: None, not_before_ms, audit, is_touched: false, is_asked: false }
+        Self { live, input, delivered: None, not_before_ms, audit, is_touched: false, is_asked: false }
     }
 }
 
@@ -61,10 +61,10 @@ impl Shop {
         let now_ms = self.now_ms();
         contained(id, || {
             let book = Book::new(&self.project, &editions, None);
-            let planner = Planner::new(&self.project, &book);
-            let (instance, planned) = planner.start(id, edition.chart, input, budget, now_ms)?;
+            let root = NewRoot { id: id.into(), chart: edition.chart, input, budget };
+            let (instance, tx) = rawko_instance::start(root, &book, now_ms)?;
             let planning = Planning { book: &book, with: &with, now_ms, charts: &self.charts };
-            self.begun(&instance, planned, &planning)
+            self.begun(&instance, tx, &planning)
         })
     }
 
@@ -80,51 +80,49 @@ impl Shop {
         let with = origin.ok_or_else(|| HostError::NoInstance(from.clone()))?.with;
         let editions = self.brought(&with).await?;
         let reader = self.reader.clone();
-        let looked = tokio::task::spawn_blocking(move || Past::read(&reader, &from, at));
-        let past = looked.await.map_err(|_| HostError::Internal(id.to_owned()))??.within(&budget);
+        let looked = tokio::task::spawn_blocking(move || past_step(&reader, &from, at, &budget));
+        let past = looked.await.map_err(|_| HostError::Internal(id.to_owned()))??;
         let now_ms = self.now_ms();
         contained(id, || {
             let book = Book::new(&self.project, &editions, None);
-            let planner = Planner::new(&self.project, &book);
-            let (instance, planned) = planner.fork(past, &set, id, now_ms)?;
+            let (instance, tx) = past.fork(&set, id, &book, now_ms)?;
             let planning = Planning { book: &book, with: &with, now_ms, charts: &self.charts };
-            self.begun(&instance, planned, &planning)
+            self.begun(&instance, tx, &planning)
         })
     }
 
     fn begun(
         &self,
         instance: &Instance,
-        planned: Planned,
+        tx: Transaction,
         planning: &Planning<'_>,
     ) -> Result<Outcome, HostError> {
-        let (reply, seen) =
-            (Ok(instance.receipt(true)), self.seen(instance, &planned, None, planning.now_ms));
-        let written = planning.written(instance, planned, None, &Gathered::new())?;
+        let (reply, seen) = (Ok(instance.receipt(true)), self.seen(instance, &tx, None, planning.now_ms));
+        let written = planning.written(instance, tx, None, &Gathered::new())?;
         self.bounded(Outcome { reply, written: Some(Box::new(written)), seen })
     }
 
-    /// What observers are told of a plan; nothing while nobody observes.
+    /// What observers hear of a transaction; empty without an observer.
     fn seen(
         &self,
         instance: &Instance,
-        planned: &Planned,
-        before: Option<&Live>,
+        tx: &Transaction,
+        before: Option<&Instance>,
         now_ms: i64,
     ) -> Vec<Observation> {
         if self.observer.is_none() {
             return Vec::new();
         }
-        let before = before.map(|live| (live.row.head.status, live.open.as_slice()));
-        let own = instance.committed(&planned.commit, before, now_ms);
-        let children = planned.children.iter().map(|it| it.instance.committed(&it.commit, None, now_ms));
+        let own = committed(instance, &tx.commit, before, now_ms);
+        let children =
+            tx.children.iter().map(|child| committed(&child.instance, &child.commit, None, now_ms));
         std::iter::once(own).chain(children).collect()
     }
 
     /// A step of an instance that is there.
     pub(super) async fn take(&self, happening: Happening) -> HandlerResult<Outcome> {
         let (live, is_asked) = (happening.live.clone(), happening.is_asked);
-        let event = event_of(&happening.stimulus);
+        let event = event_of(&happening.input);
         match self.try_take(happening).await {
             // Nobody would hear of it: the journal has it, and the instance stands still until somebody helps.
             Err(error) if !is_asked && !error.is_transient() => {
@@ -135,7 +133,7 @@ impl Shop {
     }
 
     async fn try_take(&self, happening: Happening) -> Result<Outcome, HostError> {
-        let Happening { live, stimulus, delivered, not_before_ms, audit, is_touched, .. } = happening;
+        let Happening { live, input, delivered, not_before_ms, audit, is_touched, .. } = happening;
         let id = live.row.new.id.to_string();
         let edition = self.charts.edition(&live.row.new.chart).await?;
         let editions = self.brought(&live.with).await?;
@@ -143,20 +141,20 @@ impl Shop {
         let now_ms = self.now_ms().max(not_before_ms);
         contained(&id, || {
             let book = Book::new(&self.project, &editions, delivered);
-            let mut instance = Instance::restore(kept_of(&live, &book), edition.chart, &snapshot)?;
-            let planner = Planner::new(&self.project, &book);
-            let (planned, answer) = planner.take(&mut instance, stimulus, now_ms);
+            let before = Instance::restore_json(saved_of(&live, &book), edition.chart, &snapshot)?;
+            let mut instance = before.clone();
+            let (mut tx, answer) = take_whole(&mut instance, input, &book, now_ms);
             let planning = Planning { book: &book, with: &live.with, now_ms, charts: &self.charts };
             let mut seen = Vec::new();
-            let written = planned.map(|mut planned| {
-                seen = self.seen(&instance, &planned, Some(&live), now_ms);
-                planned.commit.audit.splice(0..0, audit);
-                planning.written(&instance, planned, Some(&live), &gathered)
-            });
-            let written = written.transpose()?;
-            let written = written.or_else(|| is_touched.then(|| planning.touched(live.clone())));
-            let (reply, written) = (answer.map_err(Into::into), written.map(Box::new));
-            self.bounded(Outcome { reply, written, seen })
+            let written = if tx.is_empty() {
+                is_touched.then(|| planning.touched(live.clone()))
+            } else {
+                seen = self.seen(&instance, &tx, Some(&before), now_ms);
+                tx.commit.audit.splice(0..0, audit);
+                Some(planning.written(&instance, tx, Some(&live), &gathered)?)
+            };
+            let reply = answer.map_err(|error| HostError::from(error).into());
+            self.bounded(Outcome { reply, written: written.map(Box::new), seen })
         })
     }
 
@@ -203,10 +201,29 @@ fn contained<T>(id: &str, plan: impl FnOnce() -> Result<T, HostError>) -> Result
     catch_unwind(AssertUnwindSafe(plan)).unwrap_or_else(|_| Err(HostError::Internal(id.to_owned())))
 }
 
-fn kept_of(live: &Live, book: &Book<'_>) -> Kept {
+/// Takes an input and everything that was due before it: Restate journals one run as a whole.
+fn take_whole(
+    instance: &mut Instance,
+    mut input: Input,
+    book: &Book<'_>,
+    now_ms: i64,
+) -> (Transaction, Result<Receipt, InstanceError>) {
+    let mut tx = instance.begin();
+    loop {
+        match instance.take(input, book, now_ms, &mut tx) {
+            Taken::Deferred(again) => input = again,
+            Taken::Handled(answer) => {
+                instance.finish(&mut tx);
+                return (tx, answer);
+            }
+        }
+    }
+}
+
+fn saved_of(live: &Live, book: &Book<'_>) -> Saved {
     let row = &live.row;
     book.enter(&row.new.id);
-    Kept {
+    Saved {
         key: instance_key(&row.new.id),
         parent: row.new.parent.as_ref().map(|parent| book.enter(&parent.id)),
         new: row.new.clone(),
@@ -219,12 +236,13 @@ fn kept_of(live: &Live, book: &Book<'_>) -> Kept {
     }
 }
 
-fn event_of(stimulus: &Stimulus) -> Option<Event> {
-    match stimulus {
-        Stimulus::Event { event, .. } => Some(event.clone()),
-        Stimulus::Letter(letter) => Some(letter.event.clone()),
-        Stimulus::Result { result, .. } => result.event.clone(),
-        Stimulus::Answer { .. } | Stimulus::Expired { .. } | Stimulus::Retry | Stimulus::Time => None,
+fn event_of(input: &Input) -> Option<Event> {
+    match input {
+        Input::Event { event, .. } => Some(Event::Named(event.clone())),
+        Input::Message { message, .. } => Some(message.event.clone()),
+        Input::Result { result, .. } => result.event.clone(),
+        Input::Cancel { reason } => Some(Event::CancelRequested { reason: reason.clone() }),
+        Input::Answer { .. } | Input::Retry | Input::Time | Input::Restart { .. } => None,
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Value;
-use rawko_host::planning::{EffectResult, Request, not_called};
-use rawko_host::{Category, HostError, ServiceError, Warden};
+use rawko_host::{Category, HostError, ServiceError, Warden, not_called};
+use rawko_instance::{EffectPlace, EffectResult, Request};
 use rawko_store::AuditLine;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
@@ -17,7 +17,7 @@ use super::calls::Ended;
 use super::outcome::{ResultAsk, WorkAsk};
 use super::shop::{Shop, passing};
 use crate::client::Target;
-use crate::layout::{EffectPlace, INSTANCE, handler};
+use crate::layout::{INSTANCE, handler};
 
 /// How often a running call looks whether anybody still waits for it.
 const LOOK: Duration = Duration::from_millis(800);

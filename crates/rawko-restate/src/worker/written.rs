@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use rawko_core::{Event, Value};
 use rawko_host::HostError;
-use rawko_host::planning::{Begun, EffectResult, Instance, Letter, Planned, Work};
+use rawko_instance::{Action, Child, Instance, Message, Transaction};
 use rawko_store::{Blob, Commit, InstanceKey, content};
 
 use super::blobs::{Gathered, Name};
 use super::book::Book;
 use super::charts::Charts;
-use super::outcome::{KeptChart, ResultAsk, TimerAsk, Todo, WorkAsk, Written};
-use crate::layout::{BlobText, ChartText, EffectPlace, Live, Post, Row, hex};
+use super::outcome::{KeptChart, TimerAsk, Todo, WorkAsk, Written};
+use crate::layout::{BlobText, ChartText, Live, Post, Row, hex};
 
 /// One run of the planner.
 pub(super) struct Planning<'a> {
@@ -27,21 +27,21 @@ impl Planning<'_> {
     pub(super) fn written(
         &self,
         instance: &Instance,
-        planned: Planned,
+        tx: Transaction,
         before: Option<&Live>,
         known: &Gathered,
     ) -> Result<Written, HostError> {
-        let Planned { commit, children, work } = planned;
+        let Transaction { commit, children, actions, .. } = tx;
         let mut written = self.one(instance, commit, before, known);
         let agents = children.iter().map(|child| &child.instance).chain([instance]);
         let agents: HashMap<InstanceKey, Option<String>> =
             agents.map(|it| (it.key(), it.agent().map(str::to_owned))).collect();
         written.children = children
             .into_iter()
-            .map(|Begun { instance, commit }| self.one(&instance, commit, None, &Gathered::new()))
+            .map(|Child { instance, commit }| self.one(&instance, commit, None, &Gathered::new()))
             .collect();
-        for work in work {
-            self.assign(work, &agents, &mut written)?;
+        for action in actions {
+            self.assign(action, &agents, &mut written)?;
         }
         written.charts = self.new_charts();
         arm(&mut written, self.now_ms);
@@ -58,7 +58,7 @@ impl Planning<'_> {
 
     /// The state and journal of one instance.
     fn one(&self, instance: &Instance, commit: Commit, before: Option<&Live>, known: &Gathered) -> Written {
-        let kept = instance.keep();
+        let kept = instance.save();
         let (records, lines) = before.map_or((0, 0), |live| (live.row.records, live.row.audit));
         let mut written_records = commit.records;
         for (record, number) in written_records.iter_mut().zip(records + 1..) {
@@ -103,45 +103,35 @@ impl Planning<'_> {
     /// Gives a piece of work to the instance that asked for it, which begins before it does anything.
     fn assign(
         &self,
-        work: Work,
+        action: Action,
         agents: &HashMap<InstanceKey, Option<String>>,
         written: &mut Written,
     ) -> Result<(), HostError> {
-        match work {
-            Work::Run { effect, .. } => {
+        match action {
+            Action::Run { effect, .. } => {
                 let owner = owner(written, effect.instance);
                 let instance = Arc::clone(&owner.live.row.new.id);
                 let agent = agents.get(&effect.instance).cloned().flatten();
                 owner.todo.push(Todo::Run(WorkAsk { instance, agent, effect }));
             }
-            Work::Fail { effect, error } => {
-                let place = EffectPlace { step: effect.step, index: effect.index };
-                let result = EffectResult::of(&effect, Err(error));
-                let todo = Todo::Fail(ResultAsk { place, result, audit: Vec::new() });
-                owner(written, effect.instance).todo.push(todo);
-            }
-            // Whoever runs it finds out that nobody waits any more.
-            Work::Stop { .. } => {}
-            Work::StopChild { id } => written.todo.push(Todo::StopChild { id }),
-            Work::Post { to, letter, .. } => self.post(to, letter, written)?,
-            Work::Expire { effect: (key, step, index), due_ms } => {
-                let (place, delay_ms) = (EffectPlace { step, index }, delay(due_ms, self.now_ms));
-                owner(written, key).todo.push(Todo::Expire { place, delay_ms });
-            }
+            // The worker that runs it finds out that its result is not awaited any more.
+            Action::Stop { .. } => {}
+            Action::Deliver { to, message, .. } => self.post(to, message, written)?,
         }
         Ok(())
     }
 
-    fn post(&self, to: InstanceKey, letter: Letter, written: &mut Written) -> Result<(), HostError> {
+    fn post(&self, to: InstanceKey, message: Message, written: &mut Written) -> Result<(), HostError> {
         // Whoever is written to was looked up in the book. A letter without an address would be lost.
         let id = self.book.id(to).ok_or_else(|| HostError::Internal(written.live.row.new.id.to_string()))?;
-        let from = self.book.may_be_absent(to).then(|| sender(&letter.event)).flatten();
+        let from = self.book.may_be_absent(to).then(|| sender(&message.event)).flatten();
         let to_itself = written.live.row.key == to;
         if to_itself {
             written.live.row.to_itself += 1;
         }
-        let Letter { event, child, spent } = letter;
-        written.todo.push(Todo::Post { to: id, post: Post { event, child, spent, from, to_itself } });
+        let Message { event, key, child, spent } = message;
+        let post = Post { event, child, spent, from, to_itself, key };
+        written.todo.push(Todo::Post { to: id, post });
         Ok(())
     }
 
@@ -168,8 +158,7 @@ fn owner(written: &mut Written, key: InstanceKey) -> &mut Written {
 
 /// Sets the next timer, unless it is on its way already.
 fn arm(written: &mut Written, now_ms: i64) {
-    let head = &written.live.row.head;
-    let due = head.next_due_ms.filter(|_| head.fault.is_none());
+    let due = written.live.row.head.next_due_ms;
     if written.live.armed_ms == due {
         return;
     }

@@ -28,7 +28,7 @@ async fn here() -> Host {
     host.services(project::services())
         .endpoints(project::endpoints())
         .gate(project::gate())
-        .cast(Arc::new(project::Office))
+        .agents(Arc::new(project::Office))
         .start()
         .await
         .unwrap()

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rawko_core::Value;
 use rawko_host::{
-    Call, Cast, Casting, Category, Closure, Edition, Gate, Library, OnRestart, Part, ServiceError, Services,
-    closure,
+    AgentBinding, AgentRequest, AgentResolver, Call, Category, Closure, Edition, Gate, Library, OnRestart,
+    ServiceError, Services, closure,
 };
 
 use rawko_restate::{Worker, WorkerBuilder};
@@ -32,7 +32,7 @@ pub(crate) fn library() -> Library {
 /// The whole project, as a worker has it.
 pub(crate) fn worker() -> WorkerBuilder {
     let worker =
-        Worker::builder().services(services()).endpoints(endpoints()).gate(gate()).cast(Arc::new(Office));
+        Worker::builder().services(services()).endpoints(endpoints()).gate(gate()).agents(Arc::new(Office));
     editions().into_iter().fold(worker, WorkerBuilder::chart)
 }
 
@@ -61,13 +61,15 @@ pub(crate) fn services() -> Services {
 /// One agent is a chart, one is a person, the others are services; one cannot be had.
 pub(crate) struct Office;
 
-impl Cast for Office {
-    fn part(&self, casting: &Casting<'_>) -> Result<Part, ServiceError> {
+impl AgentResolver for Office {
+    fn resolve(&self, casting: &AgentRequest<'_>) -> Result<AgentBinding, ServiceError> {
         match casting.agent {
-            "clerk" => Ok(Part::Chart { chart: "kid".into(), input: Value::map([("n", Value::Int(4))]) }),
-            "boss" => Ok(Part::Person { input: Value::map([("question", Value::str("well?"))]) }),
+            "clerk" => {
+                Ok(AgentBinding::Chart { chart: "kid".into(), input: Value::map([("n", Value::Int(4))]) })
+            }
+            "boss" => Ok(AgentBinding::Person { input: Value::map([("question", Value::str("well?"))]) }),
             "thief" => Err(ServiceError::new(Category::Unknown, "there is no such agent")),
-            _ => Ok(Part::Service),
+            _ => Ok(AgentBinding::Service),
         }
     }
 

@@ -2,10 +2,8 @@
 
 use super::sample::{begin, effect, empty, inbound, steps};
 use super::{Broken, Case, refused, same};
-use crate::records::{
-    AuditLine, Blob, Commit, Delivery, EffectKind, Head, Inbound, InstanceKey, OpenEffect, Wait,
-};
 use crate::store::{Filter, Store};
+use crate::{AuditLine, Blob, Commit, Delivery, EffectKind, Head, Inbound, InstanceKey, OpenEffect, Wait};
 
 pub(super) const CASES: &[Case] = &[
     Case { name: "a batch with one bad commit leaves nothing", run: whole_or_nothing },

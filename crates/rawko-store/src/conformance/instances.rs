@@ -4,8 +4,8 @@ use rawko_core::Status;
 
 use super::sample::{CHART, begin, begin_child, head, new, record, steps};
 use super::{Broken, Case, same};
-use crate::records::{ChartRow, Commit, Head, InstanceKey, NewInstance, Origin, RecordKind, Wait};
 use crate::store::{Filter, Page, Store};
+use crate::{ChartRow, Commit, Head, InstanceKey, NewInstance, Origin, RecordKind, Wait};
 
 pub(super) const CASES: &[Case] = &[
     Case { name: "an empty store answers everything", run: an_empty_store_answers },
@@ -86,6 +86,7 @@ fn heads(store: &dyn Store) -> Result<(), Broken> {
         next_due_ms: Some(70),
         fault: Some("too deep".into()),
         ledger: Some("{\"total\":{\"tokens\":7}}".into()),
+        outcome: None,
     };
     let early = Head { next_due_ms: Some(20), wait: Wait::Person, ..Head::default() };
     store.commit(&[begin(1, "a"), begin(2, "b"), begin(3, "c")])?;

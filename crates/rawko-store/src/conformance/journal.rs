@@ -3,8 +3,8 @@
 
 use super::sample::{begin, record, snapshot, steps};
 use super::{Broken, Case, same};
-use crate::records::{Commit, InstanceKey, Record, RecordKind};
 use crate::store::Store;
+use crate::{Commit, InstanceKey, Record, RecordKind};
 
 pub(super) const CASES: &[Case] = &[
     Case { name: "records are numbered in the order of commits", run: numbered },

@@ -14,7 +14,8 @@ mod sample;
 
 use std::fmt;
 
-use crate::store::{Store, StoreError};
+use crate::StoreError;
+use crate::store::Store;
 
 /// One thing a store must do.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::records::{
+use crate::{
     Commit, EffectKind, Head, Inbound, InstanceKey, NewInstance, OpenEffect, Parent, Record, RecordKind,
     SavedSnapshot,
 };
@@ -35,7 +35,7 @@ pub(super) fn begin(key: i64, id: &str) -> Commit {
 }
 
 pub(super) fn begin_child(key: i64, id: &str, parent: &str) -> Commit {
-    let parent = Parent { id: parent.into(), invocation: 3, invoke: "pack".into() };
+    let parent = Parent { id: parent.into(), invocation: 3, invoke: "pack".into(), generation: 0 };
     let mut commit = begin(key, id);
     commit.create = Some(Box::new(NewInstance { parent: Some(parent), ..new(id) }));
     commit
@@ -88,6 +88,8 @@ pub(super) fn effect(key: i64, step: u64, index: u32) -> OpenEffect {
         opened_ms: 2_000,
         due_ms: (!index.is_multiple_of(2)).then_some(9_000),
         idempotency: format!("i/{step}/{index}").into(),
+        result: if index == 3 { "{}".to_owned() } else { String::new() },
+        parked: index == 1,
     }
 }
 

@@ -5,10 +5,11 @@ mod state;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::records::{
+use crate::StoreError;
+use crate::store::{Base, Filter, Marks, Page, Report, Store};
+use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
-use crate::store::{Base, Filter, Marks, Page, Report, Store, StoreError};
 use state::State;
 
 /// Keeps everything in maps behind one lock.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::records::{
+use crate::StoreError;
+use crate::store::{Base, Filter, Marks, Page, Report};
+use crate::{
     AuditLine, ChartRow, Commit, Head, Inbound, InstanceKey, InstanceRow, NewInstance, OpenEffect, Record,
     RecordKind, SavedSnapshot,
 };
-use crate::store::{Base, Filter, Marks, Page, Report, StoreError};
 
 #[derive(Default)]
 pub(super) struct State {

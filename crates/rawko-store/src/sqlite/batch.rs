@@ -4,7 +4,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params, par
 use rustc_hash::FxHashSet;
 
 use super::rows::{int, kind_number};
-use crate::records::{Commit, Head, NewInstance, OpenEffect, Record, SavedSnapshot};
+use crate::{Commit, Head, NewInstance, OpenEffect, Record, SavedSnapshot};
 
 /// Records the index may lag behind. Large enough that indexing costs a page for many records, small enough that
 /// reading past the index costs nothing to speak of.
@@ -218,8 +218,9 @@ impl Batch<'_> {
     fn open_effect(&self, key: i64, effect: &OpenEffect) -> Result<(), Failure> {
         self.run(
             "INSERT OR REPLACE INTO effects
-                 (instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                 (instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency,
+                  result, parked)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             params![
                 key,
                 int(effect.step),
@@ -230,7 +231,9 @@ impl Batch<'_> {
                 effect.body,
                 effect.opened_ms,
                 effect.due_ms,
-                effect.idempotency
+                effect.idempotency,
+                effect.result,
+                effect.parked
             ],
         )
     }

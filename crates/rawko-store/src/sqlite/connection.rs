@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::fault;
-use crate::store::StoreError;
+use crate::StoreError;
 
 /// How long to wait for another process that holds a lock for a moment (a checkpoint, a recovery).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

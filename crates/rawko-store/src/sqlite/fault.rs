@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Error, ErrorCode, ffi};
 
-use crate::store::StoreError;
+use crate::StoreError;
 
 pub(super) fn fault(place: &Path, error: &Error) -> StoreError {
     let shown = place.display();

@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Params, Result, params, params_fro
 use rustc_hash::FxHashMap;
 
 use super::rows::{self, INSTANCE, int, uint};
-use crate::records::{InstanceKey, InstanceRow, RecordKind};
 use crate::store::{Filter, Page, Tally};
+use crate::{InstanceKey, InstanceRow, RecordKind};
 
 pub(super) fn find(connection: &Connection, id: &str) -> Result<Option<InstanceRow>> {
     let mut rows = select(connection, "WHERE id = ?1", [id])?;

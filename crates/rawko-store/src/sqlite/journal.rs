@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 use rustc_hash::FxHashMap;
 
 use super::rows::{self, RECORD, int};
-use crate::records::{InstanceKey, Record, RecordKind, SavedSnapshot};
 use crate::store::Base;
+use crate::{InstanceKey, Record, RecordKind, SavedSnapshot};
 
 /// Up to which record the index goes.
 pub(super) fn indexed_through(connection: &Connection) -> Result<i64> {

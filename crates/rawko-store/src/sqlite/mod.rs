@@ -18,10 +18,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::records::{
+use crate::StoreError;
+use crate::store::{Base, Filter, Marks, Page, Report, Store, Tally};
+use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
-use crate::store::{Base, Filter, Marks, Page, Report, Store, StoreError, Tally};
 use connection::Readers;
 use rows::{AUDIT, CHART, EFFECT, int, uint};
 use write::WriteSide;

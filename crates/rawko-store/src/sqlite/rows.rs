@@ -6,11 +6,11 @@ use rawko_core::Status;
 use rusqlite::Row;
 use rusqlite::types::Type;
 
-use crate::records::{
+use crate::store::Tally;
+use crate::{
     AuditLine, Blob, ChartRow, EffectKind, Head, Inbound, InstanceKey, InstanceRow, NewInstance, OpenEffect,
     Origin, Parent, Record, RecordKind, Wait,
 };
-use crate::store::Tally;
 
 pub(super) const CHART: &str = "hash, id, version, name, text, added_ms";
 pub(super) const INSTANCE: &str = "key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke, \
@@ -18,7 +18,7 @@ pub(super) const INSTANCE: &str = "key, id, chart, chart_id, version, parent_id,
                                    policy, ledger";
 pub(super) const RECORD: &str = "j.seq, j.instance, j.step, j.at_ms, j.kind, j.event, j.delta, j.effects";
 pub(super) const EFFECT: &str =
-    "instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency";
+    "instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency, result, parked";
 pub(super) const AUDIT: &str = "at_ms, instance, effect, service, decision, reason, provenance";
 
 const STATUSES: [Status; 4] = [Status::Active, Status::Done, Status::Error, Status::Cancelled];
@@ -76,7 +76,7 @@ pub(super) fn chart(row: &Row<'_>) -> rusqlite::Result<ChartRow> {
 /// Without its step, which the journal knows.
 pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
     let parent = match row.get::<_, Option<Arc<str>>>(5)? {
-        Some(id) => Some(Parent { id, invocation: uint(row.get(6)?), invoke: row.get(7)? }),
+        Some(id) => Some(Parent { id, invocation: uint(row.get(6)?), invoke: row.get(7)?, generation: 0 }),
         None => None,
     };
     let origin = match row.get::<_, Option<Arc<str>>>(8)? {
@@ -99,6 +99,7 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
         next_due_ms: row.get(13)?,
         fault: row.get(14)?,
         ledger: row.get(16)?,
+        outcome: None,
     };
     Ok(InstanceRow { key: InstanceKey(row.get(0)?), updated_ms: new.created_ms, new, head, step: 0 })
 }
@@ -137,6 +138,8 @@ pub(super) fn effect(row: &Row<'_>) -> rusqlite::Result<OpenEffect> {
         opened_ms: row.get(7)?,
         due_ms: row.get(8)?,
         idempotency: row.get(9)?,
+        result: row.get(10)?,
+        parked: row.get(11)?,
     })
 }
 

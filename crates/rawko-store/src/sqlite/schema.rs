@@ -5,13 +5,14 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::fault::fault;
-use crate::store::StoreError;
+use crate::StoreError;
 
 /// `rawk`, as the first script writes it.
 const APPLICATION_ID: i64 = 0x7261_776b;
 
 /// Script `n` makes a file of format `n + 1` of one of format `n`.
-const SCRIPTS: [&str; 3] = [include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
+const SCRIPTS: [&str; 4] =
+    [include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql"), include_str!("v5.sql")];
 
 /// What this rawko writes.
 pub(super) const FORMAT: u32 = SCRIPTS.len() as u32;

@@ -9,8 +9,8 @@ use super::batch::{Batch, Failure};
 use super::connection::{make_durable, open_writer};
 use super::fault::fault;
 use super::schema;
-use crate::records::{ChartRow, Commit};
-use crate::store::StoreError;
+use crate::StoreError;
+use crate::{ChartRow, Commit};
 
 /// Things remembered as stored, so that they are not asked for again. Forgotten all at once.
 const KNOWN_MAX: usize = 65_536;

@@ -154,7 +154,7 @@ fn worker(
     let workshop = Arc::new(workshop);
     let builder = builder
         .services(workshop.join(settings.services(&place.root)))
-        .cast(workshop)
+        .agents(workshop)
         .endpoints(settings.endpoints(&place.root))
         .gate(settings.gate())
         .world(place.world())

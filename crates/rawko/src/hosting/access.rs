@@ -259,7 +259,7 @@ impl Hosting {
         let builder = builder
             .store(store)
             .services(workshop.join(settings.services(&place.root)))
-            .cast(workshop.clone())
+            .agents(workshop.clone())
             .endpoints(settings.endpoints(&place.root).add_scheme("channel", channels.service()))
             .gate(settings.gate())
             .world(place.world())

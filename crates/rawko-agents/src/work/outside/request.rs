@@ -2,7 +2,7 @@
 //! can read it.
 
 use rawko_core::{Map, Value};
-use rawko_host::{Call, Casting, ServiceError};
+use rawko_host::{AgentRequest, Call, ServiceError};
 
 use crate::agent::{AgentFile, Kind};
 use crate::message::{Message, Part, Role};
@@ -24,7 +24,7 @@ pub(super) fn input(agent: &AgentFile, call: &Call) -> Value {
         given = Value::Map(rest.into());
     }
     let casting =
-        Casting { agent: &agent.name, input: &given, policy: &call.policy, instance: &call.instance };
+        AgentRequest { agent: &agent.name, input: &given, policy: &call.policy, instance: &call.instance };
     cast::input(agent, &casting)
 }
 

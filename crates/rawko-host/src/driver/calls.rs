@@ -1,0 +1,112 @@
+//! Calls of services: made after the commit that asked for them, answered as an input. Stopping an effect drops its
+//! task.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rawko_core::Value;
+use rawko_instance::{Category, EffectPlace, EffectResult, Input, Request, ServiceError};
+use rawko_store::OpenEffect;
+
+use super::slot::Delivery;
+use crate::host::Inner;
+use crate::observer::{CallWatch, Observer};
+use crate::services::{Call, Service};
+use crate::warden::Warden;
+
+/// A call that is about to be made.
+pub struct Running {
+    pub(crate) service: Arc<dyn Service>,
+    pub(crate) call: Call,
+}
+
+impl Running {
+    /// Makes the call. Dropping the future stops it. `None`: the runtime is going away.
+    pub async fn answer(self) -> Option<Result<Value, ServiceError>> {
+        if let Some(result) = self.at_once() {
+            return Some(result);
+        }
+        let Self { service, call } = self;
+        // A service that panics has failed; the instance goes on.
+        let answer = tokio::spawn(async move { service.call(call).await });
+        let _guard = AbortOnDrop(answer.abort_handle());
+        match answer.await {
+            Ok(result) => Some(result),
+            Err(error) if error.is_panic() => Some(Err(crashed())),
+            Err(_) => None,
+        }
+    }
+
+    /// The same, and an observer is told of it. Dropped, it was stopped.
+    pub async fn answer_observed(
+        self,
+        effect: &OpenEffect,
+        observer: Option<&Arc<dyn Observer>>,
+    ) -> Option<Result<Value, ServiceError>> {
+        let watch = CallWatch::begin(observer, effect, &self.call);
+        let answer = self.answer().await;
+        if let Some(result) = &answer {
+            CallWatch::over(watch, result);
+        }
+        answer
+    }
+
+    /// The answer of a plain function.
+    fn at_once(&self) -> Option<Result<Value, ServiceError>> {
+        catch_unwind(AssertUnwindSafe(|| self.service.at_once(&self.call)))
+            .unwrap_or_else(|_| Some(Err(crashed())))
+    }
+}
+
+fn crashed() -> ServiceError {
+    ServiceError::new(Category::Host, "the service crashed")
+}
+
+impl Inner {
+    pub(crate) fn run(self: &Arc<Self>, effect: OpenEffect, instance: Arc<str>, request: Request) {
+        let warden = Warden::of(self, effect.instance, &instance, effect.name.strip_prefix("agent:"));
+        let running = match self.project.prepare(&effect, &instance, request, &self.watchers, warden) {
+            Ok(running) => running,
+            Err(error) => return self.fail(&effect, &error),
+        };
+        let watch = CallWatch::begin(self.observer.as_ref(), &effect, &running.call);
+        if let Some(result) = running.at_once() {
+            CallWatch::over(watch, &result);
+            return self.answered(&effect, result);
+        }
+        let place = (effect.instance, EffectPlace::of(&effect));
+        let host = Arc::clone(self);
+        // Registered before it can finish: the entry is removed by the task itself.
+        let mut table = self.running();
+        let task = self.runtime.spawn(async move {
+            let answer = running.answer().await;
+            host.running().remove(&place);
+            if let Some(result) = answer {
+                CallWatch::over(watch, &result);
+                host.answered(&effect, result);
+            }
+        });
+        table.insert(place, task.abort_handle());
+    }
+
+    /// An effect that cannot be run answers with its failure.
+    pub(crate) fn fail(self: &Arc<Self>, effect: &OpenEffect, error: &ServiceError) {
+        self.tell_failed(effect, error);
+        self.answered(effect, Err(error.clone()));
+    }
+
+    fn answered(self: &Arc<Self>, effect: &OpenEffect, result: Result<Value, ServiceError>) {
+        let result = EffectResult::of(effect, result);
+        let input = Input::Result { effect: EffectPlace::of(effect), result };
+        self.post_or_complain(effect.instance, Delivery::unawaited(input));
+    }
+}
+
+/// Stops the inner task when the outer one is stopped.
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

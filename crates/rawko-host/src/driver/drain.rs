@@ -1,0 +1,70 @@
+//! Stopping in order: no new call begins, running calls get a grace period to finish, and calls that were asked for
+//! meanwhile are parked for the next host.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rawko_instance::{Action, EffectPlace};
+use rawko_store::InstanceKey;
+
+use crate::driver::dispatch::Job;
+use crate::host::{Host, Inner};
+
+/// How often a draining host looks whether its calls have finished.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Host {
+    /// Begins no new call, waits for running ones, at most `grace`. [`Host::close`] then parks the rest.
+    pub async fn drain(&self, grace: Duration) {
+        self.inner.draining.store(true, Ordering::SeqCst);
+        let drained = async {
+            while !self.inner.running().is_empty() || self.inner.unperformed.load(Ordering::SeqCst) > 0 {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        // Over the grace period, `close` cuts what still runs.
+        let _ = tokio::time::timeout(grace, drained).await;
+    }
+
+    /// Parks what was not begun, stops what runs and waits until everything is on disk.
+    pub async fn close(self) {
+        let inner = self.inner;
+        inner.draining.store(true, Ordering::SeqCst);
+        inner.running().drain().for_each(|(_, task)| task.abort());
+        inner.dispatch.send(Job::Stop);
+        // Waiting for the disk is not for an async thread.
+        let parked = tokio::task::spawn_blocking(move || {
+            inner.writer.flush();
+            inner.park_unbegun();
+            inner.writer.flush();
+        });
+        let _ = parked.await;
+    }
+}
+
+impl Inner {
+    /// Whether an action is kept for the next host instead of being performed.
+    pub(crate) fn defers(&self, action: &Action) -> bool {
+        let Action::Run { effect, .. } = action else { return false };
+        if !self.draining.load(Ordering::SeqCst) {
+            return false;
+        }
+        let mut unbegun = self.unbegun.lock().unwrap_or_else(PoisonError::into_inner);
+        unbegun.push((effect.instance, EffectPlace::of(effect)));
+        true
+    }
+
+    fn park_unbegun(self: &Arc<Self>) {
+        let unbegun = std::mem::take(&mut *self.unbegun.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut by_instance: BTreeMap<InstanceKey, Vec<EffectPlace>> = BTreeMap::new();
+        for (key, place) in unbegun {
+            by_instance.entry(key).or_default().push(place);
+        }
+        for (key, places) in by_instance {
+            self.park(key, &places);
+        }
+    }
+}

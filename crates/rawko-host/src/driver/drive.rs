@@ -1,0 +1,293 @@
+//! Driving an instance: post, take, commit, and after the commit perform what it asked for. If the store refuses,
+//! everything is put back.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
+
+use rawko_instance::{Action, EffectPlace, Input, Instance, InstanceError, Receipt, Taken, Transaction};
+use rawko_store::{InstanceKey, StoreError};
+
+use super::deadlines::Due;
+use super::dispatch::Job;
+use super::slot::{Delivery, MAILBOX_MAX, Reply, Slot, SlotState};
+use crate::error::HostError;
+use crate::host::Inner;
+
+/// How long a host waits before it tries a refused commit again.
+const AGAIN_MS: i64 = 1_000;
+/// Records that one instance commits at once: a burst shares a commit, and cannot keep the others waiting.
+const RECORDS_PER_COMMIT: usize = 64;
+
+/// A transaction on its way to the store, with what is needed if it fails.
+pub(crate) struct Pending {
+    tx: Transaction,
+    children: Vec<Arc<Slot>>,
+    replies: Vec<(Reply, Result<Receipt, HostError>)>,
+    /// Inputs without a waiting caller, taken again if the commit fails.
+    again: Vec<Input>,
+    /// The instance as it was; `None` when it begins here.
+    before: Option<Box<Instance>>,
+}
+
+impl Pending {
+    /// The first commit of an instance.
+    pub(crate) fn first(tx: Transaction, reply: Reply, receipt: Receipt) -> Self {
+        let replies = vec![(reply, Ok(receipt))];
+        Self { tx, children: Vec::new(), replies, again: Vec::new(), before: None }
+    }
+
+    pub(crate) fn transaction(&self) -> &Transaction {
+        &self.tx
+    }
+
+    pub(crate) fn before(&self) -> Option<&Instance> {
+        self.before.as_deref()
+    }
+}
+
+impl Inner {
+    /// Puts a delivery into an instance's mailbox and drives it, loading it if it lives on disk.
+    pub(crate) fn post(self: &Arc<Self>, key: InstanceKey, delivery: Delivery) -> Result<(), HostError> {
+        loop {
+            let slot = self.slot(key)?;
+            let mut live = slot.lock();
+            if live.evicted {
+                continue;
+            }
+            // Messages are committed already: refusing one would lose it.
+            if live.mailbox.len() >= MAILBOX_MAX && delivery.reply.is_some() {
+                let id = slot.id.to_string();
+                return Err(HostError::Busy { id, limit: MAILBOX_MAX });
+            }
+            live.mailbox.push_back(delivery);
+            self.drive(&slot, live);
+            return Ok(());
+        }
+    }
+
+    /// Takes what is due or waits at an instance, if anything.
+    pub(crate) fn nudge(self: &Arc<Self>, key: InstanceKey) -> Result<(), HostError> {
+        loop {
+            let slot = self.slot(key)?;
+            let mut live = slot.lock();
+            // A deadline that led here is gone from the table.
+            live.armed_ms = None;
+            if !live.evicted {
+                self.drive(&slot, live);
+                return Ok(());
+            }
+        }
+    }
+
+    fn drive(self: &Arc<Self>, slot: &Arc<Slot>, mut live: MutexGuard<'_, SlotState>) {
+        if live.committing {
+            return;
+        }
+        match self.take_waiting(&mut live) {
+            Some(pending) => {
+                live.committing = true;
+                drop(live);
+                self.submit(slot, pending);
+            }
+            None => {
+                self.watch_deadline(slot.key, &mut live);
+                let rests = std::mem::replace(&mut live.rests, true);
+                drop(live);
+                if !rests {
+                    self.rest(slot);
+                }
+            }
+        }
+    }
+
+    /// Takes what is due and what waits. `None`: there is nothing to write.
+    fn take_waiting(self: &Arc<Self>, live: &mut SlotState) -> Option<Pending> {
+        let now_ms = self.clock.now_ms();
+        if live.mailbox.is_empty() && !live.machine.is_due(now_ms) {
+            return None;
+        }
+        let before = Some(Box::new(live.machine.clone()));
+        let tx = live.machine.begin();
+        let mut pending =
+            Pending { tx, children: Vec::new(), replies: Vec::new(), again: Vec::new(), before };
+        while pending.tx.commit.records.len() < RECORDS_PER_COMMIT {
+            if live.machine.is_due(now_ms) {
+                live.machine.take(Input::Time, &**self, now_ms, &mut pending.tx);
+            } else if let Some(delivery) = live.mailbox.pop_front() {
+                if !self.take_one(live, delivery, now_ms, &mut pending) {
+                    break;
+                }
+            } else {
+                break;
+            }
+        }
+        live.machine.finish(&mut pending.tx);
+        if pending.tx.is_empty() {
+            // An answer that changed nothing needs no disk.
+            pending.replies.into_iter().for_each(|(reply, answer)| drop(reply.send(answer)));
+            return None;
+        }
+        Some(pending)
+    }
+
+    /// `false`: it has to wait for the next commit.
+    fn take_one(&self, live: &mut SlotState, delivery: Delivery, now_ms: i64, pending: &mut Pending) -> bool {
+        let Delivery { input, reply } = delivery;
+        let copy = reply.is_none().then(|| input.clone());
+        let answer = match live.machine.take(input, self, now_ms, &mut pending.tx) {
+            Taken::Deferred(input) => {
+                live.mailbox.push_front(Delivery { input, reply });
+                return false;
+            }
+            Taken::Handled(answer) => answer,
+        };
+        match (reply, copy) {
+            (Some(reply), _) => pending.replies.push((reply, answer.map_err(HostError::from))),
+            (None, Some(input)) => {
+                if let Err(InstanceError::Store(error)) = answer {
+                    // The store could not be read: the input was not taken.
+                    live.mailbox.push_front(Delivery::unawaited(input));
+                    self.trouble(error);
+                    self.deadlines.set(Due::Again(live.machine.key()), Some(now_ms + AGAIN_MS));
+                    return false;
+                }
+                pending.again.push(input);
+            }
+            (None, None) => {}
+        }
+        true
+    }
+
+    pub(crate) fn submit(self: &Arc<Self>, slot: &Arc<Slot>, mut pending: Pending) {
+        let seen = self.seen(slot, &pending);
+        let commits = pending.tx.take_commits();
+        // Children can be found before they are on disk, so that no second copy of one is ever loaded.
+        let children = std::mem::take(&mut pending.tx.children);
+        pending.children = children.into_iter().map(|child| Slot::committing(child.instance)).collect();
+        pending.children.iter().for_each(|child| self.instances.enter(child));
+        let (host, slot) = (Arc::clone(self), Arc::clone(slot));
+        let is_awaited = !pending.replies.is_empty();
+        let done = move |result| match result {
+            Ok(()) => {
+                host.tell(seen);
+                host.committed(&slot, pending);
+            }
+            Err(error) => host.refused(&slot, pending, &error),
+        };
+        if is_awaited {
+            self.writer.submit(commits, done);
+        } else {
+            self.writer.submit_unawaited(commits, done);
+        }
+    }
+
+    /// On disk: now it has happened, and its actions may begin. Runs on the writer's thread, so it only hands on.
+    fn committed(self: &Arc<Self>, slot: &Arc<Slot>, pending: Pending) {
+        let Pending { tx, children, replies, .. } = pending;
+        let is_quick = self.is_quick(&tx.actions);
+        // Before anyone can see the instance at rest: there is more to come.
+        if !tx.actions.is_empty() && !is_quick {
+            self.unperformed.fetch_add(1, Ordering::SeqCst);
+        }
+        tx.refused.iter().for_each(|(effect, error)| self.tell_failed(effect, error));
+        for child in &children {
+            self.release(child);
+        }
+        let rests = self.release(slot);
+        for (reply, answer) in replies {
+            // The caller may have gone away; it happened regardless.
+            let _ = reply.send(answer);
+        }
+        if is_quick {
+            tx.actions.into_iter().for_each(|action| self.perform(action));
+        } else if !tx.actions.is_empty() {
+            self.dispatch.send(Job::Perform(tx.actions));
+        }
+        if !rests {
+            self.rest(slot);
+        }
+        self.changed();
+    }
+
+    /// A commit of this slot is done: what came meanwhile is taken next. Returns whether it was queued for eviction.
+    fn release(self: &Arc<Self>, slot: &Arc<Slot>) -> bool {
+        let mut live = slot.lock();
+        live.committing = false;
+        self.watch_deadline(slot.key, &mut live);
+        if !live.mailbox.is_empty() {
+            self.dispatch.send(Job::Nudge(slot.key));
+        }
+        std::mem::replace(&mut live.rests, true)
+    }
+
+    /// Whether all there is to do is to ask plain functions, and nothing that was asked for earlier is still to be done:
+    /// then it is done here, which saves waking two threads.
+    fn is_quick(&self, actions: &[Action]) -> bool {
+        let is_function = |action: &Action| match action {
+            Action::Run { effect, .. } => self
+                .project
+                .find_service(&effect.name, effect.kind)
+                .is_some_and(|service| service.is_function()),
+            Action::Stop { .. } | Action::Deliver { .. } => false,
+        };
+        actions.iter().all(is_function) && self.unperformed.load(Ordering::SeqCst) == 0
+    }
+
+    /// Not on disk: it has not happened. Inputs from within are taken again later; callers outside get the error.
+    fn refused(self: &Arc<Self>, slot: &Arc<Slot>, pending: Pending, error: &StoreError) {
+        for child in &pending.children {
+            child.lock().evicted = true;
+            self.instances.forget(child.key);
+        }
+        let mut live = slot.lock();
+        live.committing = false;
+        if let Some(before) = pending.before {
+            live.machine = *before;
+        }
+        for input in pending.again.into_iter().rev() {
+            live.mailbox.push_front(Delivery::unawaited(input));
+        }
+        // The store contradicts the copy in memory: what is on disk counts.
+        let waiting = if matches!(error, StoreError::Refused(_)) {
+            live.evicted = true;
+            std::mem::take(&mut live.mailbox)
+        } else {
+            Default::default()
+        };
+        let is_evicted = live.evicted;
+        drop(live);
+        if is_evicted {
+            self.instances.forget(slot.key);
+            waiting.into_iter().for_each(|delivery| self.dispatch.send(Job::Post(slot.key, delivery)));
+        }
+        // Before the callers hear of it: a caller that asks for the reason finds it.
+        self.trouble(error.clone());
+        for (reply, answer) in pending.replies {
+            // A refusal needs no disk.
+            let _ = reply.send(answer.and(Err(HostError::Store(error.clone()))));
+        }
+        self.deadlines.set(Due::Again(slot.key), Some(self.clock.now_ms() + AGAIN_MS));
+    }
+
+    fn watch_deadline(&self, key: InstanceKey, live: &mut SlotState) {
+        let due = live.machine.next_due_ms();
+        if live.armed_ms != due {
+            live.armed_ms = due;
+            self.deadlines.set(Due::Instance(key), due);
+        }
+    }
+
+    /// Marks calls that were asked for and not begun, so that the next host runs them.
+    pub(crate) fn park(self: &Arc<Self>, key: InstanceKey, effects: &[EffectPlace]) {
+        let Ok(slot) = self.slot(key) else { return };
+        let commit = slot.lock().machine.park(effects).commit;
+        if !commit.opened.is_empty() {
+            let host = Arc::clone(self);
+            self.writer.submit_unawaited(vec![commit], move |result| {
+                if let Err(error) = result {
+                    host.trouble(error);
+                }
+            });
+        }
+    }
+}

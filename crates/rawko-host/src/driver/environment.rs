@@ -1,0 +1,67 @@
+//! The machine's questions, answered by this host: from its project and its store.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rawko_core::{Chart, Value, World};
+use rawko_instance::{AgentResolver, Environment, Gate, Limits, Request, ServiceError, StoreError};
+use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect};
+
+use crate::host::Inner;
+
+impl Environment for Inner {
+    fn world(&self) -> &World {
+        &self.project.world
+    }
+
+    fn gate(&self) -> &Gate {
+        &self.project.gate
+    }
+
+    fn limits(&self) -> Limits {
+        self.project.limits
+    }
+
+    fn agents(&self) -> Option<&dyn AgentResolver> {
+        self.project.agents.as_deref()
+    }
+
+    fn has_service(&self, name: &str, kind: EffectKind) -> bool {
+        self.project.find_service(name, kind).is_some()
+    }
+
+    fn provenance(&self, name: &str, kind: EffectKind) -> Value {
+        self.project.provenance(name, kind)
+    }
+
+    fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool {
+        self.project.may_repeat(effect, request)
+    }
+
+    fn chart(&self, reference: &str) -> Result<Arc<Chart>, ServiceError> {
+        let edition = self.project.library.resolve(reference).map_err(|error| error.as_chart_error())?;
+        self.keep(&edition, self.clock.now_ms()).map_err(|error| error.as_chart_error())?;
+        Ok(edition.chart)
+    }
+
+    fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {
+        // Not from the table of instances: its lock is never taken while an instance is locked.
+        self.reader.key(name)
+    }
+
+    fn handled(&self, instance: InstanceKey, key: &str) -> Result<Option<u64>, StoreError> {
+        self.store.delivered(instance, key)
+    }
+
+    fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {
+        self.store.blob(hash)
+    }
+
+    fn new_key(&self, _id: &str) -> InstanceKey {
+        InstanceKey(self.next_key.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn next_message(&self) -> i64 {
+        self.next_inbound.fetch_add(1, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,82 @@
+//! Bringing an instance into memory, and putting a new one on disk.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use rawko_instance::{Instance, Receipt, Saved, Transaction};
+use rawko_store::InstanceKey;
+use tokio::sync::oneshot;
+
+use super::drive::Pending;
+use super::slot::Slot;
+use crate::error::HostError;
+use crate::host::Inner;
+
+impl Inner {
+    pub(crate) fn load(&self, key: InstanceKey) -> Result<Arc<Slot>, HostError> {
+        let row = self.store.instance(key)?.ok_or_else(|| HostError::NoInstance(format!("#{}", key.0)))?;
+        let restored = self.reader.snapshot(&row, None)?;
+        let parent = match &row.new.parent {
+            Some(parent) => self.reader.key(&parent.id)?,
+            None => None,
+        };
+        let saved = Saved {
+            key,
+            parent,
+            calls: self.calls_so_far(&row.new.id)?,
+            new: row.new,
+            head: row.head,
+            open: self.store.open_effects(Some(key))?,
+            last_ms: row.updated_ms,
+            snapshot_bytes: restored.snapshot_bytes,
+            delta_bytes: restored.delta_bytes,
+        };
+        Ok(Slot::new(Instance::restore(saved, restored.chart, restored.snapshot)))
+    }
+
+    /// The audit has a line for every call that was allowed.
+    fn calls_so_far(&self, id: &str) -> Result<u64, HostError> {
+        let lines = self.store.audit(Some(id), usize::MAX)?;
+        Ok(lines.iter().filter(|line| &*line.decision == "allowed").count() as u64)
+    }
+
+    /// Commits a new instance and lets it live.
+    pub(crate) async fn commit_new(
+        self: &Arc<Self>,
+        instance: Instance,
+        tx: Transaction,
+    ) -> Result<Receipt, HostError> {
+        let (reply, answer) = oneshot::channel();
+        let receipt = instance.receipt(true);
+        let slot = Slot::committing(instance);
+        self.instances.enter(&slot);
+        self.submit(&slot, Pending::first(tx, reply, receipt));
+        let result = answer.await.unwrap_or(Err(HostError::Closing));
+        if result.is_err() {
+            self.instances.forget(slot.key);
+        }
+        result
+    }
+
+    pub(crate) fn new_id(&self, chart: &str) -> Result<String, HostError> {
+        loop {
+            let id = made_up_id(chart);
+            if self.reader.key(&id)?.is_none() {
+                return Ok(id);
+            }
+        }
+    }
+}
+
+/// An id that is easy to say and type: the chart's name and six letters or digits. Perhaps somebody has it already.
+pub fn made_up_id(chart: &str) -> String {
+    // No vowels and no look-alikes: no words, nothing to misread.
+    const LETTERS: &[u8] = b"23456789bcdfghjkmnpqrstvwxz";
+    let mut number = RandomState::new().hash_one(chart);
+    let mut id = format!("{chart}-");
+    for _ in 0..6 {
+        id.push(LETTERS[(number % LETTERS.len() as u64) as usize] as char);
+        number /= LETTERS.len() as u64;
+    }
+    id
+}

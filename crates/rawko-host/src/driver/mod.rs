@@ -1,0 +1,16 @@
+//! The driver of instances on one machine: mailboxes, commits, deadlines, calls. It decides nothing about charts; what an
+//! input means is `rawko_instance`'s.
+
+pub(crate) mod calls;
+pub(crate) mod deadlines;
+pub(crate) mod dispatch;
+mod drain;
+pub(crate) mod drive;
+mod environment;
+pub(crate) mod instances;
+pub(crate) mod load;
+mod perform;
+mod recovery;
+pub(crate) mod slot;
+
+pub use calls::Running;

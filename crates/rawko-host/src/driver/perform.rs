@@ -1,0 +1,61 @@
+//! Performing actions after their commit. Runs on the dispatcher's thread, in order.
+
+use std::sync::Arc;
+
+use rawko_instance::{Action, EffectPlace, Input};
+use rawko_store::{InstanceKey, OpenEffect};
+
+use super::deadlines::Due;
+use super::slot::Delivery;
+use crate::host::Inner;
+
+impl Inner {
+    pub(crate) fn perform(self: &Arc<Self>, action: Action) {
+        if self.defers(&action) {
+            return;
+        }
+        match action {
+            Action::Run { effect, request } => {
+                let instance = self.id_of(&effect);
+                self.run(effect, instance, request);
+            }
+            Action::Stop { instance, effect } => self.stop(instance, effect),
+            Action::Deliver { to, seq, message } => {
+                self.post_or_complain(to, Delivery::unawaited(Input::Message { seq, message }));
+            }
+        }
+    }
+
+    /// The instance's id is the part of the effect's own id before the step, whatever key it is called with.
+    fn id_of(&self, effect: &OpenEffect) -> Arc<str> {
+        match self.slot(effect.instance) {
+            Ok(slot) => Arc::clone(&slot.id),
+            Err(_) => Arc::clone(&effect.idempotency),
+        }
+    }
+
+    fn stop(&self, instance: InstanceKey, effect: EffectPlace) {
+        if let Some(task) = self.running().remove(&(instance, effect)) {
+            task.abort();
+        }
+    }
+
+    pub(crate) fn handle_due(self: &Arc<Self>, due: Due) {
+        match due {
+            Due::Instance(key) | Due::Again(key) => self.attend(key),
+        }
+    }
+
+    /// Takes what waits at an instance.
+    pub(crate) fn attend(self: &Arc<Self>, key: InstanceKey) {
+        if let Err(error) = self.nudge(key) {
+            self.complain(key, &error);
+        }
+    }
+
+    pub(crate) fn post_or_complain(self: &Arc<Self>, key: InstanceKey, delivery: Delivery) {
+        if let Err(error) = self.post(key, delivery) {
+            self.complain(key, &error);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Large values once, by content hash: JSON text goes in, and comes out with long strings and long lists replaced by
+//! references to blobs. Apart from the stores, because each of them keeps the result and none needs to look inside.
+//!
+//! - A string of 256 bytes or more becomes `{"$ref":"<hash>"}`; its blob is `s` and the text.
+//! - A list is cut at fixed places into groups of eight, groups of groups of eight, and so on. A full group of 256 bytes
+//!   or more becomes an element `{"$chunk":"<hash>"}` that stands for its elements; its blob is `l` and a packed list.
+//!   So a list that grows at its end adds a few references, and never what it held before.
+//! - A map that itself has a key beginning with `$` is wrapped: `{"$map":{…}}`.
+//!
+//! It works on text and not on values, so that numbers keep every digit.
+
+mod pack;
+mod scan;
+mod unpack;
+
+use std::borrow::Cow;
+
+use crate::error::StoreError;
+use crate::records::Blob;
+
+/// Strings and groups of list elements below this many bytes of JSON stay where they are.
+const LARGE_BYTES: usize = 256;
+/// How many elements, or groups of the level below, make a group.
+const GROUP_LEN: usize = 8;
+/// Deeper texts are left as they are; no reader of JSON here goes this deep.
+const DEPTH_MAX: usize = 256;
+
+const STRING: u8 = b's';
+const LIST: u8 = b'l';
+
+/// JSON text without its large parts, and those parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed<'a> {
+    pub text: Cow<'a, str>,
+    /// Each once.
+    pub blobs: Vec<Blob>,
+}
+
+/// Finds a blob by its name.
+pub type Lookup<'b> = dyn FnMut(&[u8; 16]) -> Result<Option<Blob>, StoreError> + 'b;
+
+/// The name of a blob.
+pub fn hash(bytes: &[u8]) -> [u8; 16] {
+    let mut name = [0; 16];
+    name.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
+    name
+}
+
+/// Takes the large parts out of JSON text. A text with nothing large in it comes back as it is, unread.
+pub fn pack(json: &str) -> Packed<'_> {
+    pack_new(json, &|_| false)
+}
+
+/// The same, without the blobs that are stored already.
+pub fn pack_new<'a>(json: &'a str, known: &dyn Fn(&[u8; 16]) -> bool) -> Packed<'a> {
+    if scan::needs_packing(json)
+        && let Some((text, blobs)) = pack::pack(json, known)
+    {
+        return Packed { text: Cow::Owned(text), blobs };
+    }
+    Packed { text: Cow::Borrowed(json), blobs: Vec::new() }
+}
+
+/// Puts the large parts back. A blob that is missing or not what its name says means that the store is damaged.
+pub fn unpack<'b>(text: &str, blob: &'b mut Lookup<'b>) -> Result<String, StoreError> {
+    if scan::mentions_dollar(text) { unpack::unpack(text, blob) } else { Ok(text.to_owned()) }
+}
+
+/// A hash as it is written in texts.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digit = |four_bits: u8| DIGITS[usize::from(four_bits & 15)];
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.extend([digit(byte >> 4), digit(*byte)]);
+    }
+    text
+}
+
+pub(crate) fn from_hex(text: &str) -> Option<[u8; 16]> {
+    if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut name = [0; 16];
+    for (at, byte) in name.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(name)
+}

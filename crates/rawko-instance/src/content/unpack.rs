@@ -1,0 +1,152 @@
+//! Unpacking: the inverse of packing, which believes no blob that is not what its name says.
+
+use super::scan::Cursor;
+use super::{DEPTH_MAX, LIST, Lookup, STRING, from_hex, hash, hex};
+use crate::error::StoreError;
+
+pub(super) fn unpack<'b>(text: &str, blob: &'b mut Lookup<'b>) -> Result<String, StoreError> {
+    let mut out = String::with_capacity(2 * text.len());
+    let mut cursor = Cursor::new(text);
+    Unpacker { blob }.value(&mut cursor, 0, &mut out)?;
+    if cursor.is_at_end() { Ok(out) } else { Err(malformed()) }
+}
+
+fn malformed() -> StoreError {
+    StoreError::Damaged("a packed text is not as rawko writes it".to_owned())
+}
+
+struct Unpacker<'b> {
+    blob: &'b mut Lookup<'b>,
+}
+
+impl Unpacker<'_> {
+    fn value(&mut self, cursor: &mut Cursor<'_>, depth: usize, out: &mut String) -> Result<(), StoreError> {
+        if depth > DEPTH_MAX {
+            return Err(malformed());
+        }
+        match cursor.peek() {
+            Some(b'{') => self.map(cursor, depth, out),
+            Some(b'[') => {
+                out.push('[');
+                let mut is_first = true;
+                self.elements(cursor, depth, &mut is_first, out)?;
+                out.push(']');
+                Ok(())
+            }
+            Some(b'"') => {
+                out.push_str(cursor.string().ok_or_else(malformed)?);
+                Ok(())
+            }
+            Some(_) => {
+                out.push_str(cursor.scalar().ok_or_else(malformed)?);
+                Ok(())
+            }
+            None => Err(malformed()),
+        }
+    }
+
+    fn map(&mut self, cursor: &mut Cursor<'_>, depth: usize, out: &mut String) -> Result<(), StoreError> {
+        match cursor.first_key() {
+            Some(r#""$ref""#) => {
+                let text = self.string(&reference(cursor).ok_or_else(malformed)?)?;
+                out.push_str(&serde_json::to_string(&text).map_err(|_| malformed())?);
+                Ok(())
+            }
+            Some(r#""$map""#) => {
+                wrapped(cursor).ok_or_else(malformed)?;
+                self.entries(cursor, depth, out)?;
+                cursor.expect(b'}').ok_or_else(malformed)
+            }
+            Some(key) if key.starts_with("\"$") => Err(malformed()),
+            Some(_) | None => self.entries(cursor, depth, out),
+        }
+    }
+
+    fn entries(&mut self, cursor: &mut Cursor<'_>, depth: usize, out: &mut String) -> Result<(), StoreError> {
+        cursor.expect(b'{').ok_or_else(malformed)?;
+        out.push('{');
+        if !cursor.eat(b'}') {
+            loop {
+                out.push_str(cursor.string().ok_or_else(malformed)?);
+                cursor.expect(b':').ok_or_else(malformed)?;
+                out.push(':');
+                self.value(cursor, depth + 1, out)?;
+                if !cursor.eat(b',') {
+                    break;
+                }
+                out.push(',');
+            }
+            cursor.expect(b'}').ok_or_else(malformed)?;
+        }
+        out.push('}');
+        Ok(())
+    }
+
+    /// The elements of a list, those of its groups in their place.
+    fn elements(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        depth: usize,
+        is_first: &mut bool,
+        out: &mut String,
+    ) -> Result<(), StoreError> {
+        cursor.expect(b'[').ok_or_else(malformed)?;
+        if cursor.eat(b']') {
+            return Ok(());
+        }
+        loop {
+            if cursor.first_key() == Some(r#""$chunk""#) {
+                let group = self.group(&reference(cursor).ok_or_else(malformed)?)?;
+                self.elements(&mut Cursor::new(&group), depth, is_first, out)?;
+            } else {
+                if !std::mem::take(is_first) {
+                    out.push(',');
+                }
+                self.value(cursor, depth + 1, out)?;
+            }
+            if !cursor.eat(b',') {
+                break;
+            }
+        }
+        cursor.expect(b']').ok_or_else(malformed)
+    }
+
+    fn string(&mut self, name: &[u8; 16]) -> Result<String, StoreError> {
+        self.body(name, STRING)
+    }
+
+    fn group(&mut self, name: &[u8; 16]) -> Result<String, StoreError> {
+        self.body(name, LIST)
+    }
+
+    /// A blob's text, without the byte that says what it is.
+    fn body(&mut self, name: &[u8; 16], kind: u8) -> Result<String, StoreError> {
+        let Some(blob) = (self.blob)(name)? else {
+            return Err(StoreError::Damaged(format!("the blob {} is missing", hex(name))));
+        };
+        let changed = || StoreError::Damaged(format!("the blob {} is not what was stored", hex(name)));
+        if hash(&blob.body) != *name || blob.body.first() != Some(&kind) {
+            return Err(changed());
+        }
+        let mut body = blob.body;
+        body.remove(0);
+        String::from_utf8(body).map_err(|_| changed())
+    }
+}
+
+/// Steps over `{"$…":"<hash>"}`.
+fn reference(cursor: &mut Cursor<'_>) -> Option<[u8; 16]> {
+    cursor.expect(b'{')?;
+    cursor.string()?;
+    cursor.expect(b':')?;
+    let name = from_hex(cursor.string()?.trim_matches('"'))?;
+    cursor.expect(b'}')?;
+    Some(name)
+}
+
+/// Steps over `{"$map":`.
+fn wrapped(cursor: &mut Cursor<'_>) -> Option<()> {
+    cursor.expect(b'{')?;
+    cursor.string()?;
+    cursor.expect(b':')
+}

@@ -1,0 +1,66 @@
+//! `Call`: an action that calls a handler. No invocation waits for the result, but the call passes the same gate, and
+//! the chart hears of a failure as `error.communication`.
+
+use std::sync::Arc;
+
+use rawko_core::Value;
+
+use super::{Position, effect_id};
+use crate::environment::Environment;
+use crate::failure::ServiceError;
+use crate::instance::Instance;
+use crate::records::{EffectKind, OpenEffect};
+use crate::transaction::{Action, Request, Transaction};
+
+impl Instance {
+    pub(super) fn plan_call(
+        &mut self,
+        handler: Arc<str>,
+        params: Value,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        let request = Request::Call { handler: Arc::clone(&handler), params: params.clone() };
+        let effect = OpenEffect {
+            body: tx.pack(serde_json::to_string(&request).unwrap_or_default()),
+            ..self.new_effect(EffectKind::Call, None, Arc::clone(&handler), at)
+        };
+        // The calling state is not known any more; the rules of the whole chart are.
+        let policy = self.chart.node_ids().next().map_or(Value::Null, |root| self.policy_at(root));
+        match self.ask_gate(&effect, &params, &policy, at, env, tx) {
+            Ok(()) => {
+                self.open(effect.clone(), tx);
+                tx.actions.push(Action::Run { effect, request });
+            }
+            Err(error) => {
+                let message = format!("`{handler}` was not called: {}", error.message);
+                self.refuse(effect, ServiceError { message, ..error }, tx);
+            }
+        }
+    }
+
+    /// An effect of this instance, without a request yet.
+    pub(super) fn new_effect(
+        &self,
+        kind: EffectKind,
+        invocation: Option<u64>,
+        name: Arc<str>,
+        at: Position,
+    ) -> OpenEffect {
+        OpenEffect {
+            instance: self.key,
+            step: at.step,
+            index: at.index,
+            kind,
+            invocation,
+            name,
+            body: String::new(),
+            opened_ms: at.ms,
+            due_ms: None,
+            idempotency: effect_id(&self.new.id, at.step, at.index).into(),
+            result: String::new(),
+            parked: false,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A child instance: it begins in the same commit as the step that invoked it, so there is no moment in which one
+//! exists without the other.
+
+use std::sync::Arc;
+
+use rawko_core::{Invoke, Value};
+
+use super::Position;
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::failure::{Category, ServiceError};
+use crate::instance::Instance;
+use crate::policy::{inherited, policy_text};
+use crate::records::{InstanceKey, NewInstance, OpenEffect, Parent};
+use crate::start::begin;
+use crate::transaction::{Child, Transaction};
+
+/// The id of the child that an effect starts, the same every time, so that it is started once: `parent.invoke.step`, and the index where it is not the first effect of its step.
+pub fn child_id(parent: &str, effect: &OpenEffect) -> Arc<str> {
+    // The invoke's id is not in the row; the step and index already make it unique.
+    let name = effect.name.split_once(':').map_or(&*effect.name, |(_, name)| name);
+    let name = name.split('@').next().unwrap_or(name);
+    match effect.index {
+        0 => format!("{parent}.{name}.{}", effect.step).into(),
+        index => format!("{parent}.{name}.{}.{index}", effect.step).into(),
+    }
+}
+
+/// The chart to begin, its policy, and the invocation with its input.
+struct Beginning {
+    reference: String,
+    policy: Value,
+    invoke: Invoke,
+}
+
+impl Instance {
+    pub(super) fn plan_child(
+        &mut self,
+        effect: OpenEffect,
+        invoke: Invoke,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        let reference = invoke.src.strip_prefix("statechart:").unwrap_or(&invoke.src).to_owned();
+        let policy = inherited(&invoke.policy, None);
+        self.plan_begin(effect, Beginning { reference, policy, invoke }, at, env, tx);
+    }
+
+    /// An agent that a chart plays.
+    pub(super) fn plan_agent_chart(
+        &mut self,
+        effect: OpenEffect,
+        (reference, mut invoke): (String, Invoke),
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        let agent = invoke.src.strip_prefix("agent:").unwrap_or(&invoke.src);
+        let policy = inherited(&invoke.policy, Some(agent));
+        invoke.policy = Value::Null;
+        self.plan_begin(effect, Beginning { reference, policy, invoke }, at, env, tx);
+    }
+
+    fn plan_begin(
+        &mut self,
+        effect: OpenEffect,
+        beginning: Beginning,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        match self.begin_child(&effect, beginning, at, env) {
+            Ok((instance, child)) => {
+                let Transaction { commit, children, actions, refused, .. } = child;
+                self.open(effect, tx);
+                tx.children.push(Child { instance, commit });
+                tx.children.extend(children);
+                tx.actions.extend(actions);
+                tx.refused.extend(refused);
+            }
+            Err(error) => self.refuse(effect, error, tx),
+        }
+    }
+
+    fn begin_child(
+        &mut self,
+        effect: &OpenEffect,
+        beginning: Beginning,
+        at: Position,
+        env: &dyn Environment,
+    ) -> Result<(Instance, Transaction), ServiceError> {
+        let Beginning { reference, policy, invoke } = beginning;
+        let generation = self.next_generation(at, env)?;
+        let chart = env.chart(&reference)?;
+        let new = NewInstance {
+            id: child_id(&self.new.id, effect),
+            chart: chart.hash(),
+            chart_id: chart.id().into(),
+            version: chart.version().into(),
+            parent: Some(Parent {
+                id: Arc::clone(&self.new.id),
+                invocation: invoke.invocation,
+                invoke: Arc::clone(&invoke.id),
+                generation,
+            }),
+            origin: None,
+            created_ms: at.ms,
+            policy: policy_text(&policy),
+        };
+        begin(new, chart, invoke.input, Some(self.key), at.ms, env).map_err(|error| as_service_error(&error))
+    }
+
+    /// The generation of a child, if limits allow one.
+    fn next_generation(&mut self, at: Position, env: &dyn Environment) -> Result<u32, ServiceError> {
+        let limits = env.limits();
+        let exceeded = |code: &str, message: String| {
+            let details = Value::map([("code", Value::str(code))]);
+            Err(ServiceError::new(Category::Limit, message).with_details(details))
+        };
+        let generation = self.new.parent.as_ref().map_or(0, |parent| parent.generation) + 1;
+        if generation > limits.generations_max {
+            let most = limits.generations_max;
+            return exceeded("generations", format!("more than {most} generations of children"));
+        }
+        let second = at.ms.div_euclid(1_000);
+        if self.pace.children_second != second {
+            (self.pace.children_second, self.pace.children) = (second, 0);
+        }
+        self.pace.children += 1;
+        if self.pace.children > limits.children_per_second_max {
+            let most = limits.children_per_second_max;
+            return exceeded("children_per_second", format!("more than {most} children within one second"));
+        }
+        Ok(generation)
+    }
+
+    /// The key of a child, also of one that begins in this transaction.
+    pub(super) fn key_of_child(
+        &self,
+        id: &str,
+        env: &dyn Environment,
+        tx: &Transaction,
+    ) -> Option<InstanceKey> {
+        let begun = tx.children.iter().find(|child| **child.instance.id() == *id);
+        begun.map(|child| child.instance.key).or_else(|| env.child(id).ok().flatten())
+    }
+}
+
+fn as_service_error(error: &InstanceError) -> ServiceError {
+    let category = match error {
+        InstanceError::Step(_) => Category::Execution,
+        InstanceError::Over { .. }
+        | InstanceError::NothingAsked { .. }
+        | InstanceError::SeveralAsked { .. }
+        | InstanceError::NotAsked { .. }
+        | InstanceError::NotFailed { .. }
+        | InstanceError::BadEdit { .. }
+        | InstanceError::Snapshot { .. }
+        | InstanceError::Store(_)
+        | InstanceError::Internal(_) => Category::Host,
+    };
+    ServiceError::new(category, error.to_string())
+}

@@ -1,0 +1,77 @@
+//! `Complete`, `Cancelled`, `Stall`: the result that the parent hears, committed together with the step that ended the
+//! child.
+
+use std::sync::Arc;
+
+use rawko_core::{Event, Value};
+
+use super::{Position, effect_id};
+use crate::environment::Environment;
+use crate::instance::Instance;
+use crate::ledger::Spent;
+use crate::message::Message;
+use crate::policy::agent_of;
+use crate::transaction::Transaction;
+
+impl Instance {
+    pub(super) fn plan_complete(
+        &self,
+        output: Value,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        self.report_to_parent(at, env, tx, |invocation| Event::InvokeDone { invocation, data: output });
+    }
+
+    /// If the parent cancelled it, the parent does not wait any more and the message is stale there.
+    pub(super) fn plan_cancelled(
+        &self,
+        reason: &Value,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        let message = match reason {
+            Value::Null => "it was cancelled".to_owned(),
+            reason => format!("it was cancelled: {reason}"),
+        };
+        let error = Value::map([
+            ("category", Value::str("cancelled")),
+            ("message", Value::from(message)),
+            ("retryable", Value::Bool(false)),
+        ]);
+        self.report_to_parent(at, env, tx, |invocation| Event::InvokeFailed { invocation, error });
+    }
+
+    /// A child that failed without a handler has failed for its parent.
+    pub(super) fn plan_stall(&self, error: Value, at: Position, env: &dyn Environment, tx: &mut Transaction) {
+        self.report_to_parent(at, env, tx, |invocation| Event::InvokeFailed { invocation, error });
+    }
+
+    fn report_to_parent(
+        &self,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+        event: impl FnOnce(u64) -> Event,
+    ) {
+        let (Some(key), Some(parent)) = (self.parent, &self.new.parent) else { return };
+        let message = Message {
+            event: event(parent.invocation),
+            key: effect_id(&self.new.id, at.step, at.index).into(),
+            child: Some(Arc::clone(&self.new.id)),
+            spent: self.spent_in_all(),
+        };
+        tx.post(key, env.next_message(), message);
+    }
+
+    /// An agent's time is its lifetime; everything else below it has reported its own.
+    fn spent_in_all(&self) -> Spent {
+        let mut spent = self.ledger.total;
+        if agent_of(&self.policy).is_some() {
+            spent.time_ms = u64::try_from(self.last_ms - self.new.created_ms).unwrap_or(0);
+        }
+        spent
+    }
+}

@@ -1,0 +1,177 @@
+//! `Invoke` and `StopInvoke`: which kind of work it is, whether it is allowed, and what stays open while it runs.
+
+use std::sync::Arc;
+
+use rawko_core::{Event, Invoke, Value};
+
+use super::child::child_id;
+use super::{Position, effect_id};
+use crate::agents::{AgentBinding, AgentRequest};
+use crate::environment::Environment;
+use crate::failure::ServiceError;
+use crate::instance::Instance;
+use crate::ledger::Spent;
+use crate::message::Message;
+use crate::records::{EffectKind, OpenEffect};
+use crate::transaction::{Action, EffectPlace, Request, Transaction};
+
+const HUMAN: &str = "human";
+const CHART: &str = "statechart:";
+const AGENT: &str = "agent:";
+
+/// What a `src` refers to.
+fn kind_of(src: &str) -> EffectKind {
+    if src == HUMAN {
+        EffectKind::Person
+    } else if src.starts_with(CHART) {
+        EffectKind::Child
+    } else if src.starts_with(AGENT) {
+        EffectKind::Agent
+    } else {
+        EffectKind::Service
+    }
+}
+
+impl Instance {
+    pub(crate) fn plan_invoke(
+        &mut self,
+        mut invoke: Invoke,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        if let Some(node) = self.node_of(Some(invoke.invocation)) {
+            invoke.policy = self.policy_at(node);
+        }
+        let binding = self.binding(&invoke, env);
+        let kind = match &binding {
+            Some(Ok(AgentBinding::Chart { .. })) => EffectKind::Child,
+            Some(Ok(AgentBinding::Person { .. })) => EffectKind::Person,
+            Some(Ok(AgentBinding::Service) | Err(_)) => EffectKind::Agent,
+            None => kind_of(&invoke.src),
+        };
+        let mut effect = OpenEffect {
+            body: tx.pack(serde_json::to_string(&invoke).unwrap_or_default()),
+            ..self.new_effect(kind, Some(invoke.invocation), Arc::clone(&invoke.src), at)
+        };
+        if let Some(key) = self.take_kept_key(invoke.invocation, tx) {
+            effect.idempotency = key;
+        }
+        if let Some(binding) = binding {
+            return self.plan_agent(effect, (binding, invoke), at, env, tx);
+        }
+        match kind {
+            EffectKind::Child => self.plan_child(effect, invoke, at, env, tx),
+            EffectKind::Person => self.plan_person(effect, &invoke, at, tx),
+            EffectKind::Service | EffectKind::Agent => {
+                match self.ask_gate(&effect, &invoke.input, &invoke.policy, at, env, tx) {
+                    Ok(()) => self.run(effect, invoke, tx),
+                    Err(error) => self.refuse(effect, error, tx),
+                }
+            }
+            EffectKind::Call | EffectKind::Send | EffectKind::Unknown => {}
+        }
+    }
+
+    fn run(&mut self, effect: OpenEffect, invoke: Invoke, tx: &mut Transaction) {
+        self.open(effect.clone(), tx);
+        tx.actions.push(Action::Run { effect, request: Request::Invoke(invoke) });
+    }
+
+    /// How an agent is played; `None` when the `src` is none, or agents are services here.
+    fn binding(&self, invoke: &Invoke, env: &dyn Environment) -> Option<Result<AgentBinding, ServiceError>> {
+        let agent = invoke.src.strip_prefix(AGENT)?;
+        let (input, policy) = (&invoke.input, &invoke.policy);
+        Some(env.agents()?.resolve(&AgentRequest { agent, input, policy, instance: &self.new.id }))
+    }
+
+    /// Agents pass the gate however they are played.
+    fn plan_agent(
+        &mut self,
+        effect: OpenEffect,
+        (binding, mut invoke): (Result<AgentBinding, ServiceError>, Invoke),
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        let allowed = self.ask_gate(&effect, &invoke.input, &invoke.policy, at, env, tx);
+        match allowed.and(binding) {
+            Ok(AgentBinding::Chart { chart, input }) => {
+                invoke.input = input;
+                self.plan_agent_chart(effect, (chart, invoke), at, env, tx);
+            }
+            Ok(AgentBinding::Person { input }) => {
+                invoke.input = input;
+                let body = tx.pack(serde_json::to_string(&invoke).unwrap_or_default());
+                self.plan_person(OpenEffect { body, ..effect }, &invoke, at, tx);
+            }
+            Ok(AgentBinding::Service) => self.run(effect, invoke, tx),
+            Err(error) => self.refuse(effect, error, tx),
+        }
+    }
+
+    pub(super) fn plan_stop(
+        &mut self,
+        invocation: u64,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        let Some(open) = self.open_invocation(invocation) else { return };
+        let effect = self.open.remove(open);
+        let is_call = matches!(effect.kind, EffectKind::Service | EffectKind::Agent);
+        match effect.kind {
+            EffectKind::Child => self.stop_child(&effect, at, env, tx),
+            EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => {
+                // A call that this very transaction asked for never begins.
+                let place = EffectPlace::of(&effect);
+                let asked = tx.actions.len();
+                tx.actions.retain(|action| !is_run_of(action, &effect));
+                if tx.actions.len() == asked {
+                    tx.actions.push(Action::Stop { instance: self.key, effect: place });
+                }
+            }
+            EffectKind::Person | EffectKind::Unknown => {}
+        }
+        if is_call && self.needs_key(invocation) {
+            self.keep_key(effect, tx);
+        } else {
+            self.close(&effect, tx);
+        }
+    }
+
+    /// The child is cancelled by a message, so that a crash after this commit does not leave it running.
+    fn stop_child(&self, effect: &OpenEffect, at: Position, env: &dyn Environment, tx: &mut Transaction) {
+        let id = child_id(&self.new.id, effect);
+        let Some(key) = self.key_of_child(&id, env, tx) else { return };
+        let message = Message {
+            event: Event::CancelRequested { reason: Value::str("the parent left the state") },
+            key: effect_id(&self.new.id, at.step, at.index).into(),
+            child: None,
+            spent: Spent::default(),
+        };
+        tx.post(key, env.next_message(), message);
+    }
+
+    /// The key of an earlier attempt whose outcome is unknown: the next attempt is the same request.
+    fn take_kept_key(&mut self, invocation: u64, tx: &mut Transaction) -> Option<Arc<str>> {
+        let is_kept = |effect: &OpenEffect| {
+            let is_same = effect.invocation == Some(invocation)
+                || (self.retrying.is_some() && effect.invocation == self.retrying);
+            effect.kind == EffectKind::Unknown && is_same
+        };
+        let at = self.open.iter().position(is_kept)?;
+        let kept = self.open.remove(at);
+        self.close(&kept, tx);
+        Some(kept.idempotency)
+    }
+}
+
+fn is_run_of(action: &Action, effect: &OpenEffect) -> bool {
+    match action {
+        Action::Run { effect: known, .. } => {
+            (known.instance, known.step, known.index) == (effect.instance, effect.step, effect.index)
+        }
+        Action::Stop { .. } | Action::Deliver { .. } => false,
+    }
+}

@@ -1,0 +1,99 @@
+//! What each effect of a step means for its instance: one file per effect. Nothing is performed here; a driver performs
+//! the transaction's actions after the commit.
+
+mod call;
+pub(crate) mod child;
+mod ended;
+mod invoke;
+mod permission;
+mod person;
+pub(crate) mod send;
+
+use rawko_core::{Effect, Step};
+
+use crate::environment::Environment;
+use crate::failure::ServiceError;
+use crate::instance::Instance;
+use crate::records::{EffectKind, OpenEffect};
+use crate::result::EffectResult;
+use crate::transaction::Transaction;
+
+/// Where an effect stands: with the instance's id this is its id, `instance/step/index`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Position {
+    pub(crate) step: u64,
+    pub(crate) index: u32,
+    pub(crate) ms: i64,
+}
+
+impl Instance {
+    pub(crate) fn plan_effects(&mut self, step: Step, env: &dyn Environment, ms: i64, tx: &mut Transaction) {
+        for (index, effect) in step.effects.into_iter().enumerate() {
+            let at = Position { step: step.number, index: index as u32, ms };
+            self.plan_effect(effect, at, env, tx);
+        }
+    }
+
+    fn plan_effect(&mut self, effect: Effect, at: Position, env: &dyn Environment, tx: &mut Transaction) {
+        match effect {
+            // Timers are in the snapshot; the head has the next due time. Logs are in the journal.
+            Effect::SetTimer { .. } | Effect::CancelTimer { .. } | Effect::Log { .. } => {}
+            Effect::Invoke(invoke) => self.plan_invoke(invoke, at, env, tx),
+            Effect::StopInvoke { invocation, .. } => self.plan_stop(invocation, at, env, tx),
+            Effect::Send(send) => self.plan_send(send, at, env, tx),
+            Effect::Emit { event, data } => self.plan_emit(event, data, at, env, tx),
+            Effect::Call { handler, params } => self.plan_call(handler, params, at, env, tx),
+            Effect::Complete { output } => self.plan_complete(output, at, env, tx),
+            Effect::Cancelled { reason } => self.plan_cancelled(&reason, at, env, tx),
+            Effect::Stall { error, .. } => self.plan_stall(error, at, env, tx),
+        }
+    }
+
+    pub(crate) fn open(&mut self, effect: OpenEffect, tx: &mut Transaction) {
+        tx.commit.opened.push(effect.clone());
+        self.open.push(effect);
+    }
+
+    /// Opens an effect that cannot run. Its failure is its result, and the chart hears it in the next step.
+    pub(crate) fn refuse(&mut self, effect: OpenEffect, error: ServiceError, tx: &mut Transaction) {
+        let result = EffectResult::of(&effect, Err(error.clone()));
+        let text = tx.pack(serde_json::to_string(&result).unwrap_or_default());
+        tx.refused.push((effect.clone(), error));
+        self.open(OpenEffect { result: text, ..effect }, tx);
+    }
+
+    /// An effect that ended. Opened and closed within one commit, it need not be written at all.
+    pub(crate) fn close(&mut self, effect: &OpenEffect, tx: &mut Transaction) {
+        let same = |known: &OpenEffect| known.step == effect.step && known.index == effect.index;
+        tx.commit.opened.retain(|known| !same(known));
+        tx.commit.closed.push((effect.step, effect.index));
+    }
+
+    /// Keeps the key of an attempt whose outcome is unknown, for the next attempt of its invocation.
+    pub(crate) fn keep_key(&mut self, effect: OpenEffect, tx: &mut Transaction) {
+        let same = |known: &OpenEffect| known.step == effect.step && known.index == effect.index;
+        tx.commit.opened.retain(|known| !same(known));
+        let unknown = OpenEffect { kind: EffectKind::Unknown, due_ms: None, result: String::new(), ..effect };
+        self.open(unknown, tx);
+    }
+
+    /// Forgets keys of invocations that ended, and results that an ended instance no longer hears.
+    pub(crate) fn forget_settled_keys(&mut self, tx: &mut Transaction) {
+        let over = self.snapshot.status().is_over();
+        let is_settled = |effect: &OpenEffect| {
+            let is_unneeded = || effect.invocation.is_none_or(|id| !self.needs_key(id));
+            (effect.kind == EffectKind::Unknown && is_unneeded()) || (over && !effect.result.is_empty())
+        };
+        let settled: Vec<OpenEffect> =
+            self.open.iter().filter(|effect| is_settled(effect)).cloned().collect();
+        for effect in settled {
+            self.open.retain(|known| (known.step, known.index) != (effect.step, effect.index));
+            self.close(&effect, tx);
+        }
+    }
+}
+
+/// An effect's id, which is its idempotency key.
+pub(crate) fn effect_id(instance: &str, step: u64, index: u32) -> String {
+    format!("{instance}/{step}/{index}")
+}

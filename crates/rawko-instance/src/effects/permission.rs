@@ -1,0 +1,92 @@
+//! The gate's decision on a call, and its audit line: both in the commit, so the line exists before the call is made.
+
+use std::sync::Arc;
+
+use rawko_core::Value;
+use serde::Serialize;
+
+use super::Position;
+use crate::content;
+use crate::environment::Environment;
+use crate::failure::{Category, ServiceError};
+use crate::gate::{self, Decision, Question};
+use crate::instance::Instance;
+use crate::ledger::Spent;
+use crate::policy::agent_of;
+use crate::records::{AuditLine, OpenEffect};
+use crate::transaction::Transaction;
+
+/// The audit's record of a caller.
+#[derive(Serialize)]
+struct Provenance {
+    chart: String,
+    chart_hash: String,
+    step: u64,
+    input_hash: String,
+    service: Value,
+}
+
+impl Instance {
+    pub(super) fn ask_gate(
+        &mut self,
+        effect: &OpenEffect,
+        input: &Value,
+        policy: &Value,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) -> Result<(), ServiceError> {
+        let decision = env.gate().decide(&Question {
+            name: &effect.name,
+            instance: &self.new.id,
+            chart: self.chart.id(),
+            calls_so_far: self.calls,
+            agent: agent_of(&self.policy),
+            policy,
+        });
+        let (word, rule) = match &decision {
+            Decision::Allowed { rule } => ("allowed", rule),
+            Decision::Refused { rule, .. } => ("refused", rule),
+        };
+        tx.commit.audit.push(AuditLine {
+            at_ms: at.ms,
+            instance: Arc::clone(&self.new.id),
+            effect: Arc::clone(&effect.idempotency),
+            service: Arc::clone(&effect.name),
+            decision: word.into(),
+            reason: rule.clone(),
+            provenance: self.provenance(effect, input, env),
+        });
+        match decision {
+            Decision::Allowed { .. } => {
+                self.calls += 1;
+                self.count_call(effect, policy);
+                Ok(())
+            }
+            Decision::Refused { rule, limit } => {
+                let category = if limit { Category::Limit } else { Category::Refused };
+                Err(ServiceError::new(category, rule))
+            }
+        }
+    }
+
+    /// A call of a tool or a service counts against `tool_calls`.
+    fn count_call(&mut self, effect: &OpenEffect, policy: &Value) {
+        if !policy.is_null() && gate::is_counted(&effect.name) {
+            let node = self.node_of(effect.invocation);
+            self.spend(Spent { tool_calls: 1, ..Spent::default() }, node);
+        }
+    }
+
+    fn provenance(&self, effect: &OpenEffect, input: &Value, env: &dyn Environment) -> String {
+        let input = content::hash(serde_json::to_string(input).unwrap_or_default().as_bytes());
+        let record = Provenance {
+            chart: format!("{}@{}", self.chart.id(), self.chart.version()),
+            chart_hash: content::hex(&self.chart.hash()),
+            step: effect.step,
+            input_hash: content::hex(&input),
+            service: env.provenance(&effect.name, effect.kind),
+        };
+        serde_json::to_string(&record).unwrap_or_default()
+    }
+}

@@ -1,0 +1,182 @@
+//! `Send` and `Emit`: a message to an instance is committed together with the step; a send to the world is an effect
+//! like a call.
+
+use std::sync::Arc;
+
+use rawko_core::{Event, NamedEvent, Send, SendTarget, Status, Value};
+
+use super::child::child_id;
+use super::{Position, effect_id};
+use crate::environment::Environment;
+use crate::instance::Instance;
+use crate::ledger::Spent;
+use crate::message::Message;
+use crate::records::{EffectKind, InstanceKey, OpenEffect};
+use crate::result::{EffectNote, EffectResult};
+use crate::transaction::{Action, Request, Transaction};
+
+impl Instance {
+    pub(super) fn plan_send(
+        &mut self,
+        send: Send,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        let invoke = self.new.parent.as_ref().map(|parent| Arc::clone(&parent.invoke));
+        match &send.target {
+            SendTarget::Itself => self.post_event(self.key, &send, "self", None, at, env, tx),
+            SendTarget::Parent => match self.listening_parent() {
+                Some(parent) => {
+                    let origin = invoke.clone().unwrap_or_default();
+                    self.post_event(parent, &send, &origin, invoke, at, env, tx);
+                }
+                None => self.undeliverable(&send, "it has no parent that listens", at, tx),
+            },
+            SendTarget::Invocation(id) => match self.child_of(id, env, tx) {
+                Some(child) => self.post_event(child, &send, "parent", None, at, env, tx),
+                None => self.send_outside(send.clone(), Arc::clone(id), at, env, tx),
+            },
+            SendTarget::Channel(name) => {
+                self.send_outside(send.clone(), format!("channel:{name}").into(), at, env, tx);
+            }
+            SendTarget::Agent(name) => {
+                self.send_outside(send.clone(), format!("agent:{name}").into(), at, env, tx);
+            }
+            SendTarget::Other(name) => match env.instance(name) {
+                Ok(Some(key)) => {
+                    let origin = Arc::clone(&self.new.id);
+                    self.post_event(key, &send, &origin, None, at, env, tx);
+                }
+                Ok(None) => self.send_outside(send.clone(), Arc::clone(name), at, env, tx),
+                Err(error) => self.undeliverable(&send, &error.to_string(), at, tx),
+            },
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one message")]
+    fn post_event(
+        &self,
+        to: InstanceKey,
+        send: &Send,
+        origin: &str,
+        invoke_id: Option<Arc<str>>,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        let event = NamedEvent {
+            name: Arc::clone(&send.event),
+            data: send.data.clone(),
+            origin: Value::str(origin),
+            send_id: send.send_id.clone(),
+            invoke_id,
+        };
+        self.post_named(to, event, at, env, tx);
+    }
+
+    fn post_named(
+        &self,
+        to: InstanceKey,
+        event: NamedEvent,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        let key = effect_id(&self.new.id, at.step, at.index).into();
+        let message = Message { event: Event::Named(event), key, child: None, spent: Spent::default() };
+        tx.post(to, env.next_message(), message);
+    }
+
+    fn send_outside(
+        &mut self,
+        send: Send,
+        name: Arc<str>,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        if !env.has_service(&name, EffectKind::Send) {
+            return self.undeliverable(&send, &absent(&name), at, tx);
+        }
+        let effect = OpenEffect {
+            body: tx.pack(serde_json::to_string(&send).unwrap_or_default()),
+            ..self.new_effect(EffectKind::Send, None, name, at)
+        };
+        match self.ask_gate(&effect, &send.data, &Value::Null, at, env, tx) {
+            Ok(()) => {
+                self.open(effect.clone(), tx);
+                tx.actions.push(Action::Run { effect, request: Request::Send(send) });
+            }
+            Err(error) => self.undeliverable(&send, &error.message, at, tx),
+        }
+    }
+
+    /// The chart hears of it as `error.communication`, unless this step ended it.
+    fn undeliverable(&mut self, send: &Send, why: &str, at: Position, tx: &mut Transaction) {
+        if self.snapshot.status().is_over() {
+            return;
+        }
+        let event = communication_error(&send.event, &not_sent(&send.event, why), Value::Null);
+        // No call was refused, so the audit has nothing to record.
+        let note = EffectNote { decision: "".into(), reason: String::new(), outcome_open: false };
+        let result = serde_json::to_string(&EffectResult { event: Some(event), note }).unwrap_or_default();
+        let effect = self.new_effect(EffectKind::Send, None, Arc::clone(&send.event), at);
+        let result = tx.pack(result);
+        self.open(OpenEffect { result, ..effect }, tx);
+    }
+
+    /// The running child with this invoke id.
+    fn child_of(&self, invoke: &str, env: &dyn Environment, tx: &Transaction) -> Option<InstanceKey> {
+        let mut running = self.snapshot.invocations().iter();
+        let wanted = running.find(|known| self.chart.invoke_name(known.invoke) == invoke)?.id;
+        let is_child = |effect: &&OpenEffect| {
+            effect.kind == EffectKind::Child && effect.invocation == Some(wanted) && effect.result.is_empty()
+        };
+        let effect = self.open.iter().find(is_child)?;
+        self.key_of_child(&child_id(&self.new.id, effect), env, tx)
+    }
+
+    pub(super) fn plan_emit(
+        &self,
+        name: Arc<str>,
+        data: Value,
+        at: Position,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) {
+        // Listeners outside read it in the journal.
+        let Some(parent) = self.listening_parent() else { return };
+        let invoke = self.new.parent.as_ref().map(|parent| Arc::clone(&parent.invoke)).unwrap_or_default();
+        let origin = Value::Str(Arc::clone(&invoke));
+        let event = NamedEvent { name, data, origin, send_id: None, invoke_id: Some(invoke) };
+        self.post_named(parent, event, at, env, tx);
+    }
+
+    /// The parent, unless it cancelled this child: the exit actions run, but the parent has moved on.
+    fn listening_parent(&self) -> Option<InstanceKey> {
+        self.parent.filter(|_| self.snapshot.status() != Status::Cancelled)
+    }
+}
+
+fn absent(name: &str) -> String {
+    format!("there is no instance, running invoke or endpoint `{name}`")
+}
+
+fn not_sent(event: &str, why: &str) -> String {
+    format!("`{event}` could not be sent: {why}")
+}
+
+/// The sender's `error.communication` for a message to an instance that does not exist.
+pub fn undelivered(event: &str, name: &str) -> Event {
+    communication_error(event, &not_sent(event, &absent(name)), Value::Null)
+}
+
+/// `error.communication`, with what could not be done.
+pub(crate) fn communication_error(name: &str, message: &str, details: Value) -> Event {
+    let mut data = vec![("name", Value::str(name)), ("message", Value::str(message))];
+    if !details.is_null() {
+        data.push(("error", details));
+    }
+    Event::named("error.communication", Value::map(data))
+}

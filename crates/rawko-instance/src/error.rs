@@ -1,0 +1,61 @@
+//! Errors of the machine and of the store behind it. A store's faults are typed here because a machine meets them
+//! through its environment.
+
+use rawko_core::{SnapshotError, Status, StepError};
+
+/// Why an input was not taken.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstanceError {
+    #[error("instance `{id}` is {status}: nothing can happen to it any more", status = status.as_str())]
+    Over { id: String, status: Status },
+    #[error("instance `{id}` has no pending request")]
+    NothingAsked { id: String },
+    #[error("instance `{id}` has several pending requests ({asked}); name one of them")]
+    SeveralAsked { id: String, asked: String },
+    #[error("instance `{id}` has no pending request `{invoke}`; pending: {asked}")]
+    NotAsked { id: String, invoke: String, asked: String },
+    #[error("instance `{id}` did not fail: there is nothing to retry")]
+    NotFailed { id: String },
+    #[error("`{key}` cannot be set: {why}")]
+    BadEdit { key: String, why: String },
+    #[error(transparent)]
+    Step(#[from] StepError),
+    #[error("the stored snapshot of `{id}` cannot be used: {why}")]
+    Snapshot { id: String, why: SnapshotError },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A bug of rawko, contained to one instance.
+    #[error("internal error while taking a step of `{0}`; the instance stands as it was before")]
+    Internal(String),
+}
+
+/// A fault of the world, or of the file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The disk or the store's own limit: nothing was written, nothing is lost; make room and go on.
+    #[error("the store is full: {0}")]
+    Full(String),
+    #[error("the store cannot be read or written: {0}")]
+    Io(String),
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+    #[error("the store {place} has format {found}, and this rawko knows formats up to {known}")]
+    Format { place: String, found: u32, known: u32 },
+    #[error("{place} is in use by {holder}")]
+    Held { place: String, holder: String },
+    /// Our bug: what was asked for contradicts what the store holds.
+    #[error("the store refused a commit: {0}")]
+    Refused(String),
+}
+
+impl StoreError {
+    /// Whether the same thing may work later without anybody changing the store.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            StoreError::Full(_) | StoreError::Io(_) | StoreError::Held { .. } => true,
+            StoreError::Damaged(_) | StoreError::Format { .. } | StoreError::Refused(_) => false,
+        }
+    }
+}

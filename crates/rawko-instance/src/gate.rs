@@ -1,0 +1,218 @@
+//! The governance gate: default deny. Every call to a service passes here before it happens, and what was decided is
+//! in the audit first.
+
+mod rules;
+
+use std::sync::Arc;
+
+use rawko_core::Value;
+
+use rules::{Rule, covers, first};
+
+/// What the gate is asked.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// The service, handler or endpoint, as the chart names it.
+    pub name: &'a str,
+    pub instance: &'a str,
+    pub chart: &'a str,
+    /// Calls this instance has made before.
+    pub calls_so_far: u64,
+    /// The agent that the instance plays.
+    pub agent: Option<&'a str>,
+    /// What holds for the call; its `budget` is what is left. Null when nothing was said.
+    pub policy: &'a Value,
+}
+
+/// What the gate decided, and the rule that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Allowed {
+        rule: String,
+    },
+    /// `limit`: a budget is used up, rather than the name being refused.
+    Refused {
+        rule: String,
+        limit: bool,
+    },
+}
+
+/// A pattern that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{pattern}` is not a pattern: {why}")]
+pub struct PatternError {
+    pub pattern: String,
+    pub why: String,
+}
+
+/// The file that a rule is changed in, unless it is known to stand elsewhere.
+pub const SETTINGS_FILE: &str = ".rawko/config.yaml";
+
+/// The rules of a project. Nothing is allowed that no rule allows; what a state of a chart says narrows further.
+#[derive(Clone, Debug, Default)]
+pub struct Gate {
+    /// Everything is allowed that is not denied.
+    is_open: bool,
+    allow: Vec<Rule>,
+    deny: Vec<Rule>,
+    calls_max: Option<u64>,
+}
+
+impl Gate {
+    /// `allow` and `deny` are patterns on names (`book_*`, `agent:*`), `budget` the calls one instance may make.
+    pub fn new<P: AsRef<str>>(allow: &[P], deny: &[P], budget: Option<u64>) -> Result<Self, PatternError> {
+        let file = Arc::from(SETTINGS_FILE);
+        let mut gate = Self::limited(budget);
+        for pattern in allow {
+            gate.allow(pattern.as_ref(), &file)?;
+        }
+        for pattern in deny {
+            gate.deny(pattern.as_ref(), &file)?;
+        }
+        Ok(gate)
+    }
+
+    /// Allows everything: for programs that register their own services and nothing else.
+    pub fn open() -> Self {
+        Self { is_open: true, ..Self::default() }
+    }
+
+    /// Allows nothing yet.
+    pub fn limited(calls_max: Option<u64>) -> Self {
+        Self { calls_max, ..Self::default() }
+    }
+
+    pub fn allow(&mut self, pattern: &str, file: &Arc<str>) -> Result<(), PatternError> {
+        self.allow.push(rule(pattern, file)?);
+        Ok(())
+    }
+
+    pub fn deny(&mut self, pattern: &str, file: &Arc<str>) -> Result<(), PatternError> {
+        self.deny.push(rule(pattern, file)?);
+        Ok(())
+    }
+
+    /// Deny goes before allow, allow before what the state says, names before budgets.
+    pub fn decide(&self, question: &Question<'_>) -> Decision {
+        let allowed = match self.by_settings(question.name, question.agent) {
+            Ok(rule) => rule,
+            Err(rule) => return Decision::Refused { rule, limit: false },
+        };
+        if let Some(rule) = refused_by_state(question) {
+            return Decision::Refused { rule, limit: false };
+        }
+        if let Some(rule) = self.used_up(question) {
+            return Decision::Refused { rule, limit: true };
+        }
+        Decision::Allowed { rule: allowed }
+    }
+
+    /// What settings say about a name. What an agent needs to be at work is allowed with the agent.
+    pub fn by_settings(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
+        if let Some(Rule { pattern, file, .. }) = first(&self.deny, name) {
+            return Err(format!("`{name}` is refused by `{pattern}` in `governance.deny` of {file}"));
+        }
+        if self.is_open {
+            return Ok("the gate is open".into());
+        }
+        if let Some(agent) = agent.filter(|_| is_agents_own(name)) {
+            let rule = self.by_settings(&format!("agent:{agent}"), None)?;
+            return Ok(format!("`{name}` is part of the agent; {rule}"));
+        }
+        if let Some(Rule { pattern, file, .. }) = self.for_arbiter(name) {
+            let why = "chooses among the agents";
+            return Ok(format!("`{name}` {why}, which `{pattern}` in `governance.allow` of {file} allows"));
+        }
+        match first(&self.allow, name) {
+            Some(Rule { pattern, file, .. }) => {
+                Ok(format!("`{name}` is allowed by `{pattern}` in `governance.allow` of {file}"))
+            }
+            None => {
+                let file = self.allow.first().map_or(SETTINGS_FILE, |rule| &rule.file);
+                Err(format!("`{name}` is not in `governance.allow` of {file}"))
+            }
+        }
+    }
+
+    /// Whoever may put agents to work may also choose among them and judge what they did.
+    fn for_arbiter(&self, name: &str) -> Option<&Rule> {
+        if !ARBITER.contains(&name) {
+            return None;
+        }
+        self.allow.iter().find(|rule| is_agent(&rule.pattern) || covers(&rule.pattern, "agent:"))
+    }
+
+    fn used_up(&self, question: &Question<'_>) -> Option<String> {
+        let calls = question.calls_so_far;
+        let noun = if calls == 1 { "call" } else { "calls" };
+        let made = format!("`{}` has made {calls} {noun}", question.instance);
+        if self.calls_max.is_some_and(|most| calls >= most) {
+            return Some(format!("{made}, all that `governance.budget` of {SETTINGS_FILE} allows"));
+        }
+        let left = question.policy.get("budget");
+        let is_over = |key: &&str| left.get(key).as_f64().is_some_and(|left| left <= 0.0);
+        let key = spends(question.name).iter().find(|key| is_over(key))?;
+        Some(format!(
+            "`{}` has used up `budget.{key}`, set around the chart `{}`",
+            question.instance, question.chart
+        ))
+    }
+}
+
+fn rule(pattern: &str, file: &Arc<str>) -> Result<Rule, PatternError> {
+    Rule::new(pattern, file)
+        .map_err(|error| PatternError { pattern: pattern.to_owned(), why: error.kind().to_string() })
+}
+
+/// `tools` of a state is about what is called in it. An agent is not: its own calls are, when it makes them.
+fn refused_by_state(question: &Question<'_>) -> Option<String> {
+    let name = question.name;
+    // An agent is no tool, and what it calls is checked where the tool's other names are known.
+    if is_agent(name) || is_agents_own(name) {
+        return None;
+    }
+    let around = question.policy.get("within").as_list().unwrap_or_default();
+    let mut all = std::iter::once(question.policy.get("tools")).chain(around);
+    all.find_map(|tools| refused_by(tools, name))
+}
+
+fn refused_by(tools: &Value, name: &str) -> Option<String> {
+    let source = tools.get("source").as_str().unwrap_or("`tools` of the state");
+    let covering = |list: &'static str| {
+        let mut patterns = tools.get(list).as_list()?.iter().filter_map(Value::as_str);
+        Some(patterns.find(|pattern| covers(pattern, name)))
+    };
+    if let Some(Some(pattern)) = covering("blocked") {
+        return Some(format!("`{name}` is blocked by `{pattern}` in {source}"));
+    }
+    let is_left_out = covering("allowed").is_some_and(|covering| covering.is_none());
+    is_left_out.then(|| format!("`{name}` is not allowed by {source}"))
+}
+
+fn is_agent(name: &str) -> bool {
+    name.starts_with("agent:")
+}
+
+/// What a chart calls that has agents chosen.
+const ARBITER: [&str; 3] = ["work:select", "work:evaluate", "work:remember"];
+
+/// What the instance that plays an agent calls on its behalf.
+fn is_agents_own(name: &str) -> bool {
+    ["model:", "tool:", "work:"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether a call counts as a tool call.
+pub fn is_counted(name: &str) -> bool {
+    name.starts_with("tool:") || !(is_agent(name) || is_agents_own(name))
+}
+
+/// The parts of a budget that a call needs something of.
+fn spends(name: &str) -> &'static [&'static str] {
+    if is_counted(name) {
+        &["tool_calls"]
+    } else if is_agent(name) || name.starts_with("model:") {
+        &["tokens", "cost_usd", "time"]
+    } else {
+        &[]
+    }
+}

@@ -1,0 +1,62 @@
+//! `Answer`: a person replies to a pending request.
+
+use std::sync::Arc;
+
+use super::caller_key;
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::instance::Instance;
+use crate::person::PersonAnswer;
+use crate::receipt::Receipt;
+use crate::records::{EffectKind, OpenEffect};
+use crate::transaction::Transaction;
+
+impl Instance {
+    pub(super) fn take_answer(
+        &mut self,
+        invoke: Option<&str>,
+        answer: &PersonAnswer,
+        key: Option<&Arc<str>>,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let key = caller_key(key);
+        if let Some(key) = &key
+            && let Some(receipt) = self.handled(key, env, tx)?
+        {
+            return Ok(receipt);
+        }
+        let at = self.asked(invoke)?;
+        self.pace.zero_delay_steps = 0;
+        let result = answer.to_result(&self.open[at]);
+        let receipt = self.end_effect(at, result, env, now_ms, tx)?;
+        self.note_handled(key, tx);
+        Ok(receipt)
+    }
+
+    /// The pending request that an answer means.
+    fn asked(&self, invoke: Option<&str>) -> Result<usize, InstanceError> {
+        let name = |effect: &OpenEffect| {
+            let known = self.snapshot.invocations().iter().find(|known| Some(known.id) == effect.invocation);
+            known.map_or("?", |known| self.chart.invoke_name(known.invoke)).to_owned()
+        };
+        let is_person = |(_, effect): &(usize, &OpenEffect)| effect.kind == EffectKind::Person;
+        let all: Vec<_> = self.open.iter().enumerate().filter(is_person).collect();
+        let id = self.new.id.to_string();
+        let asked = || all.iter().map(|(_, effect)| name(effect)).collect::<Vec<_>>().join(", ");
+        match (invoke, all.as_slice()) {
+            (_, []) => Err(InstanceError::NothingAsked { id }),
+            (None, [(at, _)]) => Ok(*at),
+            (None, _) => Err(InstanceError::SeveralAsked { id, asked: asked() }),
+            (Some(invoke), pending) => {
+                let found = pending.iter().find(|(_, effect)| name(effect) == invoke);
+                found.map(|(at, _)| *at).ok_or_else(|| InstanceError::NotAsked {
+                    id,
+                    invoke: invoke.to_owned(),
+                    asked: asked(),
+                })
+            }
+        }
+    }
+}

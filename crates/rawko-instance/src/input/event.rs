@@ -1,0 +1,59 @@
+//! `Event` and `Cancel`: what reaches an instance from outside.
+
+use std::sync::Arc;
+
+use rawko_core::{Event, NamedEvent, Value};
+
+use super::caller_key;
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::instance::Instance;
+use crate::receipt::Receipt;
+use crate::transaction::Transaction;
+
+impl Instance {
+    pub(super) fn take_event(
+        &mut self,
+        event: NamedEvent,
+        key: Option<&Arc<str>>,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let key = caller_key(key);
+        if let Some(key) = &key
+            && let Some(receipt) = self.handled(key, env, tx)?
+        {
+            return Ok(receipt);
+        }
+        self.refuse_if_over()?;
+        self.pace.zero_delay_steps = 0;
+        let receipt = self.deliver(Event::Named(event), env, now_ms, tx)?;
+        self.note_handled(key, tx);
+        Ok(receipt)
+    }
+
+    pub(super) fn take_cancel(
+        &mut self,
+        reason: Value,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        self.refuse_if_over()?;
+        self.deliver(Event::CancelRequested { reason }, env, now_ms, tx)
+    }
+
+    /// One step with an event that no effect waits for. A step that could be taken clears an earlier fault.
+    pub(super) fn deliver(
+        &mut self,
+        event: Event,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let handled = self.step_with(&event, env, now_ms, tx)?;
+        self.head.fault = None;
+        Ok(self.receipt(handled))
+    }
+}

@@ -1,0 +1,92 @@
+//! `Message`: an event of another instance, of its own, or the result of a child. Taken once, by its key or by the open
+//! effect that it answers.
+
+use rawko_core::Event;
+
+use crate::effects::child::child_id;
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::instance::Instance;
+use crate::message::Message;
+use crate::receipt::Receipt;
+use crate::records::{EffectKind, OpenEffect};
+use crate::transaction::Transaction;
+
+impl Instance {
+    pub(super) fn take_message(
+        &mut self,
+        seq: i64,
+        message: &Message,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let reply = match &message.child {
+            Some(child) => self.take_child_result(child, message, env, now_ms, tx),
+            None => self.take_sent(message, env, now_ms, tx),
+        };
+        // What cannot be read now is delivered again; everything else leaves the inbox, whatever became of it.
+        if !matches!(reply, Err(InstanceError::Store(_))) {
+            tx.commit.taken.push(seq);
+        }
+        reply
+    }
+
+    fn take_sent(
+        &mut self,
+        message: &Message,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let key = message.delivery_key();
+        if let Some(key) = &key
+            && let Some(receipt) = self.handled(key, env, tx)?
+        {
+            return Ok(receipt);
+        }
+        self.refuse_if_over()?;
+        if !message.is_from(&self.new.id) {
+            self.pace.zero_delay_steps = 0;
+        } else if !self.may_act_again(env, now_ms, tx) {
+            self.note_handled(key, tx);
+            return self.fault_with(&message.event, now_ms, tx);
+        }
+        let receipt = self.deliver(message.event.clone(), env, now_ms, tx);
+        // Also when the step failed: the journal has the event and the reason.
+        self.note_handled(key, tx);
+        receipt
+    }
+
+    fn take_child_result(
+        &mut self,
+        child: &str,
+        message: &Message,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let of = |effect: &OpenEffect| {
+            effect.kind == EffectKind::Child && *child_id(&self.new.id, effect) == *child
+        };
+        let Some(at) = self.open.iter().position(of) else { return Ok(self.receipt(false)) };
+        self.pace.zero_delay_steps = 0;
+        let event = self.agent_result(&self.open[at], &message.event, env);
+        self.spend(message.spent, self.node_of(self.open[at].invocation));
+        self.close_with(at, Some(event), false, env, now_ms, tx)
+    }
+
+    /// The chart that played an agent ended: its output becomes a result or an error.
+    fn agent_result(&self, effect: &OpenEffect, event: &Event, env: &dyn Environment) -> Event {
+        match (event, env.agents()) {
+            (Event::InvokeDone { invocation, data }, Some(agents)) if effect.name.starts_with("agent:") => {
+                let invocation = *invocation;
+                match agents.result(data.clone()) {
+                    Ok(data) => Event::InvokeDone { invocation, data },
+                    Err(error) => Event::InvokeFailed { invocation, error },
+                }
+            }
+            (event, _) => event.clone(),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What can happen to an instance: one variant per kind of input, one file per variant. Handling an input that was
+//! handled before changes nothing, so a driver may deliver twice, late, or again after a crash.
+
+mod answer;
+mod event;
+mod message;
+mod restart;
+mod result;
+mod retry;
+mod step;
+mod time;
+
+use std::sync::Arc;
+
+use rawko_core::{NamedEvent, Value};
+
+pub(crate) use step::effects_text;
+
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::instance::Instance;
+use crate::message::{Message, outside_key};
+use crate::person::PersonAnswer;
+use crate::receipt::Receipt;
+use crate::records::Delivery;
+use crate::result::EffectResult;
+use crate::transaction::{EffectPlace, Transaction};
+
+/// Steps that become due by themselves within one transaction: a long backlog is committed in parts.
+const DUE_STEPS_MAX: usize = 64;
+
+/// Something that happens to an instance.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// An event from outside. With the caller's `key`, the same event again changes nothing.
+    Event { event: NamedEvent, key: Option<Arc<str>> },
+    /// A person or a supervisor ends it: exit actions run, timers and calls stop.
+    Cancel { reason: Value },
+    /// A message of another instance, or of its own. `seq` is the number that its sender's commit gave it.
+    Message { seq: i64, message: Message },
+    /// One of its effects ended.
+    Result { effect: EffectPlace, result: EffectResult },
+    /// A person answers a request; `invoke` names it where several are pending.
+    Answer { invoke: Option<String>, answer: PersonAnswer, key: Option<Arc<str>> },
+    /// A person starts the failed invocation again, or continues after a fault.
+    Retry,
+    /// Time has passed.
+    Time,
+    /// The driver started again: no call of this instance is running. `epoch` is the number of that start.
+    Restart { epoch: u64 },
+}
+
+impl Input {
+    /// The key under which the machine looks this input up ([`Environment::handled`]), for drivers that have to read it
+    /// beforehand.
+    pub fn delivery_key(&self) -> Option<Arc<str>> {
+        match self {
+            Input::Event { key, .. } | Input::Answer { key, .. } => caller_key(key.as_ref()),
+            Input::Message { message, .. } if message.child.is_none() => message.delivery_key(),
+            Input::Message { .. }
+            | Input::Cancel { .. }
+            | Input::Result { .. }
+            | Input::Retry
+            | Input::Time
+            | Input::Restart { .. } => None,
+        }
+    }
+}
+
+/// What became of an input.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Taken {
+    /// Valid once the transaction is committed. An error needs no commit.
+    Handled(Result<Receipt, InstanceError>),
+    /// More was due than fits into one transaction: commit, then hand it in again.
+    Deferred(Input),
+}
+
+impl Instance {
+    /// Takes everything that is due, then the input, then what follows at once.
+    pub fn handle(&mut self, input: Input, env: &dyn Environment, now_ms: i64) -> Transaction {
+        let mut tx = self.begin();
+        match self.take(input, env, now_ms, &mut tx) {
+            Taken::Handled(reply) => tx.reply = Some(reply),
+            Taken::Deferred(input) => tx.deferred = Some(input),
+        }
+        self.finish(&mut tx);
+        tx
+    }
+
+    /// An empty transaction, for drivers that group several inputs: `begin`, any number of `take`, `finish`.
+    pub fn begin(&self) -> Transaction {
+        Transaction::new(self.key)
+    }
+
+    /// Takes one input into a transaction.
+    pub fn take(&mut self, input: Input, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) -> Taken {
+        let now_ms = now_ms.max(self.last_ms);
+        if !self.take_due(env, now_ms, tx) {
+            return match input {
+                Input::Time => Taken::Handled(Ok(self.receipt(false))),
+                input => Taken::Deferred(input),
+            };
+        }
+        let reply = match input {
+            Input::Event { event, key } => self.take_event(event, key.as_ref(), env, now_ms, tx),
+            Input::Cancel { reason } => self.take_cancel(reason, env, now_ms, tx),
+            Input::Message { seq, message } => self.take_message(seq, &message, env, now_ms, tx),
+            Input::Result { effect, result } => self.take_result(effect, result, env, now_ms, tx),
+            Input::Answer { invoke, answer, key } => {
+                self.take_answer(invoke.as_deref(), &answer, key.as_ref(), env, now_ms, tx)
+            }
+            Input::Retry => self.take_retry(env, now_ms, tx),
+            Input::Time => Ok(self.receipt(false)),
+            Input::Restart { epoch } => self.take_restart(epoch, env, now_ms, tx),
+        };
+        // Calls that were refused by these steps fail at once, in the same transaction.
+        self.take_due(env, now_ms, tx);
+        Taken::Handled(reply)
+    }
+
+    /// Completes a transaction: the head if it changed, a whole snapshot if one is worth it.
+    pub fn finish(&mut self, tx: &mut Transaction) {
+        self.forget_settled_keys(tx);
+        let head = self.head_now();
+        if head != self.head || tx.commit.head.is_some() {
+            tx.commit.head = Some(Box::new(head.clone()));
+        }
+        self.head = head;
+        let is_due = self.delta_bytes > self.snapshot_bytes.max(step::SNAPSHOT_BYTES_MIN);
+        if is_due && tx.commit.snapshot.is_none() {
+            self.save_snapshot(tx);
+        }
+    }
+
+    /// What follows at once from the first step of an instance.
+    pub(crate) fn settle(&mut self, env: &dyn Environment, at_ms: i64, tx: &mut Transaction) {
+        self.take_due(env, at_ms, tx);
+        self.finish(tx);
+    }
+
+    /// The step that a key led to, in this transaction or before.
+    fn handled(
+        &self,
+        key: &Arc<str>,
+        env: &dyn Environment,
+        tx: &Transaction,
+    ) -> Result<Option<Receipt>, InstanceError> {
+        let known = tx.commit.deliveries.iter().find(|known| known.key == *key).map(|known| known.step);
+        let step = match known {
+            Some(step) => Some(step),
+            None => env.handled(self.key, key)?,
+        };
+        Ok(step.map(|step| Receipt { step, ..self.receipt(true) }))
+    }
+
+    fn note_handled(&self, key: Option<Arc<str>>, tx: &mut Transaction) {
+        let step = self.snapshot.step_number();
+        tx.commit.deliveries.extend(key.map(|key| Delivery { key, step }));
+    }
+
+    fn refuse_if_over(&self) -> Result<(), InstanceError> {
+        let status = self.snapshot.status();
+        if status.is_over() {
+            return Err(InstanceError::Over { id: self.new.id.to_string(), status });
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn caller_key(key: Option<&Arc<str>>) -> Option<Arc<str>> {
+    key.map(outside_key)
+}

@@ -1,0 +1,115 @@
+//! `Restart`: the driver started again and no call runs any more. Calls that are safe to repeat run again; the outcome
+//! of the others is unknown, and the chart hears so.
+
+use std::sync::Arc;
+
+use crate::content;
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::failure::{Category, ServiceError};
+use crate::instance::Instance;
+use crate::policy::agent_of;
+use crate::receipt::Receipt;
+use crate::records::{AuditLine, EffectKind, OpenEffect};
+use crate::result::EffectResult;
+use crate::transaction::{Action, EffectPlace, Request, Transaction};
+
+impl Instance {
+    pub(super) fn take_restart(
+        &mut self,
+        epoch: u64,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        if self.restarted == Some(epoch) {
+            return Ok(self.receipt(false));
+        }
+        let running: Vec<OpenEffect> =
+            self.open.iter().filter(|effect| was_running(effect)).cloned().collect();
+        for effect in running {
+            let place = EffectPlace::of(&effect);
+            match self.resume_call(&effect, env, now_ms, tx)? {
+                Ok(action) => tx.actions.push(action),
+                Err(error) => {
+                    let result = EffectResult::of(&effect, Err(error.clone()));
+                    tx.refused.push((effect, error));
+                    let at = self.open_at(place.step, place.index);
+                    // A step that fails leaves a fault, which lists show; the other calls still restart.
+                    let _ = at.map(|at| self.end_effect(at, result, env, now_ms, tx));
+                }
+            }
+        }
+        self.restarted = Some(epoch);
+        Ok(self.receipt(false))
+    }
+
+    /// The call to make again, or the error that stands for its result.
+    fn resume_call(
+        &mut self,
+        effect: &OpenEffect,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Result<Action, ServiceError>, InstanceError> {
+        let text = content::unpack(&effect.body, &mut |hash| env.blob(hash))?;
+        let Ok(request) = serde_json::from_str::<Request>(&text) else {
+            return Ok(Err(ServiceError::new(Category::Host, "the stored request cannot be read")));
+        };
+        if effect.parked {
+            self.unpark(effect, tx);
+            return Ok(Ok(Action::Run { effect: OpenEffect { parked: false, ..effect.clone() }, request }));
+        }
+        let again = env.may_repeat(effect, &request);
+        tx.commit.audit.push(self.restart_line(effect, again, now_ms));
+        if !again {
+            let message = format!("the host stopped while `{}` ran; its outcome is unknown", effect.name);
+            return Ok(Err(ServiceError::new(Category::Interrupted, message)));
+        }
+        // The gate may have been closed since.
+        Ok(match env.gate().by_settings(&effect.name, agent_of(&self.policy)) {
+            Ok(_) => Ok(Action::Run { effect: effect.clone(), request }),
+            Err(rule) => Err(ServiceError::new(Category::Refused, rule)),
+        })
+    }
+
+    fn unpark(&mut self, effect: &OpenEffect, tx: &mut Transaction) {
+        if let Some(at) = self.open_at(effect.step, effect.index) {
+            self.open[at].parked = false;
+            tx.commit.opened.push(self.open[at].clone());
+        }
+    }
+
+    fn restart_line(&self, effect: &OpenEffect, again: bool, at_ms: i64) -> AuditLine {
+        AuditLine {
+            at_ms,
+            instance: Arc::clone(&self.new.id),
+            effect: Arc::clone(&effect.idempotency),
+            service: Arc::clone(&effect.name),
+            decision: if again { "repeated" } else { "interrupted" }.into(),
+            reason: "the host stopped while it ran".into(),
+            provenance: String::new(),
+        }
+    }
+
+    /// Marks calls that a stopping driver did not begin: they run at the next start as if asked for the first time.
+    pub fn park(&mut self, effects: &[EffectPlace]) -> Transaction {
+        let mut tx = self.begin();
+        for place in effects {
+            if let Some(at) = self.open_at(place.step, place.index) {
+                self.open[at].parked = true;
+                tx.commit.opened.push(self.open[at].clone());
+            }
+        }
+        tx
+    }
+}
+
+fn was_running(effect: &OpenEffect) -> bool {
+    let is_call = match effect.kind {
+        EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => true,
+        // A child continues by itself, a person is still asked, an unknown outcome waits for the next attempt.
+        EffectKind::Child | EffectKind::Person | EffectKind::Unknown => false,
+    };
+    is_call && effect.result.is_empty()
+}

@@ -1,0 +1,119 @@
+//! `Result`: an effect ended. An effect that is not open any more makes it stale.
+
+use std::sync::Arc;
+
+use rawko_core::Event;
+
+use crate::effects::effect_id;
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::instance::Instance;
+use crate::ledger::Spent;
+use crate::receipt::Receipt;
+use crate::records::{AuditLine, EffectKind, OpenEffect};
+use crate::result::{EffectNote, EffectResult};
+use crate::transaction::{EffectPlace, Transaction};
+
+impl Instance {
+    pub(super) fn take_result(
+        &mut self,
+        place: EffectPlace,
+        result: EffectResult,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let Some(at) = self.open_at(place.step, place.index) else { return Ok(self.receipt(false)) };
+        self.pace.zero_delay_steps = 0;
+        self.end_effect(at, result, env, now_ms, tx)
+    }
+
+    /// Closes an open effect with its result: audit, budget, and the step that hears it.
+    pub(super) fn end_effect(
+        &mut self,
+        at: usize,
+        result: EffectResult,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let EffectResult { event, note } = result;
+        let effect = &self.open[at];
+        let spent = reported(effect, event.as_ref());
+        tx.commit.audit.extend(self.audit_of(effect, &note, now_ms));
+        self.spend(spent, self.node_of(effect.invocation));
+        self.close_with(at, event, note.outcome_open, env, now_ms, tx)
+    }
+
+    pub(super) fn close_with(
+        &mut self,
+        at: usize,
+        event: Option<Event>,
+        outcome_open: bool,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let effect = self.open.remove(at);
+        let Some(event) = event.filter(|_| !self.snapshot.status().is_over()) else {
+            self.close(&effect, tx);
+            return Ok(self.receipt(false));
+        };
+        let outcome = self.step_with(&event, env, now_ms, tx);
+        // Once an attempt was ambiguous, its key serves all later attempts of the invocation: a refusal of a later one
+        // does not prove that the earlier one did nothing.
+        let is_ambiguous = outcome_open || self.has_earlier_key(&effect);
+        if is_ambiguous && effect.invocation.is_some_and(|id| self.needs_key(id)) {
+            self.keep_key(effect, tx);
+        } else {
+            self.close(&effect, tx);
+        }
+        match outcome {
+            Ok(handled) => {
+                self.head.fault = None;
+                Ok(self.receipt(handled))
+            }
+            Err(error) => {
+                self.head.fault = Some(error.to_string().into());
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether an effect runs under the key of an earlier attempt whose outcome is unknown.
+    fn has_earlier_key(&self, effect: &OpenEffect) -> bool {
+        *effect.idempotency != *effect_id(&self.new.id, effect.step, effect.index)
+    }
+
+    fn audit_of(&self, effect: &OpenEffect, note: &EffectNote, at_ms: i64) -> Option<AuditLine> {
+        let is_audited = match effect.kind {
+            EffectKind::Service
+            | EffectKind::Agent
+            | EffectKind::Call
+            | EffectKind::Send
+            | EffectKind::Person => true,
+            EffectKind::Child | EffectKind::Unknown => false,
+        };
+        (is_audited && !note.decision.is_empty()).then(|| AuditLine {
+            at_ms,
+            instance: Arc::clone(&self.new.id),
+            effect: Arc::clone(&effect.idempotency),
+            service: Arc::clone(&effect.name),
+            decision: note.decision.as_ref().into(),
+            reason: note.reason.clone(),
+            provenance: String::new(),
+        })
+    }
+}
+
+/// The usage that an agent or a model reports with its result.
+fn reported(effect: &OpenEffect, event: Option<&Event>) -> Spent {
+    let reports = effect.kind == EffectKind::Agent
+        || effect.name.starts_with("model:")
+        || effect.name.starts_with("work:");
+    match event {
+        Some(Event::InvokeDone { data, .. }) if reports => Spent::of(data.get("usage")),
+        Some(Event::InvokeFailed { error, .. }) if reports => Spent::of(error.get("usage")),
+        _ => Spent::default(),
+    }
+}

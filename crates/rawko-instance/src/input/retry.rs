@@ -1,0 +1,27 @@
+//! `Retry`: a person starts the failed invocation again. If the outcome of the failed attempt is unknown, the new one
+//! runs under the same idempotency key.
+
+use rawko_core::Event;
+
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::instance::Instance;
+use crate::receipt::Receipt;
+use crate::transaction::Transaction;
+
+impl Instance {
+    pub(super) fn take_retry(
+        &mut self,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        self.can_retry()?;
+        self.refuse_if_over()?;
+        self.pace.zero_delay_steps = 0;
+        self.retrying = self.snapshot.failure().map(|failure| failure.invocation.id);
+        let receipt = self.deliver(Event::RetryRequested, env, now_ms, tx);
+        self.retrying = None;
+        receipt
+    }
+}

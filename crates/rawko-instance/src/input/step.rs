@@ -1,0 +1,111 @@
+//! One step of the chart and its record. Every input ends up here; effects are planned in `effects`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rawko_core::{Event, Now, Step, step};
+
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::instance::Instance;
+use crate::records::{Record, RecordKind, SavedSnapshot};
+use crate::transaction::Transaction;
+
+/// A whole snapshot is written when the changes since the last one outweigh it, and not for less than this. So
+/// snapshots take space in proportion to changes, however long the history.
+pub(super) const SNAPSHOT_BYTES_MIN: usize = 16 * 1024;
+
+impl Instance {
+    /// Takes a step, records it and plans its effects. Returns whether a transition was taken. A step that cannot be
+    /// taken is recorded too, and leaves the snapshot as it was.
+    pub(super) fn step_with(
+        &mut self,
+        event: &Event,
+        env: &dyn Environment,
+        at_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<bool, InstanceError> {
+        let before = self.snapshot.clone();
+        let now = Now { ms: at_ms, world: env.world() };
+        let chart = Arc::clone(&self.chart);
+        // A panic is a bug of rawko, and stays within this instance.
+        let taken = catch_unwind(AssertUnwindSafe(|| step(&chart, &mut self.snapshot, event.clone(), now)));
+        let taken = match taken {
+            Ok(result) => result.map_err(InstanceError::from),
+            Err(_) => {
+                self.snapshot = before.clone();
+                Err(InstanceError::Internal(self.new.id.to_string()))
+            }
+        };
+        match taken {
+            Ok(step) => {
+                let handled = step.handled;
+                self.record_step(&before, event, &step, at_ms, tx);
+                self.plan_effects(step, env, at_ms, tx);
+                Ok(handled)
+            }
+            Err(error) => {
+                self.record_failure(event, &error.to_string(), at_ms, tx);
+                Err(error)
+            }
+        }
+    }
+
+    fn record_step(
+        &mut self,
+        before: &rawko_core::Snapshot,
+        event: &Event,
+        step: &Step,
+        at_ms: i64,
+        tx: &mut Transaction,
+    ) {
+        self.last_ms = at_ms;
+        let moved = step.handled || !step.effects.is_empty();
+        let delta = self.snapshot.delta_json(before, &self.chart);
+        let record = Record {
+            seq: 0,
+            instance: self.key,
+            step: step.number,
+            at_ms,
+            kind: if moved { RecordKind::Stepped } else { RecordKind::Ignored },
+            event: tx.pack(serde_json::to_string(event).unwrap_or_default()),
+            delta: tx.pack(delta),
+            effects: tx.pack(effects_text(step)),
+        };
+        self.delta_bytes += record.delta.len();
+        tx.commit.records.push(record);
+        self.forget_left_scopes();
+    }
+
+    /// The event is not lost: the journal has it, with the reason.
+    pub(super) fn record_failure(&self, event: &Event, why: &str, at_ms: i64, tx: &mut Transaction) {
+        let event = tx.pack(serde_json::to_string(event).unwrap_or_default());
+        let delta = tx.pack(serde_json::to_string(why).unwrap_or_default());
+        tx.commit.records.push(Record {
+            seq: 0,
+            instance: self.key,
+            step: self.snapshot.step_number() + 1,
+            at_ms,
+            kind: RecordKind::Failed,
+            event,
+            delta,
+            effects: String::new(),
+        });
+    }
+
+    /// Puts the whole snapshot into the commit.
+    pub(crate) fn save_snapshot(&mut self, tx: &mut Transaction) {
+        let body = tx.pack(self.snapshot.to_json(&self.chart));
+        self.snapshot_bytes = body.len();
+        self.delta_bytes = 0;
+        tx.commit.snapshot = Some(Box::new(SavedSnapshot { step: self.snapshot.step_number(), body }));
+    }
+}
+
+/// A step's effects as the record has them; empty when there are none.
+pub(crate) fn effects_text(step: &Step) -> String {
+    if step.effects.is_empty() {
+        return String::new();
+    }
+    serde_json::to_string(&step.effects).unwrap_or_default()
+}

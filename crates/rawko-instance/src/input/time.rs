@@ -1,0 +1,157 @@
+//! `Time`: timers and approvals that are due, and calls that were refused before they began. Everything that an
+//! instance does without being asked happens here, so this is where runaway loops are bounded.
+
+use rawko_core::{Event, Value};
+
+use super::DUE_STEPS_MAX;
+use crate::content;
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::failure::{Category, ServiceError};
+use crate::instance::Instance;
+use crate::receipt::Receipt;
+use crate::records::{EffectKind, OpenEffect};
+use crate::result::EffectResult;
+use crate::transaction::Transaction;
+
+/// What an instance does next by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// A call that was refused: its failure is the result.
+    Result {
+        at: usize,
+        at_ms: i64,
+    },
+    Timer {
+        timer: u64,
+        at_ms: i64,
+    },
+    /// An approval expires.
+    Expiry {
+        at: usize,
+        at_ms: i64,
+    },
+}
+
+impl Due {
+    pub(crate) fn at_ms(self) -> i64 {
+        match self {
+            Due::Result { at_ms, .. } | Due::Timer { at_ms, .. } | Due::Expiry { at_ms, .. } => at_ms,
+        }
+    }
+}
+
+impl Instance {
+    /// Whether something is due, so that [`Input::Time`](super::Input::Time) would do something.
+    pub fn is_due(&self, now_ms: i64) -> bool {
+        let now_ms = now_ms.max(self.last_ms);
+        !self.snapshot.status().is_over() && self.next_due().is_some_and(|due| due.at_ms() <= now_ms)
+    }
+
+    /// When the next thing happens by itself; a driver sets one deadline for it.
+    pub fn next_due_ms(&self) -> Option<i64> {
+        self.next_due().filter(|_| !self.snapshot.status().is_over()).map(Due::at_ms)
+    }
+
+    /// The next thing that happens by itself. After a fault timers rest until a person acts.
+    pub(crate) fn next_due(&self) -> Option<Due> {
+        let rests = self.head.fault.is_some();
+        if let Some(at) = self.open.iter().position(|effect| !effect.result.is_empty()).filter(|_| !rests) {
+            return Some(Due::Result { at, at_ms: self.last_ms });
+        }
+        let timer = self.snapshot.next_timer().filter(|_| !rests);
+        let timer = timer.map(|timer| Due::Timer { timer: timer.id, at_ms: timer.due_ms });
+        let expiry = |(at, effect): (usize, &OpenEffect)| {
+            let at_ms = effect.due_ms.filter(|_| effect.kind == EffectKind::Person)?;
+            Some(Due::Expiry { at, at_ms })
+        };
+        let expiries = self.open.iter().enumerate().filter_map(expiry);
+        timer.into_iter().chain(expiries).min_by_key(|due| due.at_ms())
+    }
+
+    /// Takes what is due. `false`: there is more than fits into one transaction.
+    pub(super) fn take_due(&mut self, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) -> bool {
+        for _ in 0..DUE_STEPS_MAX {
+            if !self.is_due(now_ms) {
+                return true;
+            }
+            match self.next_due() {
+                Some(Due::Result { at, .. }) => self.take_refusal(at, env, now_ms, tx),
+                Some(Due::Timer { timer, at_ms }) => self.take_timer(timer, at_ms, env, tx),
+                Some(Due::Expiry { at, at_ms }) => self.expire(at, at_ms, env, tx),
+                None => return true,
+            }
+        }
+        !self.is_due(now_ms)
+    }
+
+    /// A timer fires at its own time, however late the driver is: what it starts counts from there.
+    fn take_timer(&mut self, timer: u64, due_ms: i64, env: &dyn Environment, tx: &mut Transaction) {
+        let at_ms = due_ms.max(self.last_ms);
+        if due_ms > self.last_ms {
+            self.pace.zero_delay_steps = 0;
+        } else if !self.may_act_again(env, at_ms, tx) {
+            return;
+        }
+        if let Err(error) = self.step_with(&Event::TimerFired { timer }, env, at_ms, tx) {
+            // It would fail again at once, for ever: it rests until a person acts.
+            self.head.fault = Some(error.to_string().into());
+        }
+    }
+
+    fn expire(&mut self, at: usize, due_ms: i64, env: &dyn Environment, tx: &mut Transaction) {
+        let at_ms = due_ms.max(self.last_ms);
+        let error = ServiceError::new(Category::Expired, "nobody answered in time");
+        let result = EffectResult::of(&self.open[at], Err(error));
+        // A step that cannot be taken leaves a fault, which lists show.
+        let _ = self.end_effect(at, result, env, at_ms, tx);
+    }
+
+    fn take_refusal(&mut self, at: usize, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) {
+        if !self.may_act_again(env, now_ms, tx) {
+            return;
+        }
+        let effect = &self.open[at];
+        let text = content::unpack(&effect.result, &mut |hash| match tx.blob(hash) {
+            Some(blob) => Ok(Some(blob)),
+            None => env.blob(hash),
+        });
+        let result = text.ok().and_then(|text| serde_json::from_str::<EffectResult>(&text).ok());
+        let result = result.unwrap_or_else(|| {
+            let error = ServiceError::new(Category::Host, "the stored result cannot be read");
+            EffectResult::of(effect, Err(error))
+        });
+        // A step that cannot be taken leaves a fault, which lists show.
+        let _ = self.end_effect(at, result, env, now_ms, tx);
+    }
+
+    /// Counts a step that no time and no cause from outside separates from the last. Over the limit the chart hears
+    /// `error.execution` with code `runaway`; if no transition takes it, the instance rests with a fault.
+    pub(super) fn may_act_again(&mut self, env: &dyn Environment, at_ms: i64, tx: &mut Transaction) -> bool {
+        self.pace.zero_delay_steps += 1;
+        let most = env.limits().zero_delay_steps_max;
+        if self.pace.zero_delay_steps <= most {
+            return true;
+        }
+        self.pace.zero_delay_steps = 0;
+        let message = format!("more than {most} steps in a row without any time passing: a runaway loop");
+        let data = Value::map([("code", Value::str("runaway")), ("message", Value::str(&message))]);
+        let handled = self.step_with(&Event::named("error.execution", data), env, at_ms, tx);
+        if !handled.is_ok_and(|handled| handled) {
+            self.head.fault = Some(message.into());
+        }
+        false
+    }
+
+    /// Records an event that a resting instance does not take.
+    pub(super) fn fault_with(
+        &mut self,
+        event: &Event,
+        at_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let why = self.head.fault.as_deref().unwrap_or("a runaway loop was stopped").to_owned();
+        self.record_failure(event, &why, at_ms, tx);
+        Ok(self.receipt(false))
+    }
+}

@@ -1,0 +1,217 @@
+//! `Instance`: one running chart as a pure machine — snapshot, open effects, budgets, policy. What is here is the state
+//! and how it is restored and saved; what changes it is in `input` and `effects`.
+
+use std::sync::Arc;
+
+use rawko_core::{Chart, NodeId, Snapshot, Status, Value};
+
+use crate::effects::child::child_id;
+use crate::error::InstanceError;
+use crate::ledger::Ledger;
+use crate::policy::{agent_of, policy_from};
+use crate::receipt::Receipt;
+use crate::records::{EffectKind, Head, InstanceKey, NewInstance, OpenEffect};
+
+/// One instance between two inputs. Cloning it is cheap enough to keep the state before a commit that may fail.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    pub(crate) key: InstanceKey,
+    pub(crate) chart: Arc<Chart>,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) new: Arc<NewInstance>,
+    pub(crate) parent: Option<InstanceKey>,
+    pub(crate) head: Head,
+    pub(crate) open: Vec<OpenEffect>,
+    /// Rules and budget given by the invoking instance or the starter; null when there are none.
+    pub(crate) policy: Value,
+    pub(crate) ledger: Ledger,
+    /// Calls of services so far, for the gate's budget.
+    pub(crate) calls: u64,
+    /// The time of the last step: time never goes back within an instance, whatever the clock does.
+    pub(crate) last_ms: i64,
+    pub(crate) snapshot_bytes: usize,
+    pub(crate) delta_bytes: usize,
+    pub(crate) pace: Pace,
+    /// The failed invocation that a retry is starting again: its key is kept if its outcome is unknown.
+    pub(crate) retrying: Option<u64>,
+    /// The last driver start that this machine has handled.
+    pub(crate) restarted: Option<u64>,
+}
+
+/// How fast an instance acts on its own; not stored, because a reload takes longer than any of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// Steps since the last cause from outside or the last moment that passed.
+    pub(crate) zero_delay_steps: u32,
+    /// The second in which the last children began, and how many did.
+    pub(crate) children_second: i64,
+    pub(crate) children: u32,
+}
+
+/// All that a driver keeps of an instance between two inputs, beside its snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    pub key: InstanceKey,
+    pub new: NewInstance,
+    pub parent: Option<InstanceKey>,
+    pub head: Head,
+    pub open: Vec<OpenEffect>,
+    /// Calls of services so far.
+    pub calls: u64,
+    /// The time of the last step.
+    pub last_ms: i64,
+    /// Bytes of the last committed snapshot, and of the changes since.
+    pub snapshot_bytes: usize,
+    pub delta_bytes: usize,
+}
+
+impl Instance {
+    /// Continues a saved instance. `snapshot` is the one after its last committed step.
+    pub fn restore(saved: Saved, chart: Arc<Chart>, snapshot: Snapshot) -> Self {
+        let Saved { key, new, parent, head, open, calls, last_ms, snapshot_bytes, delta_bytes } = saved;
+        Self {
+            key,
+            chart,
+            snapshot,
+            parent,
+            policy: policy_from(&new.policy),
+            ledger: Ledger::read(head.ledger.as_deref()),
+            new: Arc::new(new),
+            head,
+            open,
+            calls,
+            last_ms,
+            snapshot_bytes,
+            delta_bytes,
+            pace: Pace::default(),
+            retrying: None,
+            restarted: None,
+        }
+    }
+
+    /// The same from JSON text, unpacked.
+    pub fn restore_json(saved: Saved, chart: Arc<Chart>, snapshot: &str) -> Result<Self, InstanceError> {
+        let snapshot = Snapshot::from_json(&chart, snapshot)
+            .map_err(|why| InstanceError::Snapshot { id: saved.new.id.to_string(), why })?;
+        Ok(Self::restore(saved, chart, snapshot))
+    }
+
+    /// What to keep until the next input, beside [`Instance::snapshot`].
+    pub fn save(&self) -> Saved {
+        Saved {
+            key: self.key,
+            new: (*self.new).clone(),
+            parent: self.parent,
+            head: self.head.clone(),
+            open: self.open.clone(),
+            calls: self.calls,
+            last_ms: self.last_ms,
+            snapshot_bytes: self.snapshot_bytes,
+            delta_bytes: self.delta_bytes,
+        }
+    }
+
+    pub fn key(&self) -> InstanceKey {
+        self.key
+    }
+
+    pub fn id(&self) -> &Arc<str> {
+        &self.new.id
+    }
+
+    /// What it began as.
+    pub fn new_instance(&self) -> &Arc<NewInstance> {
+        &self.new
+    }
+
+    pub fn parent(&self) -> Option<InstanceKey> {
+        self.parent
+    }
+
+    pub fn chart(&self) -> &Arc<Chart> {
+        &self.chart
+    }
+
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    pub fn snapshot_json(&self) -> String {
+        self.snapshot.to_json(&self.chart)
+    }
+
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Effects without a result.
+    pub fn open_effects(&self) -> &[OpenEffect] {
+        &self.open
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The agent that it plays, if it plays one.
+    pub fn agent(&self) -> Option<&str> {
+        agent_of(&self.policy)
+    }
+
+    pub fn step(&self) -> u64 {
+        self.snapshot.step_number()
+    }
+
+    /// The ids of its running children.
+    pub fn children(&self) -> Vec<Arc<str>> {
+        let children = self.open.iter().filter(|effect| effect.kind == EffectKind::Child);
+        children.map(|effect| child_id(&self.new.id, effect)).collect()
+    }
+
+    pub fn receipt(&self, handled: bool) -> Receipt {
+        Receipt {
+            instance: Arc::clone(&self.new.id),
+            step: self.snapshot.step_number(),
+            handled,
+            status: self.snapshot.status(),
+        }
+    }
+
+    /// Whether it failed, or rests after a fault, so that a retry means something.
+    pub fn can_retry(&self) -> Result<(), InstanceError> {
+        if self.snapshot.status() == Status::Error || self.head.fault.is_some() {
+            return Ok(());
+        }
+        Err(InstanceError::NotFailed { id: self.new.id.to_string() })
+    }
+
+    /// The open effect at this place; an effect whose outcome is unknown is not waited for any more.
+    pub fn open_effect(&self, step: u64, index: u32) -> Option<&OpenEffect> {
+        self.open_at(step, index).map(|at| &self.open[at])
+    }
+
+    pub(crate) fn open_at(&self, step: u64, index: u32) -> Option<usize> {
+        let is = |effect: &OpenEffect| {
+            effect.step == step && effect.index == index && effect.kind != EffectKind::Unknown
+        };
+        self.open.iter().position(is)
+    }
+
+    pub(crate) fn open_invocation(&self, invocation: u64) -> Option<usize> {
+        let is =
+            |effect: &OpenEffect| effect.invocation == Some(invocation) && effect.kind != EffectKind::Unknown;
+        self.open.iter().position(is)
+    }
+
+    /// Whether the chart still waits for an invocation, or failed with it and may retry it.
+    pub(crate) fn needs_key(&self, invocation: u64) -> bool {
+        let failed = self.snapshot.failure().is_some_and(|failure| failure.invocation.id == invocation);
+        failed || self.snapshot.invocations().iter().any(|known| known.id == invocation)
+    }
+
+    /// The state that an invocation belongs to.
+    pub(crate) fn node_of(&self, invocation: Option<u64>) -> Option<NodeId> {
+        let known = self.snapshot.invocations().iter().find(|known| Some(known.id) == invocation);
+        known.map(|known| known.node)
+    }
+}

@@ -1,0 +1,44 @@
+#![doc = include_str!("docs/driver.md")]
+
+pub mod agents;
+pub mod content;
+mod effects;
+mod environment;
+mod error;
+mod failure;
+mod fork;
+mod gate;
+mod input;
+mod instance;
+mod ledger;
+mod limits;
+mod message;
+mod person;
+mod policy;
+mod receipt;
+pub mod records;
+mod result;
+mod start;
+mod status;
+mod transaction;
+
+pub use agents::{AgentBinding, AgentRequest, AgentResolver};
+pub use effects::child::child_id;
+pub use effects::send::undelivered;
+pub use environment::Environment;
+pub use error::{InstanceError, StoreError};
+pub use failure::{Category, OnRestart, ServiceError};
+pub use fork::{ForkSource, with_budget};
+pub use gate::{Decision, Gate, PatternError, Question, SETTINGS_FILE, is_counted};
+pub use input::{Input, Taken};
+pub use instance::{Instance, Saved};
+pub use ledger::{Ledger, Spent};
+pub use limits::Limits;
+pub use message::Message;
+pub use person::PersonAnswer;
+pub use policy::agent_of;
+pub use receipt::Receipt;
+pub use result::{EffectNote, EffectResult};
+pub use start::{NewRoot, start};
+pub use status::{is_work, outcome_of};
+pub use transaction::{Action, Child, EffectPlace, Request, Transaction};

@@ -1,0 +1,48 @@
+//! `EffectResult`: how an effect ended, as its instance hears it and as the audit records it.
+
+use std::borrow::Cow;
+
+use rawko_core::{Event, Value};
+use serde::{Deserialize, Serialize};
+
+use crate::effects::send::communication_error;
+use crate::failure::ServiceError;
+use crate::records::OpenEffect;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EffectResult {
+    /// `None`: a call without a waiting invocation succeeded.
+    pub event: Option<Event>,
+    pub note: EffectNote,
+}
+
+/// The audit's note on an effect that ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectNote {
+    pub decision: Cow<'static, str>,
+    pub reason: String,
+    /// The call may have happened: its key is kept for the next attempt.
+    pub outcome_open: bool,
+}
+
+impl EffectResult {
+    pub fn of(effect: &OpenEffect, result: Result<Value, ServiceError>) -> Self {
+        let note = match &result {
+            Ok(_) => EffectNote { decision: "answered".into(), reason: String::new(), outcome_open: false },
+            Err(error) => EffectNote {
+                decision: "failed".into(),
+                reason: format!("{}: {}", error.category.as_str(), error.message),
+                outcome_open: error.category.leaves_outcome_open(),
+            },
+        };
+        let event = match (effect.invocation, result) {
+            (Some(invocation), Ok(data)) => Some(Event::InvokeDone { invocation, data }),
+            (Some(invocation), Err(error)) => {
+                Some(Event::InvokeFailed { invocation, error: error.to_value() })
+            }
+            (None, Ok(_)) => None,
+            (None, Err(error)) => Some(communication_error(&effect.name, &error.message, error.to_value())),
+        };
+        Self { event, note }
+    }
+}

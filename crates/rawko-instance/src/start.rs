@@ -1,0 +1,104 @@
+//! The first step of an instance, for every way to begin one: from outside or as a child.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rawko_core::{Chart, Now, Snapshot, Value, start as start_chart};
+
+use crate::environment::Environment;
+use crate::error::InstanceError;
+use crate::input::effects_text;
+use crate::instance::{Instance, Saved};
+use crate::policy::policy_text;
+use crate::records::{Head, InstanceKey, NewInstance, Record, RecordKind};
+use crate::transaction::Transaction;
+
+/// An instance that is started from outside.
+#[derive(Clone, Debug)]
+pub struct NewRoot {
+    pub id: Arc<str>,
+    pub chart: Arc<Chart>,
+    pub input: Value,
+    /// `{cost_usd, tokens, time, tool_calls}` for its whole life and everything below it; null for none.
+    pub budget: Value,
+}
+
+/// Starts an instance. It does not exist until the transaction is committed.
+pub fn start(
+    root: NewRoot,
+    env: &dyn Environment,
+    now_ms: i64,
+) -> Result<(Instance, Transaction), InstanceError> {
+    let NewRoot { id, chart, input, budget } = root;
+    let policy = if budget.is_null() { Value::Null } else { Value::map([("budget", budget)]) };
+    let new = NewInstance {
+        id,
+        chart: chart.hash(),
+        chart_id: chart.id().into(),
+        version: chart.version().into(),
+        parent: None,
+        origin: None,
+        created_ms: now_ms,
+        policy: policy_text(&policy),
+    };
+    begin(new, chart, input, None, now_ms, env)
+}
+
+pub(crate) fn begin(
+    new: NewInstance,
+    chart: Arc<Chart>,
+    input: Value,
+    parent: Option<InstanceKey>,
+    at_ms: i64,
+    env: &dyn Environment,
+) -> Result<(Instance, Transaction), InstanceError> {
+    let event = serde_json::to_string(&input).unwrap_or_default();
+    let now = Now { ms: at_ms, world: env.world() };
+    // A panic is a bug of rawko, and stays within this instance.
+    let started = catch_unwind(AssertUnwindSafe(|| start_chart(&chart, input, now)));
+    let (snapshot, step) = started.map_err(|_| InstanceError::Internal(new.id.to_string()))??;
+    let key = env.new_key(&new.id);
+    let (mut instance, mut tx) = created(key, new, chart, snapshot, parent, at_ms);
+    let record = Record {
+        seq: 0,
+        instance: key,
+        step: step.number,
+        at_ms,
+        kind: RecordKind::Started,
+        event: tx.pack(event),
+        delta: String::new(),
+        effects: tx.pack(effects_text(&step)),
+    };
+    tx.commit.records.push(record);
+    // Before the effects: a snapshot is of the first step, and what follows at once has records of its own.
+    instance.save_snapshot(&mut tx);
+    instance.plan_effects(step, env, at_ms, &mut tx);
+    instance.settle(env, at_ms, &mut tx);
+    Ok((instance, tx))
+}
+
+/// An instance without effects yet, and the transaction that creates it.
+pub(crate) fn created(
+    key: InstanceKey,
+    new: NewInstance,
+    chart: Arc<Chart>,
+    snapshot: Snapshot,
+    parent: Option<InstanceKey>,
+    at_ms: i64,
+) -> (Instance, Transaction) {
+    let mut tx = Transaction::new(key);
+    tx.commit.create = Some(Box::new(new.clone()));
+    tx.commit.head = Some(Box::default());
+    let saved = Saved {
+        key,
+        new,
+        parent,
+        head: Head::default(),
+        open: Vec::new(),
+        calls: 0,
+        last_ms: at_ms,
+        snapshot_bytes: 0,
+        delta_bytes: 0,
+    };
+    (Instance::restore(saved, chart, snapshot), tx)
+}

@@ -1,0 +1,71 @@
+//! What lists show of an instance: what it waits for, and with which outcome it ended. Computed here once, so that the
+//! store, the API and the terminal agree.
+
+use rawko_core::{Chart, Snapshot, Status};
+
+use crate::instance::Instance;
+use crate::records::{EffectKind, Head, Outcome, Wait};
+
+/// Whether an effect of this kind moves by itself.
+pub fn is_work(kind: EffectKind) -> bool {
+    match kind {
+        EffectKind::Service | EffectKind::Agent | EffectKind::Child | EffectKind::Call | EffectKind::Send => {
+            true
+        }
+        EffectKind::Person | EffectKind::Unknown => false,
+    }
+}
+
+/// The outcome of an instance that ended, from the tags of its final states.
+pub fn outcome_of(chart: &Chart, snapshot: &Snapshot) -> Option<Outcome> {
+    match snapshot.status() {
+        Status::Active | Status::Error => None,
+        Status::Cancelled => Some(Outcome::Cancelled),
+        Status::Done => {
+            let finals = snapshot.configuration().frontier().iter();
+            let tags: Vec<&str> =
+                finals.flat_map(|node| &chart.node(*node).docs.tags).map(|tag| tag.as_str()).collect();
+            let by_tag = [
+                ("limit", Outcome::Limit),
+                ("loop", Outcome::Loop),
+                ("stuck", Outcome::Stuck),
+                ("cancelled", Outcome::Cancelled),
+                ("error", Outcome::Failed),
+                ("failed", Outcome::Failed),
+            ];
+            let tagged = by_tag.into_iter().find(|(tag, _)| tags.contains(tag));
+            Some(tagged.map_or(Outcome::Succeeded, |(_, outcome)| outcome))
+        }
+    }
+}
+
+impl Instance {
+    /// The head as the snapshot and the open effects have it now.
+    pub(crate) fn head_now(&self) -> Head {
+        let status = self.snapshot.status();
+        let next_due_ms = self.next_due_ms();
+        Head {
+            status,
+            wait: self.wait(next_due_ms),
+            next_due_ms,
+            fault: self.head.fault.clone(),
+            ledger: self.ledger.write(),
+            outcome: outcome_of(&self.chart, &self.snapshot),
+        }
+    }
+
+    fn wait(&self, next_due_ms: Option<i64>) -> Wait {
+        let any = |which: fn(EffectKind) -> bool| self.open.iter().any(|effect| which(effect.kind));
+        if self.snapshot.status().is_over() {
+            Wait::Nothing
+        } else if any(|kind| kind == EffectKind::Person) {
+            Wait::Person
+        } else if any(is_work) {
+            Wait::Work
+        } else if next_due_ms.is_some() {
+            Wait::Timer
+        } else {
+            Wait::Event
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `Transaction`: everything that follows from the inputs handled in one go. A driver commits it as a whole and only
+//! then performs its actions.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rawko_core::{Invoke, Send, Value};
+use serde::{Deserialize, Serialize};
+
+use crate::content;
+use crate::error::InstanceError;
+use crate::failure::ServiceError;
+use crate::input::Input;
+use crate::instance::Instance;
+use crate::message::Message;
+use crate::receipt::Receipt;
+use crate::records::{Blob, Commit, Inbound, InstanceKey, OpenEffect};
+
+/// What to commit, and what to do once it is durable.
+#[derive(Debug, Default)]
+pub struct Transaction {
+    pub commit: Commit,
+    /// Children that begin with these steps, and theirs: durable together with the step that invoked them.
+    pub children: Vec<Child>,
+    /// Also those of the children, in order.
+    pub actions: Vec<Action>,
+    /// Calls that were not made, with the reason; their instances have heard it already. For observers.
+    pub refused: Vec<(OpenEffect, ServiceError)>,
+    /// The input was not taken: commit, then hand it in again.
+    pub deferred: Option<Input>,
+    /// The answer to the input that [`Instance::handle`] was given.
+    pub reply: Option<Result<Receipt, InstanceError>>,
+}
+
+/// An instance that begins with a step of its parent.
+#[derive(Debug)]
+pub struct Child {
+    pub instance: Instance,
+    pub commit: Commit,
+}
+
+/// An effect within its instance: the step that asked for it, and its place in that step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct EffectPlace {
+    pub step: u64,
+    pub index: u32,
+}
+
+impl EffectPlace {
+    pub fn of(effect: &OpenEffect) -> Self {
+        Self { step: effect.step, index: effect.index }
+    }
+}
+
+/// Something that a driver does after the commit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Call a service and hand in its result ([`Input::Result`](crate::Input::Result)).
+    Run { effect: OpenEffect, request: Request },
+    /// Stop a call whose result no longer matters.
+    Stop { instance: InstanceKey, effect: EffectPlace },
+    /// Hand in a committed message ([`Input::Message`](crate::Input::Message)).
+    Deliver { to: InstanceKey, seq: i64, message: Message },
+}
+
+/// What a service is asked, as the effect states it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Request {
+    Invoke(Invoke),
+    Send(Send),
+    Call { handler: Arc<str>, params: Value },
+}
+
+impl Transaction {
+    pub(crate) fn new(instance: InstanceKey) -> Self {
+        Self { commit: Commit { instance, ..Commit::default() }, ..Self::default() }
+    }
+
+    /// Whether there is nothing to commit.
+    pub fn is_empty(&self) -> bool {
+        let commit = &self.commit;
+        commit.create.is_none()
+            && commit.records.is_empty()
+            && commit.taken.is_empty()
+            && commit.closed.is_empty()
+            && commit.opened.is_empty()
+            && commit.audit.is_empty()
+    }
+
+    /// Packs a text and keeps its large parts with the commit.
+    pub(crate) fn pack(&mut self, text: String) -> String {
+        let packed = content::pack(&text);
+        self.commit.blobs.extend(packed.blobs);
+        match packed.text {
+            Cow::Owned(packed) => packed,
+            Cow::Borrowed(_) => text,
+        }
+    }
+
+    /// Commits a message with this transaction and delivers it afterwards.
+    pub(crate) fn post(&mut self, to: InstanceKey, seq: i64, message: Message) {
+        let text = serde_json::to_string(&message).unwrap_or_default();
+        let event = self.pack(text);
+        self.commit.sent.push(Inbound { seq, to, event });
+        self.actions.push(Action::Deliver { to, seq, message });
+    }
+
+    /// A packed text read back: its large parts may be in this very commit.
+    pub(crate) fn blob(&self, hash: &[u8; 16]) -> Option<Blob> {
+        self.commit.blobs.iter().find(|blob| blob.hash == *hash).cloned()
+    }
+
+    /// Appends a later transaction of the same instance, before either was committed. The later reply counts.
+    pub fn append(&mut self, next: Transaction) {
+        let Commit { records, head, snapshot, blobs, opened, closed, sent, taken, deliveries, audit, .. } =
+            next.commit;
+        let commit = &mut self.commit;
+        commit.records.extend(records);
+        commit.head = head.or(commit.head.take());
+        commit.snapshot = snapshot.or(commit.snapshot.take());
+        commit.blobs.extend(blobs);
+        commit.opened.extend(opened);
+        commit.closed.extend(closed);
+        commit.sent.extend(sent);
+        commit.taken.extend(taken);
+        commit.deliveries.extend(deliveries);
+        commit.audit.extend(audit);
+        self.children.extend(next.children);
+        self.actions.extend(next.actions);
+        self.refused.extend(next.refused);
+        self.deferred = next.deferred;
+        self.reply = next.reply.or(self.reply.take());
+    }
+
+    /// All commits of this transaction, the instance's own first.
+    pub fn take_commits(&mut self) -> Vec<Commit> {
+        let mut commits = vec![std::mem::take(&mut self.commit)];
+        commits.extend(self.children.iter_mut().map(|child| std::mem::take(&mut child.commit)));
+        commits
+    }
+}
