@@ -10,8 +10,8 @@ use rawko_agents::arbiter::{
     AgentProfile, ArbiterSettings, Case, Inquiry, Moment, Next, Orchestration, Prompts,
 };
 use rawko_chart::{Registry, Source, load};
-use rawko_core::sim::{Line, Simulation, Stimulus, Stubs};
 use rawko_core::{AgentEntry, Value, World};
+use rawko_sim::{Line, Simulation, Stimulus, Stubs};
 use serde_json::{Value as Json, json};
 
 const CHART: &str = include_str!("../../../charts/orchestrator.yaml");

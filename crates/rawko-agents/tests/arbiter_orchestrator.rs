@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use rawko_chart::{Registry, Source, load};
-use rawko_core::sim::{Line, Simulation, Stimulus, Stubs};
 use rawko_core::{AgentEntry, Chart, Event, Now, Snapshot, Value, World, start, step};
+use rawko_sim::{Line, Simulation, Stimulus, Stubs};
 use serde_json::{Value as Json, json};
 
 const CHART: &str = include_str!("../../../charts/orchestrator.yaml");

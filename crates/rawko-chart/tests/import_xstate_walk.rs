@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rawko_chart::import::{self, ImportOptions};
 use rawko_chart::{Registry, Source, load};
-use rawko_core::sim::{Simulation, Stimulus, Stubs};
 use rawko_core::{Value, World};
+use rawko_sim::{Simulation, Stimulus, Stubs};
 
 /// Regions, history, delays, raised events, a wildcard, a forbidden event and re-entering in one chart.
 const PLAYER: &str = r##"{

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use rawko_chart::import::{self, ImportOptions, NoteKind};
 use rawko_chart::{Registry, Severity, Source, load};
-use rawko_core::sim::{Line, Simulation, Stimulus, Stubs};
 use rawko_core::{Chart, NodeId, Trace, TraceEntry, Value, World};
+use rawko_sim::{Line, Simulation, Stimulus, Stubs};
 use serde_json::Value as Json;
 
 /// Cases that must run and pass, whatever the skip list says.

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use expect_test::expect_file;
 use rawko_chart::{Registry, Severity, Source, load};
-use rawko_core::sim::{Line, Simulation, Stimulus, Stubs};
 use rawko_core::{AgentEntry, Chart, Value, World};
+use rawko_sim::{Line, Simulation, Stimulus, Stubs};
 
 #[test]
 fn every_walkthrough_does_what_it_says() {

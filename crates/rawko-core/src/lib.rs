@@ -22,7 +22,6 @@ pub mod expr;
 mod ids;
 mod labels;
 mod plain;
-pub mod sim;
 mod snapshot;
 mod step;
 mod tables;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rawko_core::sim::{Choice, Line, Simulation, Stimulus, Stubs};
 use rawko_core::{Chart, Trace, Value, World};
+use rawko_sim::{Choice, Line, Simulation, Stimulus, Stubs};
 use serde_json::{Map, Value as Json};
 
 use crate::inputs;

@@ -1,7 +1,7 @@
 //! The events that would do something now, as the prompt lists them.
 
 use rawko_core::Chart;
-use rawko_core::sim::Choice;
+use rawko_sim::Choice;
 pub(crate) use rawko_view::offers::Offer;
 use rawko_view::offers::{is_for_people, outcomes};
 

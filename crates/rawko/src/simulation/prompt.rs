@@ -1,6 +1,6 @@
 //! The interactive prompt: where the chart stands, which events would do something, and what a chosen one did.
 
-use rawko_core::sim::Stimulus;
+use rawko_sim::Stimulus;
 use rustyline::completion::Completer;
 use rustyline::config::Config;
 use rustyline::error::ReadlineError;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use rawko_core::sim::Stimulus;
+use rawko_sim::Stimulus;
 
 use crate::engine;
 use crate::failure::Failure;

@@ -3,11 +3,8 @@
 
 use std::sync::Arc;
 
+use rawko_core::{Chart, Trace, Value};
 use serde::Serialize;
-
-use crate::chart::Chart;
-use crate::step::Trace;
-use crate::value::Value;
 
 /// One line of a simulation.
 #[derive(Clone, Debug, Default, Serialize)]

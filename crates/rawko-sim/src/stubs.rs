@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::stimulus::amount_ms;
-use crate::value::Value;
+use rawko_core::Value;
+
+use crate::stimulus::amount_ms;
 
 #[derive(Clone, Debug, Default)]
 pub struct Stubs {
@@ -52,7 +53,7 @@ impl Stubs {
     }
 
     /// The next answer for an invoke, looked up by its id and then by its `src`.
-    pub(super) fn answer(&mut self, id: &str, src: &str) -> Option<StubAnswer> {
+    pub(crate) fn answer(&mut self, id: &str, src: &str) -> Option<StubAnswer> {
         let name = [id, src].into_iter().find(|name| self.answers.contains_key(*name))?;
         let answers = &self.answers[name];
         let given = self.given.entry(name.to_owned()).or_default();

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Emitted, Invoked, Sent, Simulation};
-use crate::effect::{Effect, Invoke, Send, SendTarget};
-use crate::event::{Event, NamedEvent};
-use crate::snapshot::Status;
-use crate::value::Value;
+use rawko_core::{Effect, Event, Invoke, NamedEvent, Send, SendTarget, Status, Value};
+
+use crate::{Emitted, Invoked, Sent, Simulation};
 
 impl Simulation {
-    pub(super) fn carry_out(&mut self, from: usize, effect: Effect) {
+    pub(crate) fn carry_out(&mut self, from: usize, effect: Effect) {
         match effect {
             Effect::SetTimer { timer, due_ms } => self.agenda.put(due_ms, from, Event::TimerFired { timer }),
             Effect::CancelTimer { timer } => self.agenda.drop_timer(from, timer),

@@ -1,28 +1,14 @@
-//! Simulation in virtual time, without any host: the clock moves only when told to, services answer as stubbed, child
-//! charts run beside their parent. What `rawko simulate`, `rawko test` and the conformance suite stand on.
-
-mod agenda;
-mod choices;
-mod effects;
-mod line;
-mod stimulus;
-mod stubs;
+//! `Simulation`: one chart, its children and the virtual clock they share. Reports one line per stimulus.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agenda::Agenda;
-pub use choices::Choice;
-pub use line::{Emitted, Invoked, Line, Sent, TracedStep};
-pub use stimulus::{Stimulus, StimulusError};
-pub use stubs::{StubAnswer, StubError, Stubs};
+use rawko_core::{
+    Chart, Event, NamedEvent, Now, Snapshot, Status, Step, StepError, Value, World, start_traced, step_traced,
+};
 
-use crate::chart::Chart;
-use crate::event::{Event, NamedEvent};
-use crate::snapshot::{Snapshot, Status};
-use crate::step::{Step, StepError, start_traced, step_traced};
-use crate::value::Value;
-use crate::world::{Now, World};
+use crate::agenda::Agenda;
+use crate::{Line, Stimulus, Stubs, TracedStep};
 
 /// Deliveries that one stimulus may set off before the simulation says that they never end.
 const DELIVERIES_MAX: usize = 10_000;
@@ -32,23 +18,23 @@ const FIRINGS_MAX: usize = 1_000_000;
 /// The charts of a simulation: the first is simulated, the others are there to be invoked.
 pub struct Simulation {
     library: Vec<Arc<Chart>>,
-    stubs: Stubs,
-    world: World,
+    pub(crate) stubs: Stubs,
+    pub(crate) world: World,
     input: Value,
-    now_ms: i64,
-    instances: Vec<Instance>,
-    agenda: Agenda,
-    mailbox: VecDeque<(usize, Event)>,
-    line: Line,
+    pub(crate) now_ms: i64,
+    pub(crate) instances: Vec<Instance>,
+    pub(crate) agenda: Agenda,
+    pub(crate) mailbox: VecDeque<(usize, Event)>,
+    pub(crate) line: Line,
     next_line: u64,
 }
 
 /// One running chart. The first is the simulated one.
-struct Instance {
-    chart: Arc<Chart>,
-    snapshot: Snapshot,
+pub(crate) struct Instance {
+    pub(crate) chart: Arc<Chart>,
+    pub(crate) snapshot: Snapshot,
     /// The instance and invocation it answers to.
-    parent: Option<(usize, u64, Arc<str>)>,
+    pub(crate) parent: Option<(usize, u64, Arc<str>)>,
 }
 
 impl Simulation {
@@ -163,7 +149,7 @@ impl Simulation {
         ));
     }
 
-    fn deliver(&mut self, to: usize, event: Event) {
+    pub(crate) fn deliver(&mut self, to: usize, event: Event) {
         let Some(instance) = self.instances.get_mut(to) else { return };
         let chart = Arc::clone(&instance.chart);
         let now = Now { ms: self.now_ms, world: &self.world };
@@ -173,7 +159,7 @@ impl Simulation {
         }
     }
 
-    fn start_instance(
+    pub(crate) fn start_instance(
         &mut self,
         chart: Arc<Chart>,
         input: Value,
@@ -213,7 +199,7 @@ impl Simulation {
     }
 
     /// The chart that `statechart:id` or `statechart:id@version` means. A version may be cut short: `1` is any `1.x.y`.
-    fn resolve(&self, src: &str) -> Option<Arc<Chart>> {
+    pub(crate) fn resolve(&self, src: &str) -> Option<Arc<Chart>> {
         let wanted = src.strip_prefix("statechart:")?;
         let (id, version) = wanted.split_once('@').unwrap_or((wanted, "latest"));
         let fits = |chart: &Chart| {
@@ -225,7 +211,7 @@ impl Simulation {
         self.library.iter().find(|chart| chart.id() == id && fits(chart)).cloned()
     }
 
-    fn send_from_outside(&mut self, to: usize, event: NamedEvent) {
+    pub(crate) fn send_from_outside(&mut self, to: usize, event: NamedEvent) {
         self.mailbox.push_back((to, Event::Named(event)));
     }
 }

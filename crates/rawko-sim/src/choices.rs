@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Simulation;
-use crate::event::Event;
-use crate::step::{Trace, TraceEntry, step_traced};
-use crate::value::Value;
-use crate::world::Now;
+use rawko_core::{Event, Now, Trace, TraceEntry, Value, step_traced};
+
+use crate::Simulation;
 
 /// An event some active state waits for, and what it would do (sent without data).
 #[derive(Clone, Debug)]

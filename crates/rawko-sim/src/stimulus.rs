@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::duration;
-use crate::value::Value;
+use rawko_core::{Value, duration};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stimulus {
@@ -75,7 +74,7 @@ impl Stimulus {
 }
 
 /// Milliseconds, or a duration such as `15m`.
-pub(super) fn amount_ms(value: &Value) -> Result<u64, StimulusError> {
+pub(crate) fn amount_ms(value: &Value) -> Result<u64, StimulusError> {
     match value {
         Value::Int(ms) => u64::try_from(*ms).map_err(|_| StimulusError("time only moves forward".into())),
         Value::Float(ms) if *ms >= 0.0 => Ok(ms.round() as u64),

@@ -1,9 +1,9 @@
 //! `Agenda`: what will happen when. Of several things due at one moment, the one that was put down first happens first.
 
-use crate::event::Event;
+use rawko_core::Event;
 
 #[derive(Default)]
-pub(super) struct Agenda {
+pub(crate) struct Agenda {
     entries: Vec<Item>,
     next: u64,
 }
@@ -16,13 +16,13 @@ struct Item {
 }
 
 impl Agenda {
-    pub(super) fn put(&mut self, due_ms: i64, instance: usize, event: Event) {
+    pub(crate) fn put(&mut self, due_ms: i64, instance: usize, event: Event) {
         self.entries.push(Item { due_ms, order: self.next, instance, event });
         self.next += 1;
     }
 
     /// Takes the first thing due at or before `until`.
-    pub(super) fn take_due(&mut self, until: i64) -> Option<(i64, usize, Event)> {
+    pub(crate) fn take_due(&mut self, until: i64) -> Option<(i64, usize, Event)> {
         let (at, _) = self
             .entries
             .iter()
@@ -34,18 +34,18 @@ impl Agenda {
     }
 
     /// When the next thing happens.
-    pub(super) fn next_due_ms(&self) -> Option<i64> {
+    pub(crate) fn next_due_ms(&self) -> Option<i64> {
         self.entries.iter().map(|item| item.due_ms).min()
     }
 
-    pub(super) fn drop_timer(&mut self, of: usize, id: u64) {
+    pub(crate) fn drop_timer(&mut self, of: usize, id: u64) {
         self.entries.retain(|item| {
             !(item.instance == of && matches!(item.event, Event::TimerFired { timer } if timer == id))
         });
     }
 
     /// The answer of a stub that nobody waits for any more.
-    pub(super) fn drop_answer(&mut self, of: usize, id: u64) {
+    pub(crate) fn drop_answer(&mut self, of: usize, id: u64) {
         self.entries.retain(|item| {
             let answers = match item.event {
                 Event::InvokeDone { invocation, .. } | Event::InvokeFailed { invocation, .. } => {

@@ -1,0 +1,33 @@
+//! Simulation in virtual time, without a host: the clock moves only when a stimulus advances it, services answer as
+//! stubbed, and child charts run beside their parent. The same input always gives the same output.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use rawko_chart::{Registry, Source, load};
+//! use rawko_core::{Value, World};
+//! use rawko_sim::{Simulation, Stimulus, Stubs};
+//!
+//! let text = "{id: light, initial: off, states: {off: {on: {PRESSED: on}}, on: {after: {1h: off}}}}";
+//! let chart = load(&Source::new("light.yaml", text), &Registry::default()).chart.ok_or("not a chart")?;
+//! let mut simulation =
+//!     Simulation::new(Arc::new(chart), Vec::new(), Stubs::default(), World::default(), Value::Null);
+//! assert_eq!(simulation.start().configuration, ["off"]);
+//! assert_eq!(simulation.apply(&Stimulus::event("PRESSED", Value::Null)).configuration, ["on"]);
+//! assert_eq!(simulation.apply(&Stimulus::advance(3_600_000)).configuration, ["off"]);
+//! # Ok::<(), &str>(())
+//! ```
+
+mod agenda;
+mod choices;
+mod effects;
+mod line;
+mod simulation;
+mod stimulus;
+mod stubs;
+
+pub use choices::Choice;
+pub use line::{Emitted, Invoked, Line, Sent, TracedStep};
+pub use simulation::Simulation;
+pub use stimulus::{Stimulus, StimulusError};
+pub use stubs::{StubAnswer, StubError, Stubs};
