@@ -20,6 +20,7 @@
 
 mod agenda;
 mod choices;
+pub mod driver;
 mod effects;
 mod line;
 mod simulation;

@@ -1,0 +1,68 @@
+//! The machine's questions, answered by the simulation: charts by id, any service, a store in memory.
+
+use std::sync::Arc;
+
+use rawko_core::{Chart, Value, World};
+use rawko_instance::{AgentResolver, Category, Environment, Gate, Limits, Request, ServiceError};
+use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
+
+use super::Driver;
+
+impl Environment for Driver {
+    fn world(&self) -> &World {
+        &self.setup.world
+    }
+
+    fn gate(&self) -> &Gate {
+        &self.setup.gate
+    }
+
+    fn limits(&self) -> Limits {
+        self.setup.limits
+    }
+
+    fn agents(&self) -> Option<&dyn AgentResolver> {
+        None
+    }
+
+    fn has_service(&self, _name: &str, _kind: EffectKind) -> bool {
+        true
+    }
+
+    fn provenance(&self, _name: &str, _kind: EffectKind) -> Value {
+        Value::Null
+    }
+
+    fn may_repeat(&self, effect: &OpenEffect, _request: &Request) -> bool {
+        self.services.may_repeat(&effect.name)
+    }
+
+    fn chart(&self, reference: &str) -> Result<Arc<Chart>, ServiceError> {
+        let id = reference.split('@').next().unwrap_or(reference);
+        let found = self.setup.charts.iter().find(|chart| chart.id() == id);
+        let unknown = || ServiceError::new(Category::Unknown, format!("there is no chart `{reference}`"));
+        found.cloned().ok_or_else(unknown)
+    }
+
+    fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {
+        Ok(self.store.find(name)?.map(|row| row.key))
+    }
+
+    fn handled(&self, instance: InstanceKey, key: &str) -> Result<Option<u64>, StoreError> {
+        self.store.delivered(instance, key)
+    }
+
+    fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {
+        self.store.blob(hash)
+    }
+
+    fn new_key(&self, _id: &str) -> InstanceKey {
+        self.next_key.set(self.next_key.get() + 1);
+        InstanceKey(self.next_key.get())
+    }
+
+    fn next_message(&self) -> i64 {
+        self.next_message.set(self.next_message.get() + 1);
+        self.next_message.get()
+    }
+}

@@ -1,0 +1,172 @@
+//! `Driver`: the instance machine in virtual time, over a real [`Store`]. It does what a host does (commit, then perform)
+//! one operation at a time, so that a crash or a fault can be placed between any two of them.
+
+mod calls;
+mod chaos;
+mod environment;
+mod recovery;
+mod turn;
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use rawko_core::{Chart, Value, World};
+use rawko_instance::{Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt};
+use rawko_store::{InstanceKey, Store, StoreError};
+
+pub use calls::{CallAnswer, CallRequest, Services};
+pub use chaos::{Calm, Chaos, Point};
+
+/// Inputs that one moment may set off before the driver stops: events that never end.
+const INPUTS_MAX: usize = 100_000;
+
+/// What the simulated project consists of.
+#[derive(Clone, Default)]
+pub struct Setup {
+    pub charts: Vec<Arc<Chart>>,
+    pub gate: Gate,
+    pub limits: Limits,
+    pub world: World,
+}
+
+/// What became of the last operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Something was taken.
+    Took,
+    /// Nothing waits at this moment.
+    Idle,
+    /// The process died; [`Driver::restart`] continues from the store.
+    Crashed,
+    /// Too many inputs at one moment.
+    Runaway,
+}
+
+/// Reply to an input from outside, once it is committed.
+pub type Reply = Result<Receipt, InstanceError>;
+
+/// An input on its way to an instance, and the number of the request that waits for its commit.
+#[derive(Clone, Debug)]
+pub(crate) struct Delivery {
+    pub(crate) to: InstanceKey,
+    pub(crate) input: Input,
+    pub(crate) request: Option<u64>,
+}
+
+pub struct Driver {
+    pub(crate) setup: Setup,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) services: Box<dyn Services>,
+    pub(crate) chaos: Box<dyn Chaos>,
+    pub(crate) now_ms: i64,
+    pub(crate) epoch: u64,
+    pub(crate) live: BTreeMap<InstanceKey, Instance>,
+    pub(crate) queue: VecDeque<Delivery>,
+    /// Answers of running calls, by the time they arrive and the order in which the calls began.
+    pub(crate) agenda: BTreeMap<(i64, u64), Delivery>,
+    pub(crate) replies: BTreeMap<u64, Reply>,
+    pub(crate) next_request: u64,
+    pub(crate) next_call: u64,
+    pub(crate) next_key: Cell<i64>,
+    pub(crate) next_message: Cell<i64>,
+}
+
+impl Driver {
+    pub fn new(setup: Setup, store: Arc<dyn Store>, services: Box<dyn Services>) -> Result<Self, StoreError> {
+        let mut driver = Self {
+            setup,
+            store,
+            services,
+            chaos: Box::new(Calm),
+            now_ms: 0,
+            epoch: 0,
+            live: BTreeMap::new(),
+            queue: VecDeque::new(),
+            agenda: BTreeMap::new(),
+            replies: BTreeMap::new(),
+            next_request: 0,
+            next_call: 0,
+            next_key: Cell::new(0),
+            next_message: Cell::new(0),
+        };
+        driver.restart()?;
+        Ok(driver)
+    }
+
+    /// Faults from now on.
+    pub fn set_chaos(&mut self, chaos: Box<dyn Chaos>) {
+        self.chaos = chaos;
+    }
+
+    pub fn now_ms(&self) -> i64 {
+        self.now_ms
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    pub fn services(&self) -> &dyn Services {
+        &*self.services
+    }
+
+    /// Starts an instance; it exists if `Ok`.
+    pub fn start(&mut self, id: &str, chart: &Arc<Chart>, input: Value) -> Result<Turn, InstanceError> {
+        let root = NewRoot { id: id.into(), chart: Arc::clone(chart), input, budget: Value::Null };
+        let (instance, tx) = rawko_instance::start(root, &*self, self.now_ms)?;
+        self.commit(instance, tx, &[])
+    }
+
+    /// Queues an input from outside; [`Driver::take_reply`] has the answer once it is committed.
+    pub fn request(&mut self, id: &str, input: Input) -> Result<u64, StoreError> {
+        let request = self.next_request;
+        self.next_request += 1;
+        match self.store.find(id)? {
+            Some(row) => self.queue.push_back(Delivery { to: row.key, input, request: Some(request) }),
+            None => return Err(StoreError::Refused(format!("there is no instance `{id}`"))),
+        }
+        Ok(request)
+    }
+
+    pub fn take_reply(&mut self, request: u64) -> Option<Reply> {
+        self.replies.remove(&request)
+    }
+
+    /// Takes everything that waits at this moment.
+    pub fn settle(&mut self) -> Result<Turn, InstanceError> {
+        for _ in 0..INPUTS_MAX {
+            match self.turn()? {
+                Turn::Took => {}
+                turn @ (Turn::Idle | Turn::Crashed | Turn::Runaway) => return Ok(turn),
+            }
+        }
+        Ok(Turn::Runaway)
+    }
+
+    /// When the next timer fires, approval expires or call answers.
+    pub fn next_due_ms(&self) -> Result<Option<i64>, StoreError> {
+        let call = self.agenda.keys().next().map(|(due_ms, _)| *due_ms);
+        let instance = self.store.timers()?.first().map(|(_, due_ms)| *due_ms);
+        Ok([call, instance].into_iter().flatten().min())
+    }
+
+    /// Moves the clock to the next thing that is due, at most to `until_ms`. `false`: nothing is due by then.
+    pub fn advance_to_next(&mut self, until_ms: i64) -> Result<bool, StoreError> {
+        match self.next_due_ms()?.filter(|due_ms| *due_ms <= until_ms) {
+            Some(due_ms) => {
+                self.now_ms = self.now_ms.max(due_ms);
+                Ok(true)
+            }
+            None => {
+                self.now_ms = self.now_ms.max(until_ms);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Sets the clock, also backwards.
+    pub fn set_clock(&mut self, now_ms: i64) {
+        self.now_ms = now_ms;
+    }
+}

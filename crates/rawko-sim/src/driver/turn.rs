@@ -1,0 +1,128 @@
+//! One turn: the next input is taken, its transaction committed, its actions performed. Each arrow is a place to crash.
+
+use rawko_instance::{Action, Input, Instance, InstanceError, Taken, Transaction};
+use rawko_store::StoreError;
+
+use super::{Delivery, Driver, Point, Reply, Turn};
+
+impl Driver {
+    /// Takes the next thing that waits at this moment.
+    pub fn turn(&mut self) -> Result<Turn, InstanceError> {
+        let Some(delivery) = self.next_delivery()? else { return Ok(Turn::Idle) };
+        let again = self.chaos.duplicates().then(|| Delivery { request: None, ..delivery.clone() });
+        let turn = self.take(delivery)?;
+        if turn == Turn::Took {
+            self.queue.extend(again);
+        }
+        Ok(turn)
+    }
+
+    fn next_delivery(&mut self) -> Result<Option<Delivery>, StoreError> {
+        if !self.queue.is_empty() {
+            let at = self.chaos.picks(self.queue.len()).min(self.queue.len() - 1);
+            return Ok(self.queue.remove(at));
+        }
+        let timer = self.store.timers()?.first().copied();
+        let call = self.agenda.first_key_value().map(|((due_ms, _), _)| *due_ms);
+        match (timer.filter(|(_, due_ms)| *due_ms <= self.now_ms), call.filter(|due| *due <= self.now_ms)) {
+            (Some((to, due_ms)), call) if call.is_none_or(|call| due_ms <= call) => {
+                Ok(Some(Delivery { to, input: Input::Time, request: None }))
+            }
+            (_, Some(_)) => Ok(self.agenda.pop_first().map(|(_, delivery)| delivery)),
+            (_, None) => Ok(None),
+        }
+    }
+
+    fn take(&mut self, delivery: Delivery) -> Result<Turn, InstanceError> {
+        let Delivery { to, input, request } = delivery;
+        let before = self.load(to)?;
+        let mut instance = before.clone();
+        let mut tx = instance.begin();
+        let reply = match instance.take(input.clone(), &*self, self.now_ms, &mut tx) {
+            Taken::Handled(reply) => Some(reply),
+            Taken::Deferred(input) => {
+                self.queue.push_front(Delivery { to, input, request });
+                None
+            }
+        };
+        instance.finish(&mut tx);
+        let replies: Vec<(u64, Reply)> = request.into_iter().zip(reply).collect();
+        if tx.is_empty() {
+            self.live.insert(to, instance);
+            self.replies.extend(replies);
+            return Ok(Turn::Took);
+        }
+        if self.chaos.refuses_commit() {
+            // It has not happened: the input waits, the instance is as it was, a caller hears of the fault.
+            self.live.insert(to, before);
+            let fault = StoreError::Full("simulated".into());
+            match request {
+                Some(request) => drop(self.replies.insert(request, Err(fault.into()))),
+                None => self.queue.push_back(Delivery { to, input, request }),
+            }
+            return Ok(Turn::Took);
+        }
+        match self.commit(instance, tx, &replies) {
+            // The store contradicts the copy in memory: the copy is dropped, and the input is taken again.
+            Err(InstanceError::Store(StoreError::Refused(_))) => {
+                self.live.remove(&to);
+                self.queue.push_back(Delivery { to, input, request });
+                Ok(Turn::Took)
+            }
+            turn => turn,
+        }
+    }
+
+    /// Commits and performs a transaction.
+    pub(super) fn commit(
+        &mut self,
+        instance: Instance,
+        mut tx: Transaction,
+        replies: &[(u64, Reply)],
+    ) -> Result<Turn, InstanceError> {
+        if self.dies(Point::BeforeCommit) {
+            return Ok(Turn::Crashed);
+        }
+        let commits = tx.take_commits();
+        self.store.commit(&commits)?;
+        self.live.insert(instance.key(), instance);
+        for child in tx.children {
+            self.live.insert(child.instance.key(), child.instance);
+        }
+        if self.dies(Point::AfterCommit) {
+            return Ok(Turn::Crashed);
+        }
+        self.replies.extend(replies.iter().cloned());
+        for action in tx.actions {
+            self.perform(action);
+            if self.dies(Point::AfterAction) {
+                return Ok(Turn::Crashed);
+            }
+        }
+        Ok(Turn::Took)
+    }
+
+    fn dies(&mut self, point: Point) -> bool {
+        let dies = self.chaos.crashes(point);
+        if dies {
+            self.crash();
+        }
+        dies
+    }
+
+    fn perform(&mut self, action: Action) {
+        match action {
+            Action::Run { effect, request } => self.call(&effect, request),
+            Action::Stop { instance, effect } => {
+                self.agenda.retain(|_, delivery| {
+                    let is_same =
+                        matches!(&delivery.input, Input::Result { effect: of, .. } if *of == effect);
+                    delivery.to != instance || !is_same
+                });
+            }
+            Action::Deliver { to, seq, message } => {
+                self.queue.push_back(Delivery { to, input: Input::Message { seq, message }, request: None });
+            }
+        }
+    }
+}
