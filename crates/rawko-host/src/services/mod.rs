@@ -14,6 +14,7 @@ pub(crate) mod bodies;
 mod closure;
 pub(crate) mod command;
 pub(crate) mod environment;
+mod error;
 mod function;
 pub(crate) mod http;
 mod secrets;
@@ -22,6 +23,7 @@ pub(crate) mod template;
 
 pub use closure::{Closure, closure};
 pub use environment::Environment;
+pub use error::{AttemptOutcome, Category, ServiceError};
 pub use function::function;
 pub use table::Services;
 
@@ -87,118 +89,6 @@ pub enum OnRestart {
     Retry,
     /// Nobody knows whether it happened: the chart hears `category: interrupted`.
     Unknown,
-}
-
-/// Why a service did not answer with a result. The chart hears it as `event.data`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ServiceError {
-    pub category: Category,
-    pub message: String,
-    /// `Some(false)`: trying again cannot help, the chart's `retry` is not asked.
-    pub retryable: Option<bool>,
-    /// More for the chart: the status, the exit code, what was written to stderr.
-    pub details: Value,
-}
-
-/// The kinds of failure a chart can tell apart (`event.data.category`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Category {
-    /// It answered that it failed.
-    Failed,
-    /// It could not be reached, or the answer was cut off: it may have happened.
-    Network,
-    /// It took longer than its settings allow: it may have happened.
-    Timeout,
-    /// It answered what cannot be understood.
-    InvalidAnswer,
-    /// The gate refused it.
-    Refused,
-    /// There is no such service, chart, version or agent.
-    Unknown,
-    /// The host died while it ran.
-    Interrupted,
-    /// A person did not answer in time.
-    Expired,
-    /// A budget is used up.
-    Limit,
-    /// The host itself could not do it.
-    Host,
-}
-
-impl Category {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Category::Failed => "failed",
-            Category::Network => "network",
-            Category::Timeout => "timeout",
-            Category::InvalidAnswer => "invalid_answer",
-            Category::Refused => "refused",
-            Category::Unknown => "unknown",
-            Category::Interrupted => "interrupted",
-            Category::Expired => "expired",
-            Category::Limit => "limit",
-            Category::Host => "host",
-        }
-    }
-
-    /// The category a service may claim for its own failure. The others are the host's to say.
-    pub(crate) fn claimed(word: &str) -> Option<Self> {
-        let claimable = [
-            Category::Failed,
-            Category::Network,
-            Category::Timeout,
-            Category::InvalidAnswer,
-            Category::Unknown,
-            Category::Expired,
-            Category::Limit,
-        ];
-        claimable.into_iter().find(|category| category.as_str() == word)
-    }
-
-    /// Whether the call may have had its effect all the same. The next attempt then keeps the idempotency key.
-    pub fn leaves_outcome_open(self) -> bool {
-        matches!(self, Category::Network | Category::Timeout | Category::Interrupted)
-    }
-}
-
-impl ServiceError {
-    pub fn new(category: Category, message: impl Into<String>) -> Self {
-        let retryable = match category {
-            Category::Refused | Category::Unknown | Category::Expired | Category::Limit => Some(false),
-            Category::Failed
-            | Category::Network
-            | Category::Timeout
-            | Category::InvalidAnswer
-            | Category::Interrupted
-            | Category::Host => None,
-        };
-        Self { category, message: message.into(), retryable, details: Value::Null }
-    }
-
-    #[must_use]
-    pub fn with_details(mut self, details: Value) -> Self {
-        self.details = details;
-        self
-    }
-
-    /// Something about this host must change first: a variable, a file, the settings.
-    pub(crate) fn not_here(message: impl Into<String>) -> Self {
-        Self { retryable: Some(false), ..Self::new(Category::Host, message) }
-    }
-
-    /// What the chart sees as `event.data`.
-    pub fn to_value(&self) -> Value {
-        let mut entries: Vec<(&str, Value)> =
-            vec![("category", Value::str(self.category.as_str())), ("message", Value::str(&self.message))];
-        if let Some(retryable) = self.retryable {
-            entries.push(("retryable", Value::Bool(retryable)));
-        }
-        if let Value::Map(details) = &self.details {
-            entries.extend(details.iter().map(|(key, value)| (&**key, value.clone())));
-        }
-        Value::map(entries)
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,189 @@
+//! `ServiceError`: why an attempt at a call has no result, and whether the call may have had its effect anyway. Apart
+//! from the trait because every service and every driver builds or reads it.
+
+use rawko_core::Value;
+
+/// Why a service did not answer with a result. The chart hears it as `event.data`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceError {
+    pub category: Category,
+    pub message: String,
+    /// `Some(false)`: trying again cannot help, the chart's `retry` is not asked.
+    pub retryable: Option<bool>,
+    /// Whether the call may have had its effect. Not shown to charts: it decides about the idempotency key.
+    pub outcome: AttemptOutcome,
+    /// More for the chart: the status, the exit code, the end of stderr.
+    pub details: Value,
+}
+
+/// How much is known about the effect of a failed attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptOutcome {
+    /// The call had no effect: it was never sent, or the service itself refused it. The next attempt is a new request.
+    Definite,
+    /// The call may have had its effect. The next attempt is the same request, so it keeps the idempotency key.
+    Unknown,
+}
+
+/// The kinds of failure a chart can tell apart (`event.data.category`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Category {
+    /// It answered that it failed.
+    Failed,
+    /// It could not be reached, or the answer was cut off.
+    Network,
+    /// It took longer than its settings allow: it may have happened.
+    Timeout,
+    /// It answered what cannot be understood.
+    InvalidAnswer,
+    /// The gate refused it.
+    Refused,
+    /// There is no such service, chart, version or agent.
+    Unknown,
+    /// The host died while it ran.
+    Interrupted,
+    /// A person did not answer in time.
+    Expired,
+    /// A budget is used up.
+    Limit,
+    /// The host itself could not do it.
+    Host,
+}
+
+impl Category {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Category::Failed => "failed",
+            Category::Network => "network",
+            Category::Timeout => "timeout",
+            Category::InvalidAnswer => "invalid_answer",
+            Category::Refused => "refused",
+            Category::Unknown => "unknown",
+            Category::Interrupted => "interrupted",
+            Category::Expired => "expired",
+            Category::Limit => "limit",
+            Category::Host => "host",
+        }
+    }
+
+    /// The category a service may claim for its own failure. The others are the host's to say.
+    pub(crate) fn claimed(word: &str) -> Option<Self> {
+        let claimable = [
+            Category::Failed,
+            Category::Network,
+            Category::Timeout,
+            Category::InvalidAnswer,
+            Category::Unknown,
+            Category::Expired,
+            Category::Limit,
+        ];
+        claimable.into_iter().find(|category| category.as_str() == word)
+    }
+
+    /// The outcome of an error whose service states none. `Host` covers a service that panicked half way.
+    fn default_outcome(self) -> AttemptOutcome {
+        match self {
+            Category::Failed
+            | Category::Refused
+            | Category::Unknown
+            | Category::Expired
+            | Category::Limit => AttemptOutcome::Definite,
+            Category::Network
+            | Category::Timeout
+            | Category::InvalidAnswer
+            | Category::Interrupted
+            | Category::Host => AttemptOutcome::Unknown,
+        }
+    }
+}
+
+impl ServiceError {
+    /// An error with the usual `retryable` and `outcome` of its category. A service that knows more states the outcome
+    /// with [`ServiceError::with_outcome`]: the category alone cannot tell a 503 of a gateway from a declined card.
+    pub fn new(category: Category, message: impl Into<String>) -> Self {
+        let retryable = match category {
+            Category::Refused | Category::Unknown | Category::Expired | Category::Limit => Some(false),
+            Category::Failed
+            | Category::Network
+            | Category::Timeout
+            | Category::InvalidAnswer
+            | Category::Interrupted
+            | Category::Host => None,
+        };
+        let outcome = category.default_outcome();
+        Self { category, message: message.into(), retryable, outcome, details: Value::Null }
+    }
+
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.details = details;
+        self
+    }
+
+    #[must_use]
+    pub fn with_outcome(mut self, outcome: AttemptOutcome) -> Self {
+        self.outcome = outcome;
+        self
+    }
+
+    /// Returns whether the call may have had its effect, so that the idempotency key must be kept.
+    pub fn outcome_open(&self) -> bool {
+        match self.outcome {
+            AttemptOutcome::Definite => false,
+            AttemptOutcome::Unknown => true,
+        }
+    }
+
+    /// Something about this host must change first: a variable, a file, the settings. Nothing was sent.
+    pub(crate) fn not_here(message: impl Into<String>) -> Self {
+        let error = Self::new(Category::Host, message).with_outcome(AttemptOutcome::Definite);
+        Self { retryable: Some(false), ..error }
+    }
+
+    /// What the chart sees as `event.data`.
+    pub fn to_value(&self) -> Value {
+        let mut entries: Vec<(&str, Value)> =
+            vec![("category", Value::str(self.category.as_str())), ("message", Value::str(&self.message))];
+        if let Some(retryable) = self.retryable {
+            entries.push(("retryable", Value::Bool(retryable)));
+        }
+        if let Value::Map(details) = &self.details {
+            entries.extend(details.iter().map(|(key, value)| (&**key, value.clone())));
+        }
+        Value::map(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_states_no_outcome_keeps_the_key_unless_the_service_refused() {
+        let table = [
+            (Category::Failed, false),
+            (Category::Network, true),
+            (Category::Timeout, true),
+            (Category::InvalidAnswer, true),
+            (Category::Refused, false),
+            (Category::Unknown, false),
+            (Category::Interrupted, true),
+            (Category::Expired, false),
+            (Category::Limit, false),
+            (Category::Host, true),
+        ];
+        for (category, is_open) in table {
+            assert_eq!(ServiceError::new(category, "").outcome_open(), is_open, "{category:?}");
+        }
+        assert!(!ServiceError::not_here("").outcome_open());
+    }
+
+    #[test]
+    fn a_chart_does_not_see_the_outcome() {
+        for outcome in [AttemptOutcome::Definite, AttemptOutcome::Unknown] {
+            let error = ServiceError::new(Category::Failed, "busy").with_outcome(outcome);
+            assert_eq!(error.to_value().to_json().to_string(), r#"{"category":"failed","message":"busy"}"#);
+        }
+    }
+}
