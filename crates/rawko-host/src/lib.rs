@@ -43,8 +43,8 @@ pub use rawko_instance::{
 };
 pub use reader::{Reader, Restored};
 pub use services::{
-    Answer, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services, closure,
-    function,
+    Answer, AttemptOutcome, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services,
+    closure, function,
 };
 pub use warden::{Noting, Warden, Watchtower};
 

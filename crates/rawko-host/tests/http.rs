@@ -2,105 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "support/server.rs"]
+mod server;
 mod support;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use rawko_core::Value;
-use rawko_host::{Category, ServiceError};
+use rawko_host::Category;
+use server::{Server, Then, json, response};
 use support::{call, service, shown};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-
-/// What becomes of a connection after what was written to it.
-#[derive(Clone, Copy)]
-enum Then {
-    Close,
-    Stay,
-}
-
-/// A server that gives the same answer to everybody and remembers what it was asked.
-struct Server {
-    address: String,
-    requests: Arc<Mutex<Vec<String>>>,
-}
-
-impl Server {
-    /// `answer` makes the bytes to answer with from the request.
-    async fn new(answer: impl Fn(&str) -> (String, Then) + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let (answer, kept) = (Arc::new(answer), Arc::clone(&requests));
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let (answer, kept) = (Arc::clone(&answer), Arc::clone(&kept));
-                tokio::spawn(async move {
-                    let Some(request) = read_request(&mut stream).await else { return };
-                    kept.lock().unwrap().push(request.clone());
-                    let (bytes, then) = answer(&request);
-                    stream.write_all(bytes.as_bytes()).await.unwrap_or_default();
-                    match then {
-                        Then::Close => {}
-                        Then::Stay => std::future::pending().await,
-                    }
-                });
-            }
-        });
-        Self { address, requests }
-    }
-
-    async fn answering(bytes: &str) -> Self {
-        let bytes = bytes.to_owned();
-        Self::new(move |_| (bytes.clone(), Then::Close)).await
-    }
-
-    fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
-    }
-
-    async fn call(
-        &self,
-        beside: &str,
-        variables: &[(&str, &str)],
-        input: Value,
-    ) -> Result<Value, ServiceError> {
-        let definition = format!("{{http: {{url: \"http://{}/charge\"{beside}}}}}", self.address);
-        service(Path::new("."), &definition, variables).call(call(input)).await
-    }
-
-    fn hidden(&self, text: &str) -> String {
-        text.replace(&self.address, "SERVER")
-    }
-}
-
-/// Head and body, with the names of headers as they came.
-async fn read_request(stream: &mut TcpStream) -> Option<String> {
-    let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
-    loop {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head
-                .lines()
-                .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-            if body.len() >= length.unwrap_or(0) {
-                return Some(text);
-            }
-        }
-        let count = stream.read(&mut chunk).await.ok().filter(|count| *count > 0)?;
-        bytes.extend_from_slice(&chunk[..count]);
-    }
-}
-
-fn response(status: &str, headers: &str, body: &str) -> String {
-    format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n{body}", body.len())
-}
-
-fn json(status: &str, body: &str) -> String {
-    response(status, "Content-Type: application/json; charset=utf-8\r\n", body)
-}
+use tokio::net::TcpListener;
 
 async fn check(answer: &str, expected: Expect) {
     let server = Server::answering(answer).await;
@@ -261,7 +176,7 @@ async fn an_answer_that_is_cut_off_may_have_happened() {
     for answer in [short, chunk, "HTTP/1.1 200", ""] {
         let server = Server::answering(answer).await;
         let error = server.call("", &[], Value::Null).await.unwrap_err();
-        assert!(error.category.leaves_outcome_open());
+        assert!(error.outcome_open());
         assert_eq!(server.requests().len(), 1, "nothing is sent again behind the chart's back");
         told += &(server.hidden(&shown(Err(error))) + "\n");
     }
@@ -311,7 +226,7 @@ async fn time_is_up() {
     for bytes in ["", head] {
         let server = Server::new(move |_| (bytes.to_owned(), Then::Stay)).await;
         let error = server.call(", timeout: 50ms", &[], Value::Null).await.unwrap_err();
-        assert!(error.category.leaves_outcome_open());
+        assert!(error.outcome_open());
         expect![[r#"error {"category":"timeout","message":"the service did not answer within 50ms"}"#]]
             .assert_eq(&shown(Err(error)));
     }

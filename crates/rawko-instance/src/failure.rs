@@ -1,36 +1,45 @@
-//! `ServiceError`: why a call has no result, in the words a chart can tell apart. Shared by the machine, which refuses
-//! calls, and by services, which fail.
+//! `ServiceError`: why an attempt at a call has no result, and whether the call may have had its effect anyway. Shared by
+//! the machine, which refuses calls and keeps keys, and by services, which fail.
 
 use rawko_core::Value;
-use serde::{Deserialize, Serialize};
 
-/// A call without a result. The chart sees it as `event.data`.
+/// Why a service did not answer with a result. The chart hears it as `event.data`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceError {
     pub category: Category,
     pub message: String,
-    /// `Some(false)`: another attempt cannot help, so the chart's `retry` does not apply.
+    /// `Some(false)`: trying again cannot help, the chart's `retry` is not asked.
     pub retryable: Option<bool>,
-    /// More for the chart: status, exit code, stderr.
+    /// Whether the call may have had its effect. Not shown to charts: it decides about the idempotency key.
+    pub outcome: AttemptOutcome,
+    /// More for the chart: the status, the exit code, the end of stderr.
     pub details: Value,
 }
 
-/// The kinds of failure that a chart can tell apart (`event.data.category`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// How much is known about the effect of a failed attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptOutcome {
+    /// The call had no effect: it was never sent, or the service itself refused it. The next attempt is a new request.
+    Definite,
+    /// The call may have had its effect. The next attempt is the same request, so it keeps the idempotency key.
+    Unknown,
+}
+
+/// The kinds of failure a chart can tell apart (`event.data.category`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Category {
-    /// The service reported a failure.
+    /// It answered that it failed.
     Failed,
-    /// The service could not be reached, or its answer was cut off: the call may have happened.
+    /// It could not be reached, or the answer was cut off.
     Network,
-    /// The call took longer than its settings allow: it may have happened.
+    /// It took longer than its settings allow: it may have happened.
     Timeout,
-    /// The answer could not be understood.
+    /// It answered what cannot be understood.
     InvalidAnswer,
-    /// The gate refused the call.
+    /// The gate refused it.
     Refused,
-    /// No such service, chart, version or agent.
+    /// There is no such service, chart, version or agent.
     Unknown,
     /// An expression of the chart failed, or the first step of a child could not be taken.
     Execution,
@@ -38,9 +47,9 @@ pub enum Category {
     Interrupted,
     /// A person did not answer in time.
     Expired,
-    /// A budget or a limit is exhausted.
+    /// A budget is used up.
     Limit,
-    /// The driver itself could not do it.
+    /// The host itself could not do it.
     Host,
 }
 
@@ -61,7 +70,7 @@ impl Category {
         }
     }
 
-    /// The category that a service may claim for its own failure. The others belong to the driver.
+    /// The category a service may claim for its own failure. The others are the host's to say.
     pub fn claimed(word: &str) -> Option<Self> {
         let claimable = [
             Category::Failed,
@@ -75,13 +84,27 @@ impl Category {
         claimable.into_iter().find(|category| category.as_str() == word)
     }
 
-    /// Whether the call may have had its effect. The next attempt then keeps the idempotency key.
-    pub fn leaves_outcome_open(self) -> bool {
-        matches!(self, Category::Network | Category::Timeout | Category::Interrupted)
+    /// The outcome of an error whose service states none. `Host` covers a service that panicked half way.
+    fn default_outcome(self) -> AttemptOutcome {
+        match self {
+            Category::Failed
+            | Category::Refused
+            | Category::Unknown
+            | Category::Execution
+            | Category::Expired
+            | Category::Limit => AttemptOutcome::Definite,
+            Category::Network
+            | Category::Timeout
+            | Category::InvalidAnswer
+            | Category::Interrupted
+            | Category::Host => AttemptOutcome::Unknown,
+        }
     }
 }
 
 impl ServiceError {
+    /// An error with the usual `retryable` and `outcome` of its category. A service that knows more states the outcome
+    /// with [`ServiceError::with_outcome`]: the category alone cannot tell a 503 of a gateway from a declined card.
     pub fn new(category: Category, message: impl Into<String>) -> Self {
         let retryable = match category {
             Category::Refused
@@ -96,7 +119,8 @@ impl ServiceError {
             | Category::Interrupted
             | Category::Host => None,
         };
-        Self { category, message: message.into(), retryable, details: Value::Null }
+        let outcome = category.default_outcome();
+        Self { category, message: message.into(), retryable, outcome, details: Value::Null }
     }
 
     #[must_use]
@@ -105,12 +129,27 @@ impl ServiceError {
         self
     }
 
-    /// Something about this machine must change first: a variable, a file, the settings.
-    pub fn not_here(message: impl Into<String>) -> Self {
-        Self { retryable: Some(false), ..Self::new(Category::Host, message) }
+    #[must_use]
+    pub fn with_outcome(mut self, outcome: AttemptOutcome) -> Self {
+        self.outcome = outcome;
+        self
     }
 
-    /// `event.data` of the chart's error event.
+    /// Returns whether the call may have had its effect, so that the idempotency key must be kept.
+    pub fn outcome_open(&self) -> bool {
+        match self.outcome {
+            AttemptOutcome::Definite => false,
+            AttemptOutcome::Unknown => true,
+        }
+    }
+
+    /// Something about this host must change first: a variable, a file, the settings. Nothing was sent.
+    pub fn not_here(message: impl Into<String>) -> Self {
+        let error = Self::new(Category::Host, message).with_outcome(AttemptOutcome::Definite);
+        Self { retryable: Some(false), ..error }
+    }
+
+    /// What the chart sees as `event.data`.
     pub fn to_value(&self) -> Value {
         let mut entries: Vec<(&str, Value)> =
             vec![("category", Value::str(self.category.as_str())), ("message", Value::str(&self.message))];
@@ -131,4 +170,38 @@ pub enum OnRestart {
     Retry,
     /// Its outcome is unknown: the chart gets `category: interrupted`.
     Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_states_no_outcome_keeps_the_key_unless_the_service_refused() {
+        let table = [
+            (Category::Failed, false),
+            (Category::Network, true),
+            (Category::Timeout, true),
+            (Category::InvalidAnswer, true),
+            (Category::Refused, false),
+            (Category::Unknown, false),
+            (Category::Execution, false),
+            (Category::Interrupted, true),
+            (Category::Expired, false),
+            (Category::Limit, false),
+            (Category::Host, true),
+        ];
+        for (category, is_open) in table {
+            assert_eq!(ServiceError::new(category, "").outcome_open(), is_open, "{category:?}");
+        }
+        assert!(!ServiceError::not_here("").outcome_open());
+    }
+
+    #[test]
+    fn a_chart_does_not_see_the_outcome() {
+        for outcome in [AttemptOutcome::Definite, AttemptOutcome::Unknown] {
+            let error = ServiceError::new(Category::Failed, "busy").with_outcome(outcome);
+            assert_eq!(error.to_value().to_json().to_string(), r#"{"category":"failed","message":"busy"}"#);
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub use effects::child::child_id;
 pub use effects::send::undelivered;
 pub use environment::Environment;
 pub use error::{InstanceError, StoreError};
-pub use failure::{Category, OnRestart, ServiceError};
+pub use failure::{AttemptOutcome, Category, OnRestart, ServiceError};
 pub use fork::{ForkSource, with_budget};
 pub use gate::{Decision, Gate, PatternError, Question, SETTINGS_FILE, is_counted};
 pub use input::{Input, Taken};

@@ -32,7 +32,7 @@ impl EffectResult {
             Err(error) => EffectNote {
                 decision: "failed".into(),
                 reason: format!("{}: {}", error.category.as_str(), error.message),
-                outcome_open: error.category.leaves_outcome_open(),
+                outcome_open: error.outcome_open(),
             },
         };
         let event = match (effect.invocation, result) {

@@ -2,7 +2,7 @@
 //! fault, in a form that the chart can act on.
 
 use rawko_core::Value;
-use rawko_host::{Call, Category, ServiceError};
+use rawko_host::{AttemptOutcome, Call, Category, ServiceError};
 
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
@@ -142,5 +142,15 @@ pub(super) fn fault(error: &ProviderError, attempt: u32, workshop: &Workshop, se
         ("delay_ms", int(delay_ms)),
         ("retry_after_ms", error.retry_after_ms.map_or(Value::Null, int)),
     ]);
-    ServiceError::new(category, error.to_string()).with_details(details)
+    // A gateway's 5xx or 429 may follow a completion that was made and is paid for.
+    let outcome = match error.code {
+        ErrorCode::AuthenticationFailed | ErrorCode::ContextLengthExceeded | ErrorCode::InvalidRequest => {
+            AttemptOutcome::Definite
+        }
+        ErrorCode::RateLimited
+        | ErrorCode::ModelUnavailable
+        | ErrorCode::NetworkError
+        | ErrorCode::Unknown => AttemptOutcome::Unknown,
+    };
+    ServiceError::new(category, error.to_string()).with_outcome(outcome).with_details(details)
 }

@@ -23,7 +23,7 @@ pub(crate) mod template;
 pub use closure::{Closure, closure};
 pub use environment::Environment;
 pub use function::function;
-pub use rawko_instance::{Category, OnRestart, ServiceError};
+pub use rawko_instance::{AttemptOutcome, Category, OnRestart, ServiceError};
 pub use table::Services;
 
 /// The answer of a service, some time later.

@@ -1,5 +1,7 @@
 //! What the tests of services share: a service from settings, and the call that is made.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 use std::path::Path;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! work so far beside the reason.
 
 use rawko_core::Value;
-use rawko_host::{Category, ServiceError};
+use rawko_host::{AttemptOutcome, Category, ServiceError};
 use tokio::time::Instant;
 
 use super::attendant::Attendant;
@@ -59,7 +59,7 @@ impl Report<'_> {
         };
         let more = [("code", Value::str(code)), ("transient", Value::Bool(error.is_transient()))];
         let told = self.error(category(error), &error.to_string(), "failed", more);
-        ServiceError { retryable: Some(error.is_transient()), ..told }
+        ServiceError { retryable: Some(error.is_transient()), ..told }.with_outcome(attempt_outcome(error))
     }
 
     fn error<const N: usize>(
@@ -101,5 +101,20 @@ fn category(error: &TurnError) -> Category {
         | TurnError::Ended(_)
         | TurnError::Unauthenticated(_)
         | TurnError::Cancelled => Category::Failed,
+    }
+}
+
+/// A program that never got the turn did nothing, and one that reports an error has ended the turn itself.
+fn attempt_outcome(error: &TurnError) -> AttemptOutcome {
+    match error {
+        TurnError::Reported { code: ErrorCode::NetworkError, .. }
+        | TurnError::Silent { .. }
+        | TurnError::Malformed(_)
+        | TurnError::TooLong { .. }
+        | TurnError::Ended(_)
+        | TurnError::Cancelled => AttemptOutcome::Unknown,
+        TurnError::Reported { .. } | TurnError::NotStarted(_) | TurnError::Unauthenticated(_) => {
+            AttemptOutcome::Definite
+        }
     }
 }

@@ -8,7 +8,7 @@ use rawko_core::{Map, Value, duration};
 use super::process::{Ending, Limits};
 use crate::services::bodies::{KEPT_BYTES, head, shown_size, tail};
 use crate::services::secrets::Secrets;
-use crate::services::{Category, ServiceError};
+use crate::services::{AttemptOutcome, Category, ServiceError};
 
 /// The secrets are needed before texts are cut, so that no half of one survives at a cut.
 pub(super) fn answer(
@@ -64,11 +64,16 @@ impl Run<'_> {
             .and_then(|value| value.as_map().cloned())
             .unwrap_or_default();
         let text = |key: &str| said.get(key).and_then(Value::as_str);
+        let is_typed = status.code().is_some() && (text("category").is_some() || text("message").is_some());
         let category = text("category").and_then(Category::claimed).unwrap_or(Category::Failed);
         let message = text("message").map_or_else(|| self.ending_in_words(status), str::to_owned);
         let mut error = ServiceError::new(category, message);
         if let Some(retryable) = said.get("retryable").and_then(Value::as_bool) {
             error.retryable = Some(retryable);
+        }
+        // A program that reports its failure has decided it. Any other may have died after it acted.
+        if !is_typed {
+            error.outcome = AttemptOutcome::Unknown;
         }
         error.with_details(self.details(status, &said))
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::{ALWAYS_PASSED, Program};
-use crate::services::{Call, Category, ServiceError};
+use crate::services::{AttemptOutcome, Call, Category, ServiceError};
 
 impl Program {
     pub(super) fn start(&self, call: &Call) -> Result<tokio::process::Child, ServiceError> {
@@ -80,7 +80,7 @@ impl Program {
             io::ErrorKind::PermissionDenied => format!("the program `{program}` may not be executed"),
             _ => {
                 let message = format!("the program `{program}` could not be started: {error}");
-                return ServiceError::new(Category::Host, message);
+                return ServiceError::new(Category::Host, message).with_outcome(AttemptOutcome::Definite);
             }
         };
         ServiceError::new(Category::Unknown, message)

@@ -1,4 +1,5 @@
-//! What a response means: a result, or a failure that says whether trying again can help.
+//! What a response means: a result, or a failure that says whether trying again can help and whether the request may
+//! have had its effect.
 
 use std::time::SystemTime;
 
@@ -9,7 +10,7 @@ use reqwest::{Response, StatusCode};
 use super::{RESPONSE_BYTES_MAX, fault};
 use crate::services::bodies::{KEPT_BYTES, head, shown_size};
 use crate::services::secrets::Secrets;
-use crate::services::{Category, ServiceError};
+use crate::services::{AttemptOutcome, Category, ServiceError};
 
 /// A failure's body is kept whole as JSON up to this size, beyond it only its beginning as text.
 const FAILURE_BYTES_MAX: usize = 64 * 1024;
@@ -62,7 +63,14 @@ fn failure(status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secre
     details.push(("body", failure_body(headers, body, secrets)));
     let mut error = ServiceError::new(Category::Failed, format!("the service answered {status}"));
     error.retryable = if may_pass(status) { None } else { Some(false) };
-    error.with_details(Value::map(details))
+    error.with_outcome(outcome(status)).with_details(Value::map(details))
+}
+
+/// Only a 4xx is a refusal by the service itself. A 5xx, 408 or 429 may come from a gateway after the service took the
+/// request, and nothing else that is no success says that it did not.
+fn outcome(status: StatusCode) -> AttemptOutcome {
+    let is_refusal = status.is_client_error() && !matches!(status.as_u16(), 408 | 429);
+    if is_refusal { AttemptOutcome::Definite } else { AttemptOutcome::Unknown }
 }
 
 /// Whether the same request may succeed later: too slow, too early, too many, or the server's own trouble.

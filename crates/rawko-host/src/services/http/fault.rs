@@ -5,7 +5,7 @@ use std::io;
 
 use reqwest::Url;
 
-use crate::services::{Category, ServiceError};
+use crate::services::{AttemptOutcome, Category, ServiceError};
 
 /// No response: it was not reached, or it hung up.
 pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ServiceError {
@@ -21,7 +21,9 @@ pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ServiceError {
     } else {
         format!("{host} cannot be reached: {}", innermost(error))
     };
-    ServiceError::new(Category::Network, message)
+    // The request follows the connection, so without one nothing was sent.
+    let outcome = if error.is_connect() { AttemptOutcome::Definite } else { AttemptOutcome::Unknown };
+    ServiceError::new(Category::Network, message).with_outcome(outcome)
 }
 
 /// A response that stopped in the middle.

@@ -13,6 +13,7 @@ use reqwest::Method;
 use reqwest::header::HeaderName;
 
 pub(crate) use client::Client;
+use request::Request;
 
 use super::environment::Environment;
 use super::secrets::Secrets;
@@ -108,16 +109,28 @@ impl Remote {
         let mut request = self.request(call)?;
         let client = self.client.ready(&request.url)?;
         for _ in 0..=REDIRECTS_MAX {
-            let response = client
-                .execute(request.build())
-                .await
-                .map_err(|error| fault::of_send(&error, &request.url))?;
-            match request.redirected(&response)? {
-                Some(next) => request = next,
-                None => return answer::read(response, secrets).await,
+            match turn(client, &request, secrets).await.map_err(|error| request.judged(error))? {
+                Turn::Answer(value) => return Ok(value),
+                Turn::Redirect(next) => request = next,
             }
         }
         let message = format!("the service answered with more than {REDIRECTS_MAX} redirects in a row");
-        Err(ServiceError { retryable: Some(false), ..ServiceError::new(Category::Failed, message) })
+        let error = ServiceError { retryable: Some(false), ..ServiceError::new(Category::Failed, message) };
+        Err(request.judged(error))
+    }
+}
+
+/// The end of one request: the result of the call, or the request to make next.
+enum Turn {
+    Answer(Value),
+    Redirect(Request),
+}
+
+async fn turn(client: &reqwest::Client, request: &Request, secrets: &Secrets) -> Result<Turn, ServiceError> {
+    let sent = client.execute(request.build()).await;
+    let response = sent.map_err(|error| fault::of_send(&error, &request.url))?;
+    match request.redirected(&response)? {
+        Some(next) => Ok(Turn::Redirect(next)),
+        None => answer::read(response, secrets).await.map(Turn::Answer),
     }
 }

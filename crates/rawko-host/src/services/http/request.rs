@@ -5,7 +5,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, 
 use reqwest::{Method, Response, StatusCode, Url};
 
 use super::Remote;
-use crate::services::{Call, Category, ServiceError};
+use crate::services::{AttemptOutcome, Call, Category, ServiceError};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -14,6 +14,8 @@ pub(super) struct Request {
     pub(super) url: Url,
     headers: HeaderMap,
     body: Option<Vec<u8>>,
+    /// It only reads the result of a request that the service has taken (303 See Other).
+    reads_result: bool,
 }
 
 impl Remote {
@@ -41,7 +43,7 @@ impl Remote {
             let name = HeaderName::from_static(name);
             headers.insert(name.clone(), header(&name, value)?);
         }
-        Ok(Request { method, url, headers, body })
+        Ok(Request { method, url, headers, body, reads_result: false })
     }
 
     fn url(&self) -> Result<Url, ServiceError> {
@@ -122,6 +124,12 @@ impl Request {
         }
     }
 
+    /// An error of this request as an error of the whole call: a result that cannot be read says nothing against the
+    /// request that produced it.
+    pub(super) fn judged(&self, error: ServiceError) -> ServiceError {
+        if self.reads_result { error.with_outcome(AttemptOutcome::Unknown) } else { error }
+    }
+
     fn location(&self, response: &Response) -> Option<Url> {
         let redirects = [301, 302, 303, 307, 308];
         let location =
@@ -130,13 +138,19 @@ impl Request {
     }
 
     fn again(&self, url: Url) -> Request {
-        Request { method: self.method.clone(), url, headers: self.headers.clone(), body: self.body.clone() }
+        Request {
+            method: self.method.clone(),
+            url,
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            reads_result: self.reads_result,
+        }
     }
 
     fn read_instead(&self, url: Url) -> Request {
         let mut headers = self.headers.clone();
         headers.remove(CONTENT_TYPE);
-        Request { method: Method::GET, url, headers, body: None }
+        Request { method: Method::GET, url, headers, body: None, reads_result: true }
     }
 }
 
@@ -144,5 +158,10 @@ fn not_followed(status: StatusCode, why: &str) -> ServiceError {
     let error =
         ServiceError::new(Category::Failed, format!("the service answered {status} and {why}: not followed"));
     let details = Value::map([("status", Value::Int(status.as_u16().into()))]);
-    ServiceError { retryable: Some(false), ..error }.with_details(details)
+    let outcome = match status {
+        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => AttemptOutcome::Definite,
+        // 303 follows a request that was carried out, and so do 301 and 302 in practice.
+        _ => AttemptOutcome::Unknown,
+    };
+    ServiceError { retryable: Some(false), ..error }.with_outcome(outcome).with_details(details)
 }
