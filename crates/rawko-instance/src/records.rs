@@ -246,6 +246,9 @@ pub struct OpenEffect {
     /// A stopping driver did not begin the call: it runs at the next start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parked: bool,
+    /// An earlier run under the same key may have happened, so no failure of this one is the last word on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_doubt: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -61,6 +61,7 @@ impl Instance {
             idempotency: effect_id(&self.new.id, at.step, at.index).into(),
             result: String::new(),
             parked: false,
+            in_doubt: false,
         }
     }
 }

@@ -56,6 +56,7 @@ impl Instance {
         };
         if let Some(key) = self.take_kept_key(invoke.invocation, tx) {
             effect.idempotency = key;
+            effect.in_doubt = true;
         }
         if let Some(binding) = binding {
             return self.plan_agent(effect, (binding, invoke), at, env, tx);

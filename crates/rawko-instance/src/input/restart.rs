@@ -57,8 +57,8 @@ impl Instance {
             return Ok(Err(ServiceError::new(Category::Host, "the stored request cannot be read")));
         };
         if effect.parked {
-            self.unpark(effect, tx);
-            return Ok(Ok(Action::Run { effect: OpenEffect { parked: false, ..effect.clone() }, request }));
+            let effect = self.reopen(OpenEffect { parked: false, ..effect.clone() }, tx);
+            return Ok(Ok(Action::Run { effect, request }));
         }
         let again = env.may_repeat(effect, &request);
         tx.commit.audit.push(self.restart_line(effect, again, now_ms));
@@ -68,16 +68,21 @@ impl Instance {
         }
         // The gate may have been closed since.
         Ok(match env.gate().by_settings(&effect.name, agent_of(&self.policy)) {
-            Ok(_) => Ok(Action::Run { effect: effect.clone(), request }),
+            Ok(_) => {
+                let effect = self.reopen(OpenEffect { in_doubt: true, ..effect.clone() }, tx);
+                Ok(Action::Run { effect, request })
+            }
             Err(rule) => Err(ServiceError::new(Category::Refused, rule)),
         })
     }
 
-    fn unpark(&mut self, effect: &OpenEffect, tx: &mut Transaction) {
+    /// Replaces an open effect by a changed one.
+    fn reopen(&mut self, effect: OpenEffect, tx: &mut Transaction) -> OpenEffect {
         if let Some(at) = self.open_at(effect.step, effect.index) {
-            self.open[at].parked = false;
-            tx.commit.opened.push(self.open[at].clone());
+            self.open[at] = effect.clone();
+            tx.commit.opened.push(effect.clone());
         }
+        effect
     }
 
     fn restart_line(&self, effect: &OpenEffect, again: bool, at_ms: i64) -> AuditLine {

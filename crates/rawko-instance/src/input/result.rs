@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rawko_core::Event;
 
-use crate::effects::effect_id;
 use crate::environment::Environment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
@@ -62,7 +61,7 @@ impl Instance {
         let outcome = self.step_with(&event, env, now_ms, tx);
         // Once an attempt was ambiguous, its key serves all later attempts of the invocation: a refusal of a later one
         // does not prove that the earlier one did nothing.
-        let is_ambiguous = outcome_open || self.has_earlier_key(&effect);
+        let is_ambiguous = outcome_open || effect.in_doubt;
         if is_ambiguous && effect.invocation.is_some_and(|id| self.needs_key(id)) {
             self.keep_key(effect, tx);
         } else {
@@ -78,11 +77,6 @@ impl Instance {
                 Err(error)
             }
         }
-    }
-
-    /// Whether an effect runs under the key of an earlier attempt whose outcome is unknown.
-    fn has_earlier_key(&self, effect: &OpenEffect) -> bool {
-        *effect.idempotency != *effect_id(&self.new.id, effect.step, effect.index)
     }
 
     fn audit_of(&self, effect: &OpenEffect, note: &EffectNote, at_ms: i64) -> Option<AuditLine> {

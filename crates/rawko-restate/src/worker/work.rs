@@ -87,7 +87,12 @@ impl Shop {
             self.note_repeated(&ask, invocation).await?;
         }
         let call = self.calls.begin(invocation, Arc::clone(&self).run(ask, request));
-        Ok(Worked { ended: call.ended().await?, audit: Vec::new() })
+        let mut ended = call.ended().await?;
+        if let (false, Some(result)) = (is_first, &mut ended) {
+            // The call may have happened before: a failure now does not prove that it did not.
+            result.note.outcome_open = true;
+        }
+        Ok(Worked { ended, audit: Vec::new() })
     }
 
     /// A call that is not made.

@@ -7,7 +7,9 @@ impl Dice {
     pub(crate) fn new(seed: u64) -> Self {
         let mut dice = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         // The first numbers of neighbouring seeds are alike.
-        (0..8).for_each(|_| drop(dice.next()));
+        for _ in 0..8 {
+            dice.next();
+        }
         dice
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rawko_core::{NamedEvent, Value};
 use rawko_instance::{Gate, Input, InstanceError, PersonAnswer};
 use rawko_sim::driver::{Driver, Setup, Turn};
-use rawko_store::MemoryStore;
+use rawko_store::{Filter, MemoryStore};
 
 use crate::charts::charts;
 use crate::checks;
@@ -65,6 +65,9 @@ pub(crate) fn run(seed: u64) -> Totals {
         run.work();
     }
     run.calm_down();
+    if std::env::var("RAWKO_SEED").is_ok() {
+        run.print();
+    }
     checks::check(&run);
     run.totals.records = run.driver.store().last_seq().unwrap();
     run.totals.orders = orders;
@@ -144,6 +147,24 @@ impl Run {
             self.after(&turn);
             if turn == Turn::Idle {
                 return;
+            }
+        }
+    }
+
+    /// The journals and the audit, for a seed that is looked at alone.
+    fn print(&self) {
+        let store = self.driver.store();
+        for row in store.list(&Filter::default()).unwrap().rows.iter().rev() {
+            println!("\n{} {:?}", row.new.id, row.head.status);
+            for record in store.records(row.key, 0, usize::MAX).unwrap() {
+                let (event, effects) = (&record.event, &record.effects);
+                println!("  {:>3} {:>8} {:?} {event} {effects}", record.step, record.at_ms, record.kind);
+            }
+            for line in store.audit(Some(&row.new.id), usize::MAX).unwrap() {
+                println!(
+                    "  {:>12} {} {} {} {}",
+                    line.at_ms, line.effect, line.service, line.decision, line.reason
+                );
             }
         }
     }

@@ -90,6 +90,7 @@ pub(super) fn effect(key: i64, step: u64, index: u32) -> OpenEffect {
         idempotency: format!("i/{step}/{index}").into(),
         result: if index == 3 { "{}".to_owned() } else { String::new() },
         parked: index == 1,
+        in_doubt: index == 2,
     }
 }
 

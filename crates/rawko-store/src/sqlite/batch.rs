@@ -219,8 +219,8 @@ impl Batch<'_> {
         self.run(
             "INSERT OR REPLACE INTO effects
                  (instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency,
-                  result, parked)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                  result, parked, in_doubt)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             params![
                 key,
                 int(effect.step),
@@ -233,7 +233,8 @@ impl Batch<'_> {
                 effect.due_ms,
                 effect.idempotency,
                 effect.result,
-                effect.parked
+                effect.parked,
+                effect.in_doubt
             ],
         )
     }

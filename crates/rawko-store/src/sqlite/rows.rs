@@ -17,8 +17,8 @@ pub(super) const INSTANCE: &str = "key, id, chart, chart_id, version, parent_id,
                                    origin_id, origin_step, created_ms, status, wait, next_due_ms, fault, \
                                    policy, ledger";
 pub(super) const RECORD: &str = "j.seq, j.instance, j.step, j.at_ms, j.kind, j.event, j.delta, j.effects";
-pub(super) const EFFECT: &str =
-    "instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency, result, parked";
+pub(super) const EFFECT: &str = "instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency, result, parked, \
+     in_doubt";
 pub(super) const AUDIT: &str = "at_ms, instance, effect, service, decision, reason, provenance";
 
 const STATUSES: [Status; 4] = [Status::Active, Status::Done, Status::Error, Status::Cancelled];
@@ -140,6 +140,7 @@ pub(super) fn effect(row: &Row<'_>) -> rusqlite::Result<OpenEffect> {
         idempotency: row.get(9)?,
         result: row.get(10)?,
         parked: row.get(11)?,
+        in_doubt: row.get(12)?,
     })
 }
 
