@@ -9,7 +9,7 @@ use rawko_instance::{AgentResolver, Gate, Limits};
 use rawko_store::{MemoryStore, Store, Writer};
 use tokio::sync::watch;
 
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, SteadyClock};
 use crate::driver::deadlines::{self, Deadlines};
 use crate::driver::dispatch::{self, Dispatch};
 use crate::driver::instances::Instances;
@@ -30,7 +30,7 @@ pub struct HostBuilder {
     store: Arc<dyn Store>,
     project: Project,
     observer: Option<Arc<dyn Observer>>,
-    clock: Arc<dyn Clock>,
+    clock: Option<Arc<dyn Clock>>,
     in_memory_max: usize,
 }
 
@@ -40,7 +40,7 @@ impl Host {
             store: Arc::new(MemoryStore::new()),
             project: Project::default(),
             observer: None,
-            clock: Arc::new(SystemClock),
+            clock: None,
             in_memory_max: IN_MEMORY_MAX,
         }
     }
@@ -109,7 +109,7 @@ impl HostBuilder {
 
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
+        self.clock = Some(clock);
         self
     }
 
@@ -123,6 +123,10 @@ impl HostBuilder {
     /// Starts the host within the current tokio runtime and goes on with what the store holds.
     pub async fn start(self) -> Result<Host, HostError> {
         let marks = self.store.marks()?;
+        let clock = match self.clock {
+            Some(clock) => clock,
+            None => Arc::new(SteadyClock::new(last_record_ms(&*self.store)?)),
+        };
         let (dispatch, jobs) = Dispatch::new();
         let inner = Arc::new(Inner {
             writer: Writer::new(Arc::clone(&self.store)),
@@ -131,7 +135,7 @@ impl HostBuilder {
             project: self.project,
             observer: self.observer,
             watchers: progress::watchers(),
-            clock: self.clock,
+            clock,
             instances: Instances::default(),
             in_memory_max: self.in_memory_max,
             deadlines: Arc::new(Deadlines::default()),
@@ -154,4 +158,10 @@ impl HostBuilder {
         tokio::spawn(deadlines::watch(Arc::downgrade(&inner), Arc::clone(&inner.deadlines)));
         Ok(Host { inner })
     }
+}
+
+/// The time of the last record of all.
+fn last_record_ms(store: &dyn Store) -> Result<i64, HostError> {
+    let last = store.tail(store.last_seq()?.saturating_sub(1), 1)?;
+    Ok(last.first().map_or(0, |record| record.at_ms))
 }

@@ -11,11 +11,11 @@ use rawko_core::{NamedEvent, Value};
 use rawko_instance::{EffectPlace, Input, NewRoot, PersonAnswer, Receipt};
 use rawko_store::{InstanceKey, Store, StoreError, Writer};
 use tokio::sync::{broadcast, oneshot, watch};
-use tokio::task::AbortHandle;
 
 use crate::clock::Clock;
 use crate::driver::deadlines::Deadlines;
 use crate::driver::dispatch::Dispatch;
+use crate::driver::drain::RunningCall;
 use crate::driver::instances::Instances;
 use crate::driver::slot::{Delivery, Slot};
 use crate::error::HostError;
@@ -51,7 +51,7 @@ pub(crate) struct Inner {
     pub(crate) deadlines: Arc<Deadlines>,
     pub(crate) dispatch: Dispatch,
     pub(crate) runtime: tokio::runtime::Handle,
-    pub(crate) running: Mutex<HashMap<Call, AbortHandle>>,
+    pub(crate) running: Mutex<HashMap<Call, RunningCall>>,
     /// The host is stopping: no new call begins.
     pub(crate) draining: AtomicBool,
     /// Calls that were asked for while it stops.
@@ -194,7 +194,7 @@ impl Host {
 }
 
 impl Inner {
-    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<Call, AbortHandle>> {
+    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<Call, RunningCall>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -22,9 +22,9 @@ mod warden;
 
 pub use activity::{Activity, Settled};
 pub use builder::HostBuilder;
-pub use clock::{Clock, SystemClock};
-pub use driver::Running;
+pub use clock::{Clock, SteadyClock, SystemClock};
 pub use driver::load::made_up_id;
+pub use driver::{Running, Wait};
 pub use engine::{Doing, Engine};
 pub use error::HostError;
 pub use execute::ExecutionResults;

@@ -8,6 +8,7 @@ use rawko_core::Value;
 use rawko_instance::{Category, EffectPlace, EffectResult, Input, Request, ServiceError};
 use rawko_store::OpenEffect;
 
+use super::drain::RunningCall;
 use super::slot::Delivery;
 use crate::host::Inner;
 use crate::observer::{CallWatch, Observer};
@@ -65,6 +66,7 @@ fn crashed() -> ServiceError {
 impl Inner {
     pub(crate) fn run(self: &Arc<Self>, effect: OpenEffect, instance: Arc<str>, request: Request) {
         let warden = Warden::of(self, effect.instance, &instance, effect.name.strip_prefix("agent:"));
+        let may_repeat = self.project.may_repeat(&effect, &request);
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, warden) {
             Ok(running) => running,
             Err(error) => return self.fail(&effect, &error),
@@ -86,7 +88,7 @@ impl Inner {
                 host.answered(&effect, result);
             }
         });
-        table.insert(place, task.abort_handle());
+        table.insert(place, RunningCall { task: task.abort_handle(), may_repeat });
     }
 
     /// An effect that cannot be run answers with its failure.

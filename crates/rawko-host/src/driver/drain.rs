@@ -1,27 +1,35 @@
-//! Stopping in order: no new call begins, running calls get a grace period to finish, and calls that were asked for
-//! meanwhile are parked for the next host.
+//! Stopping in order: no new call begins, running calls get time to finish, and calls that were asked for meanwhile are
+//! parked for the next host.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use rawko_instance::{Action, EffectPlace};
 use rawko_store::InstanceKey;
 
-use crate::driver::dispatch::Job;
+use super::dispatch::Job;
 use crate::host::{Host, Inner};
 
 /// How often a draining host looks whether its calls have finished.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// Which running calls a stopping host waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// All of them.
+    All,
+    /// Those that the next host could not simply repeat.
+    Unrepeatable,
+}
+
 impl Host {
-    /// Begins no new call, waits for running ones, at most `grace`. [`Host::close`] then parks the rest.
-    pub async fn drain(&self, grace: Duration) {
+    /// Begins no new call and waits for running ones, at most `grace`. [`Host::close`] then parks the rest.
+    pub async fn drain(&self, wait: Wait, grace: Duration) {
         self.inner.draining.store(true, Ordering::SeqCst);
         let drained = async {
-            while !self.inner.running().is_empty() || self.inner.unperformed.load(Ordering::SeqCst) > 0 {
+            while self.inner.is_busy(wait) {
                 tokio::time::sleep(LOOK).await;
             }
         };
@@ -29,11 +37,16 @@ impl Host {
         let _ = tokio::time::timeout(grace, drained).await;
     }
 
+    /// How many running calls a stopping host would wait for.
+    pub fn running_calls(&self, wait: Wait) -> usize {
+        self.inner.running().values().filter(|call| call.counts(wait)).count()
+    }
+
     /// Parks what was not begun, stops what runs and waits until everything is on disk.
     pub async fn close(self) {
         let inner = self.inner;
         inner.draining.store(true, Ordering::SeqCst);
-        inner.running().drain().for_each(|(_, task)| task.abort());
+        inner.running().drain().for_each(|(_, call)| call.task.abort());
         inner.dispatch.send(Job::Stop);
         // Waiting for the disk is not for an async thread.
         let parked = tokio::task::spawn_blocking(move || {
@@ -45,7 +58,26 @@ impl Host {
     }
 }
 
+/// A call that runs.
+pub(crate) struct RunningCall {
+    pub(crate) task: tokio::task::AbortHandle,
+    pub(crate) may_repeat: bool,
+}
+
+impl RunningCall {
+    fn counts(&self, wait: Wait) -> bool {
+        match wait {
+            Wait::All => true,
+            Wait::Unrepeatable => !self.may_repeat,
+        }
+    }
+}
+
 impl Inner {
+    fn is_busy(&self, wait: Wait) -> bool {
+        self.unperformed.load(Ordering::SeqCst) > 0 || self.running().values().any(|call| call.counts(wait))
+    }
+
     /// Whether an action is kept for the next host instead of being performed.
     pub(crate) fn defers(&self, action: &Action) -> bool {
         let Action::Run { effect, .. } = action else { return false };

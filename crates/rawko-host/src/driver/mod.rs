@@ -4,7 +4,7 @@
 pub(crate) mod calls;
 pub(crate) mod deadlines;
 pub(crate) mod dispatch;
-mod drain;
+pub(crate) mod drain;
 pub(crate) mod drive;
 mod environment;
 pub(crate) mod instances;
@@ -14,3 +14,4 @@ mod recovery;
 pub(crate) mod slot;
 
 pub use calls::Running;
+pub use drain::Wait;

@@ -35,8 +35,8 @@ impl Inner {
     }
 
     fn stop(&self, instance: InstanceKey, effect: EffectPlace) {
-        if let Some(task) = self.running().remove(&(instance, effect)) {
-            task.abort();
+        if let Some(call) = self.running().remove(&(instance, effect)) {
+            call.task.abort();
         }
     }
 

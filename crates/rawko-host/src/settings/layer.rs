@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rawko_chart::codes::settings::INVALID_VALUE;
 use rawko_chart::{Document, DocumentEntry, Finding, Source, Span};
@@ -24,6 +25,10 @@ pub(super) struct Layer {
     pub(super) store_path: Option<PathBuf>,
     pub(super) store_size_max: Option<u64>,
     pub(super) instances_in_memory: Option<usize>,
+    pub(super) generations_max: Option<u32>,
+    pub(super) children_per_second_max: Option<u32>,
+    pub(super) zero_delay_steps_max: Option<u32>,
+    pub(super) shutdown_grace: Option<Duration>,
     pub(super) env: Option<Vec<String>>,
     /// Sections that others read, the file that goes over the others first.
     pub(super) sections: Vec<Section>,
@@ -45,7 +50,9 @@ pub(super) struct Pattern {
     pub(super) file: Arc<str>,
 }
 
-const KEYS: [&str; 6] = ["services", "endpoints", "governance", "store", "host", "env"];
+const KEYS: [&str; 7] = ["services", "endpoints", "governance", "store", "host", "shutdown", "env"];
+const HOST_KEYS: [&str; 4] =
+    ["instances_in_memory", "generations_max", "children_per_second_max", "zero_delay_steps_max"];
 /// Sections that others read.
 const ELSEWHERE: [&str; 12] = [
     "agents",
@@ -80,6 +87,10 @@ impl Layer {
             store_path: self.store_path.or(below.store_path),
             store_size_max: self.store_size_max.or(below.store_size_max),
             instances_in_memory: self.instances_in_memory.or(below.instances_in_memory),
+            generations_max: self.generations_max.or(below.generations_max),
+            children_per_second_max: self.children_per_second_max.or(below.children_per_second_max),
+            zero_delay_steps_max: self.zero_delay_steps_max.or(below.zero_delay_steps_max),
+            shutdown_grace: self.shutdown_grace.or(below.shutdown_grace),
             env: self.env.or(below.env),
             sections: self.sections,
         }
@@ -112,6 +123,7 @@ impl Layer {
             "governance" => self.take_governance(reader, at, file),
             "store" => self.take_store(reader, at),
             "host" => self.take_host(reader, at),
+            "shutdown" => self.take_shutdown(reader, at),
             "env" => {
                 let names = reader.variable_names(at, "`env`");
                 self.env = Some(names.into_iter().map(|(name, _)| name).collect());
@@ -147,9 +159,21 @@ impl Layer {
     }
 
     fn take_host(&mut self, reader: &mut Reader<'_>, at: &Document) {
-        for entry in reader.record(at, "`host`", &["instances_in_memory"]) {
-            let number = reader.whole(&entry.value, "`instances_in_memory` of `host`", 1);
-            self.instances_in_memory = number.and_then(|number| usize::try_from(number).ok());
+        for entry in reader.record(at, "`host`", &HOST_KEYS) {
+            let number = reader.whole(&entry.value, &format!("`{}` of `host`", entry.key), 1);
+            let limit = number.and_then(|number| u32::try_from(number).ok());
+            match entry.key.as_str() {
+                "generations_max" => self.generations_max = limit,
+                "children_per_second_max" => self.children_per_second_max = limit,
+                "zero_delay_steps_max" => self.zero_delay_steps_max = limit,
+                _ => self.instances_in_memory = number.and_then(|number| usize::try_from(number).ok()),
+            }
+        }
+    }
+
+    fn take_shutdown(&mut self, reader: &mut Reader<'_>, at: &Document) {
+        for entry in reader.record(at, "`shutdown`", &["grace"]) {
+            self.shutdown_grace = reader.duration(&entry.value, "`grace` of `shutdown`");
         }
     }
 

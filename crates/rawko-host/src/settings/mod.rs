@@ -12,6 +12,7 @@ mod size;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rawko_chart::{Finding, Severity, Source};
 use rawko_core::Value;
@@ -23,10 +24,11 @@ pub use size::parse_size;
 use layer::Layer;
 
 use crate::services::Environment;
-use rawko_instance::SETTINGS_FILE;
+use rawko_instance::{Limits, SETTINGS_FILE};
 
 const STORE_PATH: &str = ".rawko/state/rawko.db";
 const INSTANCES_IN_MEMORY: usize = 1024;
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(30);
 
 /// What a project, its user, the environment and the flags say together.
 #[derive(Clone, Debug, Default)]
@@ -87,6 +89,21 @@ impl Settings {
     /// How many instances are kept in memory; the others are on disk until they are needed.
     pub fn instances_in_memory(&self) -> usize {
         self.said.instances_in_memory.unwrap_or(INSTANCES_IN_MEMORY)
+    }
+
+    /// Bounds on recursion and runaway loops.
+    pub fn limits(&self) -> Limits {
+        let (said, default) = (&self.said, Limits::default());
+        Limits {
+            generations_max: said.generations_max.unwrap_or(default.generations_max),
+            children_per_second_max: said.children_per_second_max.unwrap_or(default.children_per_second_max),
+            zero_delay_steps_max: said.zero_delay_steps_max.unwrap_or(default.zero_delay_steps_max),
+        }
+    }
+
+    /// How long running calls may take to finish when the process is asked to stop.
+    pub fn shutdown_grace(&self) -> Duration {
+        self.said.shutdown_grace.unwrap_or(SHUTDOWN_GRACE)
     }
 
     /// What charts may read as `env.NAME`: the variables that settings list and that are set.

@@ -4,7 +4,7 @@
 mod ending;
 mod narrator;
 mod options;
-mod signals;
+pub(crate) mod signals;
 mod stream;
 mod task;
 

@@ -1,8 +1,33 @@
 //! Ctrl-C and SIGTERM: the first one parks what runs, the second one ends the process at once.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use rawko_host::Wait;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::{Failure, Verdict};
+
+/// The signal that this process was asked to stop with, for whatever has to be finished first.
+static LAST: AtomicU8 = AtomicU8::new(0);
+const INTERRUPTED: u8 = 1;
+const TERMINATED: u8 = 2;
+
+/// The calls to wait for when the process stops, if it was asked to.
+pub(crate) fn wait_for() -> Option<Wait> {
+    match LAST.load(Ordering::SeqCst) {
+        TERMINATED => Some(Wait::All),
+        INTERRUPTED => Some(Wait::Unrepeatable),
+        _ => None,
+    }
+}
+
+async fn exit_on_the_next() {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => std::process::exit(130),
+        _ = terminate.recv() => std::process::exit(143),
+    }
+}
 
 pub(crate) struct Signals {
     interrupt: Signal,
@@ -34,11 +59,8 @@ impl Signals {
             _ = self.terminate.recv() => Verdict::Terminated,
         };
         self.came = true;
-        tokio::spawn(async {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                std::process::exit(130);
-            }
-        });
+        LAST.store(if verdict == Verdict::Terminated { TERMINATED } else { INTERRUPTED }, Ordering::SeqCst);
+        tokio::spawn(exit_on_the_next());
         verdict
     }
 }

@@ -23,6 +23,7 @@ use super::remote::Remote;
 use super::server::{self, Server};
 use crate::console::{Console, Style};
 use crate::failure::Failure;
+use crate::following::signals;
 use crate::{times, watching};
 
 /// A holder that is just starting or ending answers within this.
@@ -49,6 +50,8 @@ pub(crate) struct Hosting {
     telemetry: Option<Arc<Telemetry>>,
     /// Let go last.
     lock: Lock,
+    /// How long running calls may take to finish when the process is asked to stop.
+    grace: Duration,
 }
 
 /// When to look for news.
@@ -207,7 +210,7 @@ impl Access {
             Access::Elsewhere { telemetry: Some(telemetry), .. } => return telemetry.close().await,
             Access::There { .. } | Access::Elsewhere { .. } => return,
         };
-        let Hosting { host, desk, channels, server, telemetry, lock } = *hosting;
+        let Hosting { host, desk, channels, server, telemetry, lock, grace } = *hosting;
         if let Some(server) = server {
             server.close().await;
         }
@@ -215,6 +218,14 @@ impl Access {
         desk.close().await;
         for complaint in host.take_complaints() {
             console.note(Style::Notice, "warning", &complaint);
+        }
+        if let Some(wait) = signals::wait_for() {
+            let calls = host.running_calls(wait);
+            if calls > 0 {
+                let noun = if calls == 1 { "call" } else { "calls" };
+                console.note(Style::Dim, "waiting", &format!("for {calls} running {noun} to finish"));
+            }
+            host.drain(wait, grace).await;
         }
         host.close().await;
         if let Some(telemetry) = telemetry {
@@ -262,6 +273,7 @@ impl Hosting {
             .agents(workshop.clone())
             .endpoints(settings.endpoints(&place.root).add_scheme("channel", channels.service()))
             .gate(settings.gate())
+            .limits(settings.limits())
             .world(place.world())
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
@@ -270,7 +282,7 @@ impl Hosting {
         let desk = Desk::new(host.clone(), place, workshop);
         channels.open(&desk);
         let server = listener.map(|(path, listener)| Server::serve(path, listener, desk.clone()));
-        Ok(Hosting { host, desk, channels, server, telemetry, lock })
+        Ok(Hosting { host, desk, channels, server, telemetry, lock, grace: settings.shutdown_grace() })
     }
 }
 
