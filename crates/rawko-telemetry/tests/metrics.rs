@@ -92,7 +92,7 @@ async fn the_metrics_of_a_host_at_work() {
     let builder = Host::builder()
         .store(store)
         .services(workshop.join(paying()))
-        .cast(workshop)
+        .agents(workshop)
         .gate(settings.gate())
         .observer(telemetry.clone())
         .chart(Edition::read("order.yaml", CHART).unwrap());

@@ -137,7 +137,7 @@ impl Yard {
         let mut builder = Host::builder()
             .store(store)
             .services(workshop.join(rawko_host::Services::new()))
-            .cast(workshop)
+            .agents(workshop)
             .gate(gate);
         for edition in work::editions().unwrap() {
             builder = builder.chart(edition);

@@ -79,7 +79,7 @@ async fn an_agent_works_within_what_its_caller_has_left() {
         .service("model:complete", &[model(60)])
         .service("tool:Read", &[Act::Answer(json!({}))])
         .gate(Gate::new(&["agent:*"], &[], None).unwrap())
-        .cast(Arc::new(Troupe));
+        .agents(Arc::new(Troupe));
     let host = bench.host().await;
     start(&host, "lead", json!({})).await;
     // Two rounds of 60 tokens: the third agent is not even begun.
@@ -112,7 +112,7 @@ async fn work_that_did_not_finish_is_an_error_with_the_work_in_it() {
     let bench = bench(&[LEAD, PLAYER])
         .service("model:complete", &[model(10)])
         .service("tool:Read", &[Act::Answer(json!({}))])
-        .cast(Arc::new(Troupe));
+        .agents(Arc::new(Troupe));
     let host = bench.host().await;
     start(&host, "lead", json!({})).await;
     assert_eq!(
@@ -143,7 +143,7 @@ async fn a_fork_goes_on_with_what_was_left_of_the_budget() {
     let bench = bench(&[SAVER, PLAYER])
         .service("model:complete", &[model(60)])
         .service("tool:Read", &[Act::Answer(json!({}))])
-        .cast(Arc::new(Troupe));
+        .agents(Arc::new(Troupe));
     let host = bench.host().await;
     let saver = Edition::read("saver.yaml", SAVER).unwrap();
     let budget = json!({"tokens": 150, "cost_usd": 9}).into();
@@ -192,7 +192,7 @@ statechart:
 
 #[tokio::test]
 async fn a_person_or_nobody_may_play_an_agent_too() {
-    let bench = bench(&[ASKING]).cast(Arc::new(Troupe));
+    let bench = bench(&[ASKING]).agents(Arc::new(Troupe));
     let host = bench.host().await;
     start(&host, "asking", json!({})).await;
     assert_eq!(rest(&host, "i").await, "asks [asked]");

@@ -89,7 +89,7 @@ impl Bench {
         self
     }
 
-    pub(crate) fn cast(mut self, cast: Arc<dyn rawko_host::AgentResolver>) -> Self {
+    pub(crate) fn agents(mut self, cast: Arc<dyn rawko_host::AgentResolver>) -> Self {
         self.cast = Some(cast);
         self
     }
