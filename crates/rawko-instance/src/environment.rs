@@ -26,6 +26,16 @@ pub trait Environment {
         Limits::default()
     }
 
+    /// Whether transactions carry the traces of their steps ([`Transaction::traces`](crate::Transaction::traces)).
+    fn wants_traces(&self) -> bool {
+        false
+    }
+
+    /// Another kind of work than the `src` of an invoke says: a simulation answers for charts and agents as it is told.
+    fn kind_of(&self, _id: &str, _src: &str) -> Option<EffectKind> {
+        None
+    }
+
     /// Resolves `agent:` names; without a resolver they are services.
     fn agents(&self) -> Option<&dyn AgentResolver>;
 

@@ -41,4 +41,4 @@ pub use receipt::Receipt;
 pub use result::{EffectNote, EffectResult};
 pub use start::{NewRoot, start};
 pub use status::{is_work, outcome_of};
-pub use transaction::{Action, Child, EffectPlace, Request, Transaction};
+pub use transaction::{Action, Child, EffectPlace, Request, StepTrace, Transaction};

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rawko_core::{Chart, Now, Snapshot, Value, start as start_chart};
+use rawko_core::{Chart, Now, Snapshot, Value, start as start_untraced, start_traced};
 
 use crate::environment::Environment;
 use crate::error::InstanceError;
@@ -55,10 +55,12 @@ pub(crate) fn begin(
     let event = serde_json::to_string(&input).unwrap_or_default();
     let now = Now { ms: at_ms, world: env.world() };
     // A panic is a bug of rawko, and stays within this instance.
+    let start_chart = if env.wants_traces() { start_traced } else { start_untraced };
     let started = catch_unwind(AssertUnwindSafe(|| start_chart(&chart, input, now)));
-    let (snapshot, step) = started.map_err(|_| InstanceError::Internal(new.id.to_string()))??;
+    let (snapshot, mut step) = started.map_err(|_| InstanceError::Internal(new.id.to_string()))??;
     let key = env.new_key(&new.id);
-    let (mut instance, mut tx) = created(key, new, chart, snapshot, parent, at_ms);
+    let (mut instance, mut tx) = created(key, new, Arc::clone(&chart), snapshot, parent, at_ms);
+    tx.note_trace(&chart, &mut step, env.wants_traces());
     let record = Record {
         seq: 0,
         instance: key,

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use rawko_core::{Invoke, Send, Value};
+use rawko_core::{Chart, Effect, Invoke, Send, Step, Trace, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::content;
@@ -26,10 +26,23 @@ pub struct Transaction {
     pub actions: Vec<Action>,
     /// Calls that were not made, with the reason; their instances have heard it already. For observers.
     pub refused: Vec<(OpenEffect, ServiceError)>,
+    /// How each step came about, also those of the children; empty unless the environment wants them.
+    pub traces: Vec<StepTrace>,
     /// The input was not taken: commit, then hand it in again.
     pub deferred: Option<Input>,
     /// The answer to the input that [`Instance::handle`] was given.
     pub reply: Option<Result<Receipt, InstanceError>>,
+}
+
+/// How one step came about.
+#[derive(Clone, Debug)]
+pub struct StepTrace {
+    pub instance: InstanceKey,
+    pub chart: Arc<Chart>,
+    pub step: u64,
+    pub handled: bool,
+    pub trace: Trace,
+    pub effects: Vec<Effect>,
 }
 
 /// An instance that begins with a step of its parent.
@@ -88,6 +101,20 @@ impl Transaction {
             && commit.audit.is_empty()
     }
 
+    /// Keeps the trace of a step, if the step has one.
+    pub(crate) fn note_trace(&mut self, chart: &Arc<Chart>, step: &mut Step, wanted: bool) {
+        if wanted {
+            self.traces.push(StepTrace {
+                instance: self.commit.instance,
+                chart: Arc::clone(chart),
+                step: step.number,
+                handled: step.handled,
+                trace: std::mem::take(&mut step.trace),
+                effects: step.effects.clone(),
+            });
+        }
+    }
+
     /// Packs a text and keeps its large parts with the commit.
     pub(crate) fn pack(&mut self, text: String) -> String {
         let packed = content::pack(&text);
@@ -129,6 +156,7 @@ impl Transaction {
         self.children.extend(next.children);
         self.actions.extend(next.actions);
         self.refused.extend(next.refused);
+        self.traces.extend(next.traces);
         self.deferred = next.deferred;
         self.reply = next.reply.or(self.reply.take());
     }

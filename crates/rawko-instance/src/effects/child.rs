@@ -72,12 +72,13 @@ impl Instance {
     ) {
         match self.begin_child(&effect, beginning, at, env) {
             Ok((instance, child)) => {
-                let Transaction { commit, children, actions, refused, .. } = child;
+                let Transaction { commit, children, actions, refused, traces, .. } = child;
                 self.open(effect, tx);
                 tx.children.push(Child { instance, commit });
                 tx.children.extend(children);
                 tx.actions.extend(actions);
                 tx.refused.extend(refused);
+                tx.traces.extend(traces);
             }
             Err(error) => self.refuse(effect, error, tx),
         }

@@ -7,6 +7,7 @@ use rawko_core::{Event, Value};
 
 use super::{Position, effect_id};
 use crate::environment::Environment;
+use crate::failure::{Category, ServiceError};
 use crate::instance::Instance;
 use crate::ledger::Spent;
 use crate::message::Message;
@@ -46,6 +47,14 @@ impl Instance {
 
     /// A child that failed without a handler has failed for its parent.
     pub(super) fn plan_stall(&self, error: Value, at: Position, env: &dyn Environment, tx: &mut Transaction) {
+        self.report_to_parent(at, env, tx, |invocation| Event::InvokeFailed { invocation, error });
+    }
+
+    /// A step of this child could not be taken.
+    pub(crate) fn report_failure(&self, why: &str, env: &dyn Environment, tx: &mut Transaction) {
+        let error = ServiceError::new(Category::Execution, why).to_value();
+        // The parent recognises it by the open effect, so any place will do.
+        let at = Position { step: self.snapshot.step_number(), index: u32::MAX, ms: self.last_ms };
         self.report_to_parent(at, env, tx, |invocation| Event::InvokeFailed { invocation, error });
     }
 

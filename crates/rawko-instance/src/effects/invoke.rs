@@ -43,12 +43,13 @@ impl Instance {
         if let Some(node) = self.node_of(Some(invoke.invocation)) {
             invoke.policy = self.policy_at(node);
         }
-        let binding = self.binding(&invoke, env);
+        let told = env.kind_of(&invoke.id, &invoke.src);
+        let binding = if told.is_some() { None } else { self.binding(&invoke, env) };
         let kind = match &binding {
             Some(Ok(AgentBinding::Chart { .. })) => EffectKind::Child,
             Some(Ok(AgentBinding::Person { .. })) => EffectKind::Person,
             Some(Ok(AgentBinding::Service) | Err(_)) => EffectKind::Agent,
-            None => kind_of(&invoke.src),
+            None => told.unwrap_or_else(|| kind_of(&invoke.src)),
         };
         let mut effect = OpenEffect {
             body: tx.pack(serde_json::to_string(&invoke).unwrap_or_default()),

@@ -55,6 +55,9 @@ impl Instance {
         let receipt = self.deliver(message.event.clone(), env, now_ms, tx);
         // Also when the step failed: the journal has the event and the reason.
         self.note_handled(key, tx);
+        if let Err(error) = &receipt {
+            self.report_failure(&error.to_string(), env, tx);
+        }
         receipt
     }
 

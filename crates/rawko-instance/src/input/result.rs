@@ -73,7 +73,7 @@ impl Instance {
                 Ok(self.receipt(handled))
             }
             Err(error) => {
-                self.head.fault = Some(error.to_string().into());
+                self.rest_with(&error.to_string(), env, tx);
                 Err(error)
             }
         }

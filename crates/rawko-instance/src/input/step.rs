@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rawko_core::{Event, Now, Step, step};
+use rawko_core::{Event, Now, Step, step, step_traced};
 
 use crate::environment::Environment;
 use crate::error::InstanceError;
@@ -29,6 +29,7 @@ impl Instance {
         let now = Now { ms: at_ms, world: env.world() };
         let chart = Arc::clone(&self.chart);
         // A panic is a bug of rawko, and stays within this instance.
+        let step = if env.wants_traces() { step_traced } else { step };
         let taken = catch_unwind(AssertUnwindSafe(|| step(&chart, &mut self.snapshot, event.clone(), now)));
         let taken = match taken {
             Ok(result) => result.map_err(InstanceError::from),
@@ -38,8 +39,9 @@ impl Instance {
             }
         };
         match taken {
-            Ok(step) => {
+            Ok(mut step) => {
                 let handled = step.handled;
+                tx.note_trace(&chart, &mut step, env.wants_traces());
                 self.record_step(&before, event, &step, at_ms, tx);
                 self.plan_effects(step, env, at_ms, tx);
                 Ok(handled)

@@ -95,7 +95,7 @@ impl Instance {
         }
         if let Err(error) = self.step_with(&Event::TimerFired { timer }, env, at_ms, tx) {
             // It would fail again at once, for ever: it rests until a person acts.
-            self.head.fault = Some(error.to_string().into());
+            self.rest_with(&error.to_string(), env, tx);
         }
     }
 
@@ -138,9 +138,15 @@ impl Instance {
         let data = Value::map([("code", Value::str("runaway")), ("message", Value::str(&message))]);
         let handled = self.step_with(&Event::named("error.execution", data), env, at_ms, tx);
         if !handled.is_ok_and(|handled| handled) {
-            self.head.fault = Some(message.into());
+            self.rest_with(&message, env, tx);
         }
         false
+    }
+
+    /// The instance does nothing by itself any more until a person acts. For its parent it has failed.
+    pub(super) fn rest_with(&mut self, why: &str, env: &dyn Environment, tx: &mut Transaction) {
+        self.head.fault = Some(why.into());
+        self.report_failure(why, env, tx);
     }
 
     /// Records an event that a resting instance does not take.
