@@ -31,14 +31,12 @@ impl Simulation {
                 input: invoke.input.clone(),
             });
         }
-        if let Some(answer) = self.stubs.answer(&invoke.id, &invoke.src) {
-            let due_ms = self.now_ms.saturating_add(i64::try_from(answer.after_ms).unwrap_or(i64::MAX));
-            let invocation = invoke.invocation;
-            let event = match answer.result {
-                Ok(data) => Event::InvokeDone { invocation, data },
-                Err(error) => Event::InvokeFailed { invocation, error },
-            };
-            return self.agenda.put(due_ms, from, event);
+        let answer = self.stubs.answer(&invoke.id, &invoke.src);
+        if let Some(kind) = self.note_call(from, &invoke, answer.as_ref()) {
+            return self.answer_with_fault(from, &invoke, answer, kind);
+        }
+        if let Some(answer) = answer {
+            return self.put_answer(self.due_in(answer.after_ms), from, &invoke, answer.result);
         }
         // Neither stubbed nor known: it waits for `done.invoke.<id>` from the stimuli.
         let Some(chart) = self.resolve(&invoke.src) else { return };

@@ -7,10 +7,12 @@ use rawko_core::{
     Chart, Event, NamedEvent, Now, Snapshot, Status, Step, StepError, Value, World, start_traced, step_traced,
 };
 
-use crate::agenda::Agenda;
-use crate::{Line, Stimulus, Stubs, TracedStep};
+use crate::agenda::{Agenda, Item};
+use crate::{
+    CallPoint, CommitPoint, CrashMoment, ErrorKind, Line, SimulationOptions, Stimulus, Stubs, TracedStep,
+};
 
-/// Deliveries that one stimulus may set off before the simulation says that they never end.
+/// Deliveries that one stimulus may cause before the simulation reports that they never end.
 const DELIVERIES_MAX: usize = 10_000;
 /// Timers that one advance may fire.
 const FIRINGS_MAX: usize = 1_000_000;
@@ -27,6 +29,9 @@ pub struct Simulation {
     pub(crate) mailbox: VecDeque<(usize, Event)>,
     pub(crate) line: Line,
     next_line: u64,
+    pub(crate) options: SimulationOptions,
+    pub(crate) commits: Vec<CommitPoint>,
+    pub(crate) calls: Vec<CallPoint>,
 }
 
 /// One running chart. The first is the simulated one.
@@ -38,7 +43,7 @@ pub(crate) struct Instance {
 }
 
 impl Simulation {
-    /// `charts` must not be empty; the first one is simulated.
+    /// A simulation of `chart`; the others can be invoked as children.
     pub fn new(chart: Arc<Chart>, others: Vec<Arc<Chart>>, stubs: Stubs, world: World, input: Value) -> Self {
         let mut library = vec![chart];
         library.extend(others);
@@ -53,7 +58,17 @@ impl Simulation {
             mailbox: VecDeque::new(),
             line: Line::default(),
             next_line: 0,
+            options: SimulationOptions::default(),
+            commits: Vec::new(),
+            calls: Vec::new(),
         }
+    }
+
+    /// The same simulation with crashes and faults. Call before [`Simulation::start`].
+    #[must_use]
+    pub fn with_options(mut self, options: SimulationOptions) -> Self {
+        self.options = options;
+        self
     }
 
     pub fn chart(&self) -> &Arc<Chart> {
@@ -74,13 +89,27 @@ impl Simulation {
         self.agenda.next_due_ms()
     }
 
+    /// Milliseconds until then.
+    pub fn next_due_in_ms(&self) -> Option<u64> {
+        u64::try_from(self.next_due_ms()?.saturating_sub(self.now_ms)).ok()
+    }
+
+    /// The paths of all active states, ancestors included, in document order.
+    pub fn active_paths(&self) -> Vec<String> {
+        let chart = self.chart();
+        let Some(snapshot) = self.snapshot() else { return Vec::new() };
+        let active = chart.active(snapshot.configuration());
+        let nodes = chart.node_ids().skip(1).filter(|node| active.contains(*node));
+        nodes.map(|node| chart.node(node).path.to_string()).collect()
+    }
+
     /// Starts the chart and whatever follows from that at time 0.
     pub fn start(&mut self) -> Line {
         self.begin_line(None);
         let chart = Arc::clone(&self.library[0]);
         let input = self.input.clone();
         if let Err(error) = self.start_instance(chart, input, None) {
-            self.line.error = Some(error.to_string());
+            self.line.fail(ErrorKind::of(&error), error.to_string());
         }
         self.settle();
         self.end_line()
@@ -124,7 +153,7 @@ impl Simulation {
     fn advance(&mut self, ms: u64) {
         let until = self.now_ms.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX));
         for _ in 0..FIRINGS_MAX {
-            let Some((due_ms, instance, event)) = self.agenda.take_due(until) else {
+            let Some((due_ms, instance, event)) = self.take_due(until) else {
                 self.now_ms = until;
                 return;
             };
@@ -132,21 +161,50 @@ impl Simulation {
             self.mailbox.push_back((instance, event));
             self.settle();
         }
-        self.line.error = Some(format!("more than {FIRINGS_MAX} timers fired in one advance"));
+        self.line.fail(ErrorKind::Runaway, format!("more than {FIRINGS_MAX} timers fired in one advance"));
     }
 
     /// Delivers what waits, and what is due at this very moment, until nothing is left.
     fn settle(&mut self) {
         for _ in 0..DELIVERIES_MAX {
             let next = self.mailbox.pop_front();
-            let next = next.or_else(|| self.agenda.take_due(self.now_ms).map(|(_, to, event)| (to, event)));
+            let next = next.or_else(|| self.take_due(self.now_ms).map(|(_, to, event)| (to, event)));
             let Some((instance, event)) = next else { return };
             self.deliver(instance, event);
         }
         self.mailbox.clear();
-        self.line.error = Some(format!(
-            "more than {DELIVERIES_MAX} deliveries at one moment: events that the chart sends itself never end"
-        ));
+        self.line.fail(
+            ErrorKind::Runaway,
+            format!(
+                "more than {DELIVERIES_MAX} deliveries at one moment: events that the chart sends itself never end"
+            ),
+        );
+    }
+
+    /// Takes what is due next, without answers to attempts that are over.
+    fn take_due(&mut self, until: i64) -> Option<(i64, usize, Event)> {
+        loop {
+            let item = self.agenda.take_due(until)?;
+            if !self.is_superseded(&item) {
+                return Some((item.due_ms, item.instance, item.event));
+            }
+        }
+    }
+
+    /// Whether an answer belongs to an attempt that a later one of the same invocation has replaced.
+    fn is_superseded(&self, item: &Item) -> bool {
+        let (Some(answer), Some(instance)) = (item.answer, self.instances.get(item.instance)) else {
+            return false;
+        };
+        let answered = match &item.event {
+            Event::InvokeDone { invocation, .. } | Event::InvokeFailed { invocation, .. } => *invocation,
+            Event::Named(_)
+            | Event::TimerFired { .. }
+            | Event::RetryRequested
+            | Event::CancelRequested { .. } => return false,
+        };
+        let mut known = instance.snapshot.invocations().iter();
+        known.any(|known| known.id == answered && known.attempt != answer.attempt)
     }
 
     pub(crate) fn deliver(&mut self, to: usize, event: Event) {
@@ -154,9 +212,17 @@ impl Simulation {
         let chart = Arc::clone(&instance.chart);
         let now = Now { ms: self.now_ms, world: &self.world };
         match step_traced(&chart, &mut instance.snapshot, event, now) {
-            Ok(step) => self.took(to, step),
+            Ok(step) => self.commit(to, step),
             Err(error) => self.failed(to, &error),
         }
+    }
+
+    /// Takes over what a step did; the options may crash the simulation on either side of its effects.
+    fn commit(&mut self, instance: usize, step: Step) {
+        let commit = self.note_commit(instance);
+        self.crash_at(commit, CrashMoment::AfterCommit);
+        self.took(instance, step);
+        self.crash_at(commit, CrashMoment::BeforeAcknowledgement);
     }
 
     pub(crate) fn start_instance(
@@ -166,8 +232,15 @@ impl Simulation {
         parent: Option<(usize, u64, Arc<str>)>,
     ) -> Result<(), StepError> {
         let (snapshot, step) = start_traced(&chart, input, Now { ms: self.now_ms, world: &self.world })?;
+        let is_child = parent.is_some();
         self.instances.push(Instance { chart, snapshot, parent });
-        self.took(self.instances.len() - 1, step);
+        let instance = self.instances.len() - 1;
+        // A child begins within the commit of its parent.
+        if is_child {
+            self.took(instance, step)
+        } else {
+            self.commit(instance, step)
+        }
         Ok(())
     }
 
@@ -187,7 +260,7 @@ impl Simulation {
 
     fn failed(&mut self, instance: usize, error: &StepError) {
         match self.instances[instance].parent.clone() {
-            None => self.line.error = Some(error.to_string()),
+            None => self.line.fail(ErrorKind::of(error), error.to_string()),
             Some((parent, invocation, _)) => {
                 let error = Value::map([
                     ("category", Value::str("execution")),
