@@ -18,6 +18,7 @@ mod effect;
 mod entry_set;
 mod evaluate;
 mod event;
+pub mod explain;
 pub mod expr;
 mod ids;
 mod labels;

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Value, World};
+use rawko_core::{Chart, Invoke, Value, World};
 
 use crate::agents::AgentResolver;
 use crate::error::StoreError;
 use crate::failure::ServiceError;
 use crate::gate::Gate;
+use crate::instance::Instance;
 use crate::limits::Limits;
 use crate::records::{EffectKind, InstanceKey, OpenEffect};
 use crate::transaction::Request;
@@ -32,7 +33,7 @@ pub trait Environment {
     }
 
     /// Another kind of work than the `src` of an invoke says: a simulation answers for charts and agents as it is told.
-    fn kind_of(&self, _id: &str, _src: &str) -> Option<EffectKind> {
+    fn kind_of(&self, _instance: &Instance, _invoke: &Invoke) -> Option<EffectKind> {
         None
     }
 

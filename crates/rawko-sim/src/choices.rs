@@ -19,13 +19,12 @@ pub struct Choice {
 impl Simulation {
     /// The events that have at least one candidate transition in the current configuration.
     pub fn choices(&self) -> Vec<Choice> {
-        let Some(instance) = self.instances.first() else { return Vec::new() };
-        let now = Now { ms: self.now_ms, world: &self.world };
+        let Some(snapshot) = self.snapshot() else { return Vec::new() };
+        let (chart, now) = (self.chart(), Now { ms: self.now_ms(), world: self.world() });
         let mut found = Vec::new();
-        for name in instance.chart.event_names() {
-            let mut copy = instance.snapshot.clone();
-            let Ok(step) = step_traced(&instance.chart, &mut copy, Event::named(name, Value::Null), now)
-            else {
+        for name in chart.event_names() {
+            let mut copy = snapshot.clone();
+            let Ok(step) = step_traced(chart, &mut copy, Event::named(name, Value::Null), now) else {
                 continue;
             };
             let has_candidate =

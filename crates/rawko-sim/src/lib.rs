@@ -18,17 +18,24 @@
 //! # Ok::<(), &str>(())
 //! ```
 
-mod agenda;
+mod agents;
 mod choices;
+mod crash;
 pub mod driver;
-mod effects;
+mod faults;
 mod line;
+mod options;
+mod service;
 mod simulation;
 mod stimulus;
 mod stubs;
 
+pub use agents::{AgentsError, agents_from_json};
 pub use choices::Choice;
-pub use line::{Emitted, Invoked, Line, Sent, TracedStep};
+pub use crash::{CommitPoint, Crash, CrashMoment};
+pub use faults::{CallPoint, Fault, FaultKind};
+pub use line::{Emitted, ErrorKind, Invoked, Line, Sent, TracedStep};
+pub use options::SimulationOptions;
 pub use simulation::Simulation;
 pub use stimulus::{Stimulus, StimulusError};
 pub use stubs::{StubAnswer, StubError, Stubs};

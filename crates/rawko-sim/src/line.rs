@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Trace, Value};
+use rawko_core::{Chart, StepError, Trace, Value, explain};
+use rawko_instance::InstanceError;
 use serde::Serialize;
 
 /// One line of a simulation.
@@ -23,9 +24,74 @@ pub struct Line {
     /// Only when a step failed: the configuration and context above are those before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The kind of `error`.
+    #[serde(skip)]
+    pub error_kind: Option<ErrorKind>,
     /// The steps behind this line, for explaining it.
     #[serde(skip)]
     pub traces: Vec<TracedStep>,
+}
+
+/// Why a step of the simulated instance failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Microsteps, deliveries at one moment or timers without end.
+    Runaway,
+    /// No state handles the event, and the chart says `unhandled: error`.
+    Unhandled,
+    Other,
+}
+
+impl ErrorKind {
+    fn of(error: &StepError) -> Self {
+        match error {
+            StepError::Runaway { .. } => ErrorKind::Runaway,
+            StepError::Unhandled { .. } => ErrorKind::Unhandled,
+            _ => ErrorKind::Other,
+        }
+    }
+
+    pub(crate) fn of_instance(error: &InstanceError) -> Self {
+        match error {
+            InstanceError::Step(error) => Self::of(error),
+            _ => ErrorKind::Other,
+        }
+    }
+
+    /// The kind of a recorded failure, of which only the text is kept.
+    pub(crate) fn of_message(message: &str) -> Self {
+        if message.starts_with("more than ") {
+            ErrorKind::Runaway
+        } else if message.starts_with("no state handles ") {
+            ErrorKind::Unhandled
+        } else {
+            ErrorKind::Other
+        }
+    }
+}
+
+impl Line {
+    /// The line as `rawko simulate --json` prints it.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Explains every step behind the line, one text per entry. Steps of children name their chart.
+    pub fn story(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for step in &self.traces {
+            let child = if step.instance > 0 { format!("{}: ", step.chart.id()) } else { String::new() };
+            lines.extend(
+                explain::story(&step.chart, &step.trace).into_iter().map(|line| format!("{child}{line}")),
+            );
+        }
+        lines
+    }
+
+    pub(crate) fn fail(&mut self, kind: ErrorKind, message: String) {
+        self.error = Some(message);
+        self.error_kind = Some(kind);
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

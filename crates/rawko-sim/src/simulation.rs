@@ -1,116 +1,253 @@
-//! `Simulation`: one chart, its children and the virtual clock they share. Reports one line per stimulus.
+//! `Simulation`: one chart, its children and the virtual clock they share, on the instance machine. Reports one line per
+//! stimulus.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rawko_core::{
-    Chart, Event, NamedEvent, Now, Snapshot, Status, Step, StepError, Value, World, start_traced, step_traced,
+use rawko_core::{Chart, Effect, NamedEvent, SendTarget, Snapshot, Status, Value, World};
+use rawko_instance::{Gate, Input, Instance, InstanceError, Limits, StepTrace};
+use rawko_store::{InstanceKey, MemoryStore, RecordKind, content};
+
+use crate::driver::{Driver, Setup, Turn};
+use crate::service::StubServices;
+use crate::{
+    CallPoint, CommitPoint, Emitted, ErrorKind, Invoked, Line, Sent, SimulationOptions, Stimulus, Stubs,
+    TracedStep,
 };
 
-use crate::agenda::Agenda;
-use crate::{Line, Stimulus, Stubs, TracedStep};
-
-/// Deliveries that one stimulus may set off before the simulation says that they never end.
-const DELIVERIES_MAX: usize = 10_000;
-/// Timers that one advance may fire.
+/// Times that one advance may move the clock.
 const FIRINGS_MAX: usize = 1_000_000;
+/// The simulated instance is the first that begins.
+const ROOT: InstanceKey = InstanceKey(1);
+const ROOT_ID: &str = "simulated";
 
 /// The charts of a simulation: the first is simulated, the others are there to be invoked.
 pub struct Simulation {
-    library: Vec<Arc<Chart>>,
-    pub(crate) stubs: Stubs,
-    pub(crate) world: World,
+    chart: Arc<Chart>,
+    others: Vec<Arc<Chart>>,
+    stubs: Stubs,
+    world: World,
     input: Value,
-    pub(crate) now_ms: i64,
-    pub(crate) instances: Vec<Instance>,
-    pub(crate) agenda: Agenda,
-    pub(crate) mailbox: VecDeque<(usize, Event)>,
-    pub(crate) line: Line,
+    options: SimulationOptions,
+    driver: Option<Driver>,
+    /// The simulated instance after the last stimulus.
+    root: Option<Instance>,
+    line: Line,
     next_line: u64,
-}
-
-/// One running chart. The first is the simulated one.
-pub(crate) struct Instance {
-    pub(crate) chart: Arc<Chart>,
-    pub(crate) snapshot: Snapshot,
-    /// The instance and invocation it answers to.
-    pub(crate) parent: Option<(usize, u64, Arc<str>)>,
+    /// Records that earlier lines have shown.
+    seen: u64,
 }
 
 impl Simulation {
-    /// `charts` must not be empty; the first one is simulated.
+    /// A simulation of `chart`; the others can be invoked as children.
     pub fn new(chart: Arc<Chart>, others: Vec<Arc<Chart>>, stubs: Stubs, world: World, input: Value) -> Self {
-        let mut library = vec![chart];
-        library.extend(others);
         Self {
-            library,
+            chart,
+            others,
             stubs,
             world,
             input,
-            now_ms: 0,
-            instances: Vec::new(),
-            agenda: Agenda::default(),
-            mailbox: VecDeque::new(),
+            options: SimulationOptions::default(),
+            driver: None,
+            root: None,
             line: Line::default(),
             next_line: 0,
+            seen: 0,
         }
     }
 
+    /// The same simulation with crashes and faults. Call before [`Simulation::start`].
+    #[must_use]
+    pub fn with_options(mut self, options: SimulationOptions) -> Self {
+        self.options = options;
+        self
+    }
+
     pub fn chart(&self) -> &Arc<Chart> {
-        &self.library[0]
+        &self.chart
+    }
+
+    pub(crate) fn world(&self) -> &World {
+        &self.world
     }
 
     /// The simulated instance; `None` before the start, or when it could not start.
     pub fn snapshot(&self) -> Option<&Snapshot> {
-        self.instances.first().map(|instance| &instance.snapshot)
+        self.root.as_ref().map(Instance::snapshot)
     }
 
     pub fn now_ms(&self) -> i64 {
-        self.now_ms
+        self.driver.as_ref().map_or(0, Driver::now_ms)
     }
 
     /// When the next timer fires or the next stub answers, if anything is due at all.
     pub fn next_due_ms(&self) -> Option<i64> {
-        self.agenda.next_due_ms()
+        self.driver.as_ref()?.next_due_ms().ok()?
+    }
+
+    /// Milliseconds until then.
+    pub fn next_due_in_ms(&self) -> Option<u64> {
+        u64::try_from(self.next_due_ms()?.saturating_sub(self.now_ms())).ok()
+    }
+
+    /// The paths of all active states, ancestors included, in document order.
+    pub fn active_paths(&self) -> Vec<String> {
+        let chart = self.chart();
+        let Some(snapshot) = self.snapshot() else { return Vec::new() };
+        let active = chart.active(snapshot.configuration());
+        let nodes = chart.node_ids().skip(1).filter(|node| active.contains(*node));
+        nodes.map(|node| chart.node(node).path.to_string()).collect()
+    }
+
+    /// The commits so far, in order. A child begins within the commit of its parent.
+    pub fn commit_points(&self) -> Vec<CommitPoint> {
+        self.with_services(|services| services.commits.clone())
+    }
+
+    /// The calls so far, in order: every invoke of every instance.
+    pub fn call_points(&self) -> Vec<CallPoint> {
+        self.with_services(|services| services.calls.clone())
+    }
+
+    fn with_services<T: Default>(&self, look: impl FnOnce(&StubServices) -> T) -> T {
+        let Some(driver) = &self.driver else { return T::default() };
+        driver.services().as_any().downcast_ref::<StubServices>().map(look).unwrap_or_default()
     }
 
     /// Starts the chart and whatever follows from that at time 0.
     pub fn start(&mut self) -> Line {
         self.begin_line(None);
-        let chart = Arc::clone(&self.library[0]);
-        let input = self.input.clone();
-        if let Err(error) = self.start_instance(chart, input, None) {
-            self.line.error = Some(error.to_string());
+        if let Err(error) = self.try_start() {
+            self.line.fail(ErrorKind::of_instance(&error), error.to_string());
         }
-        self.settle();
         self.end_line()
+    }
+
+    fn try_start(&mut self) -> Result<(), InstanceError> {
+        let mut charts = vec![Arc::clone(&self.chart)];
+        charts.extend(self.others.iter().cloned());
+        let limits = Limits::default();
+        let setup = Setup { charts, gate: Gate::open(), limits, world: self.world.clone() };
+        let services = StubServices::new(setup.clone(), self.stubs.clone(), self.options.clone());
+        let chaos = services.chaos();
+        let mut driver = Driver::new(setup, Arc::new(MemoryStore::new()), Box::new(services))?;
+        driver.set_chaos(chaos);
+        driver.trace();
+        let (chart, input) = (Arc::clone(&self.chart), self.input.clone());
+        let turn = driver.start(ROOT_ID, &chart, input);
+        self.driver = Some(driver);
+        if turn? == Turn::Crashed {
+            self.restart()?;
+        }
+        self.settle()
     }
 
     /// Applies one stimulus and everything that follows from it.
     pub fn apply(&mut self, stimulus: &Stimulus) -> Line {
         self.begin_line(Some(stimulus.to_json()));
-        if !self.instances.is_empty() {
-            match stimulus {
+        if self.root.is_some() {
+            let applied = match stimulus {
                 Stimulus::Event { name, data } => {
-                    self.mailbox.push_back((0, Event::named(Arc::clone(name), data.clone())));
-                    self.settle();
+                    self.deliver(NamedEvent::new(Arc::clone(name), data.clone()))
                 }
                 Stimulus::Advance { ms, .. } => self.advance(*ms),
+            };
+            if let Err(error) = applied {
+                self.line.fail(ErrorKind::of_instance(&error), error.to_string());
             }
         }
         self.end_line()
     }
 
+    /// Sends an event with a key of its own until it is acknowledged, as a client does.
+    fn deliver(&mut self, event: NamedEvent) -> Result<(), InstanceError> {
+        let key: Arc<str> = format!("stimulus-{}", self.line.step).into();
+        for _ in 0..3 {
+            let Some(driver) = &mut self.driver else { return Ok(()) };
+            let input = Input::Event { event: event.clone(), key: Some(Arc::clone(&key)) };
+            let request = driver.request(ROOT_ID, input)?;
+            self.settle()?;
+            let reply = self.driver.as_mut().and_then(|driver| driver.take_reply(request));
+            match reply {
+                // An ended instance takes no events; the line shows that nothing happened.
+                Some(Ok(_) | Err(InstanceError::Over { .. } | InstanceError::Step(_))) => return Ok(()),
+                Some(Err(error)) => return Err(error),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A long advance fires a whole chain in order: each timer at its own due time.
+    fn advance(&mut self, ms: u64) -> Result<(), InstanceError> {
+        let until = self.now_ms().saturating_add(i64::try_from(ms).unwrap_or(i64::MAX));
+        for _ in 0..FIRINGS_MAX {
+            let Some(driver) = &mut self.driver else { return Ok(()) };
+            if !driver.advance_to_next(until)? {
+                return Ok(());
+            }
+            self.settle()?;
+            if self.line.error.is_some() {
+                return Ok(());
+            }
+        }
+        self.line.fail(ErrorKind::Runaway, format!("more than {FIRINGS_MAX} timers fired in one advance"));
+        Ok(())
+    }
+
+    /// Takes everything that waits or is due at this moment.
+    fn settle(&mut self) -> Result<(), InstanceError> {
+        loop {
+            let Some(driver) = &mut self.driver else { return Ok(()) };
+            match driver.settle()? {
+                Turn::Took => {}
+                Turn::Idle => return Ok(()),
+                Turn::Crashed => self.restart()?,
+                Turn::Runaway => {
+                    let message = "deliveries at one moment never end: events that the chart sends itself";
+                    self.line.fail(ErrorKind::Runaway, message.to_owned());
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn restart(&mut self) -> Result<(), InstanceError> {
+        match &mut self.driver {
+            Some(driver) => Ok(driver.restart()?),
+            None => Ok(()),
+        }
+    }
+
     fn begin_line(&mut self, stimulus: Option<Value>) {
         self.line = Line { step: self.next_line, stimulus: stimulus.unwrap_or_default(), ..Line::default() };
+        if let Some(driver) = &self.driver
+            && let Some(services) = driver.services_mut().as_any_mut().downcast_mut::<StubServices>()
+        {
+            services.line = self.next_line;
+        }
         self.next_line += 1;
     }
 
     fn end_line(&mut self) -> Line {
         let mut line = std::mem::take(&mut self.line);
-        if let Some(Instance { chart, snapshot, .. }) = self.instances.first() {
-            line.configuration = chart.leaf_paths(snapshot.configuration()).map(str::to_owned).collect();
-            line.context = snapshot.context_map(chart);
+        if let Some(driver) = &mut self.driver {
+            if let Some(services) = driver.services_mut().as_any_mut().downcast_mut::<StubServices>() {
+                services.note_commits();
+            }
+            for trace in driver.take_traces() {
+                show(&mut line, trace);
+            }
+            if let Some((kind, message)) = failed_step(driver, &mut self.seen) {
+                line.error.get_or_insert(message);
+                line.error_kind.get_or_insert(kind);
+            }
+            let row = driver.store().instance(ROOT).ok().flatten();
+            self.root = row.and_then(|row| driver.restore(&row).ok());
+        }
+        if let Some(root) = &self.root {
+            let snapshot = root.snapshot();
+            line.configuration = self.chart.leaf_paths(snapshot.configuration()).map(str::to_owned).collect();
+            line.context = snapshot.context_map(&self.chart);
             line.output = snapshot.output().clone();
             line.status = snapshot.status().as_str().to_owned();
         }
@@ -119,99 +256,70 @@ impl Simulation {
         }
         line
     }
+}
 
-    /// A long advance fires a whole chain in order: each timer at its own due time.
-    fn advance(&mut self, ms: u64) {
-        let until = self.now_ms.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX));
-        for _ in 0..FIRINGS_MAX {
-            let Some((due_ms, instance, event)) = self.agenda.take_due(until) else {
-                self.now_ms = until;
-                return;
-            };
-            self.now_ms = self.now_ms.max(due_ms);
-            self.mailbox.push_back((instance, event));
-            self.settle();
+/// Adds a step to its line; only effects of the simulated instance are listed.
+fn show(line: &mut Line, trace: StepTrace) {
+    let StepTrace { instance, chart, step, handled, trace, effects } = trace;
+    let instance = usize::try_from(instance.0 - 1).unwrap_or(0);
+    for effect in &effects {
+        if let Effect::Log { message } = effect {
+            line.log.push(message.to_string());
         }
-        self.line.error = Some(format!("more than {FIRINGS_MAX} timers fired in one advance"));
-    }
-
-    /// Delivers what waits, and what is due at this very moment, until nothing is left.
-    fn settle(&mut self) {
-        for _ in 0..DELIVERIES_MAX {
-            let next = self.mailbox.pop_front();
-            let next = next.or_else(|| self.agenda.take_due(self.now_ms).map(|(_, to, event)| (to, event)));
-            let Some((instance, event)) = next else { return };
-            self.deliver(instance, event);
-        }
-        self.mailbox.clear();
-        self.line.error = Some(format!(
-            "more than {DELIVERIES_MAX} deliveries at one moment: events that the chart sends itself never end"
-        ));
-    }
-
-    pub(crate) fn deliver(&mut self, to: usize, event: Event) {
-        let Some(instance) = self.instances.get_mut(to) else { return };
-        let chart = Arc::clone(&instance.chart);
-        let now = Now { ms: self.now_ms, world: &self.world };
-        match step_traced(&chart, &mut instance.snapshot, event, now) {
-            Ok(step) => self.took(to, step),
-            Err(error) => self.failed(to, &error),
+        if instance == 0 {
+            show_effect(line, effect);
         }
     }
+    line.traces.push(TracedStep { instance, chart, number: step, handled, trace });
+}
 
-    pub(crate) fn start_instance(
-        &mut self,
-        chart: Arc<Chart>,
-        input: Value,
-        parent: Option<(usize, u64, Arc<str>)>,
-    ) -> Result<(), StepError> {
-        let (snapshot, step) = start_traced(&chart, input, Now { ms: self.now_ms, world: &self.world })?;
-        self.instances.push(Instance { chart, snapshot, parent });
-        self.took(self.instances.len() - 1, step);
-        Ok(())
-    }
-
-    fn took(&mut self, instance: usize, step: Step) {
-        let Step { effects, trace, handled, number } = step;
-        self.line.traces.push(TracedStep {
-            instance,
-            chart: Arc::clone(&self.instances[instance].chart),
-            number,
-            handled,
-            trace,
-        });
-        for effect in effects {
-            self.carry_out(instance, effect);
+fn show_effect(line: &mut Line, effect: &Effect) {
+    match effect {
+        Effect::Invoke(invoke) => line.invoked.push(Invoked {
+            id: Some(invoke.id.to_string()),
+            src: invoke.src.to_string(),
+            input: invoke.input.clone(),
+        }),
+        Effect::Call { handler, params } => {
+            line.invoked.push(Invoked { id: None, src: handler.to_string(), input: params.clone() });
         }
-    }
-
-    fn failed(&mut self, instance: usize, error: &StepError) {
-        match self.instances[instance].parent.clone() {
-            None => self.line.error = Some(error.to_string()),
-            Some((parent, invocation, _)) => {
-                let error = Value::map([
-                    ("category", Value::str("execution")),
-                    ("message", Value::from(error.to_string())),
-                ]);
-                self.mailbox.push_back((parent, Event::InvokeFailed { invocation, error }));
-            }
+        Effect::Send(send) => line.sent.push(Sent {
+            target: target_text(&send.target),
+            name: send.event.to_string(),
+            data: send.data.clone(),
+        }),
+        Effect::Emit { event, data } => {
+            line.emitted.push(Emitted { name: event.to_string(), data: data.clone() });
         }
+        Effect::SetTimer { .. }
+        | Effect::CancelTimer { .. }
+        | Effect::StopInvoke { .. }
+        | Effect::Log { .. }
+        | Effect::Complete { .. }
+        | Effect::Cancelled { .. }
+        | Effect::Stall { .. } => {}
     }
+}
 
-    /// The chart that `statechart:id` or `statechart:id@version` means. A version may be cut short: `1` is any `1.x.y`.
-    pub(crate) fn resolve(&self, src: &str) -> Option<Arc<Chart>> {
-        let wanted = src.strip_prefix("statechart:")?;
-        let (id, version) = wanted.split_once('@').unwrap_or((wanted, "latest"));
-        let fits = |chart: &Chart| {
-            let version = version.trim_start_matches('^');
-            version == "latest"
-                || chart.version() == version
-                || chart.version().strip_prefix(version).is_some_and(|rest| rest.starts_with('.'))
-        };
-        self.library.iter().find(|chart| chart.id() == id && fits(chart)).cloned()
+/// The target as an author writes it.
+fn target_text(target: &SendTarget) -> String {
+    match target {
+        SendTarget::Itself => "self".to_owned(),
+        SendTarget::Parent => "parent".to_owned(),
+        SendTarget::Invocation(id) => id.to_string(),
+        SendTarget::Channel(name) => format!("channel:{name}"),
+        SendTarget::Agent(name) => format!("agent:{name}"),
+        SendTarget::Other(name) => name.to_string(),
     }
+}
 
-    pub(crate) fn send_from_outside(&mut self, to: usize, event: NamedEvent) {
-        self.mailbox.push_back((to, Event::Named(event)));
-    }
+/// The last step of the simulated instance that could not be taken since the line before.
+fn failed_step(driver: &Driver, seen: &mut u64) -> Option<(ErrorKind, String)> {
+    let store = driver.store();
+    let records = store.records(ROOT, *seen, usize::MAX).ok()?;
+    *seen = records.last().map_or(*seen, |record| record.seq);
+    let failed = records.iter().rev().find(|record| record.kind == RecordKind::Failed)?;
+    let text = content::unpack(&failed.delta, &mut |hash| store.blob(hash)).ok()?;
+    let message: String = serde_json::from_str(&text).ok()?;
+    Some((ErrorKind::of_message(&message), message))
 }

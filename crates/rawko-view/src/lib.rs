@@ -3,7 +3,6 @@
 
 pub mod document;
 mod error;
-pub mod explain;
 pub mod journal;
 pub mod offers;
 pub mod rows;
@@ -14,3 +13,4 @@ pub mod transcript;
 pub mod vocabulary;
 
 pub use error::ViewError;
+pub use rawko_core::explain;

@@ -1,8 +1,7 @@
-//! Small things a person types as values: `key=value` pairs, a JSON object, and what a list of agents looks like.
+//! Small things a person types as values: `key=value` pairs and JSON objects.
 
 use std::path::Path;
 
-use rawko_core::AgentEntry;
 use serde_json::{Map, Value as Json};
 
 use crate::failure::Failure;
@@ -59,49 +58,6 @@ fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> 
     }
 }
 
-/// Agents for the `agents` binding: a list of ids or `{id, roles, task_types, …}`, or a map from id to the rest.
-pub(crate) fn agents_from(json: &Json) -> Result<Vec<AgentEntry>, String> {
-    match json {
-        Json::Null => Ok(Vec::new()),
-        Json::Array(items) => items.iter().map(agent_in_list).collect(),
-        Json::Object(entries) => entries.iter().map(|(id, details)| agent(id, details)).collect(),
-        other => Err(format!("agents must be a list or a map, not {other}")),
-    }
-}
-
-fn agent_in_list(json: &Json) -> Result<AgentEntry, String> {
-    let id = json.get("id").or_else(|| json.get("name")).unwrap_or(json);
-    match id {
-        Json::String(id) => agent(id, json),
-        _ => Err(format!("an agent needs an `id`: {json}")),
-    }
-}
-
-fn agent(id: &str, details: &Json) -> Result<AgentEntry, String> {
-    Ok(AgentEntry {
-        id: id.to_owned(),
-        roles: strings(id, details, &["roles", "role"])?,
-        task_types: strings(id, details, &["task_types", "task_type"])?,
-        details: if details.is_object() { details.clone().into() } else { rawko_core::Value::Null },
-    })
-}
-
-/// A list of strings, or one string, under the first of the keys that is there.
-fn strings(id: &str, details: &Json, keys: &[&str]) -> Result<Vec<String>, String> {
-    let Some((key, value)) = keys.iter().find_map(|key| details.get(key).map(|value| (key, value))) else {
-        return Ok(Vec::new());
-    };
-    match value {
-        Json::String(one) => Ok(vec![one.clone()]),
-        Json::Array(items) => items
-            .iter()
-            .map(|item| item.as_str().map(str::to_owned))
-            .collect::<Option<_>>()
-            .ok_or_else(|| format!("`{key}` of the agent `{id}` must be a list of strings")),
-        _ => Err(format!("`{key}` of the agent `{id}` must be a list of strings")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,22 +80,6 @@ mod tests {
         assert_eq!(
             object(&["{nonsense"]),
             Err("Usage(\"--input is not a JSON object: key must be a string at line 1 column 2\")".into())
-        );
-    }
-
-    #[test]
-    fn agents_are_listed_or_mapped() {
-        let ids = |json: Json| {
-            agents_from(&json).map(|all| all.into_iter().map(|a| (a.id, a.roles)).collect::<Vec<_>>())
-        };
-        let ada = || ("ada".to_owned(), vec!["reviewer".to_owned()]);
-        assert_eq!(ids(json!([{"id": "ada", "roles": ["reviewer"]}])), Ok(vec![ada()]));
-        assert_eq!(ids(json!({"ada": {"role": "reviewer"}})), Ok(vec![ada()]));
-        assert_eq!(ids(json!(["bo"])), Ok(vec![("bo".into(), vec![])]));
-        assert_eq!(ids(json!([{"roles": []}])), Err("an agent needs an `id`: {\"roles\":[]}".into()));
-        assert_eq!(
-            ids(json!([{"id": "x", "roles": 3}])),
-            Err("`roles` of the agent `x` must be a list of strings".into())
         );
     }
 }

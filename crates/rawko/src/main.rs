@@ -6,7 +6,6 @@ mod commands;
 mod console;
 mod delivering;
 mod doctor;
-mod engine;
 mod failure;
 mod files;
 mod following;

@@ -43,7 +43,7 @@ impl Instance {
         if let Some(node) = self.node_of(Some(invoke.invocation)) {
             invoke.policy = self.policy_at(node);
         }
-        let told = env.kind_of(&invoke.id, &invoke.src);
+        let told = env.kind_of(self, &invoke);
         let binding = if told.is_some() { None } else { self.binding(&invoke, env) };
         let kind = match &binding {
             Some(Ok(AgentBinding::Chart { .. })) => EffectKind::Child,

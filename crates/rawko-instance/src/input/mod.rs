@@ -115,7 +115,7 @@ impl Instance {
             Input::Restart { epoch } => self.take_restart(epoch, env, now_ms, tx),
         };
         // Calls that were refused by these steps fail at once, in the same transaction.
-        self.take_due(env, now_ms, tx);
+        self.take_refusals(env, now_ms, tx);
         Taken::Handled(reply)
     }
 
@@ -133,9 +133,9 @@ impl Instance {
         }
     }
 
-    /// What follows at once from the first step of an instance.
+    /// Completes the first transaction of an instance: calls that were refused fail at once, timers wait their turn.
     pub(crate) fn settle(&mut self, env: &dyn Environment, at_ms: i64, tx: &mut Transaction) {
-        self.take_due(env, at_ms, tx);
+        self.take_refusals(env, at_ms, tx);
         self.finish(tx);
     }
 

@@ -85,6 +85,16 @@ impl Instance {
         !self.is_due(now_ms)
     }
 
+    /// Takes calls that were refused, until none is left or a transaction is full.
+    pub(super) fn take_refusals(&mut self, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) {
+        for _ in 0..DUE_STEPS_MAX {
+            match self.next_due().filter(|_| !self.snapshot.status().is_over()) {
+                Some(Due::Result { at, .. }) => self.take_refusal(at, env, now_ms, tx),
+                Some(Due::Timer { .. } | Due::Expiry { .. }) | None => return,
+            }
+        }
+    }
+
     /// A timer fires at its own time, however late the driver is: what it starts counts from there.
     fn take_timer(&mut self, timer: u64, due_ms: i64, env: &dyn Environment, tx: &mut Transaction) {
         let at_ms = due_ms.max(self.last_ms);

@@ -1,11 +1,11 @@
-//! `Services`: the simulated world that calls reach. A call has its effect when it begins; its answer arrives later, or
-//! never.
+//! `Services`: the simulated world that calls reach. A call has its effect when it begins; its answers arrive later,
+//! never, or more than once.
 
 use std::sync::Arc;
 
-use rawko_core::Value;
-use rawko_instance::{EffectPlace, EffectResult, Input, Request, ServiceError};
-use rawko_store::{EffectKind, OpenEffect};
+use rawko_core::{Invoke, TimerPurpose, Value};
+use rawko_instance::{EffectPlace, EffectResult, Input, Instance, Request, ServiceError};
+use rawko_store::{EffectKind, InstanceKey, OpenEffect};
 
 use super::{Delivery, Driver};
 
@@ -13,23 +13,51 @@ use super::{Delivery, Driver};
 #[derive(Clone, Debug)]
 pub struct CallRequest {
     pub instance: Arc<str>,
-    pub idempotency: Arc<str>,
-    pub name: Arc<str>,
-    pub kind: EffectKind,
-    pub input: Value,
+    pub effect: OpenEffect,
+    pub request: Request,
     pub now_ms: i64,
+    /// When the chart stops waiting for this attempt.
+    pub timeout_ms: Option<i64>,
 }
 
-/// The answer of a call, and how long it takes.
+impl CallRequest {
+    pub fn input(&self) -> &Value {
+        match &self.request {
+            Request::Invoke(invoke) => &invoke.input,
+            Request::Call { params, .. } => params,
+            Request::Send(send) => &send.data,
+        }
+    }
+
+    /// The result of this call, as its instance hears it.
+    pub fn result(&self, result: Result<Value, ServiceError>) -> EffectResult {
+        EffectResult::of(&self.effect, result)
+    }
+}
+
+/// An answer of a call, and when it arrives.
 #[derive(Clone, Debug)]
 pub struct CallAnswer {
     pub after_ms: u64,
-    pub result: Result<Value, ServiceError>,
+    pub result: EffectResult,
+    /// It arrives though the call was stopped.
+    pub survives_stop: bool,
+}
+
+impl CallAnswer {
+    pub fn new(after_ms: u64, result: EffectResult) -> Self {
+        Self { after_ms, result, survives_stop: false }
+    }
 }
 
 pub trait Services {
-    /// Makes a call. `None`: no answer ever comes.
-    fn call(&mut self, request: &CallRequest) -> Option<CallAnswer>;
+    /// An invoke is about to be planned; another kind of work than its `src` says, if it shall be one.
+    fn plan(&mut self, _instance: &Instance, _invoke: &Invoke) -> Option<EffectKind> {
+        None
+    }
+
+    /// Makes a call. Without an answer the call runs for ever.
+    fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer>;
 
     /// Whether a call with an unknown outcome may be made again.
     fn may_repeat(&self, _name: &str) -> bool {
@@ -38,30 +66,34 @@ pub trait Services {
 
     /// For checkers that know which world it is.
     fn as_any(&self) -> &dyn std::any::Any;
+
+    fn as_any_mut(&mut self) -> &mut dyn std::any::Any;
 }
 
 impl Driver {
-    pub(super) fn call(&mut self, effect: &OpenEffect, request: Request) {
+    pub(super) fn call(&mut self, effect: OpenEffect, request: Request) {
+        let timeout_ms = self.timeout_of(effect.instance, effect.invocation);
         let instance = self.live.get(&effect.instance).map(|it| Arc::clone(it.id())).unwrap_or_default();
-        let input = match request {
-            Request::Invoke(invoke) => invoke.input,
-            Request::Call { params, .. } => params,
-            Request::Send(send) => send.data,
+        let place = EffectPlace::of(&effect);
+        let call = CallRequest { instance, effect, request, now_ms: self.now_ms, timeout_ms };
+        let answers = self.services.borrow_mut().call(&call);
+        for CallAnswer { after_ms, result, survives_stop } in answers {
+            let due_ms = self.now_ms.saturating_add(i64::try_from(after_ms).unwrap_or(i64::MAX));
+            let input = Input::Result { effect: place, result };
+            let delivery = Delivery { to: call.effect.instance, input, request: None };
+            let order = self.next_order();
+            self.agenda.insert((due_ms, order), (delivery, survives_stop));
+        }
+    }
+
+    fn timeout_of(&self, key: InstanceKey, invocation: Option<u64>) -> Option<i64> {
+        let of = |purpose: &TimerPurpose| match purpose {
+            TimerPurpose::InvokeTimeout { invocation: id } => Some(*id) == invocation,
+            TimerPurpose::After { .. } | TimerPurpose::Send { .. } | TimerPurpose::InvokeRetry { .. } => {
+                false
+            }
         };
-        let request = CallRequest {
-            instance,
-            idempotency: Arc::clone(&effect.idempotency),
-            name: Arc::clone(&effect.name),
-            kind: effect.kind,
-            input,
-            now_ms: self.now_ms,
-        };
-        let Some(CallAnswer { after_ms, result }) = self.services.call(&request) else { return };
-        let due_ms = self.now_ms.saturating_add(i64::try_from(after_ms).unwrap_or(i64::MAX));
-        let result = EffectResult::of(effect, result);
-        let input = Input::Result { effect: EffectPlace::of(effect), result };
-        let delivery = Delivery { to: effect.instance, input, request: None };
-        self.next_call += 1;
-        self.agenda.insert((due_ms, self.next_call), delivery);
+        let timers = self.live.get(&key)?.snapshot().timers();
+        timers.iter().find(|timer| of(&timer.purpose)).map(|timer| timer.due_ms)
     }
 }

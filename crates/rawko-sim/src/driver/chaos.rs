@@ -9,6 +9,8 @@ pub enum Point {
     AfterCommit,
     /// An action of it was performed, and the next was not.
     AfterAction,
+    /// All actions were performed; the caller has no acknowledgement.
+    BeforeReply,
 }
 
 /// Decides which faults happen. The default is none.

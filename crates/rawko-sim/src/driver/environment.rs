@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Value, World};
-use rawko_instance::{AgentResolver, Category, Environment, Gate, Limits, Request, ServiceError};
+use rawko_core::{Chart, Invoke, Value, World};
+use rawko_instance::{AgentResolver, Category, Environment, Gate, Instance, Limits, Request, ServiceError};
 use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
 
 use super::Driver;
@@ -21,6 +21,14 @@ impl Environment for Driver {
         self.setup.limits
     }
 
+    fn wants_traces(&self) -> bool {
+        self.traces.is_some()
+    }
+
+    fn kind_of(&self, instance: &Instance, invoke: &Invoke) -> Option<EffectKind> {
+        self.services.borrow_mut().plan(instance, invoke)
+    }
+
     fn agents(&self) -> Option<&dyn AgentResolver> {
         None
     }
@@ -34,14 +42,12 @@ impl Environment for Driver {
     }
 
     fn may_repeat(&self, effect: &OpenEffect, _request: &Request) -> bool {
-        self.services.may_repeat(&effect.name)
+        self.services.borrow().may_repeat(&effect.name)
     }
 
     fn chart(&self, reference: &str) -> Result<Arc<Chart>, ServiceError> {
-        let id = reference.split('@').next().unwrap_or(reference);
-        let found = self.setup.charts.iter().find(|chart| chart.id() == id);
         let unknown = || ServiceError::new(Category::Unknown, format!("there is no chart `{reference}`"));
-        found.cloned().ok_or_else(unknown)
+        self.setup.resolve(reference).ok_or_else(unknown)
     }
 
     fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {

@@ -7,19 +7,19 @@ mod environment;
 mod recovery;
 mod turn;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use rawko_core::{Chart, Value, World};
-use rawko_instance::{Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt};
+use rawko_instance::{Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, StepTrace};
 use rawko_store::{InstanceKey, Store, StoreError};
 
 pub use calls::{CallAnswer, CallRequest, Services};
 pub use chaos::{Calm, Chaos, Point};
 
 /// Inputs that one moment may set off before the driver stops: events that never end.
-const INPUTS_MAX: usize = 100_000;
+const INPUTS_MAX: usize = 20_000;
 
 /// What the simulated project consists of.
 #[derive(Clone, Default)]
@@ -28,6 +28,20 @@ pub struct Setup {
     pub gate: Gate,
     pub limits: Limits,
     pub world: World,
+}
+
+impl Setup {
+    /// The chart that `id` or `id@version` means. A version may be cut short: `1` is any `1.x.y`.
+    pub fn resolve(&self, reference: &str) -> Option<Arc<Chart>> {
+        let (id, version) = reference.split_once('@').unwrap_or((reference, "latest"));
+        let version = version.trim_start_matches('^');
+        let fits = |chart: &Chart| {
+            version == "latest"
+                || chart.version() == version
+                || chart.version().strip_prefix(version).is_some_and(|rest| rest.starts_with('.'))
+        };
+        self.charts.iter().find(|chart| chart.id() == id && fits(chart)).cloned()
+    }
 }
 
 /// What became of the last operation.
@@ -57,17 +71,21 @@ pub(crate) struct Delivery {
 pub struct Driver {
     pub(crate) setup: Setup,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) services: Box<dyn Services>,
+    pub(crate) services: RefCell<Box<dyn Services>>,
     pub(crate) chaos: Box<dyn Chaos>,
     pub(crate) now_ms: i64,
     pub(crate) epoch: u64,
     pub(crate) live: BTreeMap<InstanceKey, Instance>,
     pub(crate) queue: VecDeque<Delivery>,
     /// Answers of running calls, by the time they arrive and the order in which the calls began.
-    pub(crate) agenda: BTreeMap<(i64, u64), Delivery>,
+    pub(crate) agenda: BTreeMap<(i64, u64), (Delivery, bool)>,
+    /// When each instance does something by itself next, and in which order these deadlines were set.
+    pub(crate) deadlines: BTreeMap<InstanceKey, (i64, u64)>,
+    /// How the steps of this moment came about, if they are traced.
+    pub(crate) traces: Option<Vec<StepTrace>>,
     pub(crate) replies: BTreeMap<u64, Reply>,
     pub(crate) next_request: u64,
-    pub(crate) next_call: u64,
+    pub(crate) next_order: u64,
     pub(crate) next_key: Cell<i64>,
     pub(crate) next_message: Cell<i64>,
 }
@@ -77,7 +95,7 @@ impl Driver {
         let mut driver = Self {
             setup,
             store,
-            services,
+            services: RefCell::new(services),
             chaos: Box::new(Calm),
             now_ms: 0,
             epoch: 0,
@@ -86,7 +104,9 @@ impl Driver {
             agenda: BTreeMap::new(),
             replies: BTreeMap::new(),
             next_request: 0,
-            next_call: 0,
+            next_order: 0,
+            deadlines: BTreeMap::new(),
+            traces: None,
             next_key: Cell::new(0),
             next_message: Cell::new(0),
         };
@@ -107,8 +127,28 @@ impl Driver {
         &self.store
     }
 
-    pub fn services(&self) -> &dyn Services {
-        &*self.services
+    /// The world that calls reach.
+    pub fn services(&self) -> std::cell::Ref<'_, Box<dyn Services>> {
+        self.services.borrow()
+    }
+
+    pub fn services_mut(&self) -> std::cell::RefMut<'_, Box<dyn Services>> {
+        self.services.borrow_mut()
+    }
+
+    /// Keeps traces of steps from now on; [`Driver::take_traces`] has them.
+    pub fn trace(&mut self) {
+        self.traces = Some(Vec::new());
+    }
+
+    pub fn take_traces(&mut self) -> Vec<StepTrace> {
+        self.traces.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Numbers deadlines and answers in the order in which they were set.
+    pub(crate) fn next_order(&mut self) -> u64 {
+        self.next_order += 1;
+        self.next_order
     }
 
     /// Starts an instance; it exists if `Ok`.
@@ -147,7 +187,7 @@ impl Driver {
     /// When the next timer fires, approval expires or call answers.
     pub fn next_due_ms(&self) -> Result<Option<i64>, StoreError> {
         let call = self.agenda.keys().next().map(|(due_ms, _)| *due_ms);
-        let instance = self.store.timers()?.first().map(|(_, due_ms)| *due_ms);
+        let instance = self.deadlines.values().map(|(due_ms, _)| *due_ms).min();
         Ok([call, instance].into_iter().flatten().min())
     }
 

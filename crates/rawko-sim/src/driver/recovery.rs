@@ -15,6 +15,7 @@ impl Driver {
         self.live.clear();
         self.queue.clear();
         self.agenda.clear();
+        self.deadlines.clear();
         self.replies.clear();
     }
 
@@ -24,6 +25,10 @@ impl Driver {
         let marks = self.store.marks()?;
         self.next_key.set(marks.instance);
         self.next_message.set(marks.inbound);
+        for (key, due_ms) in self.store.timers()? {
+            let order = self.next_order();
+            self.deadlines.insert(key, (due_ms, order));
+        }
         let mut queue = Vec::new();
         let mut last = None;
         for effect in self.store.open_effects(None)? {

@@ -22,14 +22,29 @@ impl Driver {
             let at = self.chaos.picks(self.queue.len()).min(self.queue.len() - 1);
             return Ok(self.queue.remove(at));
         }
-        let timer = self.store.timers()?.first().copied();
-        let call = self.agenda.first_key_value().map(|((due_ms, _), _)| *due_ms);
-        match (timer.filter(|(_, due_ms)| *due_ms <= self.now_ms), call.filter(|due| *due <= self.now_ms)) {
-            (Some((to, due_ms)), call) if call.is_none_or(|call| due_ms <= call) => {
-                Ok(Some(Delivery { to, input: Input::Time, request: None }))
+        let timer = self.deadlines.iter().map(|(key, due)| (*due, *key)).min();
+        let timer = timer.filter(|((due_ms, _), _)| *due_ms <= self.now_ms);
+        let call = self.agenda.first_key_value().map(|(due, _)| *due);
+        let call = call.filter(|(due_ms, _)| *due_ms <= self.now_ms);
+        Ok(match (timer, call) {
+            (Some((due, to)), call) if call.is_none_or(|call| due < call) => {
+                Some(Delivery { to, input: Input::Time, request: None })
             }
-            (_, Some(_)) => Ok(self.agenda.pop_first().map(|(_, delivery)| delivery)),
-            (_, None) => Ok(None),
+            (_, Some(_)) => self.agenda.pop_first().map(|(_, (delivery, _))| delivery),
+            (_, None) => None,
+        })
+    }
+
+    /// Sets the deadline of an instance, unless it is set already.
+    pub(super) fn watch(&mut self, instance: &Instance) {
+        let due_ms = instance.next_due_ms();
+        if self.deadlines.get(&instance.key()).map(|(due_ms, _)| *due_ms) == due_ms {
+            return;
+        }
+        self.deadlines.remove(&instance.key());
+        if let Some(due_ms) = due_ms {
+            let order = self.next_order();
+            self.deadlines.insert(instance.key(), (due_ms, order));
         }
     }
 
@@ -48,6 +63,7 @@ impl Driver {
         instance.finish(&mut tx);
         let replies: Vec<(u64, Reply)> = request.into_iter().zip(reply).collect();
         if tx.is_empty() {
+            self.watch(&instance);
             self.live.insert(to, instance);
             self.replies.extend(replies);
             return Ok(Turn::Took);
@@ -85,20 +101,28 @@ impl Driver {
         }
         let commits = tx.take_commits();
         self.store.commit(&commits)?;
+        if let Some(traces) = &mut self.traces {
+            traces.append(&mut tx.traces);
+        }
+        self.watch(&instance);
         self.live.insert(instance.key(), instance);
         for child in tx.children {
+            self.watch(&child.instance);
             self.live.insert(child.instance.key(), child.instance);
         }
         if self.dies(Point::AfterCommit) {
             return Ok(Turn::Crashed);
         }
-        self.replies.extend(replies.iter().cloned());
         for action in tx.actions {
             self.perform(action);
             if self.dies(Point::AfterAction) {
                 return Ok(Turn::Crashed);
             }
         }
+        if self.dies(Point::BeforeReply) {
+            return Ok(Turn::Crashed);
+        }
+        self.replies.extend(replies.iter().cloned());
         Ok(Turn::Took)
     }
 
@@ -112,12 +136,12 @@ impl Driver {
 
     fn perform(&mut self, action: Action) {
         match action {
-            Action::Run { effect, request } => self.call(&effect, request),
+            Action::Run { effect, request } => self.call(effect, request),
             Action::Stop { instance, effect } => {
-                self.agenda.retain(|_, delivery| {
+                self.agenda.retain(|_, (delivery, survives_stop)| {
                     let is_same =
                         matches!(&delivery.input, Input::Result { effect: of, .. } if *of == effect);
-                    delivery.to != instance || !is_same
+                    *survives_stop || delivery.to != instance || !is_same
                 });
             }
             Action::Deliver { to, seq, message } => {

@@ -86,7 +86,8 @@ fn hub_heard_everything_once(run: &Run) {
 }
 
 fn every_call_was_audited_and_paid_once(run: &Run) {
-    let world = run.driver.services().as_any().downcast_ref::<World>().unwrap();
+    let services = run.driver.services();
+    let world = services.as_any().downcast_ref::<World>().unwrap();
     let audit = run.driver.store().audit(None, usize::MAX).unwrap();
     let allowed: BTreeSet<&str> =
         audit.iter().filter(|line| &*line.decision == "allowed").map(|line| &*line.effect).collect();

@@ -34,16 +34,16 @@ impl World {
     }
 
     fn act(&mut self, request: &CallRequest) {
-        let order = request.input.get("order").as_str().unwrap_or_default().to_owned();
-        match &*request.name {
-            "charge" => drop(self.payments.entry(request.idempotency.to_string()).or_insert(order)),
+        let order = request.input().get("order").as_str().unwrap_or_default().to_owned();
+        match &*request.effect.name {
+            "charge" => drop(self.payments.entry(request.effect.idempotency.to_string()).or_insert(order)),
             _ => *self.stamps.entry(order).or_default() += 1,
         }
     }
 }
 
 impl Services for World {
-    fn call(&mut self, request: &CallRequest) -> Option<CallAnswer> {
+    fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {
         self.calls += 1;
         let (kind, after_ms) = {
             let mut fate = self.fate.borrow_mut();
@@ -65,7 +65,7 @@ impl Services for World {
             self.act(request);
         }
         // An invalid answer leaves the outcome open only if the error says so; the bank keeps the key in any case.
-        Some(CallAnswer { after_ms, result })
+        vec![CallAnswer::new(after_ms, request.result(result))]
     }
 
     fn may_repeat(&self, name: &str) -> bool {
@@ -73,6 +73,10 @@ impl Services for World {
     }
 
     fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }
@@ -93,6 +97,7 @@ impl Chaos for Storm {
             Point::BeforeCommit => 60,
             Point::AfterCommit => 40,
             Point::AfterAction => 50,
+            Point::BeforeReply => 60,
         })
     }
 

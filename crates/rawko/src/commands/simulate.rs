@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rawko_chart::Document;
-use rawko_core::{AgentEntry, Chart, World};
-use serde_json::Value as Json;
+use rawko_core::{AgentEntry, Chart, Value, World};
+use rawko_sim::{Simulation, Stubs, agents_from_json};
+use serde_json::{Map, Value as Json};
 
 use crate::console::{Console, Style};
-use crate::engine::{self, Session, Start};
 use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::inputs;
@@ -84,14 +84,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     only_one_reads_stdin(args)?;
     let project = Project::around(&args.chart)?;
     let charts = charts(args, project.as_ref(), console)?;
-    let start = start(args, project.as_ref())?;
-    let mut session = Session::new(&charts, start)
-        .ok_or_else(|| Failure::Usage("there is no chart to simulate".to_owned()))?;
+    let mut simulation = simulation(args, charts, project.as_ref())?;
     let mut show = Show::new(args.json, args.verbose);
     if args.events.is_none() && !args.json && io::stdin().is_terminal() {
-        return prompt::talk(&mut session, &mut show, console);
+        return prompt::talk(&mut simulation, &mut show, console);
     }
-    play(args, &mut session, &mut show, console)
+    play(args, &mut simulation, &mut show, console)
 }
 
 fn only_one_reads_stdin(args: &Args) -> Result<(), Failure> {
@@ -107,21 +105,21 @@ fn only_one_reads_stdin(args: &Args) -> Result<(), Failure> {
 /// One report for the start and one for each stimulus. A malformed one ends it, after those before it were played.
 fn play(
     args: &Args,
-    session: &mut Session,
+    simulation: &mut Simulation,
     show: &mut Show,
     console: &mut Console,
 ) -> Result<Verdict, Failure> {
     let mut stimuli = Stimuli::open(args.events.as_deref().unwrap_or(Path::new("-")))?;
     let mut verdict = Verdict::Done;
-    let mut report = session.start();
+    let mut line = simulation.start();
     loop {
-        show.report(&report, console)?;
-        if let Some(error) = &report.error {
+        show.report(&line, console)?;
+        if let Some(error) = &line.error {
             verdict = Verdict::Failed;
-            console.note(Style::Bad, "error", &format!("step {}: {error}", report.json["step"]));
+            console.note(Style::Bad, "error", &format!("step {}: {error}", line.step));
         }
         match stimuli.next()? {
-            Some(stimulus) => report = session.apply(&stimulus),
+            Some(stimulus) => line = simulation.apply(&stimulus),
             None => return Ok(verdict),
         }
     }
@@ -139,11 +137,15 @@ fn charts(args: &Args, project: Option<&Project>, console: &mut Console) -> Resu
     Ok(charts)
 }
 
-fn start(args: &Args, project: Option<&Project>) -> Result<Start, Failure> {
+fn simulation(
+    args: &Args,
+    charts: Vec<Arc<Chart>>,
+    project: Option<&Project>,
+) -> Result<Simulation, Failure> {
     let services = match &args.services {
         Some(path) => match json_of(path)? {
             Json::Object(services) => services,
-            Json::Null => serde_json::Map::new(),
+            Json::Null => Map::new(),
             _ => {
                 return Err(Failure::Usage(format!(
                     "`{}` must be a map from service to answer",
@@ -151,14 +153,20 @@ fn start(args: &Args, project: Option<&Project>) -> Result<Start, Failure> {
                 )));
             }
         },
-        None => serde_json::Map::new(),
+        None => Map::new(),
     };
-    let env = engine::object(&inputs::env_from(&args.env)?);
-    Ok(Start {
-        stubs: engine::stubs(&services).map_err(Failure::Usage)?,
-        world: World { env, agents: agents(args, project)? },
-        input: engine::object(&inputs::object_from("--input", &args.input)?),
-    })
+    let env = object(inputs::env_from(&args.env)?);
+    let stubs = Stubs::from_value(&object(services)).map_err(|error| Failure::Usage(error.to_string()))?;
+    let world = World { env, agents: agents(args, project)? };
+    let input = object(inputs::object_from("--input", &args.input)?);
+    let mut charts = charts.into_iter();
+    let chart = charts.next().ok_or_else(|| Failure::Usage("there is no chart to simulate".to_owned()))?;
+    Ok(Simulation::new(chart, charts.collect(), stubs, world, input))
+}
+
+/// An empty map stays a map, so that `input.key` is null and not a mistake.
+fn object(map: Map<String, Json>) -> Value {
+    Json::Object(map).into()
 }
 
 /// Those of the file; without one, those of the project.
@@ -167,7 +175,7 @@ fn agents(args: &Args, project: Option<&Project>) -> Result<Vec<AgentEntry>, Fai
         Some(path) => {
             let json = json_of(path)?;
             let list = json.get("agents").unwrap_or(&json);
-            inputs::agents_from(list)
+            agents_from_json(list)
                 .map_err(|problem| Failure::Usage(format!("`{}`: {problem}", files::shown(path))))
         }
         None => Ok(project.map(|project| project.agents.clone()).unwrap_or_default()),

@@ -1,10 +1,3 @@
-//! Scenario files: what a chart's author says it should do, and whether it does.
+//! `rawko test` on a terminal: the report of `rawko-testing` with colour.
 
-pub(crate) mod compare;
-pub(crate) mod coverage;
-pub(crate) mod junit;
-pub(crate) mod model;
-pub(crate) mod read;
 pub(crate) mod report;
-pub(crate) mod results;
-pub(crate) mod run;

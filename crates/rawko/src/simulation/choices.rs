@@ -1,18 +1,16 @@
 //! The events that would do something now, as the prompt lists them.
 
 use rawko_core::Chart;
-use rawko_sim::Choice;
+use rawko_sim::{Choice, Simulation};
 pub(crate) use rawko_view::offers::Offer;
 use rawko_view::offers::{is_for_people, outcomes};
 
-use crate::engine::Session;
-
 /// What can be sent. Completions and errors that the engine itself raises are no offers.
-pub(crate) fn of(session: &Session) -> Vec<Offer> {
-    let choices = session.choices();
+pub(crate) fn of(simulation: &Simulation) -> Vec<Offer> {
+    let choices = simulation.choices();
     let offers = choices.iter().filter(|choice| is_for_people(&choice.event));
     offers
-        .map(|choice| offer(session.chart(), choice))
+        .map(|choice| offer(simulation.chart(), choice))
         .filter(|offer| !offer.transitions.is_empty())
         .collect()
 }

@@ -6,5 +6,3 @@ pub(crate) mod prompt;
 pub(crate) mod show;
 pub(crate) mod stimuli;
 pub(crate) mod transcript;
-
-pub(crate) use rawko_view::explain;

@@ -1,6 +1,6 @@
 //! The interactive prompt: where the chart stands, which events would do something, and what a chosen one did.
 
-use rawko_sim::Stimulus;
+use rawko_sim::{Simulation, Stimulus};
 use rustyline::completion::Completer;
 use rustyline::config::Config;
 use rustyline::error::ReadlineError;
@@ -12,26 +12,26 @@ use rustyline::{Context, Editor, Helper};
 use serde_json::Value as Json;
 
 use crate::console::{Console, Style};
-use crate::engine::{self, Session};
 use crate::failure::{Failure, Verdict};
 
 use super::choices::{self, Offer};
 use super::command::{self, Command};
 use super::show::Show;
+use super::stimuli;
 
 /// Talks with a person until they leave.
 pub(crate) fn talk(
-    session: &mut Session,
+    simulation: &mut Simulation,
     show: &mut Show,
     console: &mut Console,
 ) -> Result<Verdict, Failure> {
     let mut editor = editor()?;
     show.beside_prompt();
-    let report = session.start();
+    let report = simulation.start();
     show.report(&report, console)?;
     console.note(Style::Dim, "tip", "`:help` says what can be typed here, Ctrl-D leaves");
     loop {
-        let offers = choices::of(session);
+        let offers = choices::of(simulation);
         list(&offers, console)?;
         console.flush()?;
         editor.set_helper(Some(Names(offers.iter().map(|offer| offer.event.clone()).collect())));
@@ -43,7 +43,7 @@ pub(crate) fn talk(
         };
         // Forgetting a line is no reason to stop.
         let _ = editor.add_history_entry(&line);
-        match obey(&line, &offers, session, show, console)? {
+        match obey(&line, &offers, simulation, show, console)? {
             Next::GoOn => {}
             Next::Leave => return Ok(Verdict::Done),
         }
@@ -64,7 +64,7 @@ fn editor() -> Result<Editor<Names, MemHistory>, Failure> {
 fn obey(
     line: &str,
     offers: &[Offer],
-    session: &mut Session,
+    simulation: &mut Simulation,
     show: &mut Show,
     console: &mut Console,
 ) -> Result<Next, Failure> {
@@ -72,7 +72,7 @@ fn obey(
         Ok(Command::Nothing | Command::Events) => {}
         Ok(Command::Quit) => return Ok(Next::Leave),
         Ok(Command::Help) => console.line(command::HELP)?,
-        Ok(Command::States) => console.line(&session.active_paths().join("\n"))?,
+        Ok(Command::States) => console.line(&simulation.active_paths().join("\n"))?,
         Ok(Command::Context) => console.line(&show.context_text())?,
         Ok(Command::Why) => {
             let words = if show.toggle_why() {
@@ -82,14 +82,14 @@ fn obey(
             };
             console.line(words)?;
         }
-        Ok(Command::Wait) => match session.next_due_in_ms() {
-            Some(ms) => play(&serde_json::json!({ "advance": ms }), session, show, console)?,
+        Ok(Command::Wait) => match simulation.next_due_in_ms() {
+            Some(ms) => play(&serde_json::json!({ "advance": ms }), simulation, show, console)?,
             None => console.line("nothing is due: no timer runs and no stubbed service is at work")?,
         },
-        Ok(Command::Stimulus(json)) => play(&json, session, show, console)?,
+        Ok(Command::Stimulus(json)) => play(&json, simulation, show, console)?,
         Ok(Command::Choice { number, data }) => {
             match number.checked_sub(1).and_then(|index| offers.get(index)) {
-                Some(offer) => play(&command::stimulus(&offer.event, data), session, show, console)?,
+                Some(offer) => play(&command::stimulus(&offer.event, data), simulation, show, console)?,
                 None => console.line(&format!("there is no event number {number}"))?,
             }
         }
@@ -98,12 +98,17 @@ fn obey(
     Ok(Next::GoOn)
 }
 
-fn play(json: &Json, session: &mut Session, show: &mut Show, console: &mut Console) -> Result<(), Failure> {
-    let stimulus: Stimulus = match engine::stimulus(json) {
+fn play(
+    json: &Json,
+    simulation: &mut Simulation,
+    show: &mut Show,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let stimulus: Stimulus = match stimuli::from_json(json) {
         Ok(stimulus) => stimulus,
         Err(problem) => return console.line(&problem),
     };
-    let report = session.apply(&stimulus);
+    let report = simulation.apply(&stimulus);
     show.report(&report, console)
 }
 

@@ -1,7 +1,8 @@
 //! How a report reaches the person or program: JSON lines, or a transcript with explanations on demand.
 
+use rawko_sim::Line;
+
 use crate::console::{Console, Style};
-use crate::engine::Report;
 use crate::failure::Failure;
 
 use super::transcript::Transcript;
@@ -36,21 +37,22 @@ impl Show {
     }
 
     /// One report, out at once: whoever sends the next stimulus may be waiting for it.
-    pub(crate) fn report(&mut self, report: &Report, console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn report(&mut self, line: &Line, console: &mut Console) -> Result<(), Failure> {
+        let json = line.to_json();
         if self.json {
-            console.line(&report.json.to_string())?;
+            console.line(&json.to_string())?;
         } else {
-            self.transcript.print(&report.json, console)?;
+            self.transcript.print(&json, console)?;
         }
         if self.why {
-            self.explain(report, console)?;
+            self.explain(line, console)?;
         }
         console.flush()
     }
 
     /// Explanations are data of a transcript, but must not come between JSON lines.
-    fn explain(&self, report: &Report, console: &mut Console) -> Result<(), Failure> {
-        for line in report.story() {
+    fn explain(&self, line: &Line, console: &mut Console) -> Result<(), Failure> {
+        for line in line.story() {
             let line = format!("        {line}");
             if self.json {
                 console.aside(&format!("{line}\n"));

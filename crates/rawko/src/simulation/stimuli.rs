@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use rawko_sim::Stimulus;
+use serde_json::Value as Json;
 
-use crate::engine;
 use crate::failure::Failure;
 use crate::files;
 
@@ -62,12 +62,17 @@ impl Stimuli {
     fn parse(&self, text: &str) -> Result<Stimulus, Failure> {
         let json = serde_json::from_str(text.trim_start_matches('\u{feff}').trim())
             .map_err(|error| self.complaint(&format!("not JSON: {}", without_line(&error))))?;
-        engine::stimulus(&json).map_err(|problem| self.complaint(&problem))
+        from_json(&json).map_err(|problem| self.complaint(&problem))
     }
 
     fn complaint(&self, problem: &str) -> Failure {
         Failure::Usage(format!("{}, line {}: {problem}", self.name, self.line))
     }
+}
+
+/// Reads a stimulus in the form of the stimuli file.
+pub(super) fn from_json(json: &Json) -> Result<Stimulus, String> {
+    Stimulus::from_value(&json.clone().into()).map_err(|error| error.to_string())
 }
 
 /// The parser always says "line 1", which is not the line the reader looks for.

@@ -4,7 +4,7 @@ use std::fs;
 
 use expect_test::{Expect, expect, expect_file};
 
-use crate::support::{directory, run, transcript};
+use crate::support::{directory, repository, run, transcript};
 
 const DOOR: &str = "\
 statechart:
@@ -297,4 +297,34 @@ fn json_and_junit() {
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     expect_file!["golden/test.json"].assert_eq(&run.stdout);
     expect_file!["golden/junit.xml"].assert_eq(&fs::read_to_string(dir.path().join("out.xml")).unwrap());
+}
+
+#[test]
+fn crashes_and_faults_are_tried_on_demand() {
+    let order = "\
+{id: order, initial: charging, states: {
+  charging: {invoke: {id: payment, src: charge_card, onDone: paid}},
+  paid: {type: final}}}";
+    let scenarios = "\
+services: {charge_card: {after: 2s, done: {receipt: r-1}}}
+scenarios:
+  - name: paid
+    steps:
+      - advance: 2s
+        expect: {configuration: paid}
+";
+    check(
+        &[("shop/order.yaml", order), ("shop/order.scenario.yaml", scenarios)],
+        &["test", "shop", "--no-coverage", "--crash", "--faults"],
+        expect![[""]],
+    );
+}
+
+/// The scenarios that rawko comes with hold under every crash.
+#[test]
+fn our_own_charts_survive_crashes() {
+    for folder in ["charts", "examples"] {
+        let run = run(&repository(), &["test", folder, "--no-coverage", "--crash"], "");
+        assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    }
 }

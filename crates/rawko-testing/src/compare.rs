@@ -1,10 +1,10 @@
-//! Whether what was seen is what was wanted, and if not, where they differ. Pure: JSON against JSON.
+//! Differences between expected and actual report lines. Pure: JSON against JSON.
 
 use serde_json::Value as Json;
 
-use super::model::{Expectation, Field, Wanted};
+use crate::model::{Expectation, LineField, Matcher};
 
-/// One place where the simulation did something else.
+/// One value that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Difference {
     /// `context.order.total`, `configuration`, `emitted[0].data` …
@@ -13,21 +13,21 @@ pub(crate) struct Difference {
     pub(crate) actual: String,
 }
 
-/// What was seen after a step: the report line, and every active state (ancestors too).
-pub(crate) struct Seen<'a> {
+/// The state of the simulation after a step: the report line, and every active state (ancestors too).
+pub(crate) struct Observation<'a> {
     pub(crate) line: &'a Json,
     pub(crate) active: &'a [String],
 }
 
-/// Where the report line falls short of the expectation; empty when it holds.
-pub(crate) fn differences(expectation: &Expectation, seen: &Seen<'_>) -> Vec<Difference> {
+/// The differences between the report line and the expectation; empty when it holds.
+pub(crate) fn differences(expectation: &Expectation, seen: &Observation<'_>) -> Vec<Difference> {
     let field = expectation.field;
     let actual = seen.line.get(field.name()).unwrap_or(&Json::Null);
     let mut found = Vec::new();
     match &expectation.wanted {
-        Wanted::Like(wanted) => like(field.name().to_owned(), wanted, actual, &mut found),
-        Wanted::Exactly(wanted) => exactly(field, wanted, items(actual), &mut found),
-        Wanted::Among { contains, excludes } => among(field, contains, excludes, seen, &mut found),
+        Matcher::Like(wanted) => like(field.name().to_owned(), wanted, actual, &mut found),
+        Matcher::Exactly(wanted) => exactly(field, wanted, items(actual), &mut found),
+        Matcher::Among { contains, excludes } => among(field, contains, excludes, seen, &mut found),
     }
     found
 }
@@ -51,6 +51,27 @@ fn like(at: String, wanted: &Json, actual: &Json, found: &mut Vec<Difference>) {
     }
 }
 
+/// The first value in which two report lines differ.
+pub(crate) fn first_difference(expected: &Json, actual: &Json) -> Option<Difference> {
+    unequal("", expected, actual)
+}
+
+fn unequal(at: &str, expected: &Json, actual: &Json) -> Option<Difference> {
+    if expected == actual {
+        return None;
+    }
+    if let (Json::Object(wanted), Json::Object(found)) = (expected, actual) {
+        let gap = if at.is_empty() { "" } else { "." };
+        let keys = wanted.keys().chain(found.keys().filter(|key| !wanted.contains_key(*key)));
+        let value =
+            |map: &serde_json::Map<String, Json>, key: &str| map.get(key).cloned().unwrap_or_default();
+        let mut differences = keys
+            .filter_map(|key| unequal(&format!("{at}{gap}{key}"), &value(wanted, key), &value(found, key)));
+        return differences.next();
+    }
+    Some(Difference { at: at.to_owned(), expected: expected.to_string(), actual: actual.to_string() })
+}
+
 fn same(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(a), Json::Number(b)) => a == b || a.as_f64() == b.as_f64(),
@@ -63,7 +84,7 @@ fn same(a: &Json, b: &Json) -> bool {
     }
 }
 
-fn exactly(field: Field, wanted: &[Json], actual: &[Json], found: &mut Vec<Difference>) {
+fn exactly(field: LineField, wanted: &[Json], actual: &[Json], found: &mut Vec<Difference>) {
     let same_length = wanted.len() == actual.len();
     let all_match =
         same_length && wanted.iter().zip(actual).all(|(wanted, actual)| item_matches(wanted, actual));
@@ -71,7 +92,7 @@ fn exactly(field: Field, wanted: &[Json], actual: &[Json], found: &mut Vec<Diffe
         return;
     }
     // One differing item among several is easier to see alone than two long lists.
-    if same_length && field != Field::Configuration && wanted.len() > 1 {
+    if same_length && field != LineField::Configuration && wanted.len() > 1 {
         for (index, (wanted, actual)) in wanted.iter().zip(actual).enumerate() {
             item_differences(format!("{}[{index}]", field.name()), wanted, actual, found);
         }
@@ -80,11 +101,17 @@ fn exactly(field: Field, wanted: &[Json], actual: &[Json], found: &mut Vec<Diffe
     found.push(Difference { at: field.name().to_owned(), expected: listed(wanted), actual: listed(actual) });
 }
 
-fn among(field: Field, contains: &[Json], excludes: &[Json], seen: &Seen<'_>, found: &mut Vec<Difference>) {
+fn among(
+    field: LineField,
+    contains: &[Json],
+    excludes: &[Json],
+    seen: &Observation<'_>,
+    found: &mut Vec<Difference>,
+) {
     let actual = items(seen.line.get(field.name()).unwrap_or(&Json::Null));
     let present = |wanted: &Json| match (field, wanted) {
         // A state is in the configuration when it or something below it is active.
-        (Field::Configuration, Json::String(path)) => seen.active.contains(path),
+        (LineField::Configuration, Json::String(path)) => seen.active.contains(path),
         _ => actual.iter().any(|item| item_matches(wanted, item)),
     };
     let shown = listed(actual);
@@ -135,7 +162,7 @@ mod tests {
     use serde_json::json;
 
     /// Compares one expectation with a fixed report line and shows the differences.
-    fn check(field: Field, wanted: Wanted, expect: Expect) {
+    fn check(field: LineField, wanted: Matcher, expect: Expect) {
         let line = json!({
             "configuration": ["work.build.compiling", "work.lint.done"],
             "context": {"score": 3, "order": {"id": "o-1", "items": [1, 2]}},
@@ -147,27 +174,27 @@ mod tests {
         let active =
             ["work", "work.build", "work.build.compiling", "work.lint", "work.lint.done"].map(String::from);
         let expectation = Expectation { line: 1, field, wanted };
-        let found = differences(&expectation, &Seen { line: &line, active: &active });
+        let found = differences(&expectation, &Observation { line: &line, active: &active });
         let shown: Vec<_> =
             found.iter().map(|d| format!("{}: expected {}, actual {}", d.at, d.expected, d.actual)).collect();
         expect.assert_eq(&shown.join("\n"));
     }
 
-    fn exactly(items: Json) -> Wanted {
-        Wanted::Exactly(items.as_array().unwrap().clone())
+    fn exactly(items: Json) -> Matcher {
+        Matcher::Exactly(items.as_array().unwrap().clone())
     }
 
-    fn contains(items: Json) -> Wanted {
-        Wanted::Among { contains: items.as_array().unwrap().clone(), excludes: Vec::new() }
+    fn contains(items: Json) -> Matcher {
+        Matcher::Among { contains: items.as_array().unwrap().clone(), excludes: Vec::new() }
     }
 
     #[test]
     fn a_map_matches_by_the_wanted_keys() {
-        check(Field::Context, Wanted::Like(json!({"order": {"id": "o-1"}})), expect![""]);
-        check(Field::Context, Wanted::Like(json!({"score": 3.0})), expect![""]);
+        check(LineField::Context, Matcher::Like(json!({"order": {"id": "o-1"}})), expect![""]);
+        check(LineField::Context, Matcher::Like(json!({"score": 3.0})), expect![""]);
         check(
-            Field::Context,
-            Wanted::Like(json!({"score": 4, "order": {"items": [1]}})),
+            LineField::Context,
+            Matcher::Like(json!({"score": 4, "order": {"items": [1]}})),
             expect![[r#"
                 context.score: expected 4, actual 3
                 context.order.items: expected [1], actual [1,2]"#]],
@@ -176,20 +203,20 @@ mod tests {
 
     #[test]
     fn a_missing_key_is_null() {
-        check(Field::Context, Wanted::Like(json!({"nothing": null})), expect![""]);
+        check(LineField::Context, Matcher::Like(json!({"nothing": null})), expect![""]);
         check(
-            Field::Status,
-            Wanted::Like(json!("done")),
+            LineField::Status,
+            Matcher::Like(json!("done")),
             expect![[r#"status: expected "done", actual "active""#]],
         );
     }
 
     #[test]
     fn a_list_is_exact() {
-        check(Field::Log, exactly(json!(["one", "two"])), expect![""]);
-        check(Field::Log, exactly(json!(["one"])), expect!["log: expected [one], actual [one, two]"]);
+        check(LineField::Log, exactly(json!(["one", "two"])), expect![""]);
+        check(LineField::Log, exactly(json!(["one"])), expect!["log: expected [one], actual [one, two]"]);
         check(
-            Field::Configuration,
+            LineField::Configuration,
             exactly(json!(["work.build.compiling"])),
             expect![
                 "configuration: expected [work.build.compiling], actual [work.build.compiling, work.lint.done]"
@@ -199,9 +226,9 @@ mod tests {
 
     #[test]
     fn an_entry_matches_by_name_or_by_its_wanted_keys() {
-        check(Field::Emitted, exactly(json!(["AUDIT", {"type": "DONE"}])), expect![""]);
+        check(LineField::Emitted, exactly(json!(["AUDIT", {"type": "DONE"}])), expect![""]);
         check(
-            Field::Emitted,
+            LineField::Emitted,
             exactly(json!([{"type": "AUDIT", "data": {"by": "al"}}, "DONE"])),
             expect![[r#"emitted[0].data.by: expected "al", actual "bo""#]],
         );
@@ -209,10 +236,10 @@ mod tests {
 
     #[test]
     fn a_configuration_contains_ancestors_of_its_leaves() {
-        check(Field::Configuration, contains(json!(["work.build", "work.lint.done"])), expect![""]);
+        check(LineField::Configuration, contains(json!(["work.build", "work.lint.done"])), expect![""]);
         check(
-            Field::Configuration,
-            Wanted::Among { contains: vec![json!("work.test")], excludes: vec![json!("work.lint")] },
+            LineField::Configuration,
+            Matcher::Among { contains: vec![json!("work.test")], excludes: vec![json!("work.lint")] },
             expect![[r#"
                 configuration: expected with work.test, actual [work.build.compiling, work.lint.done]
                 configuration: expected without work.lint, actual [work.build.compiling, work.lint.done]"#]],

@@ -1,9 +1,15 @@
 //! Test results as JUnit XML, the form continuous integration servers read.
 
-use super::results::{FileResult, Results, ScenarioResult};
+use crate::report::{FileReport, ScenarioReport, StepFailure, TestReport};
 
-/// One suite per scenario file, one case per scenario.
-pub(crate) fn to_xml(results: &Results) -> String {
+impl TestReport {
+    /// The report as JUnit XML: one suite per scenario file, one case per scenario.
+    pub fn to_junit(&self) -> String {
+        to_xml(self)
+    }
+}
+
+fn to_xml(results: &TestReport) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     xml += &format!(
         "<testsuites name=\"rawko\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n",
@@ -17,7 +23,7 @@ pub(crate) fn to_xml(results: &Results) -> String {
     xml + "</testsuites>\n"
 }
 
-fn suite(file: &FileResult) -> String {
+fn suite(file: &FileReport) -> String {
     let failed = file.scenarios.iter().filter(|scenario| !scenario.passed).count();
     let errors = usize::from(file.problem.is_some());
     let mut xml = format!(
@@ -38,7 +44,7 @@ fn suite(file: &FileResult) -> String {
     xml + "  </testsuite>\n"
 }
 
-fn case(file: &FileResult, scenario: &ScenarioResult) -> String {
+fn case(file: &FileReport, scenario: &ScenarioReport) -> String {
     let head = format!(
         "    <testcase classname=\"{}\" name=\"{}\" file=\"{0}\" line=\"{}\"",
         escaped(&file.file),
@@ -50,16 +56,23 @@ fn case(file: &FileResult, scenario: &ScenarioResult) -> String {
     }
     let mut xml = head + ">\n";
     for failure in &scenario.failures {
-        xml += &format!(
-            "      <failure message=\"{}\">line {}, after {}\nexpected  {}\nactual    {}</failure>\n",
-            escaped(&format!("{} differs", failure.at)),
-            failure.line,
-            escaped(&failure.stimulus),
-            escaped(&failure.expected),
-            escaped(&failure.actual)
-        );
+        xml += &failure_xml(&format!("{} differs", failure.at), failure);
+    }
+    for failed in scenario.variants().flat_map(|(_, variants)| &variants.failures) {
+        xml += &failure_xml(&format!("{}: {} differs", failed.variant, failed.failure.at), &failed.failure);
     }
     xml + "    </testcase>\n"
+}
+
+fn failure_xml(message: &str, failure: &StepFailure) -> String {
+    format!(
+        "      <failure message=\"{}\">line {}, after {}\nexpected  {}\nactual    {}</failure>\n",
+        escaped(message),
+        failure.line,
+        escaped(&failure.stimulus),
+        escaped(&failure.expected),
+        escaped(&failure.actual)
+    )
 }
 
 /// XML has no way to write most control characters, so they become the replacement character.
@@ -84,7 +97,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::results::StepFailure;
+    use crate::report::{VariantFailure, VariantReport};
     use expect_test::expect;
 
     #[test]
@@ -97,21 +110,37 @@ mod tests {
             expected: "\"x\" & \u{1}".into(),
             actual: "null".into(),
         };
-        let good = ScenarioResult { name: "goes".into(), line: 3, passed: true, failures: Vec::new() };
-        let bad = ScenarioResult { name: "stays".into(), line: 7, passed: false, failures: vec![failure] };
-        let run = FileResult {
+        let good = ScenarioReport {
+            name: "goes".into(),
+            line: 3,
+            passed: true,
+            failures: Vec::new(),
+            crashes: None,
+            faults: None,
+        };
+        let crashed = VariantFailure { variant: "crash after commit 2".into(), failure: failure.clone() };
+        let crashes = VariantReport { runs: 6, omitted: 0, failures: vec![crashed] };
+        let bad = ScenarioReport {
+            name: "stays".into(),
+            line: 7,
+            passed: false,
+            failures: vec![failure],
+            crashes: Some(crashes),
+            faults: None,
+        };
+        let run = FileReport {
             file: "a.scenario.yaml".into(),
             chart: Some("a.yaml".into()),
             problem: None,
             scenarios: vec![good, bad],
         };
-        let broken = FileResult {
+        let broken = FileReport {
             file: "b.scenario.yaml".into(),
             chart: None,
             problem: Some("unknown key `stepz`".into()),
             scenarios: Vec::new(),
         };
-        let results = Results { files: vec![run, broken], coverage: Vec::new() };
+        let results = TestReport { files: vec![run, broken], coverage: Vec::new() };
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
             <testsuites name="rawko" tests="3" failures="1" errors="1">
@@ -119,6 +148,9 @@ mod tests {
                 <testcase classname="a.scenario.yaml" name="goes" file="a.scenario.yaml" line="3"/>
                 <testcase classname="a.scenario.yaml" name="stays" file="a.scenario.yaml" line="7">
                   <failure message="context.a differs">line 9, after send &lt;GO&gt;
+            expected  &quot;x&quot; &amp; �
+            actual    null</failure>
+                  <failure message="crash after commit 2: context.a differs">line 9, after send &lt;GO&gt;
             expected  &quot;x&quot; &amp; �
             actual    null</failure>
                 </testcase>

@@ -1,29 +1,28 @@
-//! Reads a scenario file. All complaints at once, each with its place; an unknown key is an error, not a scenario that
-//! tests less than its author thinks.
+//! Reads a scenario file. Reports all findings at once, each with its place; an unknown key is an error, because a
+//! scenario must not test less than its author thinks.
 
 use std::path::Path;
 
 use rawko_chart::{Document, DocumentEntry, Finding, Severity, Source, Span};
+use rawko_sim::{Stimulus, Stubs, agents_from_json};
 use serde_json::Value as Json;
 
-use crate::engine;
-use crate::inputs;
-
-use super::model::{Expectation, Field, Scenario, ScenarioFile, Setup, Step, Wanted};
+use crate::model::{Expectation, LineField, Matcher, Scenario, ScenarioFile, ScenarioStep, Setup};
 
 const UNKNOWN_KEY: &str = "rawko::scenario::unknown_key";
-const WRONG_TYPE: &str = "rawko::scenario::wrong_type";
+pub(crate) const WRONG_TYPE: &str = "rawko::scenario::wrong_type";
 const MISSING: &str = "rawko::scenario::missing";
-const BAD_VALUE: &str = "rawko::scenario::bad_value";
+pub(crate) const BAD_VALUE: &str = "rawko::scenario::bad_value";
 
 const FILE_KEYS: &[&str] =
-    &["description", "chart", "with", "services", "agents", "env", "input", "scenarios"];
-const SCENARIO_KEYS: &[&str] = &["name", "description", "services", "agents", "env", "input", "steps"];
+    &["description", "chart", "with", "services", "agents", "env", "input", "faults", "scenarios"];
+const SCENARIO_KEYS: &[&str] =
+    &["name", "description", "services", "agents", "env", "input", "steps", "faults"];
 const STEP_KEYS: &[&str] = &["send", "data", "advance", "expect", "description"];
 const STATUSES: &[&str] = &["active", "done", "error", "cancelled"];
 const AMONG_KEYS: &[&str] = &["contains", "excludes"];
 
-/// The file's scenarios, or everything that is wrong with it.
+/// The scenarios of a file, or all findings about it.
 pub(crate) fn read(path: &Path, source: &Source) -> Result<ScenarioFile, Vec<Finding>> {
     let document = Document::read(&source.text)?;
     let mut reader = Reader { text: &source.text, findings: Vec::new() };
@@ -31,7 +30,7 @@ pub(crate) fn read(path: &Path, source: &Source) -> Result<ScenarioFile, Vec<Fin
     if reader.findings.is_empty() { Ok(file) } else { Err(reader.findings) }
 }
 
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     text: &'a str,
     findings: Vec<Finding>,
 }
@@ -52,20 +51,21 @@ impl Reader<'_> {
             chart: document.get("chart").and_then(|chart| self.text(chart, "`chart`")),
             with: self.texts(document.get("with"), "`with`"),
             setup: self.setup(document),
+            faults: self.faults(document.get("faults")),
             scenarios: scenarios.into_iter().map(|scenario| self.scenario(scenario)).collect(),
         }
     }
 
     fn setup(&mut self, document: &Document) -> Setup {
         let services = self.object(document.get("services"), "`services`");
-        if let (Err(problem), Some(place)) = (engine::stubs(&services), document.get("services")) {
+        if let (Err(problem), Some(place)) = (stubs(&services), document.get("services")) {
             self.complain(BAD_VALUE, place.span, problem);
         }
         let agents = document.get("agents").map(Document::to_json);
         if let (Some(Err(problem)), Some(place)) =
-            (agents.as_ref().map(inputs::agents_from), document.get("agents"))
+            (agents.as_ref().map(agents_from_json), document.get("agents"))
         {
-            self.complain(BAD_VALUE, place.span, problem);
+            self.complain(BAD_VALUE, place.span, problem.to_string());
         }
         Setup {
             services,
@@ -89,11 +89,12 @@ impl Reader<'_> {
             name: name.unwrap_or_default(),
             line: self.line(document.span),
             setup: self.setup(document),
+            faults: self.faults(document.get("faults")),
             steps: steps.into_iter().map(|step| self.step(step)).collect(),
         }
     }
 
-    fn step(&mut self, document: &Document) -> Step {
+    fn step(&mut self, document: &Document) -> ScenarioStep {
         self.only_keys(document, STEP_KEYS, "a step");
         let stimulus = self.stimulus(document);
         let expectations = match document.get("expect") {
@@ -103,7 +104,7 @@ impl Reader<'_> {
         if stimulus.is_none() && document.get("expect").is_none() && document.entries().is_some() {
             self.complain(MISSING, document.span, "a step needs `send`, `advance` or `expect`");
         }
-        Step { line: self.line(document.span), stimulus, expectations }
+        ScenarioStep { line: self.line(document.span), stimulus, expectations }
     }
 
     fn stimulus(&mut self, document: &Document) -> Option<Json> {
@@ -121,24 +122,24 @@ impl Reader<'_> {
             (None, Some(advance)) => (advance.span, serde_json::json!({ "advance": advance.to_json() })),
             (None, None) => return None,
         };
-        if let Err(problem) = engine::stimulus(&json) {
+        if let Err(problem) = stimulus(&json) {
             self.complain(BAD_VALUE, place, problem);
         }
         Some(json)
     }
 
-    fn expectations(&mut self, document: &Document) -> Vec<Expectation> {
-        let names = Field::ALL.map(Field::name);
+    pub(crate) fn expectations(&mut self, document: &Document) -> Vec<Expectation> {
+        let names = LineField::ALL.map(LineField::name);
         self.only_keys(document, &names, "`expect`");
         let entries = document.entries().unwrap_or_default();
         entries
             .iter()
             .filter_map(|entry| {
-                let field = Field::ALL.into_iter().find(|field| field.name() == entry.key)?;
+                let field = LineField::ALL.into_iter().find(|field| field.name() == entry.key)?;
                 let wanted = if field.is_list() {
                     self.wanted_list(field, entry)
                 } else {
-                    Wanted::Like(entry.value.to_json())
+                    Matcher::Like(entry.value.to_json())
                 };
                 self.known_status(field, &entry.value);
                 Some(Expectation { line: self.line(entry.key_span), field, wanted })
@@ -147,23 +148,23 @@ impl Reader<'_> {
     }
 
     /// A word that no status has could only ever fail.
-    fn known_status(&mut self, field: Field, document: &Document) {
+    fn known_status(&mut self, field: LineField, document: &Document) {
         let known = document.text().is_some_and(|text| STATUSES.contains(&text));
-        if field == Field::Status && !known {
+        if field == LineField::Status && !known {
             let message = format!("`status` is one of {}", listed(STATUSES));
             self.complain(BAD_VALUE, document.span, message);
         }
     }
 
     /// A list, one item instead of a list of one, or `{contains, excludes}`. A map with other keys is an item.
-    fn wanted_list(&mut self, field: Field, entry: &DocumentEntry) -> Wanted {
+    fn wanted_list(&mut self, field: LineField, entry: &DocumentEntry) -> Matcher {
         let among =
             |entries: &[DocumentEntry]| entries.iter().any(|entry| AMONG_KEYS.contains(&entry.key.as_str()));
         if let Some(items) = entry.value.items() {
-            return Wanted::Exactly(items.iter().map(Document::to_json).collect());
+            return Matcher::Exactly(items.iter().map(Document::to_json).collect());
         }
         if !entry.value.entries().is_some_and(|entries| field.has_plain_entries() || among(entries)) {
-            return Wanted::Exactly(vec![entry.value.to_json()]);
+            return Matcher::Exactly(vec![entry.value.to_json()]);
         }
         self.only_keys(&entry.value, AMONG_KEYS, &format!("`{}`", entry.key));
         let items = |key: &str| match entry.value.get(key) {
@@ -173,10 +174,10 @@ impl Reader<'_> {
             Some(one) => vec![one.to_json()],
             None => Vec::new(),
         };
-        Wanted::Among { contains: items("contains"), excludes: items("excludes") }
+        Matcher::Among { contains: items("contains"), excludes: items("excludes") }
     }
 
-    fn only_keys(&mut self, document: &Document, known: &[&str], what: &str) {
+    pub(crate) fn only_keys(&mut self, document: &Document, known: &[&str], what: &str) {
         let Some(entries) = document.entries() else {
             let message = format!("{what} must be a map, not {}", document.kind_words());
             self.complain(WRONG_TYPE, document.span, message);
@@ -229,13 +230,18 @@ impl Reader<'_> {
         }
     }
 
-    fn complain(&mut self, code: &'static str, span: Span, message: impl Into<String>) -> &mut Finding {
+    pub(crate) fn complain(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+    ) -> &mut Finding {
         let index = self.findings.len();
         self.findings.push(Finding::new(code, Severity::Fatal, span, message));
         &mut self.findings[index]
     }
 
-    fn line(&self, span: Span) -> usize {
+    pub(crate) fn line(&self, span: Span) -> usize {
         let before = self.text.get(..span.start as usize).unwrap_or(self.text);
         before.bytes().filter(|byte| *byte == b'\n').count() + 1
     }
@@ -248,7 +254,7 @@ fn event_json(name: String, data: Option<&Document>) -> Json {
     }
 }
 
-fn listed(names: &[&str]) -> String {
+pub(crate) fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
@@ -256,4 +262,14 @@ fn listed(names: &[&str]) -> String {
 fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let scored = known.iter().map(|name| (strsim::damerau_levenshtein(word, name), *name));
     scored.filter(|(distance, name)| *distance <= 1 + name.len() / 4).min().map(|(_, name)| name)
+}
+
+/// Reads a stimulus in the form of the stimuli file.
+pub(crate) fn stimulus(json: &Json) -> Result<Stimulus, String> {
+    Stimulus::from_value(&json.clone().into()).map_err(|error| error.to_string())
+}
+
+/// Reads stubs in the form of the services file.
+pub(crate) fn stubs(services: &serde_json::Map<String, Json>) -> Result<Stubs, String> {
+    Stubs::from_value(&Json::Object(services.clone()).into()).map_err(|error| error.to_string())
 }

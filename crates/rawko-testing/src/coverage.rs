@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rawko_core::{Chart, NodeId, NodeKind, Outcome, Trace, TraceEntry, TransitionId};
+use rawko_core::{Chart, NodeId, NodeKind, Outcome, Trace, TraceEntry, TransitionId, explain};
 
-use crate::simulation::explain;
-
-use super::results::{ChartCoverage, Covered};
+use crate::report::{ChartCoverage, ItemCoverage};
 
 /// The visits of every chart that scenarios are about.
 #[derive(Debug, Default)]
@@ -32,7 +30,7 @@ impl Coverage {
         }
     }
 
-    /// What one step of an instance visited. Steps of charts nobody asked about are not counted.
+    /// Counts the visits of one step. Steps of other charts are not counted.
     pub(crate) fn visit(&mut self, chart: &Chart, trace: &Trace) {
         let Some(visits) = self.visits_of(chart) else { return };
         for entry in &trace.entries {
@@ -82,7 +80,7 @@ impl Visits {
     }
 }
 
-fn covered<T: Ord>(all: &[T], visited: &BTreeSet<T>, words: impl Fn(&T) -> String) -> Covered {
+fn covered<T: Ord>(all: &[T], visited: &BTreeSet<T>, words: impl Fn(&T) -> String) -> ItemCoverage {
     let missing: Vec<_> = all.iter().filter(|item| !visited.contains(item)).map(words).collect();
-    Covered { total: all.len(), covered: all.len() - missing.len(), missing }
+    ItemCoverage { total: all.len(), covered: all.len() - missing.len(), missing }
 }

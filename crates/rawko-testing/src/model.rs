@@ -1,8 +1,10 @@
-//! A scenario file as data: what to play, and what should be seen. Places are line numbers, which is what reports show.
+//! A scenario file as data: stimuli and expectations. Places are line numbers, as reports show them.
 
 use std::path::PathBuf;
 
 use serde_json::Value as Json;
+
+use crate::model_faults::FaultExpectation;
 
 /// One `*.scenario.yaml`.
 #[derive(Clone, Debug)]
@@ -13,6 +15,8 @@ pub(crate) struct ScenarioFile {
     /// Charts that may be invoked as children, relative to the file.
     pub(crate) with: Vec<String>,
     pub(crate) setup: Setup,
+    /// Expectations under faults, for every scenario.
+    pub(crate) faults: Vec<FaultExpectation>,
     pub(crate) scenarios: Vec<Scenario>,
 }
 
@@ -43,19 +47,21 @@ pub(crate) struct Scenario {
     pub(crate) name: String,
     pub(crate) line: usize,
     pub(crate) setup: Setup,
-    pub(crate) steps: Vec<Step>,
+    /// Expectations under faults; they go before those of the file.
+    pub(crate) faults: Vec<FaultExpectation>,
+    pub(crate) steps: Vec<ScenarioStep>,
 }
 
 /// A stimulus and what should be seen after it. Without a stimulus it looks at where things stand.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+pub(crate) struct ScenarioStep {
     pub(crate) line: usize,
     /// In the form `simulate` reads: `{"type": …, "data": …}` or `{"advance": …}`.
     pub(crate) stimulus: Option<Json>,
     pub(crate) expectations: Vec<Expectation>,
 }
 
-impl Step {
+impl ScenarioStep {
     /// `send APPROVE`, `advance 15m`, or `no stimulus` for a look.
     pub(crate) fn label(&self) -> String {
         let Some(stimulus) = &self.stimulus else { return "no stimulus".to_owned() };
@@ -72,26 +78,26 @@ impl Step {
 #[derive(Clone, Debug)]
 pub(crate) struct Expectation {
     pub(crate) line: usize,
-    pub(crate) field: Field,
-    pub(crate) wanted: Wanted,
+    pub(crate) field: LineField,
+    pub(crate) wanted: Matcher,
 }
 
 impl Expectation {
     /// The states it names: one that does not exist would never be missed under `excludes`.
     pub(crate) fn states(&self) -> impl Iterator<Item = &str> {
         let items: Vec<&Json> = match &self.wanted {
-            Wanted::Like(_) => Vec::new(),
-            Wanted::Exactly(items) => items.iter().collect(),
-            Wanted::Among { contains, excludes } => contains.iter().chain(excludes).collect(),
+            Matcher::Like(_) => Vec::new(),
+            Matcher::Exactly(items) => items.iter().collect(),
+            Matcher::Among { contains, excludes } => contains.iter().chain(excludes).collect(),
         };
-        let names_states = self.field == Field::Configuration;
+        let names_states = self.field == LineField::Configuration;
         items.into_iter().filter(move |_| names_states).filter_map(Json::as_str)
     }
 }
 
 /// The keys of a report line that can be expected, by the names they have there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Field {
+pub(crate) enum LineField {
     Configuration,
     Context,
     Status,
@@ -102,48 +108,52 @@ pub(crate) enum Field {
     Output,
 }
 
-impl Field {
-    pub(crate) const ALL: [Field; 8] = [
-        Field::Configuration,
-        Field::Context,
-        Field::Status,
-        Field::Log,
-        Field::Emitted,
-        Field::Sent,
-        Field::Invoked,
-        Field::Output,
+impl LineField {
+    pub(crate) const ALL: [LineField; 8] = [
+        LineField::Configuration,
+        LineField::Context,
+        LineField::Status,
+        LineField::Log,
+        LineField::Emitted,
+        LineField::Sent,
+        LineField::Invoked,
+        LineField::Output,
     ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Field::Configuration => "configuration",
-            Field::Context => "context",
-            Field::Status => "status",
-            Field::Log => "log",
-            Field::Emitted => "emitted",
-            Field::Sent => "sent",
-            Field::Invoked => "invoked",
-            Field::Output => "output",
+            LineField::Configuration => "configuration",
+            LineField::Context => "context",
+            LineField::Status => "status",
+            LineField::Log => "log",
+            LineField::Emitted => "emitted",
+            LineField::Sent => "sent",
+            LineField::Invoked => "invoked",
+            LineField::Output => "output",
         }
     }
 
     /// Whether entries are plain texts, so that a map can only mean `{contains, excludes}`.
     pub(crate) fn has_plain_entries(self) -> bool {
-        matches!(self, Field::Configuration | Field::Log)
+        matches!(self, LineField::Configuration | LineField::Log)
     }
 
     /// Whether it is a list, and so may be expected as `{contains: […]}` too.
     pub(crate) fn is_list(self) -> bool {
         match self {
-            Field::Configuration | Field::Log | Field::Emitted | Field::Sent | Field::Invoked => true,
-            Field::Context | Field::Status | Field::Output => false,
+            LineField::Configuration
+            | LineField::Log
+            | LineField::Emitted
+            | LineField::Sent
+            | LineField::Invoked => true,
+            LineField::Context | LineField::Status | LineField::Output => false,
         }
     }
 }
 
 /// What is wanted of a field.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Wanted {
+pub(crate) enum Matcher {
     /// A value; maps match when every wanted key does.
     Like(Json),
     /// A list with exactly these items in this order.

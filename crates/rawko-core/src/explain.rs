@@ -1,6 +1,9 @@
-//! A trace in words: what a step looked at, what it took, and why it left the rest. For `simulate -v` and the prompt.
+//! A trace in words: what a step looked at, what it took, and why it left the rest. Here because the simulation, the
+//! journal and test reports all print traces, and `TraceEntry` grows here.
 
-use rawko_core::{Chart, NodeId, Outcome, Refusal, Retrying, Trace, TraceEntry, TransitionId};
+use crate::chart::Chart;
+use crate::ids::{NodeId, TransitionId};
+use crate::step::{Outcome, Refusal, Retrying, Trace, TraceEntry};
 
 /// The story of one macrostep, a line each, indented under the event it belongs to.
 pub fn story(chart: &Chart, trace: &Trace) -> Vec<String> {

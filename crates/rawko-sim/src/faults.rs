@@ -1,0 +1,84 @@
+//! `Fault`: an answer of one call that a simulation replaces, to show what a chart does when a service misbehaves.
+
+use std::sync::Arc;
+
+/// How much later a late answer comes where no timeout of the chart ends the wait: a day.
+pub(crate) const LATE_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// A fault at one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// [`CallPoint::number`] of the call.
+    pub call: u64,
+    pub kind: FaultKind,
+}
+
+/// The ways in which a call goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FaultKind {
+    /// The call fails with category `failed`; later calls are answered as stubbed.
+    Failure,
+    /// The call and all later calls of the same invoke fail with category `failed`.
+    Outage,
+    /// No answer within the timeout of the invoke; without one, the service reports category `timeout`. A person does
+    /// not answer before `expires` (category `expired`).
+    Timeout,
+    /// The driver stopped during the call and its outcome is unknown: category `interrupted`.
+    Interruption,
+    /// The answer arrives twice.
+    Duplicate,
+    /// The answer arrives after the timeout of the invoke; without one, a day later.
+    Late,
+}
+
+impl FaultKind {
+    pub const ALL: [FaultKind; 6] = [
+        FaultKind::Failure,
+        FaultKind::Outage,
+        FaultKind::Timeout,
+        FaultKind::Interruption,
+        FaultKind::Duplicate,
+        FaultKind::Late,
+    ];
+
+    /// The word for it in a scenario file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FaultKind::Failure => "fail",
+            FaultKind::Outage => "outage",
+            FaultKind::Timeout => "timeout",
+            FaultKind::Interruption => "interrupt",
+            FaultKind::Duplicate => "twice",
+            FaultKind::Late => "late",
+        }
+    }
+}
+
+/// A call that a simulation made, and so a place for a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallPoint {
+    /// Counts over all instances, from 0.
+    pub number: u64,
+    /// [`Line::step`](crate::Line::step) of the line it belongs to.
+    pub line: u64,
+    /// 0 is the simulated instance.
+    pub instance: usize,
+    /// The id of the chart that calls.
+    pub chart: Arc<str>,
+    /// The id of the invoke.
+    pub id: Arc<str>,
+    pub src: Arc<str>,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+    /// The faults that can happen to this call.
+    pub kinds: &'static [FaultKind],
+}
+
+pub(crate) const STUBBED: &[FaultKind] = &FaultKind::ALL;
+/// An answer that a stimulus gives comes when the stimulus says.
+pub(crate) const UNSTUBBED: &[FaultKind] =
+    &[FaultKind::Failure, FaultKind::Outage, FaultKind::Timeout, FaultKind::Interruption];
+/// A child continues after a crash and answers with its own commit.
+pub(crate) const CHILD: &[FaultKind] = &[FaultKind::Failure, FaultKind::Outage];
+/// A question to a person waits on disk: it cannot fail or be interrupted.
+pub(crate) const EXPIRING_PERSON: &[FaultKind] = &[FaultKind::Timeout];

@@ -1,0 +1,193 @@
+//! `StubServices`: the world of a simulation. Calls are answered as stubbed, a call without a stub waits for a stimulus,
+//! and one fault can be placed at each call.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rawko_core::{Event, Invoke, Value};
+use rawko_instance::{Category, EffectNote, EffectResult, Instance, Request, ServiceError};
+use rawko_store::{EffectKind, InstanceKey};
+
+use crate::crash::CrashOnce;
+use crate::driver::{CallAnswer, CallRequest, Chaos, Services, Setup};
+use crate::faults::{CHILD, EXPIRING_PERSON, LATE_MS, STUBBED, UNSTUBBED};
+use crate::stubs::StubAnswer;
+use crate::{CallPoint, CommitPoint, Fault, FaultKind, SimulationOptions, Stubs};
+
+pub(crate) struct StubServices {
+    setup: Setup,
+    stubs: Stubs,
+    options: SimulationOptions,
+    /// The line that calls and commits belong to.
+    pub(crate) line: u64,
+    pub(crate) calls: Vec<CallPoint>,
+    pub(crate) commits: Vec<CommitPoint>,
+    counted: Rc<Cell<u64>>,
+    /// What was decided for an invocation's attempt when it was planned.
+    planned: BTreeMap<(InstanceKey, u64, u32), (Option<StubAnswer>, Option<FaultKind>)>,
+}
+
+impl StubServices {
+    pub(crate) fn new(setup: Setup, stubs: Stubs, options: SimulationOptions) -> Self {
+        Self {
+            setup,
+            stubs,
+            options,
+            line: 0,
+            calls: Vec::new(),
+            commits: Vec::new(),
+            counted: Rc::default(),
+            planned: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn chaos(&self) -> Box<dyn Chaos> {
+        Box::new(CrashOnce { crash: self.options.crash, commits: Rc::clone(&self.counted) })
+    }
+
+    /// The commits that the driver has made since the last look.
+    pub(crate) fn note_commits(&mut self) {
+        for number in self.commits.len() as u64..self.counted.get() {
+            self.commits.push(CommitPoint { number, line: self.line });
+        }
+    }
+
+    fn is_child(&self, src: &str) -> bool {
+        src.strip_prefix("statechart:").is_some_and(|reference| self.setup.resolve(reference).is_some())
+    }
+
+    /// Notes a call and returns the fault that happens to it.
+    fn note(&mut self, instance: &Instance, invoke: &Invoke, is_stubbed: bool) -> Option<FaultKind> {
+        let is_person = &*invoke.src == "human";
+        let kinds: &'static [FaultKind] = match is_stubbed {
+            true => STUBBED,
+            false if self.is_child(&invoke.src) => CHILD,
+            false if is_person && !invoke.input.get("expires").is_null() => EXPIRING_PERSON,
+            false if is_person => &[],
+            false => UNSTUBBED,
+        };
+        let point = CallPoint {
+            number: self.calls.len() as u64,
+            line: self.line,
+            instance: usize::try_from(instance.key().0 - 1).unwrap_or(0),
+            chart: instance.chart().id().into(),
+            id: Arc::clone(&invoke.id),
+            src: Arc::clone(&invoke.src),
+            attempt: invoke.attempt,
+            kinds,
+        };
+        let fault = self.options.faults.iter().find(|fault| self.hits(fault, &point));
+        let kind = fault.map(|fault| fault.kind);
+        self.calls.push(point);
+        kind
+    }
+
+    fn hits(&self, fault: &Fault, point: &CallPoint) -> bool {
+        if fault.call == point.number {
+            return true;
+        }
+        let earlier = usize::try_from(fault.call).ok().and_then(|number| self.calls.get(number));
+        let same = earlier.is_some_and(|earlier| earlier.chart == point.chart && earlier.id == point.id);
+        fault.kind == FaultKind::Outage && same
+    }
+}
+
+impl Services for StubServices {
+    fn plan(&mut self, instance: &Instance, invoke: &Invoke) -> Option<EffectKind> {
+        let attempt = (instance.key(), invoke.invocation, invoke.attempt);
+        if !self.planned.contains_key(&attempt) {
+            let answer = self.stubs.answer(&invoke.id, &invoke.src);
+            let fault = self.note(instance, invoke, answer.is_some());
+            self.planned.insert(attempt, (answer, fault));
+        }
+        let (answer, fault) = &self.planned[&attempt];
+        let is_chart = invoke.src.starts_with("statechart:");
+        let fails = matches!(fault, Some(FaultKind::Failure | FaultKind::Outage));
+        let is_unknown_chart = is_chart && !self.is_child(&invoke.src);
+        // A chart that is not there waits for a stimulus, like any service without a stub.
+        (answer.is_some() || is_unknown_chart || (is_chart && fails)).then_some(EffectKind::Service)
+    }
+
+    fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {
+        let Request::Invoke(invoke) = &request.request else {
+            // Sends and handlers leave the simulation; the line lists them.
+            return vec![CallAnswer::new(0, request.result(Ok(Value::Null)))];
+        };
+        let attempt = (request.effect.instance, invoke.invocation, invoke.attempt);
+        let (answer, fault) = self.planned.get(&attempt).cloned().unwrap_or_default();
+        match fault {
+            Some(kind) => faulty(request, invoke, answer, kind),
+            None => Vec::from_iter(
+                answer.map(|answer| CallAnswer::new(answer.after_ms, stubbed(invoke, answer.result))),
+            ),
+        }
+    }
+
+    /// The outside world recognises a call by its key, so every call may be made again.
+    fn may_repeat(&self, _name: &str) -> bool {
+        true
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// A stub's answer as the chart hears it.
+fn stubbed(invoke: &Invoke, result: Result<Value, Value>) -> EffectResult {
+    let invocation = invoke.invocation;
+    let note = |decision: &'static str, outcome_open| EffectNote {
+        decision: decision.into(),
+        reason: String::new(),
+        outcome_open,
+    };
+    match result {
+        Ok(data) => EffectResult {
+            event: Some(Event::InvokeDone { invocation, data }),
+            note: note("answered", false),
+        },
+        Err(error) => EffectResult {
+            event: Some(Event::InvokeFailed { invocation, error }),
+            note: note("failed", false),
+        },
+    }
+}
+
+/// The answers of a call as the fault wants them.
+fn faulty(
+    request: &CallRequest,
+    invoke: &Invoke,
+    answer: Option<StubAnswer>,
+    kind: FaultKind,
+) -> Vec<CallAnswer> {
+    let after_ms = answer.as_ref().map_or(0, |answer| answer.after_ms);
+    let stubbed = stubbed(invoke, answer.map_or(Ok(Value::Null), |answer| answer.result));
+    let failed = |category, why: &str| {
+        let message = format!("`{}` {why} (injected fault)", invoke.id);
+        vec![CallAnswer::new(after_ms, request.result(Err(ServiceError::new(category, message))))]
+    };
+    match kind {
+        FaultKind::Failure | FaultKind::Outage => failed(Category::Failed, "failed"),
+        FaultKind::Interruption => failed(Category::Interrupted, "was interrupted"),
+        // With a timeout of its own the chart gives up by itself.
+        FaultKind::Timeout if request.timeout_ms.is_some() => Vec::new(),
+        FaultKind::Timeout => failed(Category::Timeout, "timed out"),
+        FaultKind::Duplicate => {
+            vec![CallAnswer::new(after_ms, stubbed.clone()), CallAnswer::new(after_ms, stubbed)]
+        }
+        FaultKind::Late => {
+            let late = match request.timeout_ms {
+                Some(due_ms) => u64::try_from(due_ms - request.now_ms).unwrap_or(0).max(after_ms) + 1,
+                None => after_ms.saturating_add(LATE_MS),
+            };
+            vec![CallAnswer { after_ms: late, result: stubbed, survives_stop: true }]
+        }
+    }
+}

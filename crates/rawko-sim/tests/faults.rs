@@ -1,0 +1,109 @@
+//! Crashes and faults of a simulation: where they can happen, and what the chart receives then.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use expect_test::{Expect, expect};
+use rawko_chart::{Registry, Source, load};
+use rawko_core::{Value, World};
+use rawko_sim::{Crash, CrashMoment, Fault, FaultKind, Simulation, SimulationOptions, Stimulus, Stubs};
+
+/// Logs everything that it receives about its payment.
+const ORDER: &str = "
+id: order
+initial: charging
+states:
+  charging:
+    invoke: {id: payment, src: charge, timeout: 10s, retry: {max_attempts: 2, initial_delay: 1s}}
+    on:
+      done.invoke.payment: {target: over, actions: [note]}
+      error.invoke.payment: {target: over, actions: [{type: log, message: '${event.type} ${event.data.category}'}]}
+  over:
+    on: {'*': {actions: [note]}}
+actions:
+  note: {type: log, message: '${event.type}'}
+";
+
+/// The same without a timeout and a retry.
+fn impatient() -> String {
+    ORDER.replace(", timeout: 10s, retry: {max_attempts: 2, initial_delay: 1s}", "")
+}
+
+fn simulation(chart: &str, options: SimulationOptions) -> Simulation {
+    let loaded = load(&Source::new("order.yaml", chart), &Registry::default());
+    let chart = Arc::new(loaded.chart.expect("the chart is well formed"));
+    let stubs: Value =
+        serde_json::from_str(r#"{"charge": {"after": "2s", "done": {"receipt": "r-1"}}}"#).unwrap();
+    let stubs = Stubs::from_value(&stubs).unwrap();
+    Simulation::new(chart, Vec::new(), stubs, World::default(), Value::Null).with_options(options)
+}
+
+/// Every kind of fault at the first call: when each message is logged, within two days.
+fn check(chart: &str, expect: Expect) {
+    let mut text = String::new();
+    for kind in FaultKind::ALL {
+        let faults = vec![Fault { call: 0, kind }];
+        let mut simulation = simulation(chart, SimulationOptions { faults, ..SimulationOptions::default() });
+        simulation.start();
+        let mut log = Vec::new();
+        while let Some(ms) = simulation.next_due_in_ms() {
+            let line = simulation.apply(&Stimulus::advance(ms));
+            let seconds = simulation.now_ms() / 1000;
+            log.extend(line.log.into_iter().map(|message| format!("{seconds}s {message}")));
+        }
+        let calls = simulation.call_points().len();
+        writeln!(text, "{:<10} {calls} calls: {}", kind.as_str(), log.join(", ")).unwrap();
+    }
+    expect.assert_eq(&text);
+}
+
+#[test]
+fn a_retry_handles_what_happens_to_one_call() {
+    check(
+        ORDER,
+        expect![[r#"
+        fail       2 calls: 5s ${event.type}
+        outage     2 calls: 5s ${event.type} ${event.data.category}
+        timeout    2 calls: 13s ${event.type}
+        interrupt  2 calls: 5s ${event.type}
+        twice      1 calls: 2s ${event.type}
+        late       2 calls: 13s ${event.type}
+    "#]],
+    );
+}
+
+#[test]
+fn without_a_timeout_the_chart_receives_the_category() {
+    check(
+        &impatient(),
+        expect![[r#"
+        fail       1 calls: 2s ${event.type} ${event.data.category}
+        outage     1 calls: 2s ${event.type} ${event.data.category}
+        timeout    1 calls: 2s ${event.type} ${event.data.category}
+        interrupt  1 calls: 2s ${event.type} ${event.data.category}
+        twice      1 calls: 2s ${event.type}
+        late       1 calls: 86402s ${event.type}
+    "#]],
+    );
+}
+
+#[test]
+fn a_crash_at_any_commit_changes_no_line() {
+    let play = |options| {
+        let mut simulation = simulation(ORDER, options);
+        let mut lines = vec![simulation.start().to_json()];
+        lines.push(simulation.apply(&Stimulus::advance(3_000)).to_json());
+        lines.push(simulation.apply(&Stimulus::event("MORE", Value::Null)).to_json());
+        (lines, simulation.commit_points().len() as u64)
+    };
+    let (plain, commits) = play(SimulationOptions::default());
+    assert_eq!(commits, 3);
+    for commit in 0..commits {
+        for moment in CrashMoment::ALL {
+            let crash = Some(Crash { commit, moment });
+            assert_eq!(play(SimulationOptions { crash, ..SimulationOptions::default() }).0, plain);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `TestError`: why scenario files cannot be found or read. Findings inside a file are part of the report instead.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why there is nothing to run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TestError {
+    #[error(
+        "there are no scenario files {place} `{}` (a scenario file is called NAME.scenario.yaml and lies beside \
+         NAME.yaml)",
+        path.display()
+    )]
+    NoScenarios { place: &'static str, path: PathBuf },
+    #[error("cannot read the directory `{}`: {source}", path.display())]
+    Directory { path: PathBuf, source: io::Error },
+    #[error("there is no file `{name}`")]
+    NoFile { name: String },
+    #[error("`{name}` is a directory; a file is needed here")]
+    IsDirectory { name: String },
+    #[error("cannot read `{name}`: {source}")]
+    Read { name: String, source: io::Error },
+    #[error("`{name}` is larger than {limit_mb} MB")]
+    TooLarge { name: String, limit_mb: u64 },
+    #[error("`{name}` is not UTF-8 text (byte {at} is the first that is not)")]
+    NotText { name: String, at: usize },
+}
+
+impl TestError {
+    /// Whether the content of a file is to blame, and not its name or place.
+    pub fn is_content(&self) -> bool {
+        match self {
+            TestError::TooLarge { .. } | TestError::NotText { .. } => true,
+            TestError::NoScenarios { .. }
+            | TestError::Directory { .. }
+            | TestError::NoFile { .. }
+            | TestError::IsDirectory { .. }
+            | TestError::Read { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! `Playback`: one run of a scenario's stimuli in a fresh simulation, and its differences to the expectations.
+
+use std::sync::Arc;
+
+use rawko_core::{AgentEntry, Chart, Value, World};
+use rawko_sim::{Line, Simulation, SimulationOptions, Stimulus, agents_from_json};
+use serde_json::{Map, Value as Json};
+
+use crate::compare::{self, Observation};
+use crate::model::{Scenario, ScenarioStep, Setup};
+use crate::read::{stimulus, stubs};
+use crate::report::StepFailure;
+
+/// What all scenarios of a file share.
+pub(crate) struct Stage<'a> {
+    /// The chart under test first.
+    pub(crate) charts: &'a [Arc<Chart>],
+    pub(crate) setup: &'a Setup,
+    /// The agents of scenarios that name none.
+    pub(crate) agents: &'a [AgentEntry],
+}
+
+/// One run of a scenario.
+pub(crate) struct Playback {
+    pub(crate) simulation: Simulation,
+    /// The start first, then one per stimulus.
+    pub(crate) lines: Vec<PlayedLine>,
+}
+
+/// One report line of a run.
+pub(crate) struct PlayedLine {
+    pub(crate) line: Line,
+    pub(crate) json: Json,
+    /// Every active state, ancestors too.
+    pub(crate) active: Vec<String>,
+    pub(crate) place: Place,
+}
+
+/// The stimulus of a line and its place in the scenario file.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) line: usize,
+    step: usize,
+    stimulus: String,
+}
+
+impl Playback {
+    /// Plays all stimuli of a scenario.
+    pub(crate) fn of(
+        stage: &Stage<'_>,
+        scenario: &Scenario,
+        options: SimulationOptions,
+    ) -> Result<Self, String> {
+        let simulation = simulation(stage, scenario)?.with_options(options);
+        let mut playback = Self { simulation, lines: Vec::new() };
+        let line = playback.simulation.start();
+        playback.push(line, Place { line: scenario.line, step: 0, stimulus: "start".to_owned() });
+        for step in &scenario.steps {
+            if let Some(json) = &step.stimulus {
+                playback.apply(&stimulus(json)?, step.line, step.label());
+            }
+        }
+        Ok(playback)
+    }
+
+    pub(crate) fn apply(&mut self, stimulus: &Stimulus, line: usize, label: String) {
+        let place = Place { line, step: self.lines.len(), stimulus: label };
+        let line = self.simulation.apply(stimulus);
+        self.push(line, place);
+    }
+
+    fn push(&mut self, line: Line, place: Place) {
+        let active = self.simulation.active_paths();
+        self.lines.push(PlayedLine { json: line.to_json(), line, active, place });
+    }
+
+    /// The differences to the scenario's expectations. Later ones are reported too.
+    pub(crate) fn failures(&self, scenario: &Scenario) -> Vec<StepFailure> {
+        let mut failures = Vec::new();
+        let mut lines = self.lines.iter();
+        let Some(mut played) = lines.next() else { return failures };
+        failures.extend(played.step_error());
+        for step in &scenario.steps {
+            if step.stimulus.is_some()
+                && let Some(next) = lines.next()
+            {
+                played = next;
+                failures.extend(played.step_error());
+            }
+            self.compare(played, step, &mut failures);
+        }
+        failures
+    }
+
+    fn compare(&self, played: &PlayedLine, step: &ScenarioStep, failures: &mut Vec<StepFailure>) {
+        let observation = Observation { line: &played.json, active: &played.active };
+        for expectation in &step.expectations {
+            let place = &played.place;
+            for path in expectation.states().filter(|path| self.simulation.chart().find(path).is_none()) {
+                let actual = format!("there is no state `{path}` in the chart");
+                let failure =
+                    place.failure_at(expectation.line, "configuration", "a state of the chart", &actual);
+                failures.push(failure);
+            }
+            for found in compare::differences(expectation, &observation) {
+                failures.push(place.failure_at(expectation.line, &found.at, &found.expected, &found.actual));
+            }
+        }
+    }
+}
+
+impl PlayedLine {
+    /// A step that could not be taken fails its scenario, whatever is expected of it.
+    fn step_error(&self) -> Option<StepFailure> {
+        let error = self.line.error.as_ref()?;
+        Some(self.place.failure("step", "can be taken", error))
+    }
+}
+
+impl Place {
+    pub(crate) fn failure(&self, at: &str, expected: &str, actual: &str) -> StepFailure {
+        self.failure_at(self.line, at, expected, actual)
+    }
+
+    pub(crate) fn failure_at(&self, line: usize, at: &str, expected: &str, actual: &str) -> StepFailure {
+        StepFailure {
+            line,
+            step: self.step,
+            stimulus: self.stimulus.clone(),
+            at: at.to_owned(),
+            expected: expected.to_owned(),
+            actual: actual.to_owned(),
+        }
+    }
+}
+
+fn simulation(stage: &Stage<'_>, scenario: &Scenario) -> Result<Simulation, String> {
+    let setup = stage.setup.overridden_by(&scenario.setup);
+    let agents = match &setup.agents {
+        Some(agents) => agents_from_json(agents).map_err(|error| error.to_string())?,
+        None => stage.agents.to_vec(),
+    };
+    let world = World { env: object(&setup.env), agents };
+    let (first, others) = stage.charts.split_first().ok_or("there is no chart to run")?;
+    let stubs = stubs(&setup.services)?;
+    Ok(Simulation::new(Arc::clone(first), others.to_vec(), stubs, world, object(&setup.input)))
+}
+
+/// An empty map stays a map, so that `input.key` is null and not a mistake.
+fn object(map: &Map<String, Json>) -> Value {
+    Json::Object(map.clone()).into()
+}
