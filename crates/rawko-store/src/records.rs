@@ -32,6 +32,9 @@ pub struct Parent {
     pub invocation: u64,
     /// The invoke's id in the parent's chart.
     pub invoke: Arc<str>,
+    /// How many ancestors the instance has; 0 where an earlier release did not count them.
+    #[serde(default)]
+    pub generation: u32,
 }
 
 /// The past step of another instance that this one was forked from.
@@ -95,6 +98,43 @@ impl Wait {
     }
 }
 
+/// How an instance ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Succeeded,
+    Failed,
+    /// A budget or another limit was reached.
+    Limit,
+    /// It repeated itself and was stopped.
+    Loop,
+    /// It could make no progress.
+    Stuck,
+    Cancelled,
+}
+
+impl Outcome {
+    pub const ALL: [Outcome; 6] = [
+        Outcome::Succeeded,
+        Outcome::Failed,
+        Outcome::Limit,
+        Outcome::Loop,
+        Outcome::Stuck,
+        Outcome::Cancelled,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Succeeded => "succeeded",
+            Outcome::Failed => "failed",
+            Outcome::Limit => "limit",
+            Outcome::Loop => "loop",
+            Outcome::Stuck => "stuck",
+            Outcome::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// The part of an instance that lists and recovery look at. Written only when it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
@@ -106,6 +146,9 @@ pub struct Head {
     pub fault: Option<Arc<str>>,
     /// What it and its children have spent, as JSON; empty when nothing.
     pub ledger: Option<Arc<str>>,
+    /// How it ended; `None` while it has not, and for those that an earlier release ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
 }
 
 /// An instance as lists show it.

@@ -33,14 +33,19 @@ fn listing(store: &dyn Store) -> String {
         writeln!(out, "\ninstance {} `{}` {} {}", row.key.0, new.id, new.chart_id, new.version).unwrap();
         let (status, wait) = (head.status.as_str(), head.wait.as_str());
         writeln!(out, "  {status} {wait} step {} at {}", row.step, row.updated_ms).unwrap();
-        writeln!(out, "  due {:?} fault {:?} ledger {:?}", head.next_due_ms, head.fault, head.ledger).unwrap();
+        writeln!(out, "  due {:?} fault {:?} ledger {:?}", head.next_due_ms, head.fault, head.ledger)
+            .unwrap();
         let parent = new.parent.as_ref().map(|it| (&it.id, it.invocation, &it.invoke));
         let origin = new.origin.as_ref().map(|it| (&it.id, it.step));
         writeln!(out, "  parent {parent:?} origin {origin:?} policy {:?}", new.policy).unwrap();
         for record in store.records(row.key, 0, usize::MAX).unwrap() {
             let text = |packed: &str| shown(store, packed);
-            writeln!(out, "  record {} step {} {:?} at {}", record.seq, record.step, record.kind, record.at_ms)
-                .unwrap();
+            writeln!(
+                out,
+                "  record {} step {} {:?} at {}",
+                record.seq, record.step, record.kind, record.at_ms
+            )
+            .unwrap();
             for (name, packed) in
                 [("event", &record.event), ("delta", &record.delta), ("effects", &record.effects)]
             {

@@ -127,7 +127,12 @@ mod tests {
             chart: [0; 16],
             chart_id: "order".into(),
             version: "1.0.0".into(),
-            parent: parent.map(|id| Parent { id: id.into(), invocation: 1, invoke: "child".into() }),
+            parent: parent.map(|id| Parent {
+                id: id.into(),
+                invocation: 1,
+                invoke: "child".into(),
+                generation: 0,
+            }),
             origin: None,
             created_ms: 1_700_000_000_000,
             policy: "".into(),

@@ -99,6 +99,7 @@ impl Planner<'_> {
                 id: Arc::clone(&live.new.id),
                 invocation: invoke.invocation,
                 invoke: Arc::clone(&invoke.id),
+                generation: 0,
             }),
             origin: None,
             created_ms: at.ms,

@@ -93,6 +93,7 @@ impl Live {
             next_due_ms,
             fault: self.head.fault.clone(),
             ledger: self.ledger.write(),
+            outcome: None,
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) struct Pattern {
 
 const KEYS: [&str; 6] = ["services", "endpoints", "governance", "store", "host", "env"];
 /// Sections that others read.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 13] = [
     "agents",
     "providers",
     "phases",
@@ -60,6 +60,7 @@ const ELSEWHERE: [&str; 12] = [
     "arbiter",
     "memories",
     "restate",
+    "retention",
 ];
 
 impl Layer {

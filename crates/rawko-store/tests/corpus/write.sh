@@ -49,7 +49,6 @@ until "$rawko" show killed 2> /dev/null | grep -q working; do sleep 0.1; done
 kill -9 $pid
 wait $pid 2> /dev/null || true
 
-store=.rawko/state/rawko.db
-sqlite3 "$store" 'PRAGMA wal_checkpoint(TRUNCATE)' > /dev/null
-cp "$store" "$out/store.db"
+# One file. Formats before 4 had no `backup`: there, sqlite3 brought the log into the file.
+"$rawko" backup "$out/store.db"
 rm -rf "$work"
