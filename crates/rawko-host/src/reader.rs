@@ -64,8 +64,10 @@ impl Reader {
     pub fn snapshots(&self, rows: &[InstanceRow]) -> Result<Vec<Option<Restored>>, HostError> {
         let keys: Vec<InstanceKey> = rows.iter().map(|row| row.key).collect();
         let bases = self.store.bases(&keys)?;
-        let restored =
-            rows.iter().zip(&bases).map(|(row, base)| self.restore(row, None, base.as_ref()?).ok());
+        let restored = rows
+            .iter()
+            .zip(&bases)
+            .map(|(row, base)| self.restore(row, None, base.as_ref().ok()?.as_ref()?).ok());
         Ok(restored.collect())
     }
 

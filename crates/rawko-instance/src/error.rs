@@ -45,6 +45,14 @@ pub enum StoreError {
     Format { place: String, found: u32, known: u32 },
     #[error("{place} is in use by {holder}")]
     Held { place: String, holder: String },
+    /// Another host has opened the store since; this one must not write again.
+    #[error(
+        "another host has taken over the store {place}; this one has stopped writing, stop it or start it again"
+    )]
+    Fenced { place: String },
+    /// The file was deleted, replaced or cut while it was open. Nothing was acknowledged since; nothing is written any more.
+    #[error("the store is lost: {0}; put it back or restore a backup, then start the host again")]
+    Lost(String),
     /// Our bug: what was asked for contradicts what the store holds.
     #[error("the store refused a commit: {0}")]
     Refused(String),
@@ -55,7 +63,11 @@ impl StoreError {
     pub fn is_transient(&self) -> bool {
         match self {
             StoreError::Full(_) | StoreError::Io(_) | StoreError::Held { .. } => true,
-            StoreError::Damaged(_) | StoreError::Format { .. } | StoreError::Refused(_) => false,
+            StoreError::Damaged(_)
+            | StoreError::Format { .. }
+            | StoreError::Fenced { .. }
+            | StoreError::Lost(_)
+            | StoreError::Refused(_) => false,
         }
     }
 }

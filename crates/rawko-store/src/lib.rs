@@ -1,13 +1,16 @@
 //! What rawko keeps: records, the `Store` trait, a SQLite store and a memory store, the writer that lets many
 //! instances share one fsync, and a conformance kit for whoever writes another store.
 
+pub mod chain;
 pub mod conformance;
 #[cfg(feature = "sqlite")]
 mod lock;
 mod memory;
+mod references;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
+mod transfer;
 mod writer;
 
 #[cfg(feature = "sqlite")]
@@ -17,6 +20,7 @@ pub use memory::MemoryStore;
 pub use rawko_instance::records::*;
 pub use rawko_instance::{StoreError, content};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{Options, SqliteStore};
+pub use sqlite::{Options, Prunable, Pruned, Restored, Retention, SqliteStore};
 pub use store::{Base, Filter, Marks, Page, Report, Store, Tally};
+pub use transfer::{Family, Member, ReadExportError};
 pub use writer::Writer;

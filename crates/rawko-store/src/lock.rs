@@ -84,10 +84,23 @@ fn lock_exclusively(file: &File) -> Result<(), Errno> {
     flock(file, FlockOperation::NonBlockingLockExclusive)
 }
 
+/// Beside the file itself, whatever links led to it: one store, one lock.
 fn lock_path(store: &Path) -> PathBuf {
-    let mut path = store.as_os_str().to_owned();
+    let mut path = resolved(store).into_os_string();
     path.push(".lock");
     path.into()
+}
+
+/// The path without links; for a store that is not there yet, that of its folder.
+fn resolved(store: &Path) -> PathBuf {
+    if let Ok(path) = store.canonicalize() {
+        return path;
+    }
+    let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (folder.canonicalize(), store.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        (Err(_), _) | (_, None) => store.to_owned(),
+    }
 }
 
 /// `None` in the moment between taking the lock and writing about it, too.

@@ -5,9 +5,10 @@ use std::ops::RangeInclusive;
 
 use rawko_core::Status;
 
+use crate::StoreError;
 use crate::{
-    AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
-    SavedSnapshot, StoreError, Wait,
+    AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Outcome,
+    Record, SavedSnapshot, Wait,
 };
 
 /// Records that [`Store::steps`] reads at once where a store cannot find steps itself.
@@ -31,8 +32,7 @@ pub trait Store: Send + Sync {
     /// How many instances there are of each kind. Of the filter only `chart`, `part` and `roots_only` matter. A store
     /// that can count does not have to read them all.
     fn tally(&self, filter: &Filter) -> Result<Vec<Tally>, StoreError> {
-        let any =
-            Filter { statuses: Vec::new(), waits: Vec::new(), before: None, limit: 0, ..filter.clone() };
+        let any = Filter { before: None, limit: 0, ..filter.of_any_kind() };
         Ok(Tally::of(self.list(&any)?.rows.iter()))
     }
     /// Those an instance invoked, oldest first.
@@ -41,10 +41,10 @@ pub trait Store: Send + Sync {
     /// The nearest snapshot at or before a step, and the records after it up to that step, without those of failed
     /// steps (they changed nothing). `None`: the last step.
     fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError>;
-    /// [`Store::base`] of the last step of each of these instances, in their order. A store that can read them together
-    /// is faster than one after the other.
-    fn bases(&self, keys: &[InstanceKey]) -> Result<Vec<Option<Base>>, StoreError> {
-        keys.iter().map(|key| self.base(*key, None)).collect()
+    /// [`Store::base`] of the last step of each of these instances, in their order; one that is damaged leaves the others
+    /// readable. A store that can read them together is faster than one after the other.
+    fn bases(&self, keys: &[InstanceKey]) -> Result<Vec<Result<Option<Base>, StoreError>>, StoreError> {
+        Ok(keys.iter().map(|key| self.base(*key, None)).collect())
     }
     /// Records of one instance in order, those with `seq > after`.
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
@@ -90,6 +90,10 @@ pub trait Store: Send + Sync {
 
     /// The highest instance key and inbound sequence number ever used.
     fn marks(&self) -> Result<Marks, StoreError>;
+    /// Whether a commit would succeed now: writes something small. `Ok` where a store has nothing that could fail.
+    fn probe(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
     /// How the store is, for `doctor`.
     fn report(&self) -> Result<Report, StoreError>;
 }
@@ -100,6 +104,7 @@ pub struct Filter {
     /// Any of these; empty: any at all.
     pub statuses: Vec<Status>,
     pub waits: Vec<Wait>,
+    pub outcomes: Vec<Outcome>,
     /// The chart's id.
     pub chart: Option<String>,
     /// What the id has in it somewhere; capitals of ASCII do not matter.
@@ -110,6 +115,13 @@ pub struct Filter {
     pub before: Option<InstanceKey>,
     /// 0: no limit.
     pub limit: usize,
+}
+
+impl Filter {
+    /// The same for instances of every status, wait and outcome.
+    pub(crate) fn of_any_kind(&self) -> Filter {
+        Filter { statuses: Vec::new(), waits: Vec::new(), outcomes: Vec::new(), ..self.clone() }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -169,6 +181,10 @@ pub struct Report {
     pub bytes: u64,
     pub instances: u64,
     pub records: u64,
+    /// Records of the last 24 hours, by the clock of this machine.
+    pub recent_records: u64,
+    /// Of `bytes`, room that is kept for what comes.
+    pub free_bytes: u64,
     /// What the store's own check found; empty when all is well.
     pub problems: Vec<String>,
 }

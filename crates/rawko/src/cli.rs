@@ -3,8 +3,9 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, cancel, channels, charts, chat, check, completions, demo, doctor, fork, graph, history,
-    import, init, logs, ps, replay, resume, run, schema, send, serve, show, simulate, task, test, worker,
+    agents, answer, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork, graph,
+    history, import, init, instance, logs, prune, ps, replay, restore, resume, run, schema, send, serve,
+    show, simulate, task, test, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -74,6 +75,10 @@ pub(crate) enum Command {
     Chat(chat::Args),
     Charts(charts::Args),
     Doctor(doctor::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
+    Instance(instance::Args),
+    Prune(prune::Args),
     Import(import::Args),
     Schema(schema::Args),
     Completions(completions::Args),

@@ -54,7 +54,7 @@ const KEYS: [&str; 7] = ["services", "endpoints", "governance", "store", "host",
 const HOST_KEYS: [&str; 4] =
     ["instances_in_memory", "generations_max", "children_per_second_max", "zero_delay_steps_max"];
 /// Sections that others read.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 13] = [
     "agents",
     "providers",
     "phases",
@@ -67,6 +67,7 @@ const ELSEWHERE: [&str; 12] = [
     "arbiter",
     "memories",
     "restate",
+    "retention",
 ];
 
 impl Layer {

@@ -264,6 +264,7 @@ impl Store for RestateStore {
             instances: sizes.instances,
             records: sizes.records,
             problems: self.state.problems()?,
+            ..Report::default()
         })
     }
 }

@@ -1,13 +1,18 @@
 //! Cases about commits: whole or not at all, and what they do to effects, messages, deliveries, blobs and the audit.
 
-use super::sample::{begin, effect, empty, inbound, steps};
+use super::sample::{begin, effect, empty, inbound, snapshot, steps};
 use super::{Broken, Case, refused, same};
+use crate::StoreError;
 use crate::store::{Filter, Store};
-use crate::{AuditLine, Blob, Commit, Delivery, EffectKind, Head, Inbound, InstanceKey, OpenEffect, Wait};
+use crate::{
+    AuditLine, Blob, Commit, Delivery, EffectKind, Head, Inbound, InstanceKey, OpenEffect, RecordKind, Wait,
+};
+use rawko_instance::content;
 
 pub(super) const CASES: &[Case] = &[
     Case { name: "a batch with one bad commit leaves nothing", run: whole_or_nothing },
     Case { name: "what contradicts the store is refused", run: contradictions },
+    Case { name: "each step is recorded once, in order", run: steps_once },
     Case { name: "effects are open until they are closed", run: effects },
     Case { name: "inbound events stay until they are taken", run: messages },
     Case { name: "a delivery is recognised, the first one stands", run: deliveries },
@@ -27,16 +32,21 @@ fn everything(store: &dyn Store) -> Result<String, Broken> {
         store.timers()?,
         store.audit(None, usize::MAX)?,
         store.marks()?,
-        store.blob(&[1; 16])?,
+        store.blob(&blob().hash)?,
         store.delivered(InstanceKey(1), "k")?,
     ))
+}
+
+fn blob() -> Blob {
+    let body = vec![b's', 0, 255, 10];
+    Blob { hash: content::hash(&body), body }
 }
 
 /// A commit of instance 1 with something in every field.
 fn busy() -> Commit {
     Commit {
         head: Some(Box::new(Head { wait: Wait::Timer, next_due_ms: Some(5), ..Head::default() })),
-        blobs: vec![Blob { hash: [1; 16], body: b"sbody".to_vec() }],
+        blobs: vec![blob()],
         opened: vec![effect(1, 1, 1)],
         closed: vec![(0, 0)],
         sent: vec![inbound(8, 2)],
@@ -77,6 +87,35 @@ fn contradictions(store: &dyn Store) -> Result<(), Broken> {
     refused("an effect of another", store.commit(&[Commit { opened: vec![effect(2, 1, 1)], ..empty(1) }]))?;
     same("nothing of these", everything(store)?, before)?;
     same("begun in the same batch", store.commit(&[begin(3, "c"), steps(3, [1])]), Ok(()))
+}
+
+fn steps_once(store: &dyn Store) -> Result<(), Broken> {
+    let failed = |step| {
+        let mut commit = steps(1, [step]);
+        commit.records[0].kind = RecordKind::Failed;
+        commit
+    };
+    store.commit(&[begin(1, "a"), begin(2, "b"), steps(1, [1])])?;
+    let before = everything(store)?;
+    refused("a step again", store.commit(&[steps(1, [1])]))?;
+    refused("an earlier one", store.commit(&[steps(1, [0])]))?;
+    refused("one left out", store.commit(&[steps(1, [3])]))?;
+    refused("twice in one commit", store.commit(&[steps(1, [2, 2])]))?;
+    refused("twice in one batch", store.commit(&[steps(1, [2]), steps(1, [2])]))?;
+    refused("a failed one out of order", store.commit(&[failed(1)]))?;
+    refused("beside a good one", store.commit(&[steps(2, [1]), steps(1, [1])]))?;
+    let Err(StoreError::Refused(words)) = store.commit(&[steps(1, [7])]) else {
+        return Err(Broken("step 7 after step 1 was taken".to_owned()));
+    };
+    same("instance and step are named", words.contains("`a`") && words.contains('7'), true)?;
+    same("nothing of these", everything(store)?, before)?;
+    same("the next one", store.commit(&[failed(2), failed(2), steps(1, [2, 3]), steps(2, [1])]), Ok(()))?;
+    let mut forked = begin(3, "c");
+    forked.records[0].step = 40;
+    forked.snapshot = Some(Box::new(snapshot(40)));
+    store.commit(&[forked])?;
+    refused("a fork that begins again", store.commit(&[steps(3, [1])]))?;
+    same("a fork continues where it began", store.commit(&[steps(3, [41])]), Ok(()))
 }
 
 fn effects(store: &dyn Store) -> Result<(), Broken> {
@@ -125,10 +164,9 @@ fn deliveries(store: &dyn Store) -> Result<(), Broken> {
 }
 
 fn blobs(store: &dyn Store) -> Result<(), Broken> {
-    let blob = Blob { hash: [1; 16], body: vec![b's', 0, 255, 10] };
-    store.commit(&[Commit { blobs: vec![blob.clone(), blob.clone()], ..begin(1, "a") }])?;
-    store.commit(&[Commit { blobs: vec![blob.clone()], ..empty(1) }])?;
-    same("blob", store.blob(&[1; 16])?, Some(blob))?;
+    store.commit(&[Commit { blobs: vec![blob(), blob()], ..begin(1, "a") }])?;
+    store.commit(&[Commit { blobs: vec![blob()], ..empty(1) }])?;
+    same("blob", store.blob(&blob().hash)?, Some(blob()))?;
     same("another", store.blob(&[2; 16])?, None)
 }
 

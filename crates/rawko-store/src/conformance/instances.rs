@@ -5,7 +5,7 @@ use rawko_core::Status;
 use super::sample::{CHART, begin, begin_child, head, new, record, steps};
 use super::{Broken, Case, same};
 use crate::store::{Filter, Page, Store};
-use crate::{ChartRow, Commit, Head, InstanceKey, NewInstance, Origin, RecordKind, Wait};
+use crate::{ChartRow, Commit, Head, InstanceKey, NewInstance, Origin, Outcome, RecordKind, Wait};
 
 pub(super) const CASES: &[Case] = &[
     Case { name: "an empty store answers everything", run: an_empty_store_answers },
@@ -73,9 +73,11 @@ fn found(store: &dyn Store) -> Result<(), Broken> {
         Some(NewInstance { origin, policy: "{}".into(), ..new("c") }),
     )?;
     let parent = store.find("b")?.and_then(|row| row.new.parent);
-    same("the parent", parent.map(|parent| (parent.invocation, parent.id, parent.invoke)), {
-        Some((3, "a".into(), "pack".into()))
-    })?;
+    same(
+        "the parent",
+        parent.map(|parent| (parent.invocation, parent.id, parent.invoke, parent.generation)),
+        Some((3, "a".into(), "pack".into(), 2)),
+    )?;
     same("the highest key", store.marks()?.instance, 9)
 }
 
@@ -86,7 +88,7 @@ fn heads(store: &dyn Store) -> Result<(), Broken> {
         next_due_ms: Some(70),
         fault: Some("too deep".into()),
         ledger: Some("{\"total\":{\"tokens\":7}}".into()),
-        outcome: None,
+        outcome: Some(Outcome::Limit),
     };
     let early = Head { next_due_ms: Some(20), wait: Wait::Person, ..Head::default() };
     store.commit(&[begin(1, "a"), begin(2, "b"), begin(3, "c")])?;
@@ -123,8 +125,11 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
         commit
     };
     store.commit(&[begin(1, "a"), begin_child(2, "b", "a"), begin(3, "c"), other])?;
-    let over = |status| Head { status, ..Head::default() };
-    store.commit(&[head(1, over(Status::Done)), head(2, over(Status::Cancelled))])?;
+    let over = |status, outcome| Head { status, outcome: Some(outcome), ..Head::default() };
+    store.commit(&[
+        head(1, over(Status::Done, Outcome::Succeeded)),
+        head(2, over(Status::Cancelled, Outcome::Cancelled)),
+    ])?;
     store.commit(&[head(3, Head { wait: Wait::Person, ..Head::default() })])?;
     let check = |what: &str, filter: Filter, wanted: &[&str]| -> Result<(), Broken> {
         let page = store.list(&filter)?;
@@ -136,6 +141,7 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
     check("all", any(), &["d", "c", "b", "a"])?;
     check("done", Filter { statuses: vec![Status::Done], ..any() }, &["a"])?;
     check("over", Filter { statuses: vec![Status::Done, Status::Cancelled], ..any() }, &["b", "a"])?;
+    check("succeeded", Filter { outcomes: vec![Outcome::Succeeded, Outcome::Stuck], ..any() }, &["a"])?;
     check("waiting for a person", Filter { waits: vec![Wait::Person], ..any() }, &["c"])?;
     check("of a chart", Filter { chart: Some("agenda".to_owned()), ..any() }, &["d"])?;
     check("roots", Filter { roots_only: true, ..any() }, &["d", "c", "a"])?;
@@ -155,7 +161,13 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
         (("active", "nothing", true, 1), ("active", "person", true, 1), ("done", "nothing", true, 1));
     let b = ("cancelled", "nothing", false, 1);
     same("counted", counts(any())?, vec![d, c, b, a])?;
-    let done = Filter { statuses: vec![Status::Done], limit: 1, roots_only: true, ..any() };
+    let done = Filter {
+        statuses: vec![Status::Done],
+        outcomes: vec![Outcome::Succeeded],
+        limit: 1,
+        roots_only: true,
+        ..any()
+    };
     same("whatever status and page are asked for", counts(done)?, vec![d, c, a])?;
     same("of a chart", counts(Filter { chart: Some("agenda".to_owned()), ..any() })?, vec![d])?;
     check("none", Filter { chart: Some("nobody's".to_owned()), ..any() }, &[])

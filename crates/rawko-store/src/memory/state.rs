@@ -43,6 +43,7 @@ impl State {
         let mut created = FxHashSet::default();
         let mut ids = FxHashSet::default();
         let mut sent: FxHashMap<i64, bool> = FxHashMap::default();
+        let mut steps = FxHashMap::default();
         for commit in commits {
             let key = commit.instance;
             let known = self.instances.contains_key(&key) || created.contains(&key);
@@ -56,6 +57,7 @@ impl State {
                 None if known => {}
                 None => return Err(StoreError::Refused(format!("there is no instance {}", key.0))),
             }
+            self.check_steps(commit, &mut steps)?;
             if commit.records.iter().any(|record| record.instance != key)
                 || commit.opened.iter().any(|effect| effect.instance != key)
             {
@@ -73,6 +75,38 @@ impl State {
             sent.extend(commit.taken.iter().map(|seq| (*seq, false)));
         }
         Ok(())
+    }
+
+    /// Each record is of the next step; the first one of an instance may be of any.
+    fn check_steps(
+        &self,
+        commit: &Commit,
+        steps: &mut FxHashMap<InstanceKey, Option<u64>>,
+    ) -> Result<(), StoreError> {
+        let key = commit.instance;
+        let last = steps.entry(key).or_insert_with(|| self.last_step(key));
+        for record in &commit.records {
+            if let Some(last) = last.filter(|last| record.step.checked_sub(1) != Some(*last)) {
+                let known = commit.create.as_ref().map(|new| &new.id);
+                let id = known.or_else(|| self.instances.get(&key).map(|kept| &kept.new.id));
+                let id = id.map_or_else(|| format!("#{}", key.0), |id| id.to_string());
+                let (next, step) = (last.saturating_add(1), record.step);
+                return Err(StoreError::Refused(format!(
+                    "instance `{id}` is at step {last}, so its next record is of step {next} and not of step {step}"
+                )));
+            }
+            if record.kind != RecordKind::Failed {
+                *last = Some(record.step);
+            }
+        }
+        Ok(())
+    }
+
+    /// The last step that an instance took.
+    fn last_step(&self, key: InstanceKey) -> Option<u64> {
+        let kept = self.instances.get(&key)?;
+        let mut records = kept.records.iter().rev().map(|at| &self.journal[*at]);
+        records.find(|record| record.kind != RecordKind::Failed).map(|record| record.step)
     }
 
     /// Cannot fail: [`State::check`] went before.
@@ -136,9 +170,8 @@ impl State {
 
     pub(super) fn row(&self, key: InstanceKey) -> Option<InstanceRow> {
         let kept = self.instances.get(&key)?;
-        let records = || kept.records.iter().rev().map(|at| &self.journal[*at]);
-        let step = records().find(|record| record.kind != RecordKind::Failed).map_or(0, |record| record.step);
-        let updated_ms = records().next().map_or(kept.new.created_ms, |record| record.at_ms);
+        let step = self.last_step(key).unwrap_or(0);
+        let updated_ms = kept.records.last().map_or(kept.new.created_ms, |at| self.journal[*at].at_ms);
         Some(InstanceRow { key, new: kept.new.clone(), head: kept.head.clone(), step, updated_ms })
     }
 
@@ -210,6 +243,7 @@ impl State {
             instances: self.instances.len() as u64,
             records: self.journal.len() as u64,
             problems,
+            ..Report::default()
         }
     }
 }
@@ -228,6 +262,8 @@ impl Kept {
     fn matches(&self, filter: &Filter) -> bool {
         (filter.statuses.is_empty() || filter.statuses.contains(&self.head.status))
             && (filter.waits.is_empty() || filter.waits.contains(&self.head.wait))
+            && (filter.outcomes.is_empty()
+                || self.head.outcome.is_some_and(|outcome| filter.outcomes.contains(&outcome)))
             && filter.chart.as_deref().is_none_or(|chart| chart == &*self.new.chart_id)
             && filter.part.as_deref().is_none_or(|part| has_part(&self.new.id, part))
             && !(filter.roots_only && self.new.parent.is_some())

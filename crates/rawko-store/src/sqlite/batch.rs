@@ -1,10 +1,15 @@
-//! One transaction: what commits do to the tables. Apart from the connection it runs on and what that remembers.
+//! One transaction: what commits do to the tables, and what they may not do. Apart from the connection it runs on and what that
+//! remembers.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params, params};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rows::{int, kind_number};
-use crate::{Commit, Head, NewInstance, OpenEffect, Record, SavedSnapshot};
+use super::tips::{Tip, Tips};
+use super::{journal, snapshots};
+use crate::StoreError;
+use crate::chain::{self, Link};
+use crate::{Commit, Head, NewInstance, Outcome, Record, RecordKind, SavedSnapshot};
 
 /// Records the index may lag behind. Large enough that indexing costs a page for many records, small enough that
 /// reading past the index costs nothing to speak of.
@@ -14,6 +19,8 @@ const UNINDEXED_MAX: i64 = 2_048;
 pub(super) enum Failure {
     Sqlite(rusqlite::Error),
     Refused(String),
+    /// This handle may not write any more.
+    Ended(StoreError),
 }
 
 impl From<rusqlite::Error> for Failure {
@@ -25,12 +32,14 @@ impl From<rusqlite::Error> for Failure {
 /// One transaction under way.
 pub(super) struct Batch<'w> {
     pub(super) connection: &'w Connection,
-    pub(super) known: &'w FxHashSet<i64>,
+    pub(super) tips: &'w Tips,
     pub(super) blobs: &'w FxHashSet<[u8; 16]>,
-    /// Instances that begin in this batch.
-    pub(super) created: FxHashSet<i64>,
+    /// Tips that this batch moves. Kept apart until it is committed, so that one that fails leaves the others right.
+    pub(super) moved: FxHashMap<i64, Tip>,
     pub(super) last_seq: i64,
     pub(super) indexed_through: i64,
+    /// Up to here, records may be without an index and without a tip in memory: those that were there at the start.
+    pub(super) inherited_through: i64,
     /// The highest inbound sequence number in this batch.
     pub(super) inbound: i64,
     /// The one statement that every commit needs, looked up once.
@@ -83,17 +92,17 @@ impl Batch<'_> {
         let key = commit.instance.0;
         match &commit.create {
             Some(new) => self.create(key, new)?,
-            None => self.must_exist(key)?,
+            None if commit.records.is_empty() => self.must_exist(key)?,
+            // Its tip says so.
+            None => {}
         }
         let before = self.last_seq;
-        for record in &commit.records {
-            self.record(key, record)?;
-        }
+        let snapshot_link = self.records(key, commit)?;
         if let Some(head) = &commit.head {
             self.head(key, head)?;
         }
         if let Some(snapshot) = &commit.snapshot {
-            self.snapshot(key, snapshot, &commit.records, before)?;
+            self.snapshot(key, snapshot, snapshot_link, &commit.records, before)?;
         }
         for blob in commit.blobs.iter().filter(|blob| !self.blobs.contains(&blob.hash)) {
             self.run(
@@ -116,9 +125,9 @@ impl Batch<'_> {
         let head = Head::default();
         self.run(
             "INSERT INTO instances (key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke,
-                                    origin_id, origin_step, created_ms, status, wait, policy)
+                                    parent_generation, origin_id, origin_step, created_ms, status, wait, policy)
              VALUES (:key, :id, :chart, :chart_id, :version, :parent_id, :parent_invocation, :parent_invoke,
-                     :origin_id, :origin_step, :created_ms, :status, :wait, :policy)",
+                     :parent_generation, :origin_id, :origin_step, :created_ms, :status, :wait, :policy)",
             named_params! {
                 ":key": key,
                 ":id": new.id,
@@ -128,6 +137,7 @@ impl Batch<'_> {
                 ":parent_id": parent.map(|parent| &parent.id),
                 ":parent_invocation": parent.map(|parent| int(parent.invocation)),
                 ":parent_invoke": parent.map(|parent| &parent.invoke),
+                ":parent_generation": parent.map_or(0, |parent| parent.generation),
                 ":origin_id": origin.map(|origin| &origin.id),
                 ":origin_step": origin.map(|origin| int(origin.step)),
                 ":created_ms": new.created_ms,
@@ -136,12 +146,12 @@ impl Batch<'_> {
                 ":policy": new.policy,
             },
         )?;
-        self.created.insert(key);
+        self.moved.insert(key, Tip::default());
         Ok(())
     }
 
     fn must_exist(&self, key: i64) -> Result<(), Failure> {
-        if self.known.contains(&key) || self.created.contains(&key) {
+        if self.moved.contains_key(&key) || self.tips.get(key).is_some() {
             return Ok(());
         }
         let mut statement = self.connection.prepare_cached("SELECT 1 FROM instances WHERE key = ?1")?;
@@ -151,35 +161,90 @@ impl Batch<'_> {
         }
     }
 
-    fn record(&mut self, key: i64, record: &Record) -> Result<(), Failure> {
-        if record.instance.0 != key {
-            return Err(not_its_own(key));
+    /// Appends the records, each linked to the one before. Returns the link that the commit's snapshot stands on.
+    fn records(&mut self, key: i64, commit: &Commit) -> Result<Option<Link>, Failure> {
+        let wanted = commit.snapshot.as_ref().map(|snapshot| snapshot.step);
+        if commit.records.is_empty() && wanted.is_none() {
+            return Ok(None);
         }
+        let mut tip = self.tip(key)?;
+        let mut found = wanted.filter(|step| tip.step == Some(*step)).map(|_| tip.step_link);
+        for record in &commit.records {
+            if record.instance.0 != key {
+                return Err(not_its_own(key));
+            }
+            if !tip.allows(record) {
+                return Err(self.out_of_order(key, &tip, record.step));
+            }
+            tip = tip.after(record);
+            self.append(key, record, &tip.link)?;
+            if record.kind != RecordKind::Failed && wanted == Some(record.step) {
+                found = Some(tip.link);
+            }
+        }
+        if !commit.records.is_empty() {
+            self.moved.insert(key, tip);
+        }
+        Ok(found)
+    }
+
+    fn tip(&self, key: i64) -> Result<Tip, Failure> {
+        if let Some(tip) = self.moved.get(&key).copied().or_else(|| self.tips.get(key)) {
+            return Ok(tip);
+        }
+        self.must_exist(key)?;
+        let read = Tip::read(self.connection, key, self.indexed_through, self.inherited_through)?;
+        Ok(read.unwrap_or_default())
+    }
+
+    fn out_of_order(&self, key: i64, tip: &Tip, step: u64) -> Failure {
+        let id =
+            self.connection.query_row("SELECT id FROM instances WHERE key = ?1", [key], |row| row.get(0));
+        let id: String = id.unwrap_or_else(|_| format!("#{key}"));
+        let last = tip.step.unwrap_or(0);
+        let next = last.saturating_add(1);
+        Failure::Refused(format!(
+            "instance `{id}` is at step {last}, so its next record is of step {next} and not of step {step}"
+        ))
+    }
+
+    fn append(&mut self, key: i64, record: &Record, link: &Link) -> Result<(), Failure> {
         let append = match &mut self.append {
             Some(append) => append,
             None => self.append.insert(self.connection.prepare_cached(
-                "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT INTO journal (seq, instance, step, at_ms, kind, event, delta, effects, chain)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             )?),
         };
+        let seq = self.last_seq + 1;
         append.execute(params![
+            seq,
             key,
             int(record.step),
             record.at_ms,
             kind_number(record.kind),
             record.event,
             record.delta,
-            record.effects
+            record.effects,
+            link
         ])?;
-        self.last_seq = self.connection.last_insert_rowid();
+        self.last_seq = seq;
         Ok(())
     }
 
     fn head(&self, key: i64, head: &Head) -> Result<(), Failure> {
         self.run(
-            "UPDATE instances SET status = ?2, wait = ?3, next_due_ms = ?4, fault = ?5, ledger = ?6
+            "UPDATE instances SET status = ?2, wait = ?3, next_due_ms = ?4, fault = ?5, ledger = ?6, outcome = ?7
              WHERE key = ?1",
-            params![key, head.status.as_str(), head.wait.as_str(), head.next_due_ms, head.fault, head.ledger],
+            params![
+                key,
+                head.status.as_str(),
+                head.wait.as_str(),
+                head.next_due_ms,
+                head.fault,
+                head.ledger,
+                head.outcome.map(Outcome::as_str)
+            ],
         )
     }
 
@@ -188,93 +253,27 @@ impl Batch<'_> {
         &self,
         key: i64,
         snapshot: &SavedSnapshot,
+        link: Option<Link>,
         records: &[Record],
         before: i64,
     ) -> Result<(), Failure> {
         // Steps only grow, so when the first record of this commit is part of the snapshot, all earlier ones are.
         let is_current = records.first().is_some_and(|record| record.step <= snapshot.step);
+        let after_seq = if is_current { before } else { 0 };
+        let link = match link {
+            Some(link) => link,
+            // A snapshot of an earlier step than the last.
+            None => journal::link_at(self.connection, key, snapshot.step)?.unwrap_or(chain::START),
+        };
+        let hash = snapshots::hash(key, int(snapshot.step), after_seq, Some(&link), &snapshot.body);
         self.run(
-            "INSERT OR REPLACE INTO snapshots (instance, step, after_seq, body) VALUES (?1, ?2, ?3, ?4)",
-            params![key, int(snapshot.step), if is_current { before } else { 0 }, snapshot.body],
+            "INSERT OR REPLACE INTO snapshots (instance, step, after_seq, body, chain, hash)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![key, int(snapshot.step), after_seq, snapshot.body, link, hash],
         )
-    }
-
-    fn effects(&self, key: i64, commit: &Commit) -> Result<(), Failure> {
-        for effect in &commit.opened {
-            if effect.instance.0 != key {
-                return Err(not_its_own(key));
-            }
-            self.open_effect(key, effect)?;
-        }
-        for (step, index) in &commit.closed {
-            self.run(
-                "DELETE FROM effects WHERE instance = ?1 AND step = ?2 AND \"index\" = ?3",
-                params![key, int(*step), index],
-            )?;
-        }
-        Ok(())
-    }
-
-    fn open_effect(&self, key: i64, effect: &OpenEffect) -> Result<(), Failure> {
-        self.run(
-            "INSERT OR REPLACE INTO effects
-                 (instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency,
-                  result, parked, in_doubt)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-            params![
-                key,
-                int(effect.step),
-                effect.index,
-                effect.kind.as_str(),
-                effect.invocation.map(int),
-                effect.name,
-                effect.body,
-                effect.opened_ms,
-                effect.due_ms,
-                effect.idempotency,
-                effect.result,
-                effect.parked,
-                effect.in_doubt
-            ],
-        )
-    }
-
-    fn messages(&mut self, commit: &Commit) -> Result<(), Failure> {
-        for event in &commit.sent {
-            let row = params![event.seq, event.to.0, event.event];
-            self.run("INSERT INTO inbound (seq, \"to\", event) VALUES (?1, ?2, ?3)", row)?;
-            self.inbound = self.inbound.max(event.seq);
-        }
-        for seq in &commit.taken {
-            self.run("DELETE FROM inbound WHERE seq = ?1", [seq])?;
-        }
-        Ok(())
-    }
-
-    fn lines(&self, key: i64, commit: &Commit) -> Result<(), Failure> {
-        for delivery in &commit.deliveries {
-            let row = params![key, delivery.key, int(delivery.step)];
-            self.run("INSERT OR IGNORE INTO deliveries (instance, key, step) VALUES (?1, ?2, ?3)", row)?;
-        }
-        for line in &commit.audit {
-            self.run(
-                "INSERT INTO audit (at_ms, instance, effect, service, decision, reason, provenance)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    line.at_ms,
-                    line.instance,
-                    line.effect,
-                    line.service,
-                    line.decision,
-                    line.reason,
-                    line.provenance
-                ],
-            )?;
-        }
-        Ok(())
     }
 }
 
-fn not_its_own(key: i64) -> Failure {
+pub(super) fn not_its_own(key: i64) -> Failure {
     Failure::Refused(format!("a commit of instance {key} writes for another"))
 }

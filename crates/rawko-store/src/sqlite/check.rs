@@ -1,21 +1,31 @@
 //! How a file is: SQLite's own check, and what SQLite cannot know about what rawko keeps in it.
 
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, Result};
 
 use super::rows::uint;
 use super::schema::FORMAT;
+use super::verify::verify;
 use crate::store::Report;
 
 /// Of one kind of problem, as many are named; the rest is only more of the same.
 const NAMED_MAX: usize = 10;
 
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
 /// Questions whose answer, a row for each offender, should be empty.
-const QUESTIONS: [(&str, &str); 7] = [
+const QUESTIONS: [(&str, &str); 8] = [
     (
         "the journal's index is ahead of the journal, through record {}",
-        "SELECT indexed_through FROM marks WHERE indexed_through > (SELECT coalesce(max(seq), 0) FROM journal)",
+        "SELECT indexed_through FROM marks
+         WHERE indexed_through > max((SELECT coalesce(max(seq), 0) FROM journal), pruned_seq)",
+    ),
+    (
+        "there are fewer records after record {} than were numbered",
+        "SELECT indexed_through FROM marks WHERE (SELECT count(*) FROM journal WHERE seq > indexed_through)
+         < (SELECT coalesce(max(seq), 0) FROM journal) - indexed_through",
     ),
     (
         "record {} is missing in the journal's index",
@@ -68,16 +78,37 @@ fn look(connection: &Connection, report: &mut Report) -> Result<()> {
     report.problems.append(&mut found);
     report.instances = uint(number("SELECT count(*) FROM instances")?);
     report.records = uint(number("SELECT count(*) FROM journal")?);
+    let recent = format!("SELECT count(*) FROM journal WHERE at_ms > {}", now_ms().saturating_sub(DAY_MS));
+    report.recent_records = uint(number(&recent)?);
+    let pages = number("PRAGMA freelist_count")?;
+    report.free_bytes = uint(pages.saturating_mul(number("PRAGMA page_size")?));
     for (words, sql) in QUESTIONS {
-        let mut offenders = strings(connection, &format!("{sql} LIMIT {}", NAMED_MAX + 1))?;
-        let has_more = offenders.len() > NAMED_MAX;
-        offenders.truncate(NAMED_MAX);
-        report.problems.extend(offenders.iter().map(|offender| words.replace("{}", offender)));
-        if has_more {
-            report.problems.push("… and more of these".to_owned());
-        }
+        let offenders = strings(connection, &format!("{sql} LIMIT {}", NAMED_MAX + 1))?;
+        name(report, offenders.iter().map(|offender| words.replace("{}", offender)).collect());
     }
+    let mut damaged = Vec::new();
+    verify(connection, &mut |problem| {
+        if damaged.len() <= NAMED_MAX {
+            damaged.push(problem);
+        }
+    })?;
+    name(report, damaged);
     Ok(())
+}
+
+/// Adds problems of one kind, the first of them by name.
+fn name(report: &mut Report, mut problems: Vec<String>) {
+    let has_more = problems.len() > NAMED_MAX;
+    problems.truncate(NAMED_MAX);
+    report.problems.append(&mut problems);
+    if has_more {
+        report.problems.push("… and more of these".to_owned());
+    }
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The first column of all rows, as text.

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::fault::fault;
+use super::fault::{ReadError, fault};
 use crate::StoreError;
 
 /// How long to wait for another process that holds a lock for a moment (a checkpoint, a recovery).
@@ -28,6 +29,8 @@ pub(super) fn open_writer(place: &Path) -> Result<Connection, StoreError> {
 pub(super) fn make_durable(connection: &Connection, size_max_bytes: Option<u64>) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
+    // Closing takes the log away. That is for a host that has closed the file in order, and for no other.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", CHECKPOINT_PAGES, |_| Ok(()))?;
     if let Some(bytes) = size_max_bytes {
         let page_bytes: u32 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
@@ -66,11 +69,11 @@ impl Readers {
     }
 
     /// Reads within one transaction: whatever is asked in it is of one moment.
-    pub(super) fn read<T>(
+    pub(super) fn read<T, E: Into<ReadError>>(
         &self,
-        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        read: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, StoreError> {
-        self.visit(|connection| within(connection, read).map_err(|error| fault(&self.place, &error)))?
+        self.visit(|connection| within(connection, read).map_err(|error| error.into_fault(&self.place)))?
     }
 
     /// Lends a connection.
@@ -93,12 +96,15 @@ impl Readers {
     }
 }
 
-fn within<T>(
+fn within<T, E: Into<ReadError>>(
     connection: &Connection,
-    read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-) -> rusqlite::Result<T> {
+    read: impl FnOnce(&Connection) -> Result<T, E>,
+) -> Result<T, ReadError> {
     connection.prepare_cached("BEGIN")?.execute([])?;
-    let value = read(connection)?;
-    connection.prepare_cached("COMMIT")?.execute([])?;
+    let value = read(connection);
+    // Also after an error, so that one damaged instance does not cost the next reader a new connection.
+    let ended = connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+    let value = value.map_err(Into::into)?;
+    ended?;
     Ok(value)
 }

@@ -2,9 +2,77 @@
 
 use std::path::Path;
 
-use rusqlite::{Error, ErrorCode, ffi};
+use rusqlite::{Connection, Error, ErrorCode, ffi};
 
+use crate::InstanceKey;
 use crate::StoreError;
+
+/// Why something could not be read.
+pub(super) enum ReadError {
+    Sqlite(Error),
+    /// What was read is not what was written; the words name the instance and the step.
+    Damaged(String),
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> Self {
+        ReadError::Sqlite(error)
+    }
+}
+
+impl ReadError {
+    pub(super) fn damaged(connection: &Connection, key: InstanceKey, step: i64, what: &str) -> ReadError {
+        ReadError::Damaged(format!("instance `{}`, step {step}: {what}", id_of(connection, key)))
+    }
+
+    /// A row of one instance that cannot be read as what it should be.
+    pub(super) fn unreadable(
+        connection: &Connection,
+        key: InstanceKey,
+        step: i64,
+        what: &str,
+        error: Error,
+    ) -> ReadError {
+        match is_conversion(&error) {
+            true => ReadError::damaged(connection, key, step, &format!("its {what} cannot be read: {error}")),
+            false => ReadError::Sqlite(error),
+        }
+    }
+
+    /// Names the instance that was being read when a page of the file turned out to be damaged.
+    pub(super) fn of(self, connection: &Connection, key: InstanceKey) -> ReadError {
+        match self {
+            ReadError::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                ReadError::Damaged(format!("instance `{}`: {error}", id_of(connection, key)))
+            }
+            ReadError::Sqlite(_) | ReadError::Damaged(_) => self,
+        }
+    }
+
+    pub(super) fn into_fault(self, place: &Path) -> StoreError {
+        match self {
+            ReadError::Sqlite(error) => fault(place, &error),
+            ReadError::Damaged(what) => StoreError::Damaged(format!("{}: {what}", place.display())),
+        }
+    }
+}
+
+/// The id of an instance for a message; its key where even that cannot be read.
+fn id_of(connection: &Connection, key: InstanceKey) -> String {
+    let sql = "SELECT id FROM instances WHERE key = ?1";
+    connection.query_row(sql, [key.0], |row| row.get(0)).unwrap_or_else(|_| format!("#{}", key.0))
+}
+
+/// Whether a row held what rawko never writes.
+pub(super) fn is_conversion(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::FromSqlConversionFailure(..)
+            | Error::InvalidColumnType(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::Utf8Error(..)
+    )
+}
 
 pub(super) fn fault(place: &Path, error: &Error) -> StoreError {
     let shown = place.display();
@@ -36,13 +104,10 @@ fn could_not_grow(extended_code: i32) -> bool {
     matches!(extended_code, ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_IOERR_SHMMAP)
 }
 
-/// An error of reading what SQLite gave: a column that holds what rawko never writes.
+/// An error of reading what SQLite gave.
 fn other(place: &Path, error: &Error) -> StoreError {
-    match error {
-        Error::FromSqlConversionFailure(..)
-        | Error::InvalidColumnType(..)
-        | Error::IntegralValueOutOfRange(..)
-        | Error::Utf8Error(..) => StoreError::Damaged(format!("{}: {error}", place.display())),
-        _ => StoreError::Io(format!("{}: {error}", place.display())),
+    match is_conversion(error) {
+        true => StoreError::Damaged(format!("{}: {error}", place.display())),
+        false => StoreError::Io(format!("{}: {error}", place.display())),
     }
 }

@@ -2,25 +2,38 @@
 //! step: they are those of their last record, looked up for the rows that are asked for.
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Params, Result, params, params_from_iter};
+use rusqlite::{Connection, Params, Result, Row, params, params_from_iter};
 use rustc_hash::FxHashMap;
 
-use super::rows::{self, INSTANCE, int, uint};
+use super::fault::{ReadError, is_conversion};
+use super::rows::{self, FAILED, INSTANCE, int, uint};
 use crate::store::{Filter, Page, Tally};
-use crate::{InstanceKey, InstanceRow, RecordKind};
+use crate::{InstanceKey, InstanceRow};
 
-pub(super) fn find(connection: &Connection, id: &str) -> Result<Option<InstanceRow>> {
-    let mut rows = select(connection, "WHERE id = ?1", [id])?;
-    Ok(rows.pop())
+pub(super) fn find(connection: &Connection, id: &str) -> std::result::Result<Option<InstanceRow>, ReadError> {
+    only(select(connection, "WHERE id = ?1", [id], rows::instance), id)
 }
 
-pub(super) fn instance(connection: &Connection, key: InstanceKey) -> Result<Option<InstanceRow>> {
-    let mut rows = select(connection, "WHERE key = ?1", [key.0])?;
-    Ok(rows.pop())
+pub(super) fn instance(
+    connection: &Connection,
+    key: InstanceKey,
+) -> std::result::Result<Option<InstanceRow>, ReadError> {
+    only(select(connection, "WHERE key = ?1", [key.0], rows::instance), &format!("#{}", key.0))
+}
+
+/// The one row that was asked for, named where it cannot be read.
+fn only(rows: Result<Vec<InstanceRow>>, name: &str) -> std::result::Result<Option<InstanceRow>, ReadError> {
+    match rows {
+        Ok(mut rows) => Ok(rows.pop()),
+        Err(error) if is_conversion(&error) => {
+            Err(ReadError::Damaged(format!("instance `{name}`: its row cannot be read: {error}")))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub(super) fn children(connection: &Connection, id: &str) -> Result<Vec<InstanceRow>> {
-    select(connection, "WHERE parent_id = ?1 ORDER BY key", [id])
+    select(connection, "WHERE parent_id = ?1 ORDER BY key", [id], rows::listed)
 }
 
 pub(super) fn timers(connection: &Connection) -> Result<Vec<(InstanceKey, i64)>> {
@@ -41,7 +54,7 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Page> {
     // One more than asked for says whether there is a next page.
     let limit = if filter.limit == 0 { -1 } else { int(filter.limit as u64).saturating_add(1) };
     let rest = format!("WHERE {} ORDER BY key DESC LIMIT {limit}", wanted.condition);
-    let mut rows = select(connection, &rest, params_from_iter(&wanted.values))?;
+    let mut rows = select(connection, &rest, params_from_iter(&wanted.values), rows::listed)?;
     let has_next = filter.limit > 0 && rows.len() > filter.limit;
     if has_next {
         rows.truncate(filter.limit);
@@ -51,8 +64,7 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Page> {
 }
 
 pub(super) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tally>> {
-    let any = Filter { statuses: Vec::new(), waits: Vec::new(), ..filter.clone() };
-    let wanted = Wanted::new(&any);
+    let wanted = Wanted::new(&filter.of_any_kind());
     let sql = format!(
         "SELECT status, wait, parent_id IS NULL, count(*) FROM instances WHERE {} GROUP BY 1, 2, 3",
         wanted.condition
@@ -71,6 +83,7 @@ impl Wanted {
         let mut wanted = Wanted { condition: "true".to_owned(), values: Vec::new() };
         wanted.any_of("status", filter.statuses.iter().map(|status| status.as_str()));
         wanted.any_of("wait", filter.waits.iter().map(|wait| wait.as_str()));
+        wanted.any_of("outcome", filter.outcomes.iter().map(|outcome| outcome.as_str()));
         wanted.any_of("chart_id", filter.chart.as_deref());
         if let Some(part) = &filter.part {
             wanted.and("instr(lower(id), ?) > 0", [Value::Text(part.to_ascii_lowercase())]);
@@ -96,9 +109,14 @@ impl Wanted {
     }
 }
 
-fn select(connection: &Connection, rest: &str, values: impl Params) -> Result<Vec<InstanceRow>> {
+fn select(
+    connection: &Connection,
+    rest: &str,
+    values: impl Params,
+    read: fn(&Row<'_>) -> Result<InstanceRow>,
+) -> Result<Vec<InstanceRow>> {
     let mut statement = connection.prepare_cached(&format!("SELECT {INSTANCE} FROM instances {rest}"))?;
-    let mut rows = statement.query_map(values, rows::instance)?.collect::<Result<Vec<_>>>()?;
+    let mut rows = statement.query_map(values, read)?.collect::<Result<Vec<_>>>()?;
     add_steps(connection, &mut rows)?;
     Ok(rows)
 }
@@ -111,10 +129,10 @@ struct Latest {
 }
 
 impl Latest {
-    /// Takes the next older record.
-    fn add(&mut self, step: u64, at_ms: i64, kind: RecordKind) {
+    /// Takes the next older record. By the number of its kind: a record that cannot be read must not hide the instances beside it.
+    fn add(&mut self, step: u64, at_ms: i64, kind: i64) {
         self.updated_ms.get_or_insert(at_ms);
-        if kind != RecordKind::Failed {
+        if kind != FAILED {
             self.step.get_or_insert(step);
         }
     }
@@ -153,7 +171,7 @@ fn read_unindexed(connection: &Connection, latest: &mut FxHashMap<i64, Latest>) 
     {
         let Some(found) = latest.get_mut(&row.get(0)?) else { continue };
         let was_missing = found.step.is_none();
-        found.add(uint(row.get(1)?), row.get(2)?, rows::kind(row, 3)?);
+        found.add(uint(row.get(1)?), row.get(2)?, row.get(3)?);
         missing -= usize::from(was_missing && found.step.is_some());
     }
     Ok(mark)
@@ -168,14 +186,12 @@ fn read_indexed(connection: &Connection, key: InstanceKey, mark: i64, found: &mu
     while found.step.is_none()
         && let Some(row) = rows.next()?
     {
-        found.add(uint(row.get(0)?), row.get(1)?, rows::kind(row, 2)?);
+        found.add(uint(row.get(0)?), row.get(1)?, row.get(2)?);
     }
     Ok(())
 }
 
 pub(super) fn highest_key(connection: &Connection) -> Result<i64> {
-    let sql = "SELECT max(key) FROM instances";
-    let highest: Option<Option<i64>> =
-        connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
-    Ok(highest.flatten().unwrap_or(0))
+    let sql = "SELECT max((SELECT coalesce(max(key), 0) FROM instances), (SELECT pruned_key FROM marks))";
+    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
 }

@@ -3,23 +3,30 @@
 
 use std::ops::RangeInclusive;
 
-use rusqlite::{Connection, OptionalExtension, Result, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
 
+use super::fault::ReadError;
 use super::rows::{self, RECORD, int};
+use super::snapshots::Saved;
+use crate::chain::{self, Link};
 use crate::store::Base;
-use crate::{InstanceKey, Record, RecordKind, SavedSnapshot};
+use crate::{InstanceKey, Record, RecordKind};
+
+type Result<T> = std::result::Result<T, ReadError>;
 
 /// Up to which record the index goes.
-pub(super) fn indexed_through(connection: &Connection) -> Result<i64> {
+pub(super) fn indexed_through(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("SELECT indexed_through FROM marks")?.query_row([], |row| row.get(0))
 }
 
-pub(super) fn last_seq(connection: &Connection) -> Result<i64> {
-    connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM journal")?.query_row([], |row| row.get(0))
+/// The highest number that was ever given to a record.
+pub(super) fn last_seq(connection: &Connection) -> rusqlite::Result<i64> {
+    let sql = "SELECT max((SELECT coalesce(max(seq), 0) FROM journal), (SELECT pruned_seq FROM marks))";
+    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
 }
 
-pub(super) fn tail(connection: &Connection, after: u64, limit: usize) -> Result<Vec<Record>> {
+pub(super) fn tail(connection: &Connection, after: u64, limit: usize) -> rusqlite::Result<Vec<Record>> {
     let sql = format!("SELECT {RECORD} FROM journal j WHERE seq > ?1 ORDER BY seq LIMIT ?2");
     let mut statement = connection.prepare_cached(&sql)?;
     statement.query_map([int(after), int(limit as u64)], rows::record)?.collect()
@@ -32,7 +39,7 @@ pub(super) fn records(
     limit: usize,
 ) -> Result<Vec<Record>> {
     let range = Range { after_seq: int(after), after_step: -1, through_step: i64::MAX };
-    range.read(connection, key, limit)
+    Ok(range.read(connection, key, limit)?.into_iter().map(|linked| linked.record).collect())
 }
 
 pub(super) fn steps(
@@ -48,34 +55,107 @@ pub(super) fn steps(
     let after_seq: Option<i64> =
         connection.prepare_cached(sql)?.query_row([key.0, after_step], |row| row.get(0)).optional()?;
     let through_step = int(*steps.end());
-    Range { after_seq: after_seq.unwrap_or(0), after_step, through_step }.read(connection, key, limit)
+    let range = Range { after_seq: after_seq.unwrap_or(0), after_step, through_step };
+    Ok(range.read(connection, key, limit)?.into_iter().map(|linked| linked.record).collect())
 }
 
 pub(super) fn base(connection: &Connection, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>> {
-    let through_step = at.map_or(i64::MAX, int);
-    let Some(saved) = Saved::before(connection, key, through_step)? else { return Ok(None) };
-    let range = Range { after_seq: saved.after_seq, after_step: saved.step, through_step };
-    let records = range.read(connection, key, usize::MAX)?;
-    Ok(Some(saved.with(records)))
+    let read = || {
+        let through_step = at.map_or(i64::MAX, int);
+        let Some(saved) = Saved::before(connection, key, through_step)? else { return Ok(None) };
+        let range = Range { after_seq: saved.after_seq, after_step: saved.step, through_step };
+        let records = range.read(connection, key, usize::MAX)?;
+        built(connection, key, saved, records).map(Some)
+    };
+    read().map_err(|error: ReadError| error.of(connection, key))
 }
 
-/// Those of many instances after their last steps. What is not indexed yet is read once for all of them.
-pub(super) fn bases(connection: &Connection, keys: &[InstanceKey]) -> Result<Vec<Option<Base>>> {
+/// Those of many instances after their last steps. What is not indexed yet is read once for all of them. One that is damaged
+/// leaves the others readable.
+pub(super) fn bases(connection: &Connection, keys: &[InstanceKey]) -> Result<Vec<Result<Option<Base>>>> {
     let mark = indexed_through(connection)?;
     let mut unindexed = unindexed_of(connection, keys, mark)?;
-    let mut bases = Vec::with_capacity(keys.len());
-    for key in keys {
-        let Some(saved) = Saved::before(connection, *key, i64::MAX)? else {
-            bases.push(None);
-            continue;
-        };
+    let mut one = |key: InstanceKey| {
+        let Some(saved) = Saved::before(connection, key, i64::MAX)? else { return Ok(None) };
         let range = Range { after_seq: saved.after_seq, after_step: saved.step, through_step: i64::MAX };
-        let (mut records, _) = range.read_indexed(connection, *key, mark, usize::MAX)?;
-        let later = unindexed.remove(&key.0).unwrap_or_default();
-        records.extend(later.into_iter().filter(|record| int(record.step) > saved.step));
-        bases.push(Some(saved.with(records)));
+        let (mut records, _) = range.read_indexed(connection, key, mark, usize::MAX)?;
+        let later = unindexed.remove(&key.0).unwrap_or(Ok(Vec::new()))?;
+        records.extend(later.into_iter().filter(|linked| int(linked.record.step) > saved.step));
+        built(connection, key, saved, records).map(Some)
+    };
+    Ok(keys.iter().map(|key| one(*key).map_err(|error: ReadError| error.of(connection, *key))).collect())
+}
+
+/// All records of an instance, once each was found to follow the one before.
+pub(super) fn whole(connection: &Connection, key: InstanceKey) -> Result<Vec<Record>> {
+    let range = Range { after_seq: 0, after_step: -1, through_step: i64::MAX };
+    let records = range.read(connection, key, usize::MAX)?;
+    check(connection, key, Some(chain::START), &records)?;
+    Ok(records.into_iter().map(|linked| linked.record).collect())
+}
+
+/// The link that a snapshot of this step stands on: of the last record up to it.
+pub(super) fn link_at(connection: &Connection, key: i64, step: u64) -> rusqlite::Result<Option<Link>> {
+    let mark = indexed_through(connection)?;
+    let unindexed = "SELECT chain FROM journal WHERE seq > ?3 AND instance = ?1 AND step <= ?2
+                     ORDER BY seq DESC LIMIT 1";
+    let indexed = "SELECT j.chain FROM journal_index i JOIN journal j ON j.seq = i.seq
+                   WHERE i.instance = ?1 AND i.step <= ?2 AND i.seq <= ?3 ORDER BY i.seq DESC LIMIT 1";
+    for sql in [unindexed, indexed] {
+        let mut statement = connection.prepare_cached(sql)?;
+        let found =
+            statement.query_row(params![key, int(step), mark], |row| rows::link(row, 0)).optional()?;
+        if let Some(link) = found {
+            return Ok(link);
+        }
     }
-    Ok(bases)
+    Ok(None)
+}
+
+/// A record with its link.
+pub(super) struct Linked {
+    pub(super) record: Record,
+    /// `None`: an earlier format left the instance's journal in disorder.
+    pub(super) link: Option<Link>,
+}
+
+impl Linked {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Linked> {
+        Ok(Linked { record: rows::record(row)?, link: rows::link(row, 8)? })
+    }
+
+    /// Whether it is the record that was written after one with this link.
+    pub(super) fn follows(&self, previous: Option<&Link>) -> bool {
+        match (&self.link, previous) {
+            (Some(link), Some(previous)) => *link == chain::link(previous, &self.record),
+            (None, _) | (_, None) => true,
+        }
+    }
+}
+
+/// A snapshot with the records on top of it, once each of them was found to follow the one before.
+fn built(connection: &Connection, key: InstanceKey, saved: Saved, records: Vec<Linked>) -> Result<Base> {
+    check(connection, key, saved.link, &records)?;
+    let mut records: Vec<Record> = records.into_iter().map(|linked| linked.record).collect();
+    records.retain(|record| record.kind != RecordKind::Failed);
+    Ok(Base { snapshot: saved.into_snapshot(), records })
+}
+
+/// An error unless each record follows the one before, the first of them the one with this link.
+fn check(
+    connection: &Connection,
+    key: InstanceKey,
+    mut previous: Option<Link>,
+    records: &[Linked],
+) -> Result<()> {
+    for linked in records {
+        if !linked.follows(previous.as_ref()) {
+            let what = "the record, or the one before it, is not the one that was written";
+            return Err(ReadError::damaged(connection, key, int(linked.record.step), what));
+        }
+        previous = Some(linked.link.unwrap_or(chain::START));
+    }
+    Ok(())
 }
 
 /// The records of these instances that are not indexed yet, in order.
@@ -83,41 +163,29 @@ fn unindexed_of(
     connection: &Connection,
     keys: &[InstanceKey],
     mark: i64,
-) -> Result<FxHashMap<i64, Vec<Record>>> {
-    let mut found: FxHashMap<i64, Vec<Record>> = keys.iter().map(|key| (key.0, Vec::new())).collect();
+) -> Result<FxHashMap<i64, Result<Vec<Linked>>>> {
+    let mut found: FxHashMap<i64, Result<Vec<Linked>>> =
+        keys.iter().map(|key| (key.0, Ok(Vec::new()))).collect();
     let sql = format!("SELECT {RECORD} FROM journal j WHERE seq > ?1 ORDER BY seq");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([mark])?;
     while let Some(row) = rows.next()? {
-        if let Some(records) = found.get_mut(&row.get(1)?) {
-            records.push(rows::record(row)?);
+        let Some(entry) = found.get_mut(&row.get(1)?) else { continue };
+        if let Ok(records) = entry {
+            match read_linked(connection, row) {
+                Ok(linked) => records.push(linked),
+                Err(error) => *entry = Err(error),
+            }
         }
     }
     Ok(found)
 }
 
-/// A snapshot as it is stored.
-struct Saved {
-    step: i64,
-    after_seq: i64,
-    body: String,
-}
-
-impl Saved {
-    /// The last one up to a step.
-    fn before(connection: &Connection, key: InstanceKey, through_step: i64) -> Result<Option<Saved>> {
-        let sql = "SELECT step, after_seq, body FROM snapshots WHERE instance = ?1 AND step <= ?2
-                   ORDER BY step DESC LIMIT 1";
-        let saved = |row: &rusqlite::Row<'_>| {
-            Ok(Saved { step: row.get(0)?, after_seq: row.get(1)?, body: row.get(2)? })
-        };
-        connection.prepare_cached(sql)?.query_row(params![key.0, through_step], saved).optional()
-    }
-
-    fn with(self, mut records: Vec<Record>) -> Base {
-        records.retain(|record| record.kind != RecordKind::Failed);
-        Base { snapshot: SavedSnapshot { step: rows::uint(self.step), body: self.body }, records }
-    }
+/// Names instance and step where a row holds what rawko never writes.
+fn read_linked(connection: &Connection, row: &Row<'_>) -> Result<Linked> {
+    let key = InstanceKey(row.get(1)?);
+    let step = row.get(2)?;
+    Linked::read(row).map_err(|error| ReadError::unreadable(connection, key, step, "record", error))
 }
 
 /// Which records of an instance.
@@ -128,7 +196,7 @@ struct Range {
 }
 
 impl Range {
-    fn read(&self, connection: &Connection, key: InstanceKey, limit: usize) -> Result<Vec<Record>> {
+    fn read(&self, connection: &Connection, key: InstanceKey, limit: usize) -> Result<Vec<Linked>> {
         let mark = indexed_through(connection)?;
         let (mut records, is_past) = self.read_indexed(connection, key, mark, limit)?;
         if records.len() < limit && !is_past {
@@ -145,9 +213,9 @@ impl Range {
         key: InstanceKey,
         mark: i64,
         limit: usize,
-    ) -> Result<(Vec<Record>, bool)> {
+    ) -> Result<(Vec<Linked>, bool)> {
         let sql = format!(
-            "SELECT {RECORD} FROM journal_index i JOIN journal j ON j.seq = i.seq
+            "SELECT {RECORD}, i.step FROM journal_index i LEFT JOIN journal j ON j.seq = i.seq
              WHERE i.instance = ?1 AND i.seq > ?2 AND i.seq <= ?3 AND i.step > ?4 ORDER BY i.seq"
         );
         let mut statement = connection.prepare_cached(&sql)?;
@@ -156,11 +224,20 @@ impl Range {
         while records.len() < limit
             && let Some(row) = rows.next()?
         {
-            let record = rows::record(row)?;
-            if int(record.step) > self.through_step {
+            let step: i64 = row.get(9)?;
+            if step > self.through_step {
                 return Ok((records, true));
             }
-            records.push(record);
+            if row.get::<_, Option<i64>>(0)?.is_none() {
+                return Err(ReadError::damaged(connection, key, step, "its record is missing"));
+            }
+            let linked = Linked::read(row);
+            let linked =
+                linked.map_err(|error| ReadError::unreadable(connection, key, step, "record", error))?;
+            if (linked.record.instance, int(linked.record.step)) != (key, step) {
+                return Err(ReadError::damaged(connection, key, step, "its record names another one"));
+            }
+            records.push(linked);
         }
         Ok((records, false))
     }
@@ -171,13 +248,19 @@ impl Range {
         key: InstanceKey,
         mark: i64,
         limit: usize,
-    ) -> Result<Vec<Record>> {
+    ) -> Result<Vec<Linked>> {
         let sql = format!(
             "SELECT {RECORD} FROM journal j
              WHERE j.seq > ?2 AND j.instance = ?1 AND j.step > ?3 AND j.step <= ?4 ORDER BY j.seq LIMIT ?5"
         );
         let after = self.after_seq.max(mark);
         let values = params![key.0, after, self.after_step, self.through_step, int(limit as u64)];
-        connection.prepare_cached(&sql)?.query_map(values, rows::record)?.collect()
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(values)?;
+        let mut records = Vec::new();
+        while let Some(row) = rows.next()? {
+            records.push(read_linked(connection, row)?);
+        }
+        Ok(records)
     }
 }

@@ -1,14 +1,25 @@
 //! `SqliteStore`: one file, one connection that writes, others that read. Apart from the memory store, as it is the
 //! only place that knows SQL.
 
+mod backup;
 mod batch;
 mod check;
 mod connection;
+mod entries;
+mod family;
 mod fault;
 mod instances;
 mod journal;
+mod log;
+mod owner;
+mod prune;
 mod rows;
 mod schema;
+mod snapshots;
+mod tips;
+mod upgrade;
+mod verify;
+mod watch;
 mod write;
 
 use std::fmt;
@@ -23,7 +34,11 @@ use crate::store::{Base, Filter, Marks, Page, Report, Store, Tally};
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
+pub use backup::Restored;
 use connection::Readers;
+use fault::ReadError;
+pub use prune::{Prunable, Pruned, Retention};
+use rawko_instance::content;
 use rows::{AUDIT, CHART, EFFECT, int, uint};
 use write::WriteSide;
 
@@ -54,8 +69,17 @@ impl SqliteStore {
             false => Some(Mutex::new(WriteSide::open(path, options.size_max_bytes)?)),
         };
         let readers = Readers::new(path);
-        readers.visit(|connection| schema::check(connection, path))??;
+        readers.visit(|connection| {
+            schema::check(connection, path)?;
+            owner::refuse_lost_log(connection, path)
+        })??;
         Ok(SqliteStore { place: path.to_owned(), readers, write_side })
+    }
+
+    /// Continues without the commits that were in a lost log, once a person has decided so: the store counts as closed. It must
+    /// not be in use; see [`crate::Lock`].
+    pub fn accept_loss(path: &Path) -> Result<(), StoreError> {
+        write::accept_loss(path)
     }
 
     pub fn path(&self) -> &Path {
@@ -70,7 +94,10 @@ impl SqliteStore {
         Ok(side.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    fn read<T, E: Into<ReadError>>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, E>,
+    ) -> Result<T, StoreError> {
         self.readers.read(read)
     }
 
@@ -143,8 +170,10 @@ impl Store for SqliteStore {
         self.read(|connection| journal::base(connection, key, at))
     }
 
-    fn bases(&self, keys: &[InstanceKey]) -> Result<Vec<Option<Base>>, StoreError> {
-        self.read(|connection| journal::bases(connection, keys))
+    fn bases(&self, keys: &[InstanceKey]) -> Result<Vec<Result<Option<Base>, StoreError>>, StoreError> {
+        let bases = self.read(|connection| journal::bases(connection, keys))?;
+        let named = |error: ReadError| error.into_fault(&self.place);
+        Ok(bases.into_iter().map(|base| base.map_err(named)).collect())
     }
 
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
@@ -175,7 +204,15 @@ impl Store for SqliteStore {
                 let sql = format!("SELECT {EFFECT} FROM effects WHERE instance = ?1 {order}");
                 self.rows(&sql, [key.0], rows::effect)
             }
-            None => self.rows(&format!("SELECT {EFFECT} FROM effects {order}"), [], rows::effect),
+            // One that cannot be read is left out: it is the instance's own damage, and shows when that is loaded.
+            None => {
+                let sql = format!("SELECT {EFFECT} FROM effects {order}");
+                let readable = |row: &Row<'_>| match rows::effect(row) {
+                    Err(error) if fault::is_conversion(&error) => Ok(None),
+                    effect => effect.map(Some),
+                };
+                Ok(self.rows(&sql, [], readable)?.into_iter().flatten().collect())
+            }
         }
     }
 
@@ -199,7 +236,15 @@ impl Store for SqliteStore {
     }
 
     fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {
-        self.row("SELECT hash, body FROM blobs WHERE hash = ?1", [hash], rows::blob)
+        let blob = self.row("SELECT hash, body FROM blobs WHERE hash = ?1", [hash], rows::blob)?;
+        match blob {
+            Some(blob) if content::hash(&blob.body) != *hash => Err(StoreError::Damaged(format!(
+                "{}: the blob {} is not what was stored",
+                self.place.display(),
+                content::hex(hash)
+            ))),
+            blob => Ok(blob),
+        }
     }
 
     fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
@@ -228,10 +273,14 @@ impl Store for SqliteStore {
     }
 
     fn marks(&self) -> Result<Marks, StoreError> {
-        self.read(|connection| {
+        self.read(|connection| -> rusqlite::Result<Marks> {
             let inbound = connection.query_row("SELECT inbound FROM marks", [], |row| row.get(0))?;
             Ok(Marks { instance: instances::highest_key(connection)?, inbound })
         })
+    }
+
+    fn probe(&self) -> Result<(), StoreError> {
+        self.write_side()?.probe()
     }
 
     fn report(&self) -> Result<Report, StoreError> {

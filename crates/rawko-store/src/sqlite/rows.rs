@@ -6,17 +6,20 @@ use rawko_core::Status;
 use rusqlite::Row;
 use rusqlite::types::Type;
 
+use super::fault::is_conversion;
+use crate::chain::Link;
 use crate::store::Tally;
 use crate::{
     AuditLine, Blob, ChartRow, EffectKind, Head, Inbound, InstanceKey, InstanceRow, NewInstance, OpenEffect,
-    Origin, Parent, Record, RecordKind, Wait,
+    Origin, Outcome, Parent, Record, RecordKind, Wait,
 };
 
 pub(super) const CHART: &str = "hash, id, version, name, text, added_ms";
 pub(super) const INSTANCE: &str = "key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke, \
                                    origin_id, origin_step, created_ms, status, wait, next_due_ms, fault, \
-                                   policy, ledger";
-pub(super) const RECORD: &str = "j.seq, j.instance, j.step, j.at_ms, j.kind, j.event, j.delta, j.effects";
+                                   policy, ledger, outcome, parent_generation";
+pub(super) const RECORD: &str = "j.seq, j.instance, j.step, j.at_ms, j.kind, j.event, j.delta, j.effects, \
+                                 j.chain";
 pub(super) const EFFECT: &str = "instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency, result, parked, \
      in_doubt";
 pub(super) const AUDIT: &str = "at_ms, instance, effect, service, decision, reason, provenance";
@@ -32,13 +35,16 @@ pub(super) fn uint(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
+/// [`kind_number`] of a failed step.
+pub(super) const FAILED: i64 = 4;
+
 pub(super) fn kind_number(kind: RecordKind) -> i64 {
     match kind {
         RecordKind::Started => 0,
         RecordKind::Forked => 1,
         RecordKind::Stepped => 2,
         RecordKind::Ignored => 3,
-        RecordKind::Failed => 4,
+        RecordKind::Failed => FAILED,
     }
 }
 
@@ -46,6 +52,17 @@ pub(super) fn kind(row: &Row<'_>, column: usize) -> rusqlite::Result<RecordKind>
     let number: i64 = row.get(column)?;
     let known = RecordKind::ALL.into_iter().find(|kind| kind_number(*kind) == number);
     known.ok_or_else(|| unknown(column, Type::Integer, number))
+}
+
+/// A link or hash; `None` where an empty one stands for none.
+pub(super) fn link(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Link>> {
+    match row.get_ref(column)?.as_blob()? {
+        [] => Ok(None),
+        bytes => match Link::try_from(bytes) {
+            Ok(link) => Ok(Some(link)),
+            Err(_) => Err(unknown(column, Type::Blob, format!("{} bytes", bytes.len()))),
+        },
+    }
 }
 
 fn unknown(column: usize, kind: Type, found: impl std::fmt::Display) -> rusqlite::Error {
@@ -76,7 +93,9 @@ pub(super) fn chart(row: &Row<'_>) -> rusqlite::Result<ChartRow> {
 /// Without its step, which the journal knows.
 pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
     let parent = match row.get::<_, Option<Arc<str>>>(5)? {
-        Some(id) => Some(Parent { id, invocation: uint(row.get(6)?), invoke: row.get(7)?, generation: 0 }),
+        Some(id) => {
+            Some(Parent { id, invocation: uint(row.get(6)?), invoke: row.get(7)?, generation: row.get(18)? })
+        }
         None => None,
     };
     let origin = match row.get::<_, Option<Arc<str>>>(8)? {
@@ -99,9 +118,35 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
         next_due_ms: row.get(13)?,
         fault: row.get(14)?,
         ledger: row.get(16)?,
-        outcome: None,
+        outcome: match row.get_ref(17)? {
+            rusqlite::types::ValueRef::Null => None,
+            _ => Some(word(row, 17, &Outcome::ALL, Outcome::as_str)?),
+        },
     };
     Ok(InstanceRow { key: InstanceKey(row.get(0)?), updated_ms: new.created_ms, new, head, step: 0 })
+}
+
+/// The same for lists, where one row that cannot be read must not hide the others: it is shown as one that failed.
+pub(super) fn listed(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
+    let error = match instance(row) {
+        Err(error) if is_conversion(&error) => error,
+        other => return other,
+    };
+    let key = InstanceKey(row.get(0)?);
+    let text = |column: usize| row.get::<_, Arc<str>>(column).unwrap_or_else(|_| "?".into());
+    let new = NewInstance {
+        id: row.get(1).unwrap_or_else(|_| format!("#{}", key.0).into()),
+        chart: row.get(2).unwrap_or_default(),
+        chart_id: text(3),
+        version: text(4),
+        parent: None,
+        origin: None,
+        created_ms: row.get(10).unwrap_or_default(),
+        policy: Arc::default(),
+    };
+    let fault = format!("its row in the store is damaged: {error}");
+    let head = Head { status: Status::Error, fault: Some(fault.into()), ..Head::default() };
+    Ok(InstanceRow { key, updated_ms: new.created_ms, new, head, step: 0 })
 }
 
 pub(super) fn tally(row: &Row<'_>) -> rusqlite::Result<Tally> {

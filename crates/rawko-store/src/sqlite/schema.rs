@@ -5,26 +5,36 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::fault::fault;
+use super::upgrade;
 use crate::StoreError;
 
 /// `rawk`, as the first script writes it.
 const APPLICATION_ID: i64 = 0x7261_776b;
 
-/// Script `n` makes a file of format `n + 1` of one of format `n`.
-const SCRIPTS: [&str; 4] =
-    [include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql"), include_str!("v5.sql")];
+/// What makes a file of format `n + 1` of one of format `n`: a script, and what only a program can do after it.
+type Upgrade = (&'static str, fn(&Connection) -> rusqlite::Result<()>);
+
+const UPGRADES: [Upgrade; 4] = [
+    (include_str!("v1.sql"), |_| Ok(())),
+    (include_str!("v2.sql"), |_| Ok(())),
+    (include_str!("v3.sql"), |_| Ok(())),
+    (include_str!("v4.sql"), upgrade::add_chains),
+];
 
 /// What this rawko writes.
-pub(super) const FORMAT: u32 = SCRIPTS.len() as u32;
+pub(super) const FORMAT: u32 = UPGRADES.len() as u32;
 
-/// An error when the file is somebody else's, or of a newer rawko.
-pub(super) fn refuse_foreign(connection: &Connection, place: &Path) -> Result<(), StoreError> {
-    format_of(connection, place, FORMAT).map(drop)
+/// Since this format a file knows its owner.
+pub(super) const OWNER_SINCE: u32 = 4;
+
+/// The format of a file; an error when it is not a store, or of a newer rawko.
+pub(super) fn refuse_foreign(connection: &Connection, place: &Path) -> Result<u32, StoreError> {
+    format_of(connection, place, FORMAT)
 }
 
 /// Brings a file to the newest format; an empty one becomes a store.
 pub(super) fn migrate(connection: &mut Connection, place: &Path) -> Result<(), StoreError> {
-    migrate_by(&SCRIPTS, connection, place)
+    migrate_by(&UPGRADES, connection, place)
 }
 
 /// Whether a file can be read as it is.
@@ -40,17 +50,18 @@ pub(super) fn check(connection: &Connection, place: &Path) -> Result<(), StoreEr
     }))
 }
 
-fn migrate_by(scripts: &[&str], connection: &mut Connection, place: &Path) -> Result<(), StoreError> {
-    let known = scripts.len() as u32;
+fn migrate_by(upgrades: &[Upgrade], connection: &mut Connection, place: &Path) -> Result<(), StoreError> {
+    let known = upgrades.len() as u32;
     while format_of(connection, place, known)? < known {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| fault(place, &error))?;
         // Asked again under the lock: another process may have been faster.
         let format = format_of(&transaction, place, known)?;
-        if let Some(script) = scripts.get(format as usize) {
+        if let Some((script, fill)) = upgrades.get(format as usize) {
             let with_version = format!("{script}\nPRAGMA user_version = {};", format + 1);
-            transaction.execute_batch(&with_version).map_err(|error| fault(place, &error))?;
+            let upgraded = transaction.execute_batch(&with_version).and_then(|()| fill(&transaction));
+            upgraded.map_err(|error| fault(place, &error))?;
         }
         transaction.commit().map_err(|error| fault(place, &error))?;
     }
@@ -78,6 +89,10 @@ fn format_of(connection: &Connection, place: &Path, known: u32) -> Result<u32, S
 mod tests {
     use super::*;
 
+    fn plain(script: &'static str) -> Upgrade {
+        (script, |_| Ok(()))
+    }
+
     fn tables(connection: &Connection) -> Vec<String> {
         let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'later%' ORDER BY name";
         let mut statement = connection.prepare(sql).unwrap();
@@ -86,7 +101,7 @@ mod tests {
 
     #[test]
     fn every_older_format_is_brought_to_the_newest_script_by_script() {
-        let scripts = [SCRIPTS[0], "CREATE TABLE later_a (x);", "CREATE TABLE later_b (x);"];
+        let scripts = [UPGRADES[0], plain("CREATE TABLE later_a (x);"), plain("CREATE TABLE later_b (x);")];
         for from in 0..=scripts.len() {
             let mut connection = Connection::open_in_memory().unwrap();
             migrate_by(&scripts[..from], &mut connection, Path::new("test")).unwrap();
@@ -98,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_script_that_fails_leaves_the_older_format() {
-        let scripts = [SCRIPTS[0], "CREATE TABLE later_a (x); CREATE TABLE charts (x);"];
+        let scripts = [UPGRADES[0], plain("CREATE TABLE later_a (x); CREATE TABLE charts (x);")];
         let mut connection = Connection::open_in_memory().unwrap();
         assert!(migrate_by(&scripts, &mut connection, Path::new("test")).is_err());
         assert_eq!(tables(&connection), [] as [&str; 0]);

@@ -1,100 +1,191 @@
-//! The writing side: the one connection that writes, a batch of commits in one transaction with one fsync.
+//! The writing side: the one connection that writes, a batch of commits in one transaction with one fsync. A batch counts only
+//! if this handle still owns the file and the file is still there.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, params};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::batch::{Batch, Failure};
 use super::connection::{make_durable, open_writer};
 use super::fault::fault;
-use super::schema;
+use super::owner::{self, Owner};
+use super::tips::{Tip, Tips};
+use super::watch::Watch;
+use super::{journal, schema};
 use crate::StoreError;
 use crate::{ChartRow, Commit};
 
-/// Things remembered as stored, so that they are not asked for again. Forgotten all at once.
-const KNOWN_MAX: usize = 65_536;
+/// Blobs remembered as stored, so that they are not written again. Forgotten all at once.
+const BLOBS_MAX: usize = 65_536;
 
 /// The one connection that writes.
 pub(super) struct WriteSide {
     place: PathBuf,
     connection: Connection,
-    instances: FxHashSet<i64>,
+    owner: Owner,
+    watch: Watch,
+    /// Why nothing is written any more.
+    ended: Option<StoreError>,
+    tips: Tips,
     blobs: FxHashSet<[u8; 16]>,
     indexed_through: i64,
     last_seq: i64,
+    /// Up to here, records were there before and may be without an index.
+    inherited_through: i64,
 }
 
 impl WriteSide {
     pub(super) fn open(place: &Path, size_max_bytes: Option<u64>) -> Result<WriteSide, StoreError> {
+        refuse_hard_links(place)?;
         let mut connection = open_writer(place)?;
-        schema::refuse_foreign(&connection, place)?;
+        let format = schema::refuse_foreign(&connection, place)?;
+        if format >= schema::OWNER_SINCE {
+            owner::refuse_lost_log(&connection, place)?;
+        }
         make_durable(&connection, size_max_bytes).map_err(|error| fault(place, &error))?;
         schema::migrate(&mut connection, place)?;
-        let number = |sql: &str| {
-            connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|error| fault(place, &error))
-        };
-        let indexed_through = number("SELECT indexed_through FROM marks")?;
-        let last_seq = number("SELECT coalesce(max(seq), 0) FROM journal")?;
+        let owner = Owner::claim(&mut connection).map_err(|error| fault(place, &error))?;
+        let read = || Ok((journal::indexed_through(&connection)?, journal::last_seq(&connection)?));
+        let (indexed_through, last_seq) = read().map_err(|error| fault(place, &error))?;
+        let watch = Watch::new(place)?;
         let mut side = WriteSide {
             place: place.to_owned(),
             connection,
-            instances: FxHashSet::default(),
+            owner,
+            watch,
+            ended: None,
+            tips: Tips::default(),
             blobs: FxHashSet::default(),
             indexed_through,
             last_seq,
+            inherited_through: last_seq,
         };
-        // Whoever opens a store is about to read many instances. A disk that is full is no reason not to open it.
-        if indexed_through < last_seq {
-            let _ = side.transact(|batch| batch.index());
-        }
+        // A host that opens a store is about to read many instances. A store that is full can be opened without.
+        side.index();
         Ok(side)
     }
 
     pub(super) fn commit(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
         self.transact(|batch| batch.write(commits))?;
-        self.remember(commits);
-        Ok(())
-    }
-
-    /// All of it, or nothing.
-    fn transact(
-        &mut self,
-        work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>,
-    ) -> Result<(), StoreError> {
-        let mut batch = Batch {
-            connection: &self.connection,
-            known: &self.instances,
-            blobs: &self.blobs,
-            created: FxHashSet::default(),
-            last_seq: self.last_seq,
-            indexed_through: self.indexed_through,
-            inbound: 0,
-            append: None,
-        };
-        let outcome = batch
-            .run("BEGIN IMMEDIATE", [])
-            .and_then(|()| work(&mut batch))
-            .and_then(|()| batch.run("COMMIT", []));
-        let (last_seq, indexed_through) = (batch.last_seq, batch.indexed_through);
-        drop(batch);
-        if let Err(failure) = outcome {
-            self.roll_back();
-            return Err(match failure {
-                Failure::Sqlite(error) => fault(&self.place, &error),
-                Failure::Refused(why) => StoreError::Refused(why),
-            });
+        if self.blobs.len() > BLOBS_MAX {
+            self.blobs.clear();
         }
-        (self.last_seq, self.indexed_through) = (last_seq, indexed_through);
+        for commit in commits {
+            self.blobs.extend(commit.blobs.iter().map(|blob| blob.hash));
+        }
         Ok(())
     }
 
     pub(super) fn put_chart(&mut self, chart: &ChartRow) -> Result<(), StoreError> {
-        let sql = "INSERT OR IGNORE INTO charts (hash, id, version, name, text, added_ms)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let row = params![chart.hash, chart.id, chart.version, chart.name, chart.text, chart.added_ms];
-        let put = || self.connection.prepare_cached(sql)?.execute(row);
-        put().map(drop).map_err(|error| fault(&self.place, &error))
+        self.transact(|batch| {
+            batch.run(
+                "INSERT OR IGNORE INTO charts (hash, id, version, name, text, added_ms)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![chart.hash, chart.id, chart.version, chart.name, chart.text, chart.added_ms],
+            )
+        })
+    }
+
+    /// Writes something for the sake of writing.
+    pub(super) fn probe(&mut self) -> Result<(), StoreError> {
+        self.transact(|batch| batch.run("UPDATE owner SET probes = probes + 1", []))
+    }
+
+    /// All of it, or nothing.
+    pub(super) fn transact(
+        &mut self,
+        work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>,
+    ) -> Result<(), StoreError> {
+        if let Some(why) = &self.ended {
+            return Err(why.clone());
+        }
+        self.look()?;
+        let moved = match self.attempt(work) {
+            Ok(moved) => moved,
+            Err(failure) => {
+                self.roll_back();
+                return Err(match failure {
+                    Failure::Sqlite(error) => fault(&self.place, &error),
+                    Failure::Refused(why) => StoreError::Refused(why),
+                    Failure::Ended(why) => self.end(why),
+                });
+            }
+        };
+        for (key, tip) in moved {
+            self.tips.set(key, tip);
+        }
+        // What went into a file that is gone meanwhile is not acknowledged. It cannot be taken back either, so nothing may follow.
+        self.watch.check().map_err(|why| self.end(why))
+    }
+
+    fn attempt(
+        &mut self,
+        work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>,
+    ) -> Result<FxHashMap<i64, Tip>, Failure> {
+        let mut batch = Batch {
+            connection: &self.connection,
+            tips: &self.tips,
+            blobs: &self.blobs,
+            moved: FxHashMap::default(),
+            last_seq: self.last_seq,
+            indexed_through: self.indexed_through,
+            inherited_through: self.inherited_through,
+            inbound: 0,
+            append: None,
+        };
+        batch.run("BEGIN IMMEDIATE", [])?;
+        if !self.owner.is_current(&self.connection)? {
+            let place = self.place.display().to_string();
+            return Err(Failure::Ended(StoreError::Fenced { place }));
+        }
+        work(&mut batch)?;
+        batch.run("COMMIT", [])?;
+        let Batch { last_seq, indexed_through, moved, .. } = batch;
+        (self.last_seq, self.indexed_through) = (last_seq, indexed_through);
+        Ok(moved)
+    }
+
+    pub(super) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Forgets what is remembered of rows: some of them are gone.
+    pub(super) fn forget(&mut self) {
+        self.tips = Tips::default();
+        self.blobs.clear();
+        // Everything was indexed.
+        self.inherited_through = 0;
+    }
+
+    /// Expects shorter files from here on: this handle made them so.
+    pub(super) fn look_after_shrinking(&mut self) -> Result<(), StoreError> {
+        self.watch.check_shrunk().map_err(|why| self.end(why))
+    }
+
+    /// Ends everything if the file is not the one that was opened.
+    fn look(&mut self) -> Result<(), StoreError> {
+        match self.watch.check_if_idle() {
+            Err(why @ StoreError::Lost(_)) => Err(self.end(why)),
+            other => other,
+        }
+    }
+
+    fn end(&mut self, why: StoreError) -> StoreError {
+        self.ended.get_or_insert(why).clone()
+    }
+
+    fn index(&mut self) {
+        if self.indexed_through < self.last_seq {
+            // The next batch tries again.
+            let _ = self.transact(|batch| batch.index());
+        }
     }
 
     fn roll_back(&mut self) {
@@ -103,17 +194,42 @@ impl WriteSide {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
     }
+}
 
-    fn remember(&mut self, commits: &[Commit]) {
-        if self.instances.len() > KNOWN_MAX {
-            self.instances.clear();
+impl Drop for WriteSide {
+    /// Closes the file: all is indexed, the mark is gone, and the log goes into the file. One that may not write leaves the log alone.
+    fn drop(&mut self) {
+        self.index();
+        if self.transact(|batch| batch.run("UPDATE owner SET is_open = 0", [])).is_ok() {
+            // Also while a reader has the file open, when closing alone would leave it to the log.
+            let _ = owner::checkpoint(&self.connection);
+            let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
         }
-        if self.blobs.len() > KNOWN_MAX {
-            self.blobs.clear();
-        }
-        for commit in commits {
-            self.instances.insert(commit.instance.0);
-            self.blobs.extend(commit.blobs.iter().map(|blob| blob.hash));
-        }
+    }
+}
+
+/// Takes the mark of an open file away.
+pub(super) fn accept_loss(place: &Path) -> Result<(), StoreError> {
+    if !place.exists() {
+        return Err(StoreError::Io(format!("{} is not there", place.display())));
+    }
+    let connection = open_writer(place)?;
+    if schema::refuse_foreign(&connection, place)? >= schema::OWNER_SINCE {
+        let accepted = connection.execute_batch("UPDATE owner SET is_open = 0");
+        accepted.map_err(|error| fault(place, &error))?;
+    }
+    Ok(())
+}
+
+/// SQLite finds the log by the name of the file: under two names there are two logs, and neither host sees the other.
+fn refuse_hard_links(place: &Path) -> Result<(), StoreError> {
+    match std::fs::metadata(place) {
+        Ok(metadata) if metadata.is_file() && metadata.nlink() > 1 => Err(StoreError::Io(format!(
+            "refusing to open {} for writing: it has {} hard links, and under each name it would have another \
+             write-ahead log; remove the other names",
+            place.display(),
+            metadata.nlink()
+        ))),
+        Ok(_) | Err(_) => Ok(()),
     }
 }

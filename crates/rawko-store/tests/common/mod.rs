@@ -37,7 +37,7 @@ forward! {
     tally(filter: &Filter) -> Vec<Tally>;
     children(id: &str) -> Vec<InstanceRow>;
     base(key: InstanceKey, at: Option<u64>) -> Option<Base>;
-    bases(keys: &[InstanceKey]) -> Vec<Option<Base>>;
+    bases(keys: &[InstanceKey]) -> Vec<Result<Option<Base>, StoreError>>;
     records(key: InstanceKey, after: u64, limit: usize) -> Vec<Record>;
     steps(key: InstanceKey, steps: std::ops::RangeInclusive<u64>, limit: usize) -> Vec<Record>;
     tail(after: u64, limit: usize) -> Vec<Record>;
@@ -49,6 +49,7 @@ forward! {
     blob(hash: &[u8; 16]) -> Option<Blob>;
     audit(instance: Option<&str>, limit: usize) -> Vec<AuditLine>;
     marks() -> Marks;
+    probe() -> ();
     report() -> Report;
 }
 

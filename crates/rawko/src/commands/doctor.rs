@@ -1,5 +1,6 @@
 //! `rawko doctor`: whether everything an instance needs is there and sound.
 
+use rawko_store::SqliteStore;
 use serde_json::json;
 
 use crate::console::{Console, Style};
@@ -8,12 +9,17 @@ use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
 
 const EXAMPLES: &str = "\
-Looks at the store (the file itself, who holds it, its size, room on the disk), the settings, the
-services and endpoints they define (allowed or not, program there or not), agents and charts. Each
-line is ok, warn or problem, with what to do; a problem fails the command (exit code 1).
+Looks at the store (every record and snapshot against its hash, who holds it, its size and growth,
+room on the disk), the settings, the services and endpoints they define (allowed or not, program
+there or not), agents and charts. Each line is ok, warn or problem, with what to do; a problem fails
+the command (exit code 1).
+
+A store that was not closed and lost its write-ahead log has lost its last commits, and is not
+opened. Restore a backup, or continue without them: --accept-loss.
 
 Examples:
   rawko doctor
+  rawko doctor --accept-loss
   rawko doctor --json | jq -r '.checks[] | select(.state != \"ok\") | .text'";
 
 /// Check the store, the settings, services, agents and charts, and say what to do
@@ -24,12 +30,19 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
+    /// Continue without the commits of a lost write-ahead log
+    #[arg(long)]
+    accept_loss: bool,
+
     #[command(flatten)]
     store: StoreArgs,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     let place = Place::here(&args.store)?;
+    if args.accept_loss {
+        accept_loss(&place)?;
+    }
     let checks = doctor::look(&place);
     let problems = checks.iter().filter(|check| check.state == State::Problem).count();
     if args.json {
@@ -44,6 +57,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         checks.iter().try_for_each(|check| print(check, console))?;
     }
     Ok(if problems == 0 { Verdict::Done } else { Verdict::Failed })
+}
+
+fn accept_loss(place: &Place) -> Result<(), Failure> {
+    place.insist_on_file("doctor --accept-loss")?;
+    place.insist_on_store()?;
+    let _lock = place.hold_alone("doctor --accept-loss")?;
+    Ok(SqliteStore::accept_loss(&place.store)?)
 }
 
 fn print(check: &Check, console: &mut Console) -> Result<(), Failure> {

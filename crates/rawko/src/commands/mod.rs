@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod answer;
+pub(crate) mod backup;
 pub(crate) mod cancel;
 pub(crate) mod channels;
 pub(crate) mod charts;
@@ -15,9 +16,12 @@ pub(crate) mod graph;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod instance;
 pub(crate) mod logs;
+pub(crate) mod prune;
 pub(crate) mod ps;
 pub(crate) mod replay;
+pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod schema;
@@ -61,6 +65,10 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Chat(args) => chat::run(&args, console),
         Command::Charts(args) => charts::run(&args, console),
         Command::Doctor(args) => doctor::run(&args, console),
+        Command::Backup(args) => backup::run(&args, console),
+        Command::Restore(args) => restore::run(&args, console),
+        Command::Instance(args) => instance::run(&args, console),
+        Command::Prune(args) => prune::run(&args, console),
         Command::Import(args) => import::run(&args, console),
         Command::Schema(args) => schema::run(&args, console),
         Command::Completions(args) => completions::run(&args, console),

@@ -5,6 +5,7 @@ use rawko_server::TurnSettings;
 
 use super::{Check, State};
 use crate::hosting::Place;
+use crate::retention::RetentionSettings;
 use crate::{loading, watching};
 
 pub(super) fn look(place: &Place) -> Vec<Check> {
@@ -14,7 +15,8 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
         .flat_map(|(source, findings)| of_findings("settings", source, findings))
         .collect();
     checks.extend(look_at_turns(place));
-    for (file, finding) in watching::problems(&place.settings) {
+    let (_, retention) = RetentionSettings::look(&place.settings);
+    for (file, finding) in watching::problems(&place.settings).into_iter().chain(retention) {
         let check = Check::new("settings", State::Problem, format!("{file}: {}", finding.message));
         checks.push(finding.help.into_iter().fold(check, Check::help));
     }

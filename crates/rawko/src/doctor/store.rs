@@ -2,40 +2,50 @@
 
 use std::path::Path;
 
-use rawko_store::Lock;
+use rawko_store::{Lock, Report, StoreError};
 
 use super::{Check, State};
 use crate::hosting::Place;
-use crate::times;
+use crate::{sizes, times};
 
 const MIB: u64 = 1024 * 1024;
 /// Below this much room, better make some.
 const LOW_BYTES: u64 = 512 * MIB;
 const VERY_LOW_BYTES: u64 = 32 * MIB;
+/// Full in fewer days than this is worth a warning.
+const LOW_DAYS: u64 = 7;
 
 pub(super) fn look(place: &Place) -> Vec<Check> {
     if place.remote.is_some() {
         return vec![remote(place)];
     }
-    let mut checks = vec![file(place)];
+    let (check, report) = file(place);
+    let mut checks = vec![check];
     checks.extend(holder(place));
     checks.extend(size(place));
+    checks.extend(report.map(|report| growth(place, &report)));
     checks.extend(room(place));
     checks
 }
 
-fn file(place: &Place) -> Check {
+fn file(place: &Place) -> (Check, Option<Report>) {
     let name = place.shown();
-    let reader = match place.reader() {
-        Ok(Some(reader)) => reader,
+    let report = match place.reader() {
+        Ok(Some(reader)) => reader.store().report(),
         Ok(None) => {
-            return Check::new("store", State::Ok, format!("{name}: not there yet; `rawko run` makes it"));
+            let text = format!("{name}: not there yet; `rawko run` makes it");
+            return (Check::new("store", State::Ok, text), None);
         }
         Err(failure) => {
-            return Check::new("store", State::Problem, format!("{name}: {}", words(failure)));
+            return (Check::new("store", State::Problem, format!("{name}: {}", words(failure))), None);
         }
     };
-    match reader.store().report() {
+    let known = report.as_ref().ok().cloned();
+    (judged(&name, report), known)
+}
+
+fn judged(name: &str, report: Result<Report, StoreError>) -> Check {
+    match report {
         Ok(report) if report.problems.is_empty() => {
             let (instances, records) = (report.instances, report.records);
             let text =
@@ -44,7 +54,8 @@ fn file(place: &Place) -> Check {
         }
         Ok(report) => {
             let text = format!("{name}: damaged: {}", report.problems.join("; "));
-            let help = "stop every rawko that uses it, keep a copy, and bring back the last good one";
+            let help = "instances that are not named are sound; stop every rawko that uses it, keep a copy, \
+                        and bring back the last good one with `rawko restore`";
             Check::new("store", State::Problem, text).help(help)
         }
         Err(error) => Check::new("store", State::Problem, format!("{name}: {error}")),
@@ -96,15 +107,39 @@ fn holder(place: &Place) -> Option<Check> {
 
 fn size(place: &Place) -> Option<Check> {
     let bytes = std::fs::metadata(&place.store).ok()?.len();
-    let shown = size_words(bytes);
+    let shown = sizes::shown(bytes);
     Some(match place.settings.store_size_max() {
         Some(max) if bytes.saturating_mul(10) >= max.saturating_mul(9) => {
-            let text = format!("{shown} of the {} it may grow to", size_words(max));
-            Check::new("store", State::Warn, text).help("raise `store.size_max` in the settings")
+            let text = format!("{shown} of the {} it may grow to", sizes::shown(max));
+            Check::new("store", State::Warn, text)
+                .help("raise `store.size_max` in the settings, or remove old instances with `rawko prune`")
         }
-        Some(max) => Check::new("store", State::Ok, format!("{shown} of {}", size_words(max))),
+        Some(max) => Check::new("store", State::Ok, format!("{shown} of {}", sizes::shown(max))),
         None => Check::new("store", State::Ok, format!("{shown} large")),
     })
+}
+
+/// What the last day added, by the average record, and what could go.
+fn growth(place: &Place, report: &Report) -> Check {
+    let used = report.bytes.saturating_sub(report.free_bytes);
+    let a_record = used.checked_div(report.records).unwrap_or(0);
+    let recent = report.recent_records;
+    let mut text = format!("{recent} records in the last 24h, about {}", sizes::shown(recent * a_record));
+    if report.free_bytes > 0 {
+        text += &format!("; {} are free within the file", sizes::shown(report.free_bytes));
+    }
+    let days = place
+        .settings
+        .store_size_max()
+        .map(|max| max.saturating_sub(used).checked_div(recent * a_record).unwrap_or(u64::MAX));
+    match days {
+        Some(days) if days < LOW_DAYS => {
+            let text = format!("{text}; at this rate it is full in {days} days");
+            Check::new("store", State::Warn, text)
+                .help("remove old instances: `rawko prune --older-than 30d`")
+        }
+        Some(_) | None => Check::new("store", State::Ok, text),
+    }
 }
 
 fn room(place: &Place) -> Option<Check> {
@@ -112,20 +147,11 @@ fn room(place: &Place) -> Option<Check> {
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let disk = rustix::fs::statvfs(folder).ok()?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    let text = format!("{} left on its disk", size_words(free));
+    let text = format!("{} left on its disk", sizes::shown(free));
     let state = match free {
         0..VERY_LOW_BYTES => State::Problem,
         VERY_LOW_BYTES..LOW_BYTES => State::Warn,
         LOW_BYTES.. => return Some(Check::new("disk", State::Ok, text)),
     };
     Some(Check::new("disk", state, text).help("make room: a full disk stops every instance, but loses none"))
-}
-
-fn size_words(bytes: u64) -> String {
-    const GIB: u64 = 1024 * MIB;
-    match bytes {
-        0..MIB => format!("{} KiB", bytes.div_ceil(1024)),
-        MIB..GIB => format!("{} MiB", bytes / MIB),
-        GIB.. => format!("{} GiB", bytes / GIB),
-    }
 }

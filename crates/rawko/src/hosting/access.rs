@@ -323,7 +323,7 @@ async fn ask_holder(place: &Place, store: &str, words: &str) -> Result<Option<Ac
 }
 
 /// As the person typed it.
-fn command_line() -> String {
+pub(super) fn command_line() -> String {
     let words = std::env::args().skip(1);
     std::iter::once("rawko".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -5,6 +5,7 @@ mod access;
 mod client;
 mod desk;
 mod endpoint;
+mod exclusive;
 mod obey;
 mod place;
 mod protocol;

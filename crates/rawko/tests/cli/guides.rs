@@ -31,6 +31,11 @@ fn running() {
 }
 
 #[test]
+fn operations() {
+    check("operations.md");
+}
+
+#[test]
 fn agents() {
     check("agents.md");
 }

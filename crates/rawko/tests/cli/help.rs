@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 33] = [
     "init",
     "demo",
     "check",
@@ -31,6 +31,10 @@ const COMMANDS: [&str; 29] = [
     "agents",
     "charts",
     "doctor",
+    "backup",
+    "restore",
+    "instance",
+    "prune",
     "import",
     "schema",
     "completions",

@@ -18,6 +18,7 @@ mod holding;
 mod import;
 mod init;
 mod looking;
+mod operations;
 mod parking;
 mod prompt;
 mod running;

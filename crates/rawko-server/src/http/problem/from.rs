@@ -55,6 +55,10 @@ impl From<StoreError> for Problem {
             StoreError::Damaged(_) | StoreError::Format { .. } => {
                 "the store cannot be used; `rawko doctor` says why"
             }
+            StoreError::Fenced { .. } => {
+                "another host has taken over the store; this one has stopped writing"
+            }
+            StoreError::Lost(_) => "the store's file is lost; this host has stopped writing",
             // Our bug, and whatever is added later.
             _ => return Problem::internal(words),
         };

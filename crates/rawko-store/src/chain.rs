@@ -1,0 +1,100 @@
+//! The hash chain of an instance's journal: each record's link covers the record and the link before it, so a changed, missing
+//! or foreign record shows. Pure and apart from the stores, because exports carry the same links.
+
+use crate::{Record, RecordKind};
+
+/// One link: the first half of a BLAKE3 hash.
+pub type Link = [u8; 16];
+
+/// The link before the first record of an instance.
+pub const START: Link = [0; 16];
+
+/// Returns the link of a record that follows the one with link `previous`. Neither `seq` nor the instance's key is part of it:
+/// both change when an instance is imported into another store.
+pub fn link(previous: &Link, record: &Record) -> Link {
+    let mut hasher = blake3::Hasher::new();
+    let mut head = [0; 41];
+    head[..16].copy_from_slice(previous);
+    head[16..24].copy_from_slice(&record.step.to_le_bytes());
+    head[24..32].copy_from_slice(&record.at_ms.to_le_bytes());
+    head[32] = kind_byte(record.kind);
+    // With the lengths in front, no two different records give the same bytes.
+    head[33..37].copy_from_slice(&len(&record.event));
+    head[37..41].copy_from_slice(&len(&record.delta));
+    hasher.update(&head);
+    hasher.update(record.event.as_bytes());
+    hasher.update(record.delta.as_bytes());
+    hasher.update(record.effects.as_bytes());
+    half(&hasher)
+}
+
+/// The first half of a hash.
+pub(crate) fn half(hasher: &blake3::Hasher) -> Link {
+    let mut link = START;
+    link.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    link
+}
+
+/// SQLite holds no text of 4 GiB.
+fn len(text: &str) -> [u8; 4] {
+    u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes()
+}
+
+/// Part of the format: never changes.
+fn kind_byte(kind: RecordKind) -> u8 {
+    match kind {
+        RecordKind::Started => 0,
+        RecordKind::Forked => 1,
+        RecordKind::Stepped => 2,
+        RecordKind::Ignored => 3,
+        RecordKind::Failed => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::InstanceKey;
+    use rawko_instance::content::hex;
+
+    fn record() -> Record {
+        Record {
+            seq: 9,
+            instance: InstanceKey(3),
+            step: 2,
+            at_ms: 1_000,
+            kind: RecordKind::Stepped,
+            event: "\"a\"".to_owned(),
+            delta: "{}".to_owned(),
+            effects: "[]".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_link_is_the_same_in_every_release() {
+        let first = link(&START, &record());
+        expect_test::expect!["b27a3f8b06ad359ff0d668dcf3e36efe"].assert_eq(&hex(&first));
+        expect_test::expect!["620d231641ad15a0678662d32132f7e3"].assert_eq(&hex(&link(&first, &record())));
+    }
+
+    #[test]
+    fn everything_but_key_and_seq_is_part_of_a_link() {
+        let changes: [(&str, fn(&mut Record), bool); 9] = [
+            ("seq", |it| it.seq = 10, true),
+            ("instance", |it| it.instance = InstanceKey(4), true),
+            ("step", |it| it.step = 3, false),
+            ("at_ms", |it| it.at_ms = 1_001, false),
+            ("kind", |it| it.kind = RecordKind::Ignored, false),
+            ("event", |it| it.event = "\"b\"".to_owned(), false),
+            ("delta", |it| it.delta = "{ }".to_owned(), false),
+            ("effects", |it| it.effects = String::new(), false),
+            ("a byte moved", |it| (it.event, it.delta) = ("\"a\"{".to_owned(), "}".to_owned()), false),
+        ];
+        for (what, change, is_same) in changes {
+            let mut changed = record();
+            change(&mut changed);
+            assert_eq!(link(&START, &changed) == link(&START, &record()), is_same, "{what}");
+        }
+        assert_ne!(link(&[1; 16], &record()), link(&START, &record()), "the link before");
+    }
+}

@@ -1,0 +1,159 @@
+//! Copies of a whole store: written while a host runs, and put back when none does. Both are checked before they count.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::fault::fault;
+use super::{Options, SqliteStore};
+use crate::StoreError;
+use crate::store::{Report, Store};
+
+/// What `restore` did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// How the store is now.
+    pub report: Report,
+    /// Where the store that was there before is kept.
+    pub replaced: Option<PathBuf>,
+}
+
+impl SqliteStore {
+    /// Writes a copy to a file that is not there yet, as of one moment; a host may commit meanwhile. The copy is a store of one
+    /// file. Returns how it is: what was damaged in the store is damaged in the copy.
+    pub fn backup(&self, target: &Path) -> Result<Report, StoreError> {
+        let partial = with_suffix(target, ".partial");
+        remove(&partial)?;
+        let written = self.write_copy(&partial).and_then(|()| look_at(&partial));
+        let report = match written {
+            Ok(report) => report,
+            Err(error) => {
+                let _ = remove(&partial);
+                return Err(error);
+            }
+        };
+        take_place(&partial, target)?;
+        Ok(report)
+    }
+
+    fn write_copy(&self, partial: &Path) -> Result<(), StoreError> {
+        let name = partial.to_str().ok_or_else(|| {
+            StoreError::Io(format!("cannot write a backup to {}: its name is not UTF-8", partial.display()))
+        })?;
+        // Reads in one transaction and checks every page on the way.
+        let copied = self.readers.visit(|connection| connection.execute("VACUUM INTO ?1", [name]))?;
+        copied.map_err(|error| match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::CannotOpen) => {
+                StoreError::Io(format!("cannot write the backup {}: {error}", partial.display()))
+            }
+            _ => fault(&self.place, &error),
+        })?;
+        // The copy was never open.
+        let close = || Connection::open(partial)?.execute_batch("UPDATE owner SET is_open = 0");
+        close().map_err(|error| fault(partial, &error))
+    }
+
+    /// Puts a backup in the place of a store. The store must not be in use: hold its [`crate::Lock`]. A store that is there is kept
+    /// beside it under a name with `stamp` in it. A backup of an earlier format is brought to this one.
+    pub fn restore(backup: &Path, store: &Path, stamp: &str) -> Result<Restored, StoreError> {
+        let incoming = with_suffix(store, ".restoring");
+        remove(&incoming)?;
+        let checked = copy(backup, &incoming).and_then(|()| look_at(&incoming));
+        let report = match checked {
+            Ok(report) if report.problems.is_empty() => {
+                Report { place: store.display().to_string(), ..report }
+            }
+            Ok(report) => {
+                let _ = remove(&incoming);
+                let problems = report.problems.join("; ");
+                return Err(StoreError::Damaged(format!("the backup {}: {problems}", backup.display())));
+            }
+            Err(error) => {
+                let _ = remove(&incoming);
+                return Err(error);
+            }
+        };
+        let replaced = keep_aside(store, stamp)?;
+        take_place(&incoming, store)?;
+        Ok(Restored { report, replaced })
+    }
+}
+
+/// Opens a copy once as a host would, which brings it to this format, and checks all of it.
+fn look_at(copy: &Path) -> Result<Report, StoreError> {
+    SqliteStore::open(copy, Options::default())?.report()
+}
+
+/// The file and, if it was not closed, its log.
+fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    fs::copy(from, to).map_err(|error| io_fault(from, &error))?;
+    let (log, copied) = (with_suffix(from, "-wal"), with_suffix(to, "-wal"));
+    match fs::copy(&log, copied) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_fault(&log, &error)),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Moves a store out of the way.
+fn keep_aside(store: &Path, stamp: &str) -> Result<Option<PathBuf>, StoreError> {
+    if !store.exists() {
+        return Ok(None);
+    }
+    let aside = (1..)
+        .map(|number| match number {
+            1 => with_suffix(store, &format!(".replaced-{stamp}")),
+            _ => with_suffix(store, &format!(".replaced-{stamp}-{number}")),
+        })
+        .find(|name| !name.exists());
+    let Some(aside) = aside else { return Ok(None) };
+    for end in ["-wal", ""] {
+        let from = with_suffix(store, end);
+        match fs::rename(&from, with_suffix(&aside, end)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_fault(&from, &error)),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    let _ = fs::remove_file(with_suffix(store, "-shm"));
+    Ok(Some(aside))
+}
+
+/// Gives a finished file its name, for good.
+fn take_place(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let put = || {
+        File::open(from)?.sync_all()?;
+        fs::rename(from, to)?;
+        File::open(folder)?.sync_all()
+    };
+    put().map_err(|error| io_fault(to, &error))
+}
+
+/// Removes a file of an earlier attempt, with what SQLite left beside it.
+fn remove(path: &Path) -> Result<(), StoreError> {
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let path = with_suffix(path, end);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_fault(&path, &error)),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name: OsString = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn io_fault(path: &Path, error: &io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            StoreError::Full(format!("{}: {error}", path.display()))
+        }
+        _ => StoreError::Io(format!("{}: {error}", path.display())),
+    }
+}

@@ -1,0 +1,121 @@
+//! Reading an instance with its descendants, all of one moment, and adding one that another store had.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension};
+use rustc_hash::FxHashSet;
+
+use super::fault::ReadError;
+use super::journal;
+use super::rows::{self, AUDIT, CHART, EFFECT, uint};
+use super::snapshots::Saved;
+use super::{SqliteStore, instances};
+use crate::StoreError;
+use crate::references;
+use crate::store::Store;
+use crate::transfer::{Family, Member};
+use crate::{Blob, Delivery, InstanceRow};
+
+type Result<T> = std::result::Result<T, ReadError>;
+
+impl SqliteStore {
+    /// An instance with everything that belongs to it and its descendants; `None` if there is none. An error when any of it is
+    /// damaged.
+    pub fn family(&self, id: &str) -> std::result::Result<Option<Family>, StoreError> {
+        self.read(|connection| read(connection, id))
+    }
+
+    /// Adds a family that another store had. An id that is taken, or a journal that is not in order, refuses all of it.
+    pub fn adopt(&self, family: Family) -> std::result::Result<(), StoreError> {
+        for chart in &family.charts {
+            self.put_chart(chart)?;
+        }
+        let marks = self.marks()?;
+        self.commit(&family.commits(marks))
+    }
+}
+
+fn read(connection: &Connection, id: &str) -> Result<Option<Family>> {
+    let Some(root) = instances::find(connection, id)? else { return Ok(None) };
+    let mut family = Family::default();
+    let (mut open, mut names, mut charts) = (vec![root.key], FxHashSet::default(), FxHashSet::default());
+    while let Some(key) = open.pop() {
+        let Some(row) = instances::instance(connection, key)? else { continue };
+        let children = instances::children(connection, &row.new.id)?;
+        open.extend(children.into_iter().rev().map(|child| child.key));
+        if charts.insert(row.new.chart) {
+            let sql = format!("SELECT {CHART} FROM charts WHERE hash = ?1");
+            let chart =
+                connection.prepare_cached(&sql)?.query_row([row.new.chart], rows::chart).optional()?;
+            family.charts.extend(chart);
+        }
+        let member = member(connection, row)?;
+        collect(&member, &mut names);
+        family.members.push(member);
+    }
+    family.blobs = blobs(connection, names)?;
+    Ok(Some(family))
+}
+
+fn member(connection: &Connection, row: InstanceRow) -> Result<Member> {
+    let key = row.key;
+    let mut snapshots = Vec::new();
+    for (step, saved) in Saved::all(connection, key)? {
+        let saved = saved.map_err(|error| ReadError::unreadable(connection, key, step, "snapshot", error))?;
+        if !saved.is_sound(key) {
+            let what = "the snapshot is not the one that was written";
+            return Err(ReadError::damaged(connection, key, step, what));
+        }
+        snapshots.push(saved.into_snapshot());
+    }
+    let sql = format!("SELECT {EFFECT} FROM effects WHERE instance = ?1 ORDER BY step, \"index\"");
+    let effects = rows_of(connection, &sql, key.0, rows::effect)?;
+    let sql = "SELECT event FROM inbound WHERE \"to\" = ?1 ORDER BY seq";
+    let inbound = rows_of(connection, sql, key.0, |row| row.get(0))?;
+    let sql = "SELECT key, step FROM deliveries WHERE instance = ?1 ORDER BY key";
+    let delivery = |row: &rusqlite::Row<'_>| Ok(Delivery { key: row.get(0)?, step: uint(row.get(1)?) });
+    let deliveries = rows_of(connection, sql, key.0, delivery)?;
+    let sql = format!("SELECT {AUDIT} FROM audit WHERE instance = ?1 ORDER BY line");
+    let audit = rows_of(connection, &sql, Arc::clone(&row.new.id), rows::audit)?;
+    let records = journal::whole(connection, key)?;
+    Ok(Member { new: row.new, head: row.head, records, snapshots, effects, inbound, deliveries, audit })
+}
+
+fn rows_of<T>(
+    connection: &Connection,
+    sql: &str,
+    value: impl rusqlite::ToSql,
+    row: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    connection.prepare_cached(sql)?.query_map([value], row)?.collect()
+}
+
+fn collect(member: &Member, names: &mut FxHashSet<[u8; 16]>) {
+    for record in &member.records {
+        for text in [&record.event, &record.delta, &record.effects] {
+            references::collect(text, names);
+        }
+    }
+    member.snapshots.iter().for_each(|snapshot| references::collect(&snapshot.body, names));
+    member.effects.iter().for_each(|effect| references::collect(&effect.body, names));
+    member.inbound.iter().for_each(|event| references::collect(event, names));
+}
+
+/// These blobs and those that they name.
+fn blobs(connection: &Connection, mut names: FxHashSet<[u8; 16]>) -> Result<Vec<Blob>> {
+    let mut open: Vec<[u8; 16]> = names.iter().copied().collect();
+    open.sort_unstable();
+    let mut found = Vec::new();
+    while let Some(name) = open.pop() {
+        let mut statement = connection.prepare_cached("SELECT hash, body FROM blobs WHERE hash = ?1")?;
+        // A text that only looks like a reference names none.
+        let Some(blob) = statement.query_row([name], rows::blob).optional()? else { continue };
+        let mut nested = FxHashSet::default();
+        references::collect_nested(&blob.body, &mut nested);
+        let mut nested: Vec<[u8; 16]> = nested.into_iter().filter(|name| names.insert(*name)).collect();
+        nested.sort_unstable();
+        open.append(&mut nested);
+        found.push(blob);
+    }
+    Ok(found)
+}

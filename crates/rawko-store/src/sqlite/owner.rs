@@ -1,0 +1,65 @@
+//! Who may write the file. Each host that opens it counts the epoch up, and every transaction checks that its own is still
+//! current: a second host fences the first, whatever became of the lock file. The same row says whether the file was closed.
+
+use std::path::Path;
+
+use rusqlite::{Connection, Result, TransactionBehavior};
+
+use super::fault::fault;
+use super::log;
+use crate::StoreError;
+
+/// The right to write, until another host opens the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner {
+    epoch: i64,
+}
+
+impl Owner {
+    /// Takes the file over. The mark that it is open is brought into the file itself, out of the log, so that it shows when the
+    /// log is lost. From here on the log holds at least one frame.
+    pub(super) fn claim(connection: &mut Connection) -> Result<Owner> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute("UPDATE owner SET epoch = epoch + 1, is_open = 1", [])?;
+        let epoch = transaction.query_row("SELECT epoch FROM owner", [], |row| row.get(0))?;
+        transaction.commit()?;
+        checkpoint(connection)?;
+        Ok(Owner { epoch })
+    }
+
+    /// Asked within every transaction.
+    pub(super) fn is_current(self, connection: &Connection) -> Result<bool> {
+        let mut statement = connection.prepare_cached("SELECT epoch FROM owner")?;
+        statement.query_row([], |row| Ok(row.get::<_, i64>(0)? == self.epoch))
+    }
+}
+
+/// Brings the log into the file as far as readers allow; what they do not, a later checkpoint does.
+pub(super) fn checkpoint(connection: &Connection) -> Result<()> {
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+}
+
+/// An error when the file was not closed and its log is gone: everything since the last checkpoint went with it.
+pub(super) fn refuse_lost_log(connection: &Connection, place: &Path) -> Result<(), StoreError> {
+    let state = || {
+        let sql = "SELECT epoch, is_open FROM owner";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?));
+        connection.query_row(sql, [], read).map_err(|error| fault(place, &error))
+    };
+    let before = state()?;
+    if !before.1 {
+        return Ok(());
+    }
+    let path = log::path(place);
+    let is_there =
+        log::is_there(&path).map_err(|error| StoreError::Io(format!("{}: {error}", path.display())))?;
+    // A host may have closed the file in between, and taken the log with it; then the mark is gone too.
+    if is_there || state()? != before {
+        return Ok(());
+    }
+    let (shown, log) = (place.display(), path.display());
+    Err(StoreError::Damaged(format!(
+        "{shown} was not closed and its write-ahead log {log} is missing or empty, so the last commits are lost; \
+         restore a backup (`rawko restore`), or continue without them (`rawko doctor --accept-loss`)"
+    )))
+}

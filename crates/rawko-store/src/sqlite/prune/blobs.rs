@@ -1,0 +1,81 @@
+//! Which blobs an instance needs, and which ones nothing needs any more.
+
+use rusqlite::{Connection, OptionalExtension, Result, ToSql};
+use rustc_hash::FxHashSet;
+
+use crate::references;
+
+type Names = FxHashSet<[u8; 16]>;
+
+/// The texts of one instance that may name blobs.
+const OF_INSTANCE: [&str; 4] = [
+    "SELECT event, delta, effects FROM journal WHERE seq IN (SELECT seq FROM journal_index WHERE instance = ?1
+         UNION ALL SELECT seq FROM journal WHERE seq > (SELECT indexed_through FROM marks) AND instance = ?1)",
+    "SELECT body, '', '' FROM snapshots WHERE instance = ?1",
+    "SELECT body, '', '' FROM effects WHERE instance = ?1",
+    "SELECT event, '', '' FROM inbound WHERE \"to\" = ?1",
+];
+
+/// The same of all.
+const OF_ALL: [&str; 4] = [
+    "SELECT event, delta, effects FROM journal",
+    "SELECT body, '', '' FROM snapshots",
+    "SELECT body, '', '' FROM effects",
+    "SELECT event, '', '' FROM inbound",
+];
+
+pub(super) fn of_instance(connection: &Connection, key: i64) -> Result<Vec<[u8; 16]>> {
+    let mut names = Names::default();
+    for sql in OF_INSTANCE {
+        collect(connection, sql, &[&key], &mut names)?;
+    }
+    let reached = reach(connection, names)?;
+    let mut reached: Vec<[u8; 16]> = reached.into_iter().collect();
+    reached.sort_unstable();
+    Ok(reached)
+}
+
+/// Those among `candidates` that nothing in the store names.
+pub(super) fn unneeded(connection: &Connection, candidates: Names) -> Result<Vec<[u8; 16]>> {
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut names = Names::default();
+    for sql in OF_ALL {
+        collect(connection, sql, &[], &mut names)?;
+    }
+    let needed = reach(connection, names)?;
+    let mut unneeded: Vec<[u8; 16]> =
+        candidates.into_iter().filter(|candidate| !needed.contains(candidate)).collect();
+    unneeded.sort_unstable();
+    Ok(unneeded)
+}
+
+fn collect(connection: &Connection, sql: &str, values: &[&dyn ToSql], names: &mut Names) -> Result<()> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(values)?;
+    while let Some(row) = rows.next()? {
+        for column in 0..3 {
+            // A text that cannot be read names nothing that could be found.
+            if let Ok(text) = row.get_ref(column)?.as_str() {
+                references::collect(text, names);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// These and all that they lead to.
+fn reach(connection: &Connection, mut names: Names) -> Result<Names> {
+    let mut open: Vec<[u8; 16]> = names.iter().copied().collect();
+    // Only lists lead on, and they are told by their first byte without reading the long texts.
+    let sql = "SELECT body FROM blobs WHERE hash = ?1 AND substr(body, 1, 1) = x'6c'";
+    while let Some(name) = open.pop() {
+        let mut statement = connection.prepare_cached(sql)?;
+        let body: Option<Vec<u8>> = statement.query_row([name], |row| row.get(0)).optional()?;
+        let mut nested = Names::default();
+        references::collect_nested(body.as_deref().unwrap_or_default(), &mut nested);
+        open.extend(nested.into_iter().filter(|name| names.insert(*name)));
+    }
+    Ok(names)
+}

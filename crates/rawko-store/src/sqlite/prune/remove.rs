@@ -1,0 +1,107 @@
+//! The removal itself: one transaction, after which nothing of the pruned instances is left, and then a smaller file.
+
+use rusqlite::{Connection, params};
+use rustc_hash::FxHashSet;
+
+use super::super::batch::{Batch, Failure};
+use super::super::fault::fault;
+use super::super::owner;
+use super::super::write::WriteSide;
+use super::plan::{ENDED, FAMILY};
+use super::{Pruned, blobs};
+use crate::InstanceKey;
+use crate::StoreError;
+
+/// What is left when the keys and ids of those that go are in `doomed`.
+const REMOVALS: [&str; 8] = [
+    "DELETE FROM journal_index WHERE instance IN (SELECT key FROM doomed)",
+    "DELETE FROM snapshots WHERE instance IN (SELECT key FROM doomed)",
+    "DELETE FROM effects WHERE instance IN (SELECT key FROM doomed)",
+    "DELETE FROM inbound WHERE \"to\" IN (SELECT key FROM doomed)",
+    "DELETE FROM deliveries WHERE instance IN (SELECT key FROM doomed)",
+    "DELETE FROM audit WHERE line IN (SELECT line FROM audit_index WHERE instance IN (SELECT id FROM doomed))",
+    "DELETE FROM audit_index WHERE instance IN (SELECT id FROM doomed)",
+    "DELETE FROM instances WHERE key IN (SELECT key FROM doomed)",
+];
+
+/// `PRAGMA auto_vacuum` of a file that can give single pages back.
+const INCREMENTAL: i64 = 2;
+
+impl WriteSide {
+    pub(in super::super) fn prune(&mut self, roots: &[InstanceKey]) -> Result<Pruned, StoreError> {
+        let mut pruned = Pruned::default();
+        self.transact(|batch| {
+            pruned = remove(batch, roots)?;
+            Ok(())
+        })?;
+        self.forget();
+        Ok(pruned)
+    }
+
+    pub(in super::super) fn shrink(&mut self) -> Result<(), StoreError> {
+        // Whether this handle may still write is checked before.
+        self.probe()?;
+        let shrunk = shrink(self.connection());
+        shrunk.map_err(|error| fault(self.place(), &error))?;
+        self.look_after_shrinking()
+    }
+}
+
+fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, Failure> {
+    // Numbers in the index may have gaps from here on, and those after it may not.
+    batch.index()?;
+    let connection = batch.connection;
+    connection.execute_batch(
+        "CREATE TEMP TABLE IF NOT EXISTS doomed (key INTEGER PRIMARY KEY, id TEXT NOT NULL); DELETE FROM doomed;",
+    )?;
+    for root in roots {
+        let is_ended = format!("SELECT 1 FROM instances WHERE key = ?1 AND parent_id IS NULL AND {ENDED}");
+        if !connection.prepare_cached(&is_ended)?.exists([root.0])? {
+            return Err(Failure::Refused(format!("instance #{} is not a root that has ended", root.0)));
+        }
+        let sql = format!("{FAMILY} INSERT OR IGNORE INTO doomed SELECT key, id FROM family");
+        connection.prepare_cached(&sql)?.execute([root.0])?;
+    }
+    let mut candidates = FxHashSet::default();
+    let keys: Vec<i64> = connection
+        .prepare_cached("SELECT key FROM doomed")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for key in keys {
+        candidates.extend(blobs::of_instance(connection, key)?);
+    }
+    let numbers = "UPDATE marks SET pruned_seq = ?1, pruned_key = max(pruned_key, (SELECT coalesce(max(key), 0) FROM instances))";
+    batch.run(numbers, params![batch.last_seq])?;
+    let pruned = remove_rows(connection, candidates)?;
+    connection.execute_batch("DELETE FROM doomed")?;
+    Ok(pruned)
+}
+
+fn remove_rows(connection: &Connection, candidates: FxHashSet<[u8; 16]>) -> Result<Pruned, Failure> {
+    let records = "DELETE FROM journal WHERE seq IN (
+                       SELECT seq FROM journal_index WHERE instance IN (SELECT key FROM doomed))";
+    let mut pruned = Pruned { records: connection.execute(records, [])? as u64, ..Pruned::default() };
+    for sql in REMOVALS {
+        // The last of them are the instances themselves.
+        pruned.instances = connection.execute(sql, [])? as u64;
+    }
+    for name in blobs::unneeded(connection, candidates)? {
+        let sql = "DELETE FROM blobs WHERE hash = ?1";
+        pruned.blobs += connection.prepare_cached(sql)?.execute([name])? as u64;
+    }
+    Ok(pruned)
+}
+
+fn shrink(connection: &Connection) -> rusqlite::Result<()> {
+    let mode: i64 = connection.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
+    match mode {
+        INCREMENTAL => {
+            let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
+            let mut rows = statement.query([])?;
+            while rows.next()?.is_some() {}
+        }
+        _ => connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")?,
+    }
+    // The file becomes smaller when the log is brought into it.
+    owner::checkpoint(connection)
+}

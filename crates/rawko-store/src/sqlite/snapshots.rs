@@ -1,0 +1,84 @@
+//! Snapshots as they are stored: with the link of the record they stand on, and a hash over all of it.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::fault::ReadError;
+use super::rows::{self, uint};
+use crate::chain::{Link, half};
+use crate::{InstanceKey, SavedSnapshot};
+
+const COLUMNS: &str = "step, after_seq, body, chain, hash";
+
+/// The hash of a row. Whose snapshot it is and where reading continues are part of it: either one changed would restore
+/// something else.
+pub(super) fn hash(key: i64, step: i64, after_seq: i64, link: Option<&Link>, body: &str) -> Link {
+    let mut hasher = blake3::Hasher::new();
+    for number in [key, step, after_seq] {
+        hasher.update(&number.to_le_bytes());
+    }
+    hasher.update(link.map_or(&[], |link| &link[..]));
+    hasher.update(body.as_bytes());
+    half(&hasher)
+}
+
+pub(super) struct Saved {
+    pub(super) step: i64,
+    pub(super) after_seq: i64,
+    body: String,
+    /// The record it stands on; `None` where an earlier format left the journal in disorder.
+    pub(super) link: Option<Link>,
+    hash: Option<Link>,
+}
+
+impl Saved {
+    /// The last one up to a step.
+    pub(super) fn before(
+        connection: &Connection,
+        key: InstanceKey,
+        through_step: i64,
+    ) -> Result<Option<Saved>, ReadError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM snapshots WHERE instance = ?1 AND step <= ?2 ORDER BY step DESC LIMIT 1"
+        );
+        let mut statement = connection.prepare_cached(&sql)?;
+        let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, Saved::read(row)));
+        let Some((step, saved)) = statement.query_row(params![key.0, through_step], read).optional()? else {
+            return Ok(None);
+        };
+        let saved = saved.map_err(|error| ReadError::unreadable(connection, key, step, "snapshot", error))?;
+        match saved.is_sound(key) {
+            true => Ok(Some(saved)),
+            false => {
+                Err(ReadError::damaged(connection, key, step, "the snapshot is not the one that was written"))
+            }
+        }
+    }
+
+    /// All of one instance, in order, without judging them.
+    pub(super) fn all(
+        connection: &Connection,
+        key: InstanceKey,
+    ) -> rusqlite::Result<Vec<(i64, rusqlite::Result<Saved>)>> {
+        let sql = format!("SELECT {COLUMNS} FROM snapshots WHERE instance = ?1 ORDER BY step");
+        let mut statement = connection.prepare_cached(&sql)?;
+        statement.query_map([key.0], |row| Ok((row.get(0)?, Saved::read(row))))?.collect()
+    }
+
+    fn read(row: &Row<'_>) -> rusqlite::Result<Saved> {
+        Ok(Saved {
+            step: row.get(0)?,
+            after_seq: row.get(1)?,
+            body: row.get(2)?,
+            link: rows::link(row, 3)?,
+            hash: rows::link(row, 4)?,
+        })
+    }
+
+    pub(super) fn is_sound(&self, key: InstanceKey) -> bool {
+        self.hash == Some(hash(key.0, self.step, self.after_seq, self.link.as_ref(), &self.body))
+    }
+
+    pub(super) fn into_snapshot(self) -> SavedSnapshot {
+        SavedSnapshot { step: uint(self.step), body: self.body }
+    }
+}

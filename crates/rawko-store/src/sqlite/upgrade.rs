@@ -1,0 +1,73 @@
+//! What a script cannot do when a file is brought to a newer format: hashes over rows that are already there.
+
+use rusqlite::{Connection, Result, params};
+
+use super::journal::Linked;
+use super::rows::{RECORD, int};
+use super::snapshots;
+use crate::RecordKind;
+use crate::chain::{self, Link};
+
+/// Format 4: links of all records, links and hashes of all snapshots.
+pub(super) fn add_chains(connection: &Connection) -> Result<()> {
+    connection.execute_batch(
+        "INSERT OR IGNORE INTO journal_index (instance, seq, step)
+             SELECT instance, seq, step FROM journal WHERE seq > (SELECT indexed_through FROM marks);
+         UPDATE marks SET indexed_through = (SELECT coalesce(max(seq), 0) FROM journal);",
+    )?;
+    let sql = "SELECT instance FROM journal_index UNION SELECT instance FROM snapshots ORDER BY 1";
+    let keys: Vec<i64> = connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
+    for key in keys {
+        let links = links(connection, key)?;
+        for (seq, _, link) in &links {
+            connection
+                .prepare_cached("UPDATE journal SET chain = ?2 WHERE seq = ?1")?
+                .execute(params![seq, link])?;
+        }
+        hash_snapshots(connection, key, &links)?;
+    }
+    Ok(())
+}
+
+/// `(seq, step, link)` of an instance's records. Empty when a step is there twice or missing: earlier releases could record a step
+/// twice, and what is read on top of a snapshot would then not be one chain.
+fn links(connection: &Connection, key: i64) -> Result<Vec<(i64, i64, Link)>> {
+    let sql = format!(
+        "SELECT {RECORD} FROM journal_index i JOIN journal j ON j.seq = i.seq
+         WHERE i.instance = ?1 ORDER BY i.seq"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([key])?;
+    let mut links = Vec::new();
+    let (mut previous, mut last) = (chain::START, None);
+    while let Some(row) = rows.next()? {
+        let record = Linked::read(row)?.record;
+        if last.is_some_and(|last: u64| record.step != last + 1) {
+            return Ok(Vec::new());
+        }
+        if record.kind != RecordKind::Failed {
+            last = Some(record.step);
+        }
+        previous = chain::link(&previous, &record);
+        links.push((int(record.seq), int(record.step), previous));
+    }
+    Ok(links)
+}
+
+fn hash_snapshots(connection: &Connection, key: i64, links: &[(i64, i64, Link)]) -> Result<()> {
+    let sql = "SELECT rowid, step, after_seq, body FROM snapshots WHERE instance = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([key], |row| {
+        let (rowid, step, after_seq): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let under = links.iter().rev().find(|(_, of, _)| *of <= step);
+        let link = under.map(|(_, _, link)| *link);
+        Ok((rowid, link, snapshots::hash(key, step, after_seq, link.as_ref(), &row.get::<_, String>(3)?)))
+    })?;
+    for (rowid, link, hash) in rows.collect::<Result<Vec<_>>>()? {
+        let link = link.as_ref().map_or(&[][..], |link| &link[..]);
+        connection
+            .prepare_cached("UPDATE snapshots SET chain = ?2, hash = ?3 WHERE rowid = ?1")?
+            .execute(params![rowid, link, hash])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! The whole of every journal against its chain, for `doctor`: each record follows the one before, each snapshot stands on the record it
+//! names. Damage of one instance is named and the others are still looked at.
+
+use rusqlite::{Connection, Result, Row, params};
+use rustc_hash::FxHashMap;
+
+use super::journal::{Linked, indexed_through};
+use super::rows::{self, RECORD, int};
+use super::snapshots::Saved;
+use crate::chain::{self, Link};
+use crate::{InstanceKey, RecordKind};
+
+/// Calls `tell` with each problem, one an instance.
+pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(String)) -> Result<()> {
+    let mark = indexed_through(connection)?;
+    let mut unindexed = unindexed(connection, mark)?;
+    let sql = "SELECT key, CAST(id AS BLOB) FROM instances ORDER BY key";
+    let mut statement = connection.prepare(sql)?;
+    let name =
+        |row: &Row<'_>| Ok((row.get(0)?, String::from_utf8_lossy(row.get_ref(1)?.as_blob()?).into_owned()));
+    let instances: Vec<(i64, String)> = statement.query_map([], name)?.collect::<Result<_>>()?;
+    for (key, id) in instances {
+        let later = unindexed.remove(&key).unwrap_or_default();
+        match look(connection, InstanceKey(key), mark, later) {
+            Ok(None) => {}
+            Ok(Some(Damage { step, what })) => tell(format!("instance `{id}`, step {step}: {what}")),
+            Err(error) => tell(format!("instance `{id}`: {error}")),
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong, and at which step.
+struct Damage {
+    step: i64,
+    what: String,
+}
+
+fn damage(step: i64, what: impl Into<String>) -> Damage {
+    Damage { step, what: what.into() }
+}
+
+/// Looks at one instance until something is wrong.
+fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>) -> Result<Option<Damage>> {
+    let sql = format!("SELECT {} FROM instances WHERE key = ?1", rows::INSTANCE);
+    let instance = connection.prepare_cached(&sql)?.query_row([key.0], |row| Ok(rows::instance(row)))?;
+    if let Err(error) = instance {
+        return Ok(Some(damage(0, format!("its row cannot be read: {error}"))));
+    }
+    let mut walk = Walk::default();
+    let sql = format!(
+        "SELECT {RECORD}, i.step FROM journal_index i LEFT JOIN journal j ON j.seq = i.seq
+         WHERE i.instance = ?1 AND i.seq <= ?2 ORDER BY i.seq"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![key.0, mark])?;
+    while let Some(row) = rows.next()? {
+        let step = row.get(9)?;
+        let entry = match row.get::<_, Option<i64>>(0)? {
+            None => Err(damage(step, "its record is missing")),
+            Some(_) => entry(row, step).and_then(|linked| match linked.record.instance == key {
+                true => Ok(linked),
+                false => Err(damage(step, "its record names another instance")),
+            }),
+        };
+        if let Some(damage) = walk.take(entry) {
+            return Ok(Some(damage));
+        }
+    }
+    for entry in later {
+        if let Some(damage) = walk.take(entry) {
+            return Ok(Some(damage));
+        }
+    }
+    for (step, saved) in Saved::all(connection, key)? {
+        match saved {
+            Err(error) => return Ok(Some(damage(step, format!("its snapshot cannot be read: {error}")))),
+            Ok(saved) if !saved.is_sound(key) => {
+                return Ok(Some(damage(step, "the snapshot is not the one that was written")));
+            }
+            Ok(saved) if !walk.carries(&saved) => {
+                return Ok(Some(damage(step, "the snapshot does not stand on the journal's record")));
+            }
+            Ok(_) => {}
+        }
+    }
+    Ok(None)
+}
+
+type Entry = std::result::Result<Linked, Damage>;
+
+fn entry(row: &Row<'_>, step: i64) -> Entry {
+    Linked::read(row).map_err(|error| damage(step, format!("its record cannot be read: {error}")))
+}
+
+/// The records that are not indexed yet, by instance.
+fn unindexed(connection: &Connection, mark: i64) -> Result<FxHashMap<i64, Vec<Entry>>> {
+    let sql = format!("SELECT {RECORD} FROM journal j WHERE seq > ?1 ORDER BY seq");
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([mark])?;
+    let mut found: FxHashMap<i64, Vec<Entry>> = FxHashMap::default();
+    while let Some(row) = rows.next()? {
+        found.entry(row.get(1)?).or_default().push(entry(row, row.get(2)?));
+    }
+    Ok(found)
+}
+
+/// Along the journal of one instance.
+#[derive(Default)]
+struct Walk {
+    link: Link,
+    /// The last step that was taken.
+    last: Option<u64>,
+    /// Steps with the link that a snapshot of them stands on.
+    links: Vec<(i64, Option<Link>)>,
+}
+
+impl Walk {
+    fn take(&mut self, entry: Entry) -> Option<Damage> {
+        let linked = match entry {
+            Ok(linked) => linked,
+            Err(damage) => return Some(damage),
+        };
+        let record = &linked.record;
+        let step = int(record.step);
+        if !linked.follows(Some(&self.link)) {
+            return Some(damage(step, "the record, or the one before it, is not the one that was written"));
+        }
+        if let Some(last) = self.last.filter(|last| record.step != last + 1) {
+            return Some(damage(step, format!("it was recorded after step {last}, by an earlier release")));
+        }
+        if record.kind != RecordKind::Failed {
+            self.last = Some(record.step);
+        }
+        self.link = linked.link.unwrap_or(chain::START);
+        self.links.push((step, linked.link));
+        None
+    }
+
+    /// Whether a snapshot names the last record up to its step.
+    fn carries(&self, saved: &Saved) -> bool {
+        let under = self.links.iter().rev().find(|(step, _)| *step <= saved.step);
+        match under.and_then(|(_, link)| *link) {
+            Some(link) => saved.link == Some(link),
+            None => saved.link.is_none_or(|link| link == chain::START),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! One instance as a file: the instance with its descendants and everything that belongs to them, on its way from one store to another.
+//! Apart from the stores, which read and write a [`Family`], and from backups, which copy a whole store.
+
+mod lines;
+mod read;
+mod write;
+
+use std::sync::Arc;
+
+use crate::store::Marks;
+use crate::{
+    AuditLine, Blob, ChartRow, Commit, Delivery, Head, Inbound, InstanceKey, NewInstance, OpenEffect, Record,
+    RecordKind, SavedSnapshot,
+};
+
+pub use read::ReadExportError;
+
+/// An instance with its descendants, parents before their children, and what they need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Family {
+    pub charts: Vec<ChartRow>,
+    pub members: Vec<Member>,
+    /// All that the texts of the members refer to.
+    pub blobs: Vec<Blob>,
+}
+
+/// One instance of a family. Keys and sequence numbers are of the store it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub new: NewInstance,
+    pub head: Head,
+    pub records: Vec<Record>,
+    pub snapshots: Vec<SavedSnapshot>,
+    pub effects: Vec<OpenEffect>,
+    /// Events on their way to it, packed, in order.
+    pub inbound: Vec<String>,
+    pub deliveries: Vec<Delivery>,
+    pub audit: Vec<AuditLine>,
+}
+
+impl Family {
+    /// The commits that bring a family into a store with these marks; to be committed together.
+    pub fn commits(self, marks: Marks) -> Vec<Commit> {
+        let (mut key, mut seq) = (marks.instance, marks.inbound);
+        let mut commits = Vec::new();
+        for member in self.members {
+            key += 1;
+            member.add_commits(InstanceKey(key), &mut seq, &mut commits);
+        }
+        if let Some(first) = commits.first_mut() {
+            first.blobs = self.blobs;
+        }
+        commits
+    }
+
+    /// The ids, the root's first.
+    pub fn ids(&self) -> Vec<Arc<str>> {
+        self.members.iter().map(|member| Arc::clone(&member.new.id)).collect()
+    }
+}
+
+impl Member {
+    /// A commit for each snapshot, as it was written with the records up to it, and one for the rest.
+    fn add_commits(self, key: InstanceKey, seq: &mut i64, commits: &mut Vec<Commit>) {
+        let mut snapshots = self.snapshots.into_iter().peekable();
+        let mut commit = Commit { instance: key, create: Some(Box::new(self.new)), ..Commit::default() };
+        for record in self.records {
+            let (step, is_taken) = (record.step, record.kind != RecordKind::Failed);
+            commit.records.push(Record { instance: key, seq: 0, ..record });
+            if is_taken && let Some(snapshot) = snapshots.next_if(|snapshot| snapshot.step <= step) {
+                commit.snapshot = Some(Box::new(snapshot));
+                let next = Commit { instance: key, ..Commit::default() };
+                commits.push(std::mem::replace(&mut commit, next));
+            }
+        }
+        commit.snapshot = snapshots.next().map(Box::new);
+        commit.head = Some(Box::new(self.head));
+        commit.opened =
+            self.effects.into_iter().map(|effect| OpenEffect { instance: key, ..effect }).collect();
+        for event in self.inbound {
+            *seq += 1;
+            commit.sent.push(Inbound { seq: *seq, to: key, event });
+        }
+        commit.deliveries = self.deliveries;
+        commit.audit = self.audit;
+        commits.push(commit);
+    }
+}

@@ -1,0 +1,149 @@
+//! Reading an export. Nothing of it is believed that its hashes do not confirm: the file as a whole, every record, every blob.
+
+use std::io::BufRead;
+
+use super::lines::{InstanceLine, Line, RecordLine, VERSION, parse_hash};
+use super::{Family, Member};
+use crate::chain::{self, Link, half};
+use crate::{Blob, SavedSnapshot};
+use rawko_instance::content;
+
+/// Why a file cannot be imported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadExportError {
+    #[error("it cannot be read: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("line {line} is not a line of an export: {why}")]
+    Malformed { line: usize, why: String },
+    #[error("it is an export of version {0}, and this rawko reads version {VERSION}")]
+    Version(u32),
+    #[error("line {line} was changed: {what}")]
+    Changed { line: usize, what: String },
+    #[error("it ends early or was changed: its last line does not confirm it; export the instance again")]
+    NotWhole,
+}
+
+impl Family {
+    /// Reads an export, and confirms all of it.
+    pub fn read(mut from: impl BufRead) -> Result<Family, ReadExportError> {
+        let mut reading = Reading::default();
+        let mut hasher = blake3::Hasher::new();
+        let mut text = String::new();
+        for line in 1.. {
+            text.clear();
+            if from.read_line(&mut text)? == 0 {
+                break;
+            }
+            let before = half(&hasher);
+            hasher.update(text.as_bytes());
+            let parsed = serde_json::from_str(&text);
+            let parsed =
+                parsed.map_err(|error| ReadExportError::Malformed { line, why: error.to_string() })?;
+            reading.take(parsed, line, &before)?;
+        }
+        reading.finish()
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    family: Family,
+    /// The link of the last record of the last instance.
+    link: Link,
+    is_begun: bool,
+    is_ended: bool,
+}
+
+impl Reading {
+    /// `before` is the hash of all lines above.
+    fn take(&mut self, line: Line, number: usize, before: &Link) -> Result<(), ReadExportError> {
+        let malformed = |why: &str| ReadExportError::Malformed { line: number, why: why.to_owned() };
+        if self.is_ended {
+            return Err(malformed("it comes after the last one"));
+        }
+        if !self.is_begun && !matches!(line, Line::Export { .. }) {
+            return Err(malformed("the first one says `export`"));
+        }
+        let changed = |what: &str| ReadExportError::Changed { line: number, what: what.to_owned() };
+        match line {
+            Line::Export { v, .. } if v != VERSION => return Err(ReadExportError::Version(v)),
+            Line::Export { .. } if self.is_begun => return Err(malformed("it begins twice")),
+            Line::Export { .. } => self.is_begun = true,
+            Line::Chart(chart) => {
+                self.family.charts.push(chart.into_chart().ok_or_else(|| malformed("its hash is not one"))?);
+            }
+            Line::Instance(InstanceLine { new, head }) => {
+                self.link = chain::START;
+                self.family.members.push(Member::begun(new, head));
+            }
+            Line::Blob { hash, body } => {
+                let body = body.into_bytes();
+                let hash = parse_hash(&hash).ok_or_else(|| malformed("its hash is not one"))?;
+                if content::hash(&body) != hash {
+                    return Err(changed("the blob is not what its hash says"));
+                }
+                self.family.blobs.push(Blob { hash, body });
+            }
+            Line::End { hash } => {
+                if parse_hash(&hash) != Some(*before) {
+                    return Err(ReadExportError::NotWhole);
+                }
+                self.is_ended = true;
+            }
+            part => {
+                let member =
+                    self.family.members.last_mut().ok_or_else(|| malformed("no instance goes before"))?;
+                match part {
+                    Line::Record(record) => {
+                        if !take_record(member, record, &mut self.link) {
+                            return Err(changed("the record does not follow the one before it"));
+                        }
+                    }
+                    Line::Snapshot { step, body } => member.snapshots.push(SavedSnapshot { step, body }),
+                    Line::Effect(effect) => member.effects.push(effect.into_effect()),
+                    Line::Inbound { event } => member.inbound.push(event),
+                    Line::Delivery(delivery) => member.deliveries.push(delivery),
+                    Line::Audit(line) => member.audit.push(line),
+                    Line::Export { .. }
+                    | Line::Chart(_)
+                    | Line::Instance(_)
+                    | Line::Blob { .. }
+                    | Line::End { .. } => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Family, ReadExportError> {
+        match self.is_ended && !self.family.members.is_empty() {
+            true => Ok(self.family),
+            false => Err(ReadExportError::NotWhole),
+        }
+    }
+}
+
+/// Whether the record follows the last one.
+fn take_record(member: &mut Member, line: RecordLine, link: &mut Link) -> bool {
+    let claimed = parse_hash(&line.chain);
+    let record = line.into_record();
+    *link = chain::link(link, &record);
+    member.records.push(record);
+    claimed == Some(*link)
+}
+
+impl Member {
+    fn begun(new: crate::NewInstance, head: crate::Head) -> Member {
+        Member {
+            new,
+            head,
+            records: Vec::new(),
+            snapshots: Vec::new(),
+            effects: Vec::new(),
+            inbound: Vec::new(),
+            deliveries: Vec::new(),
+            audit: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! A changed or missing row is noticed, and the error names the instance and the step; instances beside it stay readable.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{begin, chart, step};
+use rawko_store::*;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+const STEPS: u64 = 20;
+
+fn open(path: &Path) -> SqliteStore {
+    SqliteStore::open(path, Options::default()).unwrap()
+}
+
+/// Three instances with twenty steps each and a snapshot at step 10, closed in order.
+fn closed() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    let store = open(&path);
+    store.put_chart(&chart()).unwrap();
+    store.commit(&[begin(1), begin(2), begin(3)]).unwrap();
+    for number in 1..=STEPS {
+        let commits = [1, 2, 3].map(|key| {
+            let saved = SavedSnapshot { step: number, body: format!(r#"{{"whole":{number}}}"#) };
+            let snapshot = (number == 10).then(|| Box::new(saved));
+            Commit { snapshot, ..step(key, number) }
+        });
+        store.commit(&commits).unwrap();
+    }
+    drop(store);
+    (directory, path)
+}
+
+fn run(path: &Path, sql: &str) {
+    Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
+fn damage(outcome: Result<Option<Base>, StoreError>) -> String {
+    match outcome {
+        Err(StoreError::Damaged(words)) => words,
+        other => panic!("not found: {other:?}"),
+    }
+}
+
+#[test]
+fn a_changed_or_deleted_row_names_the_instance_and_the_step() {
+    let of = |step: u64, rest: &str| format!("{rest} WHERE instance = 2 AND step = {step}");
+    let flipped = |step: u64, column: &str| {
+        // One bit of the first character.
+        of(step, &format!("UPDATE journal SET {column} = char(unicode({column}) ^ 1) || substr({column}, 2)"))
+            .replace("^ 1", "+ 1 - 2 * (unicode(event) % 2)")
+    };
+    let cases: [(&str, String, u64); 11] = [
+        ("an event", flipped(15, "event"), 15),
+        ("a delta", flipped(15, "delta"), 15),
+        ("effects", of(15, "UPDATE journal SET effects = '[]'"), 15),
+        ("a time", of(15, "UPDATE journal SET at_ms = at_ms ^ 1").replace("at_ms ^ 1", "at_ms + 1"), 15),
+        ("a kind", of(15, "UPDATE journal SET kind = 3"), 15),
+        ("a kind there is not", of(15, "UPDATE journal SET kind = 66"), 15),
+        ("text that is not UTF-8", of(15, "UPDATE journal SET delta = CAST(x'ff' AS TEXT)"), 15),
+        ("a link", of(15, "UPDATE journal SET chain = zeroblob(16)"), 15),
+        ("a record in the middle", of(15, "DELETE FROM journal"), 15),
+        ("the last record", of(STEPS, "DELETE FROM journal"), STEPS),
+        ("a snapshot", of(10, "UPDATE snapshots SET body = '{\"whole\":11}'"), 10),
+    ];
+    for (what, sql, at) in cases {
+        let (_directory, path) = closed();
+        run(&path, &sql);
+        for read_only in [true, false] {
+            let store = SqliteStore::open(&path, Options { read_only, ..Options::default() }).unwrap();
+            let name = format!("instance `i2`, step {at}:");
+            let words = damage(store.base(InstanceKey(2), None));
+            assert!(words.contains(&name), "{what}: {words}");
+            let problems = store.report().unwrap().problems;
+            assert!(problems.iter().any(|problem| problem.starts_with(&name)), "{what}: {problems:?}");
+            for key in [1, 3] {
+                assert!(store.base(InstanceKey(key), None).unwrap().is_some(), "{what}");
+            }
+            let mut bases = store.bases(&[1, 2, 3].map(InstanceKey)).unwrap().into_iter();
+            assert!(matches!(bases.next(), Some(Ok(Some(_)))), "{what}");
+            assert!(damage(bases.next().unwrap()).contains(&name), "{what}");
+            assert!(matches!(bases.next(), Some(Ok(Some(_)))), "{what}");
+            assert_eq!(store.list(&Filter::default()).unwrap().total, 3, "{what}");
+        }
+        let store = open(&path);
+        store.commit(&[step(1, STEPS + 1), step(3, STEPS + 1)]).unwrap();
+    }
+}
+
+#[test]
+fn steps_before_the_damage_are_still_there() {
+    let (_directory, path) = closed();
+    run(&path, "UPDATE journal SET delta = '{}' WHERE instance = 2 AND step = 15");
+    let store = open(&path);
+    for step in [0, 5, 10, 14] {
+        let base = store.base(InstanceKey(2), Some(step)).unwrap().unwrap();
+        assert_eq!(base.snapshot.step + base.records.len() as u64, step);
+    }
+    assert!(damage(store.base(InstanceKey(2), Some(15))).contains("step 15"));
+}
+
+#[test]
+fn a_row_given_to_another_instance_is_noticed_by_both() {
+    let (_directory, path) = closed();
+    run(&path, "UPDATE journal SET instance = 3 WHERE instance = 2 AND step = 15");
+    let problems = open(&path).report().unwrap().problems;
+    assert!(problems.iter().any(|problem| problem.contains("`i2`")), "{problems:?}");
+    let (_directory, path) = closed();
+    run(&path, "UPDATE snapshots SET instance = 9, step = 9 WHERE instance = 3 AND step = 10");
+    run(&path, "UPDATE snapshots SET instance = 3, step = 10 WHERE instance = 2 AND step = 10");
+    assert!(damage(open(&path).base(InstanceKey(3), None)).contains("instance `i3`, step 10"));
+}
+
+#[test]
+fn an_instance_whose_row_cannot_be_read_does_not_hide_the_others() {
+    let (_directory, path) = closed();
+    run(&path, "UPDATE instances SET status = 'actiwe' WHERE key = 2");
+    let store = open(&path);
+    let rows = store.list(&Filter::default()).unwrap().rows;
+    let faults: Vec<bool> = rows.iter().map(|row| row.head.fault.is_some()).collect();
+    assert_eq!(faults, [false, true, false]);
+    assert!(matches!(store.find("i2"), Err(StoreError::Damaged(words)) if words.contains("`i2`")));
+    assert!(matches!(store.instance(InstanceKey(2)), Err(StoreError::Damaged(_))));
+    assert!(store.find("i1").unwrap().is_some());
+    let problems = store.report().unwrap().problems;
+    assert!(problems.iter().any(|problem| problem.starts_with("instance `i2`")), "{problems:?}");
+}
+
+#[test]
+fn a_blob_is_checked_against_its_name() {
+    let (_directory, path) = closed();
+    let store = open(&path);
+    let body = b"sa long value".to_vec();
+    let blob = Blob { hash: content::hash(&body), body };
+    store.commit(&[Commit { blobs: vec![blob.clone()], ..step(1, STEPS + 1) }]).unwrap();
+    drop(store);
+    run(&path, "UPDATE blobs SET body = CAST('sa long valve' AS BLOB)");
+    let error = open(&path).blob(&blob.hash).unwrap_err();
+    assert!(
+        matches!(&error, StoreError::Damaged(words) if words.contains(&content::hex(&blob.hash))),
+        "{error}"
+    );
+}
+
+/// Earlier releases could record a step twice. Such an instance opens as it did, without a chain, and `doctor` names it.
+#[test]
+fn a_journal_in_disorder_from_an_earlier_format_still_opens() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    let scripts = [
+        include_str!("../src/sqlite/v1.sql"),
+        include_str!("../src/sqlite/v2.sql"),
+        include_str!("../src/sqlite/v3.sql"),
+        "INSERT INTO instances (key, id, chart, chart_id, version, created_ms, status, wait)
+             VALUES (1, 'twice', x'07070707070707070707070707070707', 'order', '1.0.0', 5, 'active', 'event');
+         INSERT INTO snapshots VALUES (1, 0, 0, '{}');
+         INSERT INTO journal VALUES (1, 1, 0, 5, 0, 'null', '', ''), (2, 1, 1, 6, 2, '1', '{}', ''),
+                                    (3, 1, 1, 6, 2, '1', '{}', ''), (4, 1, 2, 7, 2, '2', '{}', '');
+         PRAGMA user_version = 3;",
+    ];
+    scripts.iter().for_each(|sql| run(&path, sql));
+    let store = open(&path);
+    store.put_chart(&chart()).unwrap();
+    assert_eq!(store.base(InstanceKey(1), None).unwrap().unwrap().records.len(), 3);
+    store.commit(&[step(1, 3), step(1, 4)]).unwrap();
+    assert_eq!(store.base(InstanceKey(1), None).unwrap().unwrap().records.len(), 5);
+    assert_eq!(
+        store.report().unwrap().problems,
+        ["instance `twice`, step 1: it was recorded after step 1, by an earlier release"]
+    );
+    drop(store);
+    run(&path, "UPDATE journal SET delta = '[]' WHERE step = 4");
+    assert!(damage(open(&path).base(InstanceKey(1), None)).contains("instance `twice`, step 4"));
+}

@@ -1,0 +1,234 @@
+//! One writer, one file: a second host fences the first, and a file that is deleted, replaced, cut or without its log is noticed
+//! before anything is acknowledged.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{begin, chart, step};
+use rawko_store::*;
+use tempfile::TempDir;
+
+fn place() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    (directory, path)
+}
+
+fn try_open(path: &Path) -> Result<SqliteStore, StoreError> {
+    SqliteStore::open(path, Options::default())
+}
+
+fn open(path: &Path) -> SqliteStore {
+    try_open(path).unwrap()
+}
+
+/// A store with one instance at step 0.
+fn begun(path: &Path) -> SqliteStore {
+    let store = open(path);
+    store.put_chart(&chart()).unwrap();
+    store.commit(&[begin(1)]).unwrap();
+    store
+}
+
+fn log(path: &Path) -> PathBuf {
+    path.with_extension("db-wal")
+}
+
+fn holder(pid: u32) -> Holder {
+    Holder { pid, command: "rawko serve".to_owned(), started_ms: 0, socket: None }
+}
+
+#[test]
+fn a_link_leads_to_the_same_lock() {
+    let (directory, path) = place();
+    let link = directory.path().join("link.db");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    drop(begun(&path));
+    let lock = Lock::take(&path, &holder(1)).unwrap();
+    assert!(matches!(Lock::take(&link, &holder(2)), Err(StoreError::Held { .. })));
+    assert_eq!(Lock::holder(&link), Some(holder(1)));
+    drop(lock);
+    let _lock = Lock::take(&link, &holder(2)).unwrap();
+    assert_eq!(Lock::holder(&path), Some(holder(2)));
+}
+
+#[test]
+fn a_second_host_fences_the_first_even_without_a_lock_file() {
+    let (directory, path) = place();
+    let link = directory.path().join("link.db");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let _lock = Lock::take(&path, &holder(1)).unwrap();
+    let first = begun(&path);
+    fs::remove_file(directory.path().join("store.db.lock")).unwrap();
+    let _second_lock = Lock::take(&link, &holder(2)).unwrap();
+    let second = open(&link);
+    second.commit(&[step(1, 1)]).unwrap();
+
+    let fenced = |outcome: Result<(), StoreError>| {
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, StoreError::Fenced { .. }) && !error.is_transient(), "{error:?}");
+        assert!(error.to_string().contains("another host has taken over the store"), "{error}");
+    };
+    fenced(first.commit(&[step(1, 2)]));
+    fenced(first.commit(&[begin(2)]));
+    fenced(first.put_chart(&ChartRow { hash: [8; 16], ..chart() }));
+    fenced(first.probe());
+    assert_eq!(first.find("i1").unwrap().unwrap().step, 1, "it may read");
+    drop(first);
+    second.commit(&[step(1, 2)]).unwrap();
+    drop(second);
+    let store = open(&path);
+    assert_eq!(store.find("i1").unwrap().unwrap().step, 2);
+    assert_eq!(store.report().unwrap().problems, [] as [&str; 0]);
+}
+
+#[test]
+fn a_file_with_two_names_is_not_written() {
+    let (directory, path) = place();
+    let store = begun(&path);
+    let other = directory.path().join("other.db");
+    fs::hard_link(&path, &other).unwrap();
+    let error = try_open(&other).unwrap_err();
+    assert!(error.to_string().contains("it has 2 hard links"), "{error}");
+    store.commit(&[step(1, 1)]).unwrap();
+    drop(store);
+    fs::remove_file(&other).unwrap();
+    open(&path).commit(&[step(1, 2)]).unwrap();
+}
+
+#[test]
+fn a_file_that_is_lost_under_a_host_acknowledges_nothing() {
+    type Happens = fn(&Path);
+    let cases: [(&str, &str, Happens); 7] = [
+        ("deleted", "was deleted", |path| fs::remove_file(path).unwrap()),
+        ("moved", "was deleted", |path| fs::rename(path, path.with_extension("old")).unwrap()),
+        ("replaced", "was replaced", |path| {
+            fs::copy(path, path.with_extension("new")).unwrap();
+            fs::rename(path.with_extension("new"), path).unwrap();
+        }),
+        ("truncated", "was truncated", |path| fs::write(path, "").unwrap()),
+        ("its log deleted", "was deleted", |path| fs::remove_file(log(path)).unwrap()),
+        ("its log truncated", "was truncated", |path| fs::write(log(path), "").unwrap()),
+        ("its folder moved", "was deleted", |path| {
+            let folder = path.parent().unwrap();
+            fs::rename(folder, folder.with_extension("old")).unwrap();
+        }),
+    ];
+    for (what, says, happens) in cases {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("state");
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("store.db");
+        let store = begun(&path);
+        store.commit(&[step(1, 1)]).unwrap();
+        assert_eq!(store.probe(), Ok(()), "{what}");
+        happens(&path);
+        for outcome in [store.probe(), store.commit(&[step(1, 2)]), store.commit(&[begin(7)])] {
+            let error = outcome.unwrap_err();
+            assert!(matches!(error, StoreError::Lost(_)) && !error.is_transient(), "{what}: {error:?}");
+            assert!(error.to_string().contains(says), "{what}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_comes_back_is_still_lost_for_the_host_that_missed_it() {
+    let (_directory, path) = place();
+    let store = begun(&path);
+    let away = path.with_extension("away");
+    fs::rename(&path, &away).unwrap();
+    assert!(matches!(store.probe(), Err(StoreError::Lost(_))));
+    fs::rename(&away, &path).unwrap();
+    assert!(matches!(store.commit(&[step(1, 1)]), Err(StoreError::Lost(_))));
+    drop(store);
+    open(&path).commit(&[step(1, 1)]).unwrap();
+}
+
+#[test]
+fn a_full_store_fails_the_probe() {
+    let (_directory, path) = place();
+    let limited = Options { size_max_bytes: Some(512 * 1024), ..Options::default() };
+    let store = SqliteStore::open(&path, limited).unwrap();
+    assert_eq!(store.probe(), Ok(()));
+    assert_eq!(MemoryStore::new().probe(), Ok(()));
+    drop(store);
+    let reader = SqliteStore::open(&path, Options { read_only: true, ..Options::default() }).unwrap();
+    assert!(reader.probe().is_err(), "a reader cannot write");
+}
+
+/// The files of a host that was killed: copied while it runs.
+fn killed() -> (TempDir, PathBuf) {
+    let (directory, path) = place();
+    let store = begun(&path);
+    store.commit(&[step(1, 1)]).unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let copied = copy.path().join("store.db");
+    fs::copy(&path, &copied).unwrap();
+    fs::copy(log(&path), log(&copied)).unwrap();
+    drop((store, directory));
+    (copy, copied)
+}
+
+#[test]
+fn a_store_that_was_not_closed_needs_its_log() {
+    let (_directory, path) = killed();
+    assert_eq!(open(&path).find("i1").unwrap().unwrap().step, 1, "with it, nothing is lost");
+
+    type Happens = fn(&Path);
+    let cases: [(&str, Happens); 4] = [
+        ("deleted", |log| fs::remove_file(log).unwrap()),
+        ("emptied", |log| fs::write(log, "").unwrap()),
+        ("cut within its first frame", |log| {
+            let bytes = fs::read(log).unwrap();
+            fs::write(log, &bytes[..2_000]).unwrap();
+        }),
+        ("overwritten", |log| fs::write(log, vec![0xaa; fs::metadata(log).unwrap().len() as usize]).unwrap()),
+    ];
+    for (what, happens) in cases {
+        let (_directory, path) = killed();
+        happens(&log(&path));
+        let before = fs::read(&path).unwrap();
+        for read_only in [true, false, true] {
+            let outcome = SqliteStore::open(&path, Options { read_only, ..Options::default() });
+            let Err(StoreError::Damaged(words)) = outcome else { panic!("{what}: {outcome:?}") };
+            assert!(words.contains("write-ahead log") && words.contains("--accept-loss"), "{what}: {words}");
+        }
+        assert!(fs::read(&path).unwrap() == before, "{what}: it was changed");
+        SqliteStore::accept_loss(&path).unwrap();
+        let store = open(&path);
+        assert_eq!(store.report().unwrap().problems, [] as [&str; 0], "{what}");
+        store.commit(&[begin(9)]).unwrap();
+    }
+}
+
+#[test]
+fn a_store_that_was_closed_needs_no_log() {
+    let (_directory, path) = place();
+    let store = begun(&path);
+    let reader = SqliteStore::open(&path, Options { read_only: true, ..Options::default() }).unwrap();
+    reader.find("i1").unwrap();
+    drop(store);
+    // A reader that has the file open keeps the log; all that it holds is in the file.
+    drop(reader);
+    let _ = fs::remove_file(log(&path));
+    let _ = fs::remove_file(path.with_extension("db-shm"));
+    let store = open(&path);
+    assert_eq!(store.find("i1").unwrap().unwrap().step, 0);
+    store.commit(&[step(1, 1)]).unwrap();
+}
+
+#[test]
+fn only_a_store_with_a_loss_needs_one_accepted() {
+    let (directory, path) = place();
+    assert!(SqliteStore::accept_loss(&path).is_err(), "there is none");
+    assert!(!path.exists());
+    let store = begun(&path);
+    drop(store);
+    SqliteStore::accept_loss(&path).unwrap();
+    assert_eq!(open(&path).find("i1").unwrap().unwrap().step, 0);
+    drop(directory);
+}

@@ -1,0 +1,52 @@
+//! `rawko backup`: a copy of the store, also while a host runs.
+
+use std::path::PathBuf;
+
+use rawko_store::{Options, SqliteStore};
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{Place, StoreArgs};
+use crate::{files, sizes};
+
+const EXAMPLES: &str = "\
+The copy holds every commit up to one moment; hosts continue meanwhile. It is read back and checked
+before it gets its name. A store that is damaged gives a damaged copy: the problems are printed and
+the exit code is 1.
+
+Examples:
+  rawko backup /backups/orders.db
+  rawko backup /backups/$(date +%F).db && rclone copy /backups remote:orders";
+
+/// Copy the store to a file, also while a host runs
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// File to write
+    file: PathBuf,
+
+    /// Overwrite the file if it exists
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    place.insist_on_file("backup")?;
+    place.insist_on_store()?;
+    let name = files::shown(&args.file);
+    if args.file.exists() && !args.force {
+        return Err(Failure::Usage(format!("`{name}` exists; pass --force to overwrite it")));
+    }
+    let options = Options { read_only: true, ..Options::default() };
+    let report = SqliteStore::open(&place.store, options)?.backup(&args.file)?;
+    let (instances, records, size) = (report.instances, report.records, sizes::shown(report.bytes));
+    console.line(&format!("{name}: {instances} instances, {records} records, {size}, checked"))?;
+    for problem in &report.problems {
+        console.note(Style::Bad, "problem", problem);
+    }
+    Ok(if report.problems.is_empty() { Verdict::Done } else { Verdict::Failed })
+}

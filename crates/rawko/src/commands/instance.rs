@@ -1,0 +1,147 @@
+//! `rawko instance`: one instance as a file, out of a store and into another.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use rawko_host::Edition;
+use rawko_store::{Family, Options, SqliteStore, Store};
+
+use crate::console::Console;
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{Place, StoreArgs};
+use crate::{files, times};
+
+const EXAMPLES: &str = "\
+An export is one file of JSON lines (docs/formats/export.md): the instance with its children, their
+charts, journals, snapshots, large values, audit, and what is under way. Every record carries its
+hash, and the last line that of the whole file; a file that was changed is not imported.
+
+An export is a copy: the instance continues where it is. Cancel it there before it continues
+elsewhere, or both do. Importing needs the store for itself (exit code 3 while a host runs); what is
+under way continues when a host runs next.
+
+Examples:
+  rawko instance export order-17 order-17.jsonl
+  rawko instance import order-17.jsonl --store other.db
+  rawko instance export order-17 | zstd > order-17.jsonl.zst";
+
+/// Export an instance to a file, or import one
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Write an instance and its children to a file
+    Export {
+        /// Instance
+        id: String,
+        /// File to write [default: standard output]
+        file: Option<PathBuf>,
+    },
+    /// Add an exported instance to the store
+    Import {
+        /// File to read, or `-` for standard input
+        file: PathBuf,
+    },
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    match &args.action {
+        Action::Export { id, file } => export(&place, id, file.as_deref(), console),
+        Action::Import { file } => import(&place, file, console),
+    }
+}
+
+fn export(place: &Place, id: &str, file: Option<&Path>, console: &mut Console) -> Result<Verdict, Failure> {
+    place.insist_on_file("instance export")?;
+    place.insist_on_store()?;
+    let store = SqliteStore::open(&place.store, Options { read_only: true, ..Options::default() })?;
+    let family = store.family(id)?.ok_or_else(|| Failure::Usage(format!("there is no instance `{id}`")))?;
+    let Some(file) = file.filter(|file| !files::is_stdin(file)) else {
+        let mut text = Vec::new();
+        family.write(&mut text, times::now_ms()).map_err(Failure::Output)?;
+        console.data(&String::from_utf8_lossy(&text))?;
+        return Ok(Verdict::Done);
+    };
+    let name = files::shown(file);
+    let write = || {
+        let mut out = BufWriter::new(File::create_new(file)?);
+        family.write(&mut out, times::now_ms())?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    };
+    write().map_err(|error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure::Usage(format!("`{name}` exists; choose another name")),
+        io::ErrorKind::StorageFull => Failure::Transient(format!("cannot write `{name}`: {error}")),
+        _ => Failure::Usage(format!("cannot write `{name}`: {error}")),
+    })?;
+    console.line(&format!("{name}: {}", counted(&family)))?;
+    Ok(Verdict::Done)
+}
+
+fn import(place: &Place, file: &Path, console: &mut Console) -> Result<Verdict, Failure> {
+    place.insist_on_file("instance import")?;
+    let name = files::shown(file);
+    let read = match files::is_stdin(file) {
+        true => Family::read(io::stdin().lock()),
+        false => {
+            let cannot = |error| Failure::Usage(format!("cannot read `{name}`: {error}"));
+            Family::read(BufReader::new(File::open(file).map_err(cannot)?))
+        }
+    };
+    let family = read.map_err(|error| Failure::Invalid(format!("`{name}` cannot be imported: {error}")))?;
+    insist_on_charts(&family, &name)?;
+    place.make_state_directory()?;
+    let _lock = place.hold_alone("instance import")?;
+    let options = Options { size_max_bytes: place.settings.store_size_max(), ..Options::default() };
+    let store = SqliteStore::open(&place.store, options)?;
+    for id in family.ids() {
+        if store.find(&id)?.is_some() {
+            return Err(Failure::Usage(format!("instance `{id}` exists in {} already", place.shown())));
+        }
+    }
+    let counted = counted(&family);
+    store.adopt(family)?;
+    console.line(&format!("{}: {counted}", place.shown()))?;
+    Ok(Verdict::Done)
+}
+
+/// Each chart's text must be the one that its hash was taken of.
+fn insist_on_charts(family: &Family, name: &str) -> Result<(), Failure> {
+    for chart in &family.charts {
+        let edition = Edition::read(&chart.name, &chart.text)?;
+        if edition.chart.hash() != chart.hash {
+            let id = &chart.id;
+            return Err(Failure::Invalid(format!(
+                "`{name}` cannot be imported: the text of chart `{id}` is not the one its instances began with"
+            )));
+        }
+    }
+    for member in &family.members {
+        if !family.charts.iter().any(|chart| chart.hash == member.new.chart) {
+            let id = &member.new.id;
+            return Err(Failure::Invalid(format!(
+                "`{name}` cannot be imported: the chart of instance `{id}` is missing"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn counted(family: &Family) -> String {
+    let records: usize = family.members.iter().map(|member| member.records.len()).sum();
+    let first = family.members.first().map_or("", |root| &root.new.id);
+    match family.members.len() {
+        0 | 1 => format!("`{first}`, {records} records"),
+        all => format!("`{first}` and {} children, {records} records", all - 1),
+    }
+}

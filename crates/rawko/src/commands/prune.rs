@@ -1,0 +1,242 @@
+//! `rawko prune`: removes instances that ended, by age, outcome and size.
+
+use clap::ValueEnum;
+use rawko_core::duration::parse_ms;
+use rawko_host::parse_size;
+use rawko_store::{Options, Outcome, Prunable, Pruned, Retention, SqliteStore};
+use serde_json::json;
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{Place, StoreArgs};
+use crate::retention::RetentionSettings;
+use crate::table::{Cell, Table};
+use crate::{sizes, times};
+
+const EXAMPLES: &str = "\
+Only instances that ended and were not invoked by another go, each with its children, journals,
+snapshots, audit, and the large values that nothing else needs. Without options, the `retention`
+section of the settings decides:
+
+  retention: {age: 30d, outcomes: [succeeded, cancelled], size: 2GiB}
+
+An instance goes when its last record is older than the age and its outcome is one of the list. If
+the store is larger than the size, the oldest of these outcomes go until it is not, whatever their
+age. Options go before the settings.
+
+Nothing is removed without --yes. Removing needs the store for itself (exit code 3 while a host
+runs). The file becomes smaller; the first time, all of it is written anew.
+
+Examples:
+  rawko prune --older-than 30d
+  rawko prune --older-than 7d --outcome succeeded --outcome cancelled --yes
+  rawko prune --max-size 1GB --yes";
+
+/// Remove ended instances by age, outcome or size (dry run without --yes)
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Remove instances whose last record is older (`30d`, `12h`)
+    #[arg(long, value_name = "DURATION", value_parser = read_duration)]
+    older_than: Option<u64>,
+
+    /// Remove only instances with this outcome (repeatable)
+    #[arg(long, value_name = "OUTCOME")]
+    outcome: Vec<OutcomeArg>,
+
+    /// Remove the oldest until the store is below this (`1GB`)
+    #[arg(long, value_name = "SIZE", value_parser = read_size)]
+    max_size: Option<u64>,
+
+    /// Remove them; without it, only print what would go
+    #[arg(long)]
+    yes: bool,
+
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OutcomeArg {
+    Succeeded,
+    Failed,
+    Limit,
+    Loop,
+    Stuck,
+    Cancelled,
+}
+
+impl Args {
+    /// The options, and where there are none, the settings.
+    fn retention(&self, settings: RetentionSettings, now_ms: i64) -> Result<Retention, Failure> {
+        let outcome = |outcome: &OutcomeArg| match outcome {
+            OutcomeArg::Succeeded => Outcome::Succeeded,
+            OutcomeArg::Failed => Outcome::Failed,
+            OutcomeArg::Limit => Outcome::Limit,
+            OutcomeArg::Loop => Outcome::Loop,
+            OutcomeArg::Stuck => Outcome::Stuck,
+            OutcomeArg::Cancelled => Outcome::Cancelled,
+        };
+        let settings = match self.older_than.is_none() && self.max_size.is_none() && self.outcome.is_empty() {
+            true => settings,
+            false => RetentionSettings::default(),
+        };
+        let age_ms = self.older_than.or(settings.age_ms);
+        let mut outcomes: Vec<Outcome> = self.outcome.iter().map(outcome).collect();
+        if outcomes.is_empty() {
+            outcomes = settings.outcomes;
+        }
+        let size_max_bytes = self.max_size.or(settings.size_max_bytes);
+        if age_ms.is_none() && size_max_bytes.is_none() && outcomes.is_empty() {
+            return Err(Failure::Usage(
+                "nothing says what may go; pass --older-than, --outcome or --max-size, or set `retention`"
+                    .to_owned(),
+            ));
+        }
+        let before = |age: u64| now_ms.saturating_sub(i64::try_from(age).unwrap_or(i64::MAX));
+        Ok(Retention { ended_before_ms: age_ms.map(before), outcomes, size_max_bytes })
+    }
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    place.insist_on_file("prune")?;
+    let settings = RetentionSettings::read(&place.settings)?;
+    let retention = args.retention(settings, times::now_ms())?;
+    place.insist_on_store()?;
+    match args.yes {
+        true => remove(&place, &retention, args, console),
+        false => look(&place, &retention, args, console),
+    }
+}
+
+fn look(
+    place: &Place,
+    retention: &Retention,
+    args: &Args,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    let store = SqliteStore::open(&place.store, Options { read_only: true, ..Options::default() })?;
+    let found = store.prunable(retention)?;
+    if args.json {
+        print_json(&found, None, console)?;
+        return Ok(Verdict::Done);
+    }
+    print_table(&found, console)?;
+    let bytes: u64 = found.iter().map(|it| it.bytes).sum();
+    if found.is_empty() {
+        console.note(Style::Dim, "none", "no instance may go");
+    } else {
+        let text = format!("{} would go, about {}; add --yes to remove", words(&found), sizes::shown(bytes));
+        console.note(Style::Notice, "dry run", &text);
+    }
+    Ok(Verdict::Done)
+}
+
+fn remove(
+    place: &Place,
+    retention: &Retention,
+    args: &Args,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    let _lock = place.hold_alone("prune --yes")?;
+    let before = file_bytes(place);
+    let store = SqliteStore::open(&place.store, Options::default())?;
+    let (mut gone, mut sum) = (Vec::new(), Pruned::default());
+    // How much room shared values take is known only once they are gone, so a limit on the size may need another look.
+    loop {
+        let found = store.prunable(retention)?;
+        if found.is_empty() {
+            break;
+        }
+        let keys: Vec<_> = found.iter().map(|it| it.key).collect();
+        let pruned = store.prune(&keys)?;
+        sum.instances += pruned.instances;
+        sum.records += pruned.records;
+        sum.blobs += pruned.blobs;
+        gone.extend(found);
+    }
+    if !gone.is_empty() {
+        store.shrink()?;
+    }
+    // Closing brings the log into the file.
+    drop(store);
+    let after = file_bytes(place);
+    if args.json {
+        print_json(&gone, Some((sum, before, after)), console)?;
+        return Ok(Verdict::Done);
+    }
+    let (was, is) = (sizes::shown(before), sizes::shown(after));
+    console.line(&format!(
+        "removed {} instances, {} records, {} large values; {was} → {is}",
+        sum.instances, sum.records, sum.blobs
+    ))?;
+    Ok(Verdict::Done)
+}
+
+fn file_bytes(place: &Place) -> u64 {
+    std::fs::metadata(&place.store).map_or(0, |metadata| metadata.len())
+}
+
+fn words(found: &[Prunable]) -> String {
+    let instances: u64 = found.iter().map(|it| it.instances).sum();
+    match found.len() {
+        1 if instances == 1 => "1 instance".to_owned(),
+        _ => format!("{instances} instances"),
+    }
+}
+
+fn print_table(found: &[Prunable], console: &mut Console) -> Result<(), Failure> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let now_ms = times::now_ms();
+    let mut table = Table::new(&["ID", "OUTCOME", "ENDED", "INSTANCES", "RECORDS", "SIZE"]);
+    for it in found {
+        table.add(vec![
+            Cell::painted(it.id.as_str(), Style::Bold),
+            Cell::new(it.outcome.as_str()),
+            Cell::new(times::ago(it.ended_ms, now_ms)),
+            Cell::new(it.instances.to_string()),
+            Cell::new(it.records.to_string()),
+            Cell::new(sizes::shown(it.bytes)),
+        ]);
+    }
+    table.print(console)
+}
+
+/// With what was removed, and the size of the file before and after.
+fn print_json(
+    found: &[Prunable],
+    removed: Option<(Pruned, u64, u64)>,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let instances: Vec<_> = found
+        .iter()
+        .map(|it| {
+            json!({
+                "id": it.id, "outcome": it.outcome, "ended_ms": it.ended_ms,
+                "instances": it.instances, "records": it.records, "bytes": it.bytes,
+            })
+        })
+        .collect();
+    let mut document = json!({"v": 1, "removed": removed.is_some(), "instances": instances});
+    if let Some((sum, before, after)) = removed {
+        document["sum"] = json!({"instances": sum.instances, "records": sum.records, "blobs": sum.blobs});
+        document["bytes"] = json!({"before": before, "after": after});
+    }
+    console.line(&format!("{document:#}"))
+}
+
+fn read_duration(text: &str) -> Result<u64, String> {
+    parse_ms(text).map_err(|error| error.to_string())
+}
+
+fn read_size(text: &str) -> Result<u64, String> {
+    let size = parse_size(text).filter(|bytes| *bytes > 0);
+    size.ok_or_else(|| "write for example `500MB`, `2GiB` or a number of bytes".to_owned())
+}

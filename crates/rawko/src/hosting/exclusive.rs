@@ -1,0 +1,46 @@
+//! Holding a store without hosting it: for commands that change the file as a whole, and need it for themselves.
+
+use rawko_store::{Holder, Lock, StoreError};
+
+use super::access::command_line;
+use super::place::Place;
+use crate::failure::Failure;
+use crate::times;
+
+impl Place {
+    /// An error for commands that are about a file when instances live on Restate.
+    pub(crate) fn insist_on_file(&self, command: &str) -> Result<(), Failure> {
+        match &self.remote {
+            None => Ok(()),
+            Some(remote) => Err(Failure::Usage(format!(
+                "`rawko {command}` works on a store of this machine, and instances live on {}",
+                remote.words()
+            ))),
+        }
+    }
+
+    /// An error when nothing was ever run here.
+    pub(crate) fn insist_on_store(&self) -> Result<(), Failure> {
+        match self.store.exists() {
+            true => Ok(()),
+            false => Err(Failure::Usage(format!("there is no store {}", self.shown()))),
+        }
+    }
+
+    /// Holds the store while nothing else does.
+    pub(crate) fn hold_alone(&self, command: &str) -> Result<Lock, Failure> {
+        let holder = Holder {
+            pid: std::process::id(),
+            command: command_line(),
+            started_ms: times::now_ms(),
+            socket: None,
+        };
+        Lock::take(&self.store, &holder).map_err(|error| match error {
+            StoreError::Held { holder, .. } => Failure::Transient(format!(
+                "`rawko {command}` needs {} for itself, and it is in use by {holder}; stop that first",
+                self.shown()
+            )),
+            other => other.into(),
+        })
+    }
+}

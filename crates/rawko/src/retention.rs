@@ -1,0 +1,75 @@
+//! The section `retention` of the settings: how long ended instances are kept.
+
+use rawko_chart::{Document, Finding};
+use rawko_host::{Settings, SettingsReader};
+use rawko_store::Outcome;
+
+use crate::failure::Failure;
+
+const KEYS: [&str; 3] = ["age", "outcomes", "size"];
+
+/// What the settings say; `None` and empty where they do not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RetentionSettings {
+    pub(crate) age_ms: Option<u64>,
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) size_max_bytes: Option<u64>,
+}
+
+impl RetentionSettings {
+    /// Reads the section; the project's goes before the user's, key by key.
+    pub(crate) fn read(settings: &Settings) -> Result<RetentionSettings, Failure> {
+        let (all, problems) = RetentionSettings::look(settings);
+        match problems.first() {
+            Some((file, finding)) => Err(Failure::Invalid(format!("{file}: {}", finding.message))),
+            None => Ok(all),
+        }
+    }
+
+    /// The same with everything that is wrong, by file.
+    pub(crate) fn look(settings: &Settings) -> (RetentionSettings, Vec<(String, Finding)>) {
+        let mut all = RetentionSettings::default();
+        let mut problems = Vec::new();
+        for section in settings.sections("retention") {
+            let mut reader = SettingsReader::new(settings.environment());
+            let own = RetentionSettings::of(&mut reader, &section.document);
+            all.age_ms = all.age_ms.or(own.age_ms);
+            all.size_max_bytes = all.size_max_bytes.or(own.size_max_bytes);
+            if all.outcomes.is_empty() {
+                all.outcomes = own.outcomes;
+            }
+            let file = section.file.to_string();
+            problems.extend(reader.findings.into_iter().map(|finding| (file.clone(), finding)));
+        }
+        (all, problems)
+    }
+
+    fn of(reader: &mut SettingsReader<'_>, at: &Document) -> RetentionSettings {
+        let mut own = RetentionSettings::default();
+        for entry in reader.record(at, "`retention`", &KEYS) {
+            match entry.key.as_str() {
+                "age" => {
+                    let age = reader.duration(&entry.value, "`age` of `retention`");
+                    own.age_ms = age.and_then(|age| u64::try_from(age.as_millis()).ok());
+                }
+                "size" => own.size_max_bytes = reader.size(&entry.value, "`size` of `retention`"),
+                _ => own.outcomes = outcomes(reader, &entry.value),
+            }
+        }
+        own
+    }
+}
+
+fn outcomes(reader: &mut SettingsReader<'_>, at: &Document) -> Vec<Outcome> {
+    let mut found = Vec::new();
+    for (word, span) in reader.texts(at, "`outcomes` of `retention`") {
+        match Outcome::ALL.into_iter().find(|outcome| outcome.as_str() == word) {
+            Some(outcome) => found.push(outcome),
+            None => {
+                let known = Outcome::ALL.map(|outcome| format!("`{}`", outcome.as_str())).join(", ");
+                reader.invalid(span, format!("`{word}` is not an outcome"), format!("write one of {known}"));
+            }
+        }
+    }
+    found
+}

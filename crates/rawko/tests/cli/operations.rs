@@ -1,0 +1,147 @@
+//! Backup, restore, export, import and pruning, as a person runs them; beside a running host, too.
+
+use std::fs;
+
+use expect_test::expect;
+
+use crate::parking::{Background, WAITER};
+use crate::running::FILES;
+use crate::support::{directory, played, run};
+
+const RUN: [&str; 6] = ["run", "waiter.yaml", "--id", "w-1", "--patience", "2h"];
+
+/// Sizes of files differ from machine to machine.
+fn without_sizes(text: &str) -> String {
+    let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    let mut out = words.clone();
+    for (at, word) in words.iter().enumerate().skip(1) {
+        if word.starts_with("KiB") || word.starts_with("MiB") {
+            out[at - 1] = out[at - 1].replace(|byte: char| byte.is_ascii_digit(), "") + "N";
+        }
+    }
+    out.join(" ")
+}
+
+#[test]
+fn a_backup_is_taken_beside_a_host_and_what_needs_the_store_alone_says_who_has_it() {
+    let dir = directory(&[("waiter.yaml", WAITER)]);
+    let running = Background::start(dir.path(), &RUN, "[waiting]");
+    let meanwhile = played(
+        dir.path(),
+        &[
+            "backup copy.db",
+            "backup copy.db",
+            "backup copy.db --force",
+            "ps --store copy.db --json",
+            "restore copy.db",
+            "instance export w-1 w-1.jsonl",
+            "instance import w-1.jsonl",
+            "prune --older-than 1d",
+            "prune --older-than 1d --yes",
+            "doctor --accept-loss",
+        ],
+    );
+    running.signal("-INT");
+    running.end();
+    let meanwhile: Vec<&str> = meanwhile.lines().filter(|line| !line.starts_with([' ', '{', '}'])).collect();
+    expect![[r#""#]].assert_eq(&without_sizes(&meanwhile.join("\n")));
+}
+
+#[test]
+fn a_restored_store_has_what_the_backup_had() {
+    let dir = directory(&FILES);
+    let told = played(
+        dir.path(),
+        &[
+            "run order.yaml --id o-1 --input amount=250",
+            "backup copy.db",
+            "deny o-1",
+            "restore copy.db",
+            "ps --json",
+            "approve o-1",
+            "doctor",
+        ],
+    );
+    let kept: Vec<_> = fs::read_dir(dir.path().join(".rawko/state"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains("replaced"))
+        .collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let old = played(dir.path(), &[&format!("show o-1 --store .rawko/state/{}", kept[0])]);
+    assert!(old.contains("[rejected]"), "{old}");
+    assert!(told.contains("[paid]") && told.contains("sound, format"), "{told}");
+}
+
+#[test]
+fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
+    let dir = directory(&FILES);
+    let before = played(
+        dir.path(),
+        &["run order.yaml --id o-1 --input amount=250", "instance export o-1 o-1.jsonl", "cancel o-1"],
+    );
+    assert!(before.contains("o-1.jsonl: `o-1`, 1 records"), "{before}");
+    let after = played(
+        dir.path(),
+        &[
+            "instance import o-1.jsonl --store other.db",
+            "instance import o-1.jsonl --store other.db",
+            "instance import o-1.jsonl",
+            "approve o-1 --store other.db",
+            "instance export nothing",
+            "instance import missing.jsonl",
+        ],
+    );
+    expect![[r#""#]].assert_eq(&after);
+    let text = fs::read_to_string(dir.path().join("o-1.jsonl")).unwrap();
+    fs::write(dir.path().join("changed.jsonl"), text.replacen("Pay 250?", "Pay 999?", 1)).unwrap();
+    let piped = run(dir.path(), &["instance", "import", "-", "--store", "third.db"], &text);
+    assert_eq!((piped.code, piped.stderr.as_str()), (Some(0), ""));
+    let changed = run(dir.path(), &["instance", "import", "changed.jsonl", "--store", "fourth.db"], "");
+    assert_eq!(changed.code, Some(52));
+    assert!(changed.stderr.contains("was changed"), "{}", changed.stderr);
+    assert!(!dir.path().join("fourth.db").exists());
+}
+
+#[test]
+fn pruning_shows_what_would_go_and_removes_it_when_told_to() {
+    let settings = format!("{}retention: {{age: 1ms, outcomes: [cancelled]}}\n", crate::running::SETTINGS);
+    let dir = directory(&FILES);
+    fs::write(dir.path().join(".rawko/config.yaml"), &settings).unwrap();
+    played(
+        dir.path(),
+        &[
+            "run order.yaml --id paid --input amount=10",
+            "run order.yaml --id asking --input amount=250",
+            "run order.yaml --id gone --input amount=250",
+            "cancel gone",
+        ],
+    );
+    let told = played(
+        dir.path(),
+        &["prune", "prune --yes", "prune", "prune --max-size 1 --json", "prune --outcome succeeded --yes"],
+    );
+    expect![[r#""#]].assert_eq(&without_sizes(&told));
+    let left = played(dir.path(), &["ps --json", "doctor"]);
+    assert!(left.contains("\"asking\"") && !left.contains("\"paid\"") && left.contains("sound"), "{left}");
+    fs::write(dir.path().join(".rawko/config.yaml"), settings.replace("cancelled", "finished")).unwrap();
+    let wrong = played(dir.path(), &["prune", "doctor"]);
+    assert!(wrong.contains("`finished` is not an outcome") && wrong.contains("exit code 52"), "{wrong}");
+    fs::write(dir.path().join(".rawko/config.yaml"), crate::running::SETTINGS).unwrap();
+    let nothing = run(dir.path(), &["prune"], "");
+    assert_eq!(nothing.code, Some(2));
+}
+
+#[test]
+fn a_lost_log_is_a_problem_until_a_person_accepts_it() {
+    let dir = directory(&[("waiter.yaml", WAITER)]);
+    let running = Background::start(dir.path(), &RUN, "[waiting]");
+    running.signal("-KILL");
+    running.end();
+    let state = dir.path().join(".rawko/state");
+    fs::remove_file(state.join("rawko.db-wal")).unwrap();
+    let told = played(dir.path(), &["send w-1 TOLD", "doctor"]);
+    assert!(told.contains("write-ahead log") && told.contains("exit code 1"), "{told}");
+    let accepted = played(dir.path(), &["doctor --accept-loss"]);
+    assert!(accepted.contains("sound"), "{accepted}");
+}
