@@ -6,6 +6,7 @@ pub mod conformance;
 #[cfg(feature = "sqlite")]
 mod lock;
 mod memory;
+#[cfg(feature = "sqlite")]
 mod references;
 #[cfg(feature = "sqlite")]
 mod sqlite;

@@ -97,7 +97,10 @@ fn collect(member: &Member, names: &mut FxHashSet<[u8; 16]>) {
         }
     }
     member.snapshots.iter().for_each(|snapshot| references::collect(&snapshot.body, names));
-    member.effects.iter().for_each(|effect| references::collect(&effect.body, names));
+    for effect in &member.effects {
+        references::collect(&effect.body, names);
+        references::collect(&effect.result, names);
+    }
     member.inbound.iter().for_each(|event| references::collect(event, names));
 }
 

@@ -12,7 +12,7 @@ const OF_INSTANCE: [&str; 4] = [
     "SELECT event, delta, effects FROM journal WHERE seq IN (SELECT seq FROM journal_index WHERE instance = ?1
          UNION ALL SELECT seq FROM journal WHERE seq > (SELECT indexed_through FROM marks) AND instance = ?1)",
     "SELECT body, '', '' FROM snapshots WHERE instance = ?1",
-    "SELECT body, '', '' FROM effects WHERE instance = ?1",
+    "SELECT body, result, '' FROM effects WHERE instance = ?1",
     "SELECT event, '', '' FROM inbound WHERE \"to\" = ?1",
 ];
 
@@ -20,7 +20,7 @@ const OF_INSTANCE: [&str; 4] = [
 const OF_ALL: [&str; 4] = [
     "SELECT event, delta, effects FROM journal",
     "SELECT body, '', '' FROM snapshots",
-    "SELECT body, '', '' FROM effects",
+    "SELECT body, result, '' FROM effects",
     "SELECT event, '', '' FROM inbound",
 ];
 
