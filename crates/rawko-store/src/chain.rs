@@ -12,31 +12,33 @@ pub const START: Link = [0; 16];
 /// Returns the link of a record that follows the one with link `previous`. Neither `seq` nor the instance's key is part of it:
 /// both change when an instance is imported into another store.
 pub fn link(previous: &Link, record: &Record) -> Link {
-    let mut hasher = blake3::Hasher::new();
-    let mut head = [0; 41];
-    head[..16].copy_from_slice(previous);
-    head[16..24].copy_from_slice(&record.step.to_le_bytes());
-    head[24..32].copy_from_slice(&record.at_ms.to_le_bytes());
-    head[32] = kind_byte(record.kind);
+    let texts = [&record.event, &record.delta, &record.effects].map(|text| text.as_bytes());
+    // Hashed in one piece: for the short texts of most records that takes half the time of a hasher.
+    let mut bytes = Vec::with_capacity(41 + texts.iter().map(|text| text.len()).sum::<usize>());
+    bytes.extend_from_slice(previous);
+    bytes.extend_from_slice(&record.step.to_le_bytes());
+    bytes.extend_from_slice(&record.at_ms.to_le_bytes());
+    bytes.push(kind_byte(record.kind));
     // With the lengths in front, no two different records give the same bytes.
-    head[33..37].copy_from_slice(&len(&record.event));
-    head[37..41].copy_from_slice(&len(&record.delta));
-    hasher.update(&head);
-    hasher.update(record.event.as_bytes());
-    hasher.update(record.delta.as_bytes());
-    hasher.update(record.effects.as_bytes());
-    half(&hasher)
+    bytes.extend_from_slice(&len(texts[0]));
+    bytes.extend_from_slice(&len(texts[1]));
+    texts.iter().for_each(|text| bytes.extend_from_slice(text));
+    first_half(&blake3::hash(&bytes))
 }
 
-/// The first half of a hash.
+/// The first half of what was hashed so far.
 pub(crate) fn half(hasher: &blake3::Hasher) -> Link {
+    first_half(&hasher.finalize())
+}
+
+fn first_half(hash: &blake3::Hash) -> Link {
     let mut link = START;
-    link.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    link.copy_from_slice(&hash.as_bytes()[..16]);
     link
 }
 
 /// SQLite holds no text of 4 GiB.
-fn len(text: &str) -> [u8; 4] {
+fn len(text: &[u8]) -> [u8; 4] {
     u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes()
 }
 

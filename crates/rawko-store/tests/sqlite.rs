@@ -166,6 +166,26 @@ fn a_reader_beside_the_host_sees_every_commit_and_changes_nothing() {
 }
 
 #[test]
+fn a_report_beside_a_host_is_of_one_moment() {
+    let (_directory, path) = place();
+    let host = open(&path).unwrap();
+    host.put_chart(&chart()).unwrap();
+    host.commit(&[begin(1)]).unwrap();
+    let reader = open_to_read(&path).unwrap();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            for number in 1..=2_500 {
+                let snapshot = Some(Box::new(SavedSnapshot { step: number, body: "{}".to_owned() }));
+                host.commit(&[Commit { snapshot, ..step(1, number) }]).unwrap();
+            }
+        });
+        while !writing.is_finished() {
+            assert_eq!(reader.report().unwrap().problems, [] as [&str; 0]);
+        }
+    });
+}
+
+#[test]
 fn reports_name_what_is_wrong() {
     let (_directory, path) = place();
     let store = open(&path).unwrap();

@@ -2,7 +2,7 @@
 //! remembers.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params, params};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::rows::{int, kind_number};
 use super::tips::{Tip, Tips};
@@ -32,10 +32,9 @@ impl From<rusqlite::Error> for Failure {
 /// One transaction under way.
 pub(super) struct Batch<'w> {
     pub(super) connection: &'w Connection,
-    pub(super) tips: &'w Tips,
+    /// Undone if the batch fails, so that it leaves the others' right.
+    pub(super) tips: &'w mut Tips,
     pub(super) blobs: &'w FxHashSet<[u8; 16]>,
-    /// Tips that this batch moves. Kept apart until it is committed, so that one that fails leaves the others right.
-    pub(super) moved: FxHashMap<i64, Tip>,
     pub(super) last_seq: i64,
     pub(super) indexed_through: i64,
     /// Up to here, records may be without an index and without a tip in memory: those that were there at the start.
@@ -146,12 +145,12 @@ impl Batch<'_> {
                 ":policy": new.policy,
             },
         )?;
-        self.moved.insert(key, Tip::default());
+        self.tips.set(key, Tip::default());
         Ok(())
     }
 
     fn must_exist(&self, key: i64) -> Result<(), Failure> {
-        if self.moved.contains_key(&key) || self.tips.get(key).is_some() {
+        if self.tips.get(key).is_some() {
             return Ok(());
         }
         let mut statement = self.connection.prepare_cached("SELECT 1 FROM instances WHERE key = ?1")?;
@@ -183,13 +182,13 @@ impl Batch<'_> {
             }
         }
         if !commit.records.is_empty() {
-            self.moved.insert(key, tip);
+            self.tips.set(key, tip);
         }
         Ok(found)
     }
 
     fn tip(&self, key: i64) -> Result<Tip, Failure> {
-        if let Some(tip) = self.moved.get(&key).copied().or_else(|| self.tips.get(key)) {
+        if let Some(tip) = self.tips.get(key) {
             return Ok(tip);
         }
         self.must_exist(key)?;
@@ -212,13 +211,11 @@ impl Batch<'_> {
         let append = match &mut self.append {
             Some(append) => append,
             None => self.append.insert(self.connection.prepare_cached(
-                "INSERT INTO journal (seq, instance, step, at_ms, kind, event, delta, effects, chain)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects, chain)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             )?),
         };
-        let seq = self.last_seq + 1;
         append.execute(params![
-            seq,
             key,
             int(record.step),
             record.at_ms,
@@ -228,7 +225,13 @@ impl Batch<'_> {
             record.effects,
             link
         ])?;
-        self.last_seq = seq;
+        let seq = self.connection.last_insert_rowid();
+        let next = self.last_seq + 1;
+        if seq != next {
+            // The last record was pruned, and SQLite counts on from the one before it.
+            self.run("UPDATE journal SET seq = ?2 WHERE seq = ?1", [seq, next])?;
+        }
+        self.last_seq = next;
         Ok(())
     }
 

@@ -65,7 +65,9 @@ pub(super) fn report(connection: &Connection, place: &Path) -> Report {
         bytes: bytes(place),
         ..Report::default()
     };
-    if let Err(error) = look(connection, &mut report) {
+    // Of one moment: a host may commit meanwhile.
+    let looked = connection.execute_batch("BEGIN").and_then(|()| look(connection, &mut report));
+    if let Err(error) = looked.and_then(|()| connection.execute_batch("COMMIT")) {
         report.problems.push(error.to_string());
     }
     report

@@ -103,6 +103,8 @@ impl Ends {
 pub(super) struct Tips {
     young: FxHashMap<i64, Tip>,
     old: FxHashMap<i64, Tip>,
+    /// What the batch under way replaced, in order, to be put back if it fails.
+    replaced: Vec<(i64, Option<Tip>)>,
 }
 
 impl Tips {
@@ -110,10 +112,27 @@ impl Tips {
         self.young.get(&key).or_else(|| self.old.get(&key)).copied()
     }
 
+    /// Within a batch, which is to be kept or undone.
     pub(super) fn set(&mut self, key: i64, tip: Tip) {
+        let before = self.young.insert(key, tip);
+        self.replaced.push((key, before));
+    }
+
+    /// The batch was committed.
+    pub(super) fn keep(&mut self) {
+        self.replaced.clear();
         if self.young.len() >= GENERATION_LEN {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(key, tip);
+    }
+
+    /// The batch failed: every tip is again what it was before.
+    pub(super) fn undo(&mut self) {
+        for (key, before) in self.replaced.drain(..).rev() {
+            match before {
+                Some(tip) => self.young.insert(key, tip),
+                None => self.young.remove(&key),
+            };
+        }
     }
 }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, params};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::batch::{Batch, Failure};
 use super::connection::{make_durable, open_writer};
 use super::fault::fault;
 use super::owner::{self, Owner};
-use super::tips::{Tip, Tips};
+use super::tips::Tips;
 use super::watch::Watch;
 use super::{journal, schema};
 use crate::StoreError;
@@ -103,33 +103,24 @@ impl WriteSide {
             return Err(why.clone());
         }
         self.look()?;
-        let moved = match self.attempt(work) {
-            Ok(moved) => moved,
-            Err(failure) => {
-                self.roll_back();
-                return Err(match failure {
-                    Failure::Sqlite(error) => fault(&self.place, &error),
-                    Failure::Refused(why) => StoreError::Refused(why),
-                    Failure::Ended(why) => self.end(why),
-                });
-            }
-        };
-        for (key, tip) in moved {
-            self.tips.set(key, tip);
+        if let Err(failure) = self.attempt(work) {
+            self.roll_back();
+            return Err(match failure {
+                Failure::Sqlite(error) => fault(&self.place, &error),
+                Failure::Refused(why) => StoreError::Refused(why),
+                Failure::Ended(why) => self.end(why),
+            });
         }
+        self.tips.keep();
         // What went into a file that is gone meanwhile is not acknowledged. It cannot be taken back either, so nothing may follow.
         self.watch.check().map_err(|why| self.end(why))
     }
 
-    fn attempt(
-        &mut self,
-        work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>,
-    ) -> Result<FxHashMap<i64, Tip>, Failure> {
+    fn attempt(&mut self, work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
         let mut batch = Batch {
             connection: &self.connection,
-            tips: &self.tips,
+            tips: &mut self.tips,
             blobs: &self.blobs,
-            moved: FxHashMap::default(),
             last_seq: self.last_seq,
             indexed_through: self.indexed_through,
             inherited_through: self.inherited_through,
@@ -143,9 +134,9 @@ impl WriteSide {
         }
         work(&mut batch)?;
         batch.run("COMMIT", [])?;
-        let Batch { last_seq, indexed_through, moved, .. } = batch;
+        let Batch { last_seq, indexed_through, .. } = batch;
         (self.last_seq, self.indexed_through) = (last_seq, indexed_through);
-        Ok(moved)
+        Ok(())
     }
 
     pub(super) fn place(&self) -> &Path {
@@ -189,6 +180,7 @@ impl WriteSide {
     }
 
     fn roll_back(&mut self) {
+        self.tips.undo();
         // SQLite ends a transaction by itself after some errors. If this fails, too, the next BEGIN says why.
         if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");

@@ -33,9 +33,6 @@ Examples:
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
-
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -46,19 +43,22 @@ enum Action {
         id: String,
         /// File to write [default: standard output]
         file: Option<PathBuf>,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// Add an exported instance to the store
     Import {
         /// File to read, or `-` for standard input
         file: PathBuf,
+        #[command(flatten)]
+        store: StoreArgs,
     },
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
     match &args.action {
-        Action::Export { id, file } => export(&place, id, file.as_deref(), console),
-        Action::Import { file } => import(&place, file, console),
+        Action::Export { id, file, store } => export(&Place::here(store)?, id, file.as_deref(), console),
+        Action::Import { file, store } => import(&Place::here(store)?, file, console),
     }
 }
 

@@ -44,7 +44,37 @@ fn a_backup_is_taken_beside_a_host_and_what_needs_the_store_alone_says_who_has_i
     running.signal("-INT");
     running.end();
     let meanwhile: Vec<&str> = meanwhile.lines().filter(|line| !line.starts_with([' ', '{', '}'])).collect();
-    expect![[r#""#]].assert_eq(&without_sizes(&meanwhile.join("\n")));
+    expect![[r#"
+        $ rawko backup copy.db
+        copy.db: 1 instances, 1 records, N KiB, checked
+        $ rawko backup copy.db
+        --- stderr
+        error: `copy.db` exists; pass --force to overwrite it
+        --- exit code 2
+        $ rawko backup copy.db --force
+        copy.db: 1 instances, 1 records, N KiB, checked
+        $ rawko ps --store copy.db --json
+        $ rawko restore copy.db
+        --- stderr
+        error: `rawko restore` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        --- exit code 3
+        $ rawko instance export w-1 w-1.jsonl
+        w-1.jsonl: `w-1`, 1 records
+        $ rawko instance import w-1.jsonl
+        --- stderr
+        error: `rawko instance import` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        --- exit code 3
+        $ rawko prune --older-than 1d
+        --- stderr
+        none: no instance may go
+        $ rawko prune --older-than 1d --yes
+        --- stderr
+        error: `rawko prune --yes` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        --- exit code 3
+        $ rawko doctor --accept-loss
+        --- stderr
+        error: `rawko doctor --accept-loss` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        --- exit code 3"#]].assert_eq(&without_sizes(&meanwhile.join("\n")));
 }
 
 #[test]
@@ -65,7 +95,7 @@ fn a_restored_store_has_what_the_backup_had() {
     let kept: Vec<_> = fs::read_dir(dir.path().join(".rawko/state"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.contains("replaced"))
+        .filter(|name| name.contains("replaced") && !name.ends_with("-wal"))
         .collect();
     assert_eq!(kept.len(), 1, "{kept:?}");
     let old = played(dir.path(), &[&format!("show o-1 --store .rawko/state/{}", kept[0])]);
@@ -92,7 +122,45 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
             "instance import missing.jsonl",
         ],
     );
-    expect![[r#""#]].assert_eq(&after);
+    expect![[r#"
+        $ rawko instance import o-1.jsonl --store other.db
+        --- stderr
+        error: unexpected argument '--store' found
+
+          tip: to pass '--store' as a value, use '-- --store'
+
+        Usage: rawko instance import <FILE>
+
+        For more information, try '--help'.
+        --- exit code 2
+        $ rawko instance import o-1.jsonl --store other.db
+        --- stderr
+        error: unexpected argument '--store' found
+
+          tip: to pass '--store' as a value, use '-- --store'
+
+        Usage: rawko instance import <FILE>
+
+        For more information, try '--help'.
+        --- exit code 2
+        $ rawko instance import o-1.jsonl
+        --- stderr
+        error: instance `o-1` exists in .rawko/state/rawko.db already
+        --- exit code 2
+        $ rawko approve o-1 --store other.db
+        --- stderr
+        error: there is no store `DIR/other.db` yet; `rawko run CHART` starts an instance and makes one
+        --- exit code 2
+        $ rawko instance export nothing
+        --- stderr
+        error: there is no instance `nothing`
+        --- exit code 2
+        $ rawko instance import missing.jsonl
+        --- stderr
+        error: cannot read `missing.jsonl`: No such file or directory (os error 2)
+        --- exit code 2
+    "#]]
+    .assert_eq(&after);
     let text = fs::read_to_string(dir.path().join("o-1.jsonl")).unwrap();
     fs::write(dir.path().join("changed.jsonl"), text.replacen("Pay 250?", "Pay 999?", 1)).unwrap();
     let piped = run(dir.path(), &["instance", "import", "-", "--store", "third.db"], &text);
@@ -121,7 +189,36 @@ fn pruning_shows_what_would_go_and_removes_it_when_told_to() {
         dir.path(),
         &["prune", "prune --yes", "prune", "prune --max-size 1 --json", "prune --outcome succeeded --yes"],
     );
-    expect![[r#""#]].assert_eq(&without_sizes(&told));
+    expect![[r#"
+        $ rawko prune
+        ID    OUTCOME    ENDED     INSTANCES  RECORDS  SIZE
+        gone  cancelled  just now  1          2        N KiB
+        --- stderr
+        dry run: 1 instance would go, about N KiB; add --yes to remove
+        $ rawko prune --yes
+        removed 1 instances, 2 records, 0 large values; N KiB → N KiB
+        $ rawko prune
+        --- stderr
+        none: no instance may go
+        $ rawko prune --max-size 1 --json
+        {
+          "v": 1,
+          "removed": false,
+          "instances": [
+            {
+              "id": "paid",
+              "outcome": "succeeded",
+              "ended_ms": 0,
+              "instances": 1,
+              "records": 2,
+              "bytes": 1816
+            }
+          ]
+        }
+        $ rawko prune --outcome succeeded --yes
+        removed 1 instances, 2 records, 0 large values; N KiB → N KiB
+    "#]]
+    .assert_eq(&without_sizes(&told));
     let left = played(dir.path(), &["ps --json", "doctor"]);
     assert!(left.contains("\"asking\"") && !left.contains("\"paid\"") && left.contains("sound"), "{left}");
     fs::write(dir.path().join(".rawko/config.yaml"), settings.replace("cancelled", "finished")).unwrap();
