@@ -4,6 +4,7 @@
 pub mod document;
 mod error;
 pub mod explain;
+pub mod faults;
 pub mod journal;
 pub mod offers;
 pub mod rows;

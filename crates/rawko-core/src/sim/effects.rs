@@ -18,6 +18,7 @@ impl Simulation {
             Effect::Send(send) => self.send(from, send),
             Effect::Emit { event, data } => self.emit(from, event, data),
             Effect::Call { handler, params } => self.call(from, handler, params),
+            Effect::Fault(fault) => self.line.faults.push(fault),
             Effect::Log { message } => self.line.log.push(message.to_string()),
             Effect::Complete { output } => self.complete(from, output),
             Effect::Cancelled { .. } => {}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::chart::Chart;
+use crate::fault::Fault;
 use crate::step::Trace;
 use crate::value::Value;
 
@@ -26,6 +27,9 @@ pub struct Line {
     /// Only when a step failed: the configuration and context above are those before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Expressions that failed, of every instance; not part of the JSON.
+    #[serde(skip)]
+    pub faults: Vec<Fault>,
     /// The steps behind this line, for explaining it.
     #[serde(skip)]
     pub traces: Vec<TracedStep>,

@@ -44,7 +44,7 @@ impl Planner<'_> {
     fn plan_effect(&self, live: &mut Live, effect: Effect, at: At, plan: &mut Plan) {
         match effect {
             // Timers are in the snapshot; the head says when the next one is due. Logs are in the journal.
-            Effect::SetTimer { .. } | Effect::CancelTimer { .. } | Effect::Log { .. } => {}
+            Effect::SetTimer { .. } | Effect::CancelTimer { .. } | Effect::Log { .. } | Effect::Fault(_) => {}
             Effect::Invoke(invoke) => self.plan_invoke(live, invoke, at, plan),
             Effect::StopInvoke { invocation, .. } => self.plan_stop(live, invocation, plan),
             Effect::Send(send) => self.plan_send(live, send, at, plan),

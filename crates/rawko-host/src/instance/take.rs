@@ -233,7 +233,7 @@ impl Planner<'_> {
         plan: &mut Plan,
     ) {
         live.last_ms = at_ms;
-        let moved = step.handled || !step.effects.is_empty();
+        let moved = step.is_effective();
         let delta = live.snapshot.delta_json(before, &live.chart);
         let effects = if step.effects.is_empty() {
             String::new()
