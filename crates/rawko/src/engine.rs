@@ -113,6 +113,11 @@ impl Report {
         self.line.traces.iter().map(|step| (&*step.chart, &step.trace))
     }
 
+    /// Expressions that failed.
+    pub(crate) fn faults(&self) -> &[rawko_core::Fault] {
+        &self.line.faults
+    }
+
     /// What happened and why, a line each. Steps of children say whose they are.
     pub(crate) fn story(&self) -> Vec<String> {
         let mut lines = Vec::new();

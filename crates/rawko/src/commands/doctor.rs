@@ -8,8 +8,8 @@ use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
 
 const EXAMPLES: &str = "\
-Looks at the store (the file itself, who holds it, its size, room on the disk), the settings, the
-services and endpoints they define (allowed or not, program there or not), agents and charts. Each
+Looks at the store (the file itself, who holds it, its size, room on the disk), instances with faults
+in the last 24h, the settings, the services and endpoints they define (allowed or not, program there or not), agents and charts. Each
 line is ok, warn or problem, with what to do; a problem fails the command (exit code 1).
 
 Examples:

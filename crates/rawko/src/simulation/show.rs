@@ -41,6 +41,7 @@ impl Show {
             console.line(&report.json.to_string())?;
         } else {
             self.transcript.print(&report.json, console)?;
+            Transcript::print_faults(report.faults(), console)?;
         }
         if self.why {
             self.explain(report, console)?;
