@@ -97,8 +97,20 @@ mod tests {
             expected: "\"x\" & \u{1}".into(),
             actual: "null".into(),
         };
-        let good = ScenarioResult { name: "goes".into(), line: 3, passed: true, failures: Vec::new() };
-        let bad = ScenarioResult { name: "stays".into(), line: 7, passed: false, failures: vec![failure] };
+        let good = ScenarioResult {
+            name: "goes".into(),
+            line: 3,
+            passed: true,
+            failures: Vec::new(),
+            faults: Vec::new(),
+        };
+        let bad = ScenarioResult {
+            name: "stays".into(),
+            line: 7,
+            passed: false,
+            failures: vec![failure],
+            faults: Vec::new(),
+        };
         let run = FileResult {
             file: "a.scenario.yaml".into(),
             chart: Some("a.yaml".into()),

@@ -58,6 +58,10 @@ fn print_scenario(scenario: &ScenarioResult, console: &mut Console) -> Result<()
         console.line(&format!("            expected  {}", failure.expected))?;
         console.line(&format!("            actual    {}", failure.actual))?;
     }
+    for fault in &scenario.faults {
+        let title = console.paint(Style::Notice, "fault");
+        console.line(&format!("          {title}: {fault}"))?;
+    }
     Ok(())
 }
 

@@ -26,6 +26,9 @@ pub(crate) struct ScenarioResult {
     pub(crate) line: usize,
     pub(crate) passed: bool,
     pub(crate) failures: Vec<StepFailure>,
+    /// Expressions of the chart that failed, each once. They do not fail the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) faults: Vec<String>,
 }
 
 /// One difference at one step.

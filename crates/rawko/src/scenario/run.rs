@@ -31,7 +31,9 @@ pub(crate) fn run(
     let mut session = Session::new(stage.charts, start).ok_or("there is no chart to run")?;
     let mut report = session.start();
     let mut failures = Vec::new();
+    let mut faults = Vec::new();
     note(&report, coverage);
+    add_faults(&report, &mut faults);
     let mut place = Place { step: 0, stimulus: "start".to_owned() };
     stumbled(&report, scenario.line, &place, &mut failures);
     for step in &scenario.steps {
@@ -39,6 +41,7 @@ pub(crate) fn run(
             place = Place { step: place.step + 1, stimulus: step.label() };
             report = session.apply(&engine::stimulus(stimulus)?);
             note(&report, coverage);
+            add_faults(&report, &mut faults);
             stumbled(&report, step.line, &place, &mut failures);
         }
         compare(&session, &report, step, &place, &mut failures);
@@ -48,12 +51,21 @@ pub(crate) fn run(
         line: scenario.line,
         passed: failures.is_empty(),
         failures,
+        faults,
     })
 }
 
 fn note(report: &Report, coverage: &mut Coverage) {
     for (chart, trace) in report.traces() {
         coverage.visit(chart, trace);
+    }
+}
+
+fn add_faults(report: &Report, faults: &mut Vec<String>) {
+    for fault in report.faults().iter().map(ToString::to_string) {
+        if !faults.contains(&fault) {
+            faults.push(fault);
+        }
     }
 }
 
