@@ -103,12 +103,14 @@ codes! {
     EVENTLESS_CYCLE = Error "eventless_cycle": "eventless transitions without a guard go round for ever (rule 9)";
     GUARDED_EVENTLESS_CYCLE = Warning "guarded_eventless_cycle":
         "eventless transitions go round for ever once their guards hold";
+    ZERO_DELAY_CYCLE = Error "zero_delay_cycle": "timers of 0 ms without a guard repeat without end";
     REGIONS_ASSIGN_SAME_KEY = Warning "regions_assign_same_key": "two regions assign the same context key";
     RESETS_SIBLING_REGIONS = Warning "resets_sibling_regions": "a transition starts other regions over";
     EVENT_NEVER_SENT = Warning "event_never_sent": "a transition waits for an event that cannot occur";
     EVENT_NEVER_HANDLED = Warning "event_never_handled": "an event is raised that nothing handles";
     FINAL_WITH_TRANSITIONS = Error "final_with_transitions": "a final state has something that can never happen";
     INVOKE_WITHOUT_ON_ERROR = Warning "invoke_without_on_error": "nothing handles the failure of an invoke";
+    INVOKES_ITSELF = Error "invokes_itself": "a chart always invokes itself, directly or through others";
     DUPLICATE_INVOKE_ID = Error "duplicate_invoke_id": "two invokes that run at the same time share an id";
     GUARD_ALWAYS_FALSE = Warning "guard_always_false": "a guard can never hold";
     UNREACHABLE_TRANSITION = Warning "unreachable_transition": "a transition can never be chosen";

@@ -35,6 +35,7 @@ mod tree;
 mod version;
 
 pub use check::analyse;
+pub use check::recursion::{ChartStart, ChartStarts, recursive_charts};
 pub use codes::Code;
 pub use document::{Document, DocumentData, DocumentEntry};
 pub use finding::{Finding, Severity};

@@ -3,6 +3,7 @@
 use rawko_core::{Blueprint, Chart};
 
 use crate::check;
+use crate::check::recursion::{self, ChartStart};
 use crate::finding::{Finding, Severity};
 use crate::lower::lower;
 use crate::lowered::{Lowered, Places};
@@ -25,6 +26,8 @@ pub struct Loaded {
     pub places: Option<Places>,
     /// In the order of the text.
     pub findings: Vec<Finding>,
+    /// The charts that every instance of it invokes. Empty if there is no chart.
+    pub starts: Vec<ChartStart>,
 }
 
 impl Loaded {
@@ -37,12 +40,19 @@ impl Loaded {
 /// Reads, checks and compiles the chart in a text.
 pub fn load(source: &Source, registry: &Registry) -> Loaded {
     let (lowered, mut findings) = lower_source(source, registry);
-    let Some(Lowered { blueprint, places }) = lowered else {
+    let Some(lowered) = lowered else {
         return Loaded { findings, ..Loaded::default() };
     };
+    let references = recursion::references(&lowered);
+    let Lowered { blueprint, places } = lowered;
     let fatal = findings.iter().any(|finding| finding.severity == Severity::Fatal);
     let chart = if fatal { None } else { compile(blueprint, &places, &mut findings) };
-    Loaded { chart, places: Some(places), findings }
+    let starts = chart.as_ref().map(|chart| recursion::starts(chart, references)).unwrap_or_default();
+    if let Some(chart) = chart.as_ref().filter(|_| !starts.is_empty()) {
+        findings.extend(recursion::invokes_itself(chart, &starts, registry));
+        tidy(&mut findings);
+    }
+    Loaded { chart, places: Some(places), findings, starts }
 }
 
 /// Reads and checks the chart in a text without compiling it: the blueprint with places, also when a finding is

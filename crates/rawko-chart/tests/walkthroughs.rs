@@ -115,6 +115,7 @@ fn show(line: &Line) -> String {
         parts.push(line.status.clone());
     }
     parts.extend(line.log.iter().map(|message| format!("log {message:?}")));
+    parts.extend(line.faults.iter().map(|fault| format!("fault: {fault}")));
     parts.extend(line.emitted.iter().map(|event| format!("emit {}{}", event.name, data(&event.data))));
     parts.extend(
         line.sent.iter().map(|sent| format!("send {} to {}{}", sent.name, sent.target, data(&sent.data))),

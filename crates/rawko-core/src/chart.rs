@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::blueprint::{Docs, NodeKind, Targets, Trigger, Unhandled};
 use crate::configuration::{Active, Configuration};
 use crate::ids::{InvokeId, LabelId, NodeId, TransitionId};
+use crate::snapshot::{FailedWork, Failure};
 use crate::tables::Tables;
 use crate::value::Value;
 
@@ -117,6 +118,26 @@ impl Chart {
     /// What an action of a trace is called.
     pub fn label(&self, id: LabelId) -> &str {
         self.labels.get(id.index()).map_or("?", |label| label)
+    }
+
+    /// The label of a node's timer: `after 24h`.
+    pub fn timer_label(&self, node: NodeId, index: u32) -> &str {
+        let is_its = |transition: &&TransitionInfo| {
+            transition.source == node && transition.trigger == Trigger::After(index as usize)
+        };
+        self.transitions.iter().find(is_its).map_or("after", |transition| &transition.label)
+    }
+
+    /// What failed, as a person reads it: the id of the invoke, or the timer and its state.
+    pub fn failure_name(&self, failure: &Failure) -> String {
+        match &failure.work {
+            FailedWork::Invocation(invocation) => self.invoke_name(invocation.invoke).to_owned(),
+            FailedWork::Timer { node, index } => {
+                let path = &self.node(*node).path;
+                let state = if path.is_empty() { &self.id } else { path };
+                format!("{} in {state}", self.timer_label(*node, *index))
+            }
+        }
     }
 
     /// The id of an invoke, as `done.invoke.<id>` names it.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fault::Fault;
 use crate::value::Value;
 
 /// A request to the host. Its id is `instance/step/index`, the index being its place in the step's list.
@@ -41,6 +42,8 @@ pub enum Effect {
     Log {
         message: Arc<str>,
     },
+    /// An expression of the chart failed to evaluate. Drivers only record it.
+    Fault(Fault),
     /// The instance reached a top-level final state.
     Complete {
         output: Value,
@@ -49,7 +52,8 @@ pub enum Effect {
     Cancelled {
         reason: Value,
     },
-    /// An invoke failed and nothing handles it: the instance is in status `error` and waits for somebody.
+    /// An invoke failed, or an `after` could not be set, and nothing handles it: the instance is in status `error`. The id is
+    /// that of the invoke, or `after.<path>`.
     Stall {
         id: Arc<str>,
         error: Value,

@@ -20,6 +20,7 @@ mod evaluate;
 mod event;
 pub mod explain;
 pub mod expr;
+mod fault;
 mod ids;
 mod labels;
 mod plain;
@@ -39,8 +40,11 @@ pub use compile::{CompileError, NODES_MAX};
 pub use configuration::{Active, Configuration};
 pub use effect::{Effect, Invoke, Send, SendTarget};
 pub use event::{Event, NamedEvent};
+pub use fault::{Fault, FaultKind};
 pub use ids::{InvokeId, LabelId, NodeId, Slot, TransitionId};
-pub use snapshot::{Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose};
+pub use snapshot::{
+    FailedWork, Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose,
+};
 pub use step::{
     Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,
 };

@@ -205,7 +205,8 @@ impl Instance {
 
     /// Whether the chart still waits for an invocation, or failed with it and may retry it.
     pub(crate) fn needs_key(&self, invocation: u64) -> bool {
-        let failed = self.snapshot.failure().is_some_and(|failure| failure.invocation.id == invocation);
+        let failed = self.snapshot.failure().and_then(|failure| failure.invocation());
+        let failed = failed.is_some_and(|failed| failed.id == invocation);
         failed || self.snapshot.invocations().iter().any(|known| known.id == invocation)
     }
 

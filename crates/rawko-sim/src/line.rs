@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, StepError, Trace, Value, explain};
+use rawko_core::{Chart, Fault, StepError, Trace, Value, explain};
 use rawko_instance::InstanceError;
 use serde::Serialize;
 
@@ -24,6 +24,9 @@ pub struct Line {
     /// Only when a step failed: the configuration and context above are those before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Expressions that failed, of every instance; not part of the JSON.
+    #[serde(skip)]
+    pub faults: Vec<Fault>,
     /// The kind of `error`.
     #[serde(skip)]
     pub error_kind: Option<ErrorKind>,

@@ -263,8 +263,10 @@ fn show(line: &mut Line, trace: StepTrace) {
     let StepTrace { instance, chart, step, handled, trace, effects } = trace;
     let instance = usize::try_from(instance.0 - 1).unwrap_or(0);
     for effect in &effects {
-        if let Effect::Log { message } = effect {
-            line.log.push(message.to_string());
+        match effect {
+            Effect::Log { message } => line.log.push(message.to_string()),
+            Effect::Fault(fault) => line.faults.push(fault.clone()),
+            _ => {}
         }
         if instance == 0 {
             show_effect(line, effect);
@@ -295,6 +297,7 @@ fn show_effect(line: &mut Line, effect: &Effect) {
         | Effect::CancelTimer { .. }
         | Effect::StopInvoke { .. }
         | Effect::Log { .. }
+        | Effect::Fault(_)
         | Effect::Complete { .. }
         | Effect::Cancelled { .. }
         | Effect::Stall { .. } => {}

@@ -15,7 +15,7 @@ pub(crate) fn stall(playback: &Playback) -> Option<StepFailure> {
     match snapshot.status() {
         Status::Done | Status::Cancelled => None,
         Status::Error => {
-            let failed = snapshot.failure().map(|failure| failure.invocation.invoke);
+            let failed = snapshot.failure().and_then(|failure| Some(failure.invocation()?.invoke));
             let id = failed.map_or("?", |invoke| simulation.chart().invoke_name(invoke));
             failure(&format!("stalled in [{states}]: nothing handles the failure of `{id}`"))
         }

@@ -115,6 +115,7 @@ mod tests {
             line: 3,
             passed: true,
             failures: Vec::new(),
+            expression_faults: Vec::new(),
             crashes: None,
             faults: None,
         };
@@ -125,6 +126,7 @@ mod tests {
             line: 7,
             passed: false,
             failures: vec![failure],
+            expression_faults: Vec::new(),
             crashes: Some(crashes),
             faults: None,
         };

@@ -74,6 +74,17 @@ impl Playback {
         self.lines.push(PlayedLine { json: line.to_json(), line, active, place });
     }
 
+    /// Expressions of the chart that failed, each once.
+    pub(crate) fn expression_faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        for fault in self.lines.iter().flat_map(|played| &played.line.faults).map(ToString::to_string) {
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
+        faults
+    }
+
     /// The differences to the scenario's expectations. Later ones are reported too.
     pub(crate) fn failures(&self, scenario: &Scenario) -> Vec<StepFailure> {
         let mut failures = Vec::new();

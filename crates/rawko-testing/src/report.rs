@@ -29,6 +29,9 @@ pub struct ScenarioReport {
     /// Whether the scenario and all its crash and fault runs passed.
     pub passed: bool,
     pub failures: Vec<StepFailure>,
+    /// Expressions of the chart that failed, each once. They do not fail the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expression_faults: Vec<String>,
     /// Runs with a crash; `None` if they were not asked for or the scenario itself failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crashes: Option<VariantReport>,

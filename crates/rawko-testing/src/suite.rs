@@ -162,6 +162,7 @@ impl Suite {
             line: scenario.line,
             passed: passed && variants_passed,
             failures,
+            expression_faults: playback.expression_faults(),
             crashes,
             faults,
         })

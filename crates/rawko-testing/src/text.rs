@@ -75,6 +75,10 @@ impl TextReport<'_> {
             self.line(&format!("            expected  {}", failure.expected));
             self.line(&format!("            actual    {}", failure.actual));
         }
+        for fault in &scenario.expression_faults {
+            let title = self.painted(Tone::Notice, "fault");
+            self.line(&format!("          {title}: {fault}"));
+        }
         for (noun, variants) in scenario.variants() {
             self.variants(noun, variants);
         }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::error::ViewError;
+use crate::faults::{self, FaultLine};
 use crate::rows::Row;
 use crate::standing::{self, Running, Standing};
 
@@ -29,8 +30,10 @@ pub struct Document {
     pub context: Value,
     pub input: Value,
     pub output: Value,
-    /// The call that failed, where nothing handles it.
+    /// The work that failed, where nothing handles it.
     pub failure: Option<FailureDocument>,
+    /// Expressions that failed and steps that could not be taken, among the last steps.
+    pub faults: FaultsDocument,
     pub running: Vec<RunningDocument>,
     pub waits: WaitsDocument,
     /// The ids of those that it invoked, oldest first.
@@ -41,8 +44,37 @@ pub struct Document {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Failure)]
 pub struct FailureDocument {
+    /// Id of the invoke; for a timer its label and state.
     pub invoke: String,
     pub error: Value,
+}
+
+/// What went wrong in an instance's own chart, among its last 200 steps.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Faults)]
+pub struct FaultsDocument {
+    pub count: usize,
+    /// The latest one.
+    pub last: Option<LastFault>,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct LastFault {
+    pub step: u64,
+    pub at_ms: i64,
+    /// In one line: place and reason.
+    pub text: String,
+}
+
+impl FaultsDocument {
+    fn of(recent: &[FaultLine]) -> FaultsDocument {
+        let last = recent.last().map(|line| LastFault {
+            step: line.step,
+            at_ms: line.at_ms,
+            text: line.text.clone(),
+        });
+        FaultsDocument { count: recent.len(), last }
+    }
 }
 
 /// Something that is done for the instance now.
@@ -111,9 +143,10 @@ impl Document {
             input: snapshot.input().to_json(),
             output: snapshot.output().to_json(),
             failure: snapshot.failure().map(|failure| FailureDocument {
-                invoke: chart.invoke_name(failure.invocation.invoke).to_owned(),
+                invoke: chart.failure_name(failure),
                 error: failure.error.to_json(),
             }),
+            faults: FaultsDocument::of(&faults::recent(reader, &standing.row, Some(snapshot.step_number()))?),
             running: standing.running.iter().map(RunningDocument::of).collect(),
             waits: WaitsDocument::of(standing),
             children: standing.children.iter().map(|row| row.new.id.to_string()).collect(),

@@ -3,6 +3,7 @@
 
 pub mod document;
 mod error;
+pub mod faults;
 pub mod journal;
 pub mod offers;
 pub mod rows;

@@ -2,12 +2,13 @@
 //! `fork` have in common.
 
 use rawko_core::Status;
-use rawko_host::Receipt;
+use rawko_host::{Reader, Receipt};
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::following::{Ended, Ending, Follow, Manner, OutputFormat, Signals};
+use crate::following::{self, Ended, Ending, Follow, Manner, OutputFormat, Signals};
 use crate::hosting::{self, Access, Answer, NoAnswer, Place, Request, Rest, StoreArgs};
+use crate::journal::Player;
 use crate::known;
 use crate::standing::Standing;
 use crate::times;
@@ -68,6 +69,7 @@ pub(crate) fn deliver(
             );
         }
         if args.no_wait {
+            warn_of_step(&reader, id, receipt.step, console)?;
             access.close(console).await;
             return Ok(Verdict::Done);
         }
@@ -77,6 +79,16 @@ pub(crate) fn deliver(
         let ending = Ending { standing: &standing, ended: ended.clone(), other };
         ending.tell(manner.format, console).map(|verdict| delivered(&ended, verdict))
     })
+}
+
+/// Prints the faults of the step that took the delivery.
+fn warn_of_step(reader: &Reader, id: &str, step: u64, console: &mut Console) -> Result<(), Failure> {
+    let row = reader.find(id)?;
+    let mut player = Player::new(reader.clone(), None);
+    for record in reader.store().steps(row.key, step..=step, usize::MAX)? {
+        following::warn(&player.glance(&record)?, "", console);
+    }
+    Ok(())
 }
 
 /// It was delivered; that the instance waits again or was ended is what was to be expected.

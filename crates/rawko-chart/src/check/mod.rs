@@ -15,6 +15,7 @@ mod index;
 mod invokes;
 mod orphans;
 mod reach;
+pub(crate) mod recursion;
 mod regions;
 mod resets;
 mod shadowed;
@@ -26,6 +27,7 @@ mod strays;
 mod tests;
 mod wildcards;
 mod words;
+mod zero_delays;
 
 use crate::finding::Finding;
 use crate::lowered::Lowered;
@@ -47,6 +49,7 @@ pub(crate) fn analyse_beside(lowered: &Lowered, text: &str, earlier: &[Finding])
     regions::analyse(&index, &mut findings);
     histories::analyse(&index, &mut findings);
     eventless::analyse(&index, &doings, &mut findings);
+    zero_delays::analyse(&index, &mut findings);
     finals::analyse(&index, &mut findings);
     invokes::analyse(&index, &mut findings);
     events::analyse(&index, &doings, &mut findings);

@@ -165,12 +165,13 @@ impl<'a> Lowering<'a> {
             Data::Float(millis) if millis >= 0.0 => Delay::Millis(millis.round() as u64),
             Data::Map { .. } => match said(view) {
                 Some(Said::Expr(expr)) => match expr.text() {
-                    Some(text) => Delay::Expr(self.expression(text, expr.span(), Use::Delay), text.into()),
+                    Some(text) => self.delay_expression(text, expr.span()),
                     None => self.invalid_delay("this", view.span()),
                 },
                 Some(Said::Literal(_)) | None => self.invalid_delay("this", view.span()),
             },
-            Data::Int(number) => self.invalid_delay(&format!("`{number}`"), view.span()),
+            Data::Int(number) => self.negative_delay(&number.to_string(), view.span()),
+            Data::Float(number) if number < 0.0 => self.negative_delay(&number.to_string(), view.span()),
             Data::Float(number) => self.invalid_delay(&format!("`{number}`"), view.span()),
             // Reported as the wrong type before.
             Data::Null | Data::Bool(_) | Data::List { .. } => Delay::Millis(0),
@@ -184,7 +185,24 @@ impl<'a> Lowering<'a> {
         if looks_like_delay(text) || text.trim().is_empty() {
             return self.invalid_delay(&format!("`{text}`"), span);
         }
+        self.delay_expression(text, span)
+    }
+
+    /// `-5` and `-5s` would be read as expressions that fail whenever they are evaluated.
+    fn delay_expression(&mut self, text: &str, span: Span) -> Delay {
+        let negative = text.trim().strip_prefix('-').map(str::trim_start);
+        if negative.is_some_and(|rest| parse_delay(rest).is_some_and(|millis| millis > 0)) {
+            return self.negative_delay(text, span);
+        }
         Delay::Expr(self.expression(text, span, Use::Delay), text.into())
+    }
+
+    fn negative_delay(&mut self, text: &str, span: Span) -> Delay {
+        let message = format!("`{text}` is negative; a delay is 0 or more");
+        self.report(
+            Finding::new(INVALID_DELAY, Severity::Fatal, span, message).help("write it without the minus"),
+        );
+        Delay::Millis(0)
     }
 
     pub(super) fn invalid_delay(&mut self, words: &str, span: Span) -> Delay {

@@ -44,9 +44,8 @@ struct MoreDelta<'a> {
     invocations: Option<Vec<SavedInvocation>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deferred: Option<Vec<NamedEvent>>,
-    /// One, or none any more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    failure: Option<Vec<SavedFailure>>,
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "failure")]
+    failures: Option<Vec<SavedFailure>>,
 }
 
 impl Snapshot {
@@ -154,8 +153,8 @@ fn more_delta<'a>(before: Option<&More>, after: Option<&More>, chart: &'a Chart)
         invocations: (before.invocations != after.invocations)
             .then(|| after.invocations.iter().map(|known| save_invocation(known, chart)).collect()),
         deferred: (before.deferred != after.deferred).then(|| after.deferred.clone()),
-        failure: (before.failure != after.failure)
-            .then(|| after.failure.iter().map(|failure| save_failure(failure, chart)).collect()),
+        failures: (before.failures != after.failures)
+            .then(|| after.failures.iter().map(|failure| save_failure(failure, chart)).collect()),
     };
     let unchanged = before.next_id == after.next_id
         && delta.output.is_none()
@@ -163,7 +162,7 @@ fn more_delta<'a>(before: Option<&More>, after: Option<&More>, chart: &'a Chart)
         && delta.timers.is_none()
         && delta.invocations.is_none()
         && delta.deferred.is_none()
-        && delta.failure.is_none();
+        && delta.failures.is_none();
     (!unchanged).then_some(delta)
 }
 
@@ -185,8 +184,9 @@ fn apply_more(more: &mut More, delta: MoreDelta<'_>, chart: &Chart) -> Result<()
     if let Some(deferred) = delta.deferred {
         more.deferred = deferred;
     }
-    if let Some(failure) = delta.failure {
-        more.failure = failure.into_iter().next().map(|failure| read_failure(failure, chart)).transpose()?;
+    if let Some(failures) = delta.failures {
+        more.failures =
+            failures.into_iter().map(|failure| read_failure(failure, chart)).collect::<Result<_, _>>()?;
     }
     Ok(())
 }

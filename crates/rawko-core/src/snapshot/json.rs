@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, History, Invocation, More, PendingTimer, Snapshot, Status, TimerPurpose};
+use super::{FailedWork, Failure, History, Invocation, More, PendingTimer, Snapshot, Status, TimerPurpose};
 use crate::blueprint::NodeKind;
 use crate::chart::Chart;
 use crate::configuration::Configuration;
@@ -72,6 +72,9 @@ struct SavedMore<'a> {
     deferred: Vec<NamedEvent>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<SavedFailure>,
+    /// The failures after the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    failures: Vec<SavedFailure>,
     next_id: u64,
 }
 
@@ -105,8 +108,16 @@ pub(super) struct SavedInvocation {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct SavedFailure {
-    invocation: SavedInvocation,
+    #[serde(flatten)]
+    work: SavedWork,
     error: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SavedWork {
+    Invocation(SavedInvocation),
+    Timer { state: String, index: u32 },
 }
 
 impl Snapshot {
@@ -213,7 +224,8 @@ fn save_more<'a>(more: &More, chart: &'a Chart) -> SavedMore<'a> {
         timers: more.timers.iter().map(|timer| save_timer(timer, chart)).collect(),
         invocations: more.invocations.iter().map(|invocation| save_invocation(invocation, chart)).collect(),
         deferred: more.deferred.clone(),
-        failure: more.failure.as_ref().map(|failure| save_failure(failure, chart)),
+        failure: more.failures.first().map(|failure| save_failure(failure, chart)),
+        failures: more.failures.iter().skip(1).map(|failure| save_failure(failure, chart)).collect(),
         next_id: more.next_id,
     }
 }
@@ -230,7 +242,12 @@ fn read_more(saved: SavedMore<'_>, chart: &Chart) -> Result<More, SnapshotError>
             .map(|invocation| read_invocation(invocation, chart))
             .collect::<Result<_, _>>()?,
         deferred: saved.deferred,
-        failure: saved.failure.map(|failure| read_failure(failure, chart)).transpose()?,
+        failures: saved
+            .failure
+            .into_iter()
+            .chain(saved.failures)
+            .map(|failure| read_failure(failure, chart))
+            .collect::<Result<_, _>>()?,
         next_id: saved.next_id,
     })
 }
@@ -257,11 +274,23 @@ pub(super) fn read_history(
 }
 
 pub(super) fn save_failure(failure: &Failure, chart: &Chart) -> SavedFailure {
-    SavedFailure { invocation: save_invocation(&failure.invocation, chart), error: failure.error.clone() }
+    let work = match &failure.work {
+        FailedWork::Invocation(invocation) => SavedWork::Invocation(save_invocation(invocation, chart)),
+        FailedWork::Timer { node, index } => {
+            SavedWork::Timer { state: chart.node(*node).path.to_string(), index: *index }
+        }
+    };
+    SavedFailure { work, error: failure.error.clone() }
 }
 
 pub(super) fn read_failure(saved: SavedFailure, chart: &Chart) -> Result<Failure, SnapshotError> {
-    Ok(Failure { invocation: read_invocation(saved.invocation, chart)?, error: saved.error })
+    let work = match saved.work {
+        SavedWork::Invocation(invocation) => FailedWork::Invocation(read_invocation(invocation, chart)?),
+        SavedWork::Timer { state, index } => {
+            FailedWork::Timer { node: read_timer_node(&state, index, chart)?, index }
+        }
+    };
+    Ok(Failure { work, error: saved.error })
 }
 
 pub(super) fn save_timer(timer: &PendingTimer, chart: &Chart) -> SavedTimer {
@@ -281,17 +310,22 @@ pub(super) fn save_timer(timer: &PendingTimer, chart: &Chart) -> SavedTimer {
 pub(super) fn read_timer(saved: SavedTimer, chart: &Chart) -> Result<PendingTimer, SnapshotError> {
     let purpose = match saved.purpose {
         SavedPurpose::After { state, index } => {
-            let node = read_node(&state, chart)?;
-            if index as usize >= chart.tables.node(node).more().timers.len() {
-                return Err(unknown("timer", &format!("{state}#{index}"), chart));
-            }
-            TimerPurpose::After { node, index }
+            TimerPurpose::After { node: read_timer_node(&state, index, chart)?, index }
         }
         SavedPurpose::Send { target, event } => TimerPurpose::Send { target, event },
         SavedPurpose::InvokeTimeout { invocation } => TimerPurpose::InvokeTimeout { invocation },
         SavedPurpose::InvokeRetry { invocation } => TimerPurpose::InvokeRetry { invocation },
     };
     Ok(PendingTimer { id: saved.id, due_ms: saved.due_ms, purpose })
+}
+
+/// The state with a timer of this index.
+fn read_timer_node(state: &str, index: u32, chart: &Chart) -> Result<NodeId, SnapshotError> {
+    let node = read_node(state, chart)?;
+    if index as usize >= chart.tables.node(node).more().timers.len() {
+        return Err(unknown("timer", &format!("{state}#{index}"), chart));
+    }
+    Ok(node)
 }
 
 pub(super) fn save_invocation(invocation: &Invocation, chart: &Chart) -> SavedInvocation {

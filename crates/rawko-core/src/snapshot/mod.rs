@@ -24,7 +24,7 @@ pub enum Status {
     Active,
     /// A top-level final state was reached.
     Done,
-    /// An invoke failed and nothing handles it. Nothing is lost: `retry`, `send` or `cancel` go on from here.
+    /// An invoke failed or an `after` could not be set, and nothing handles it. Nothing is lost: `retry`, `send` or `cancel` go on from here.
     Error,
     /// Somebody ended it.
     Cancelled,
@@ -69,7 +69,8 @@ pub(crate) struct More {
     pub(crate) timers: Vec<PendingTimer>,
     pub(crate) invocations: Vec<Invocation>,
     pub(crate) deferred: Vec<NamedEvent>,
-    pub(crate) failure: Option<Failure>,
+    /// Not empty while the status is `error`.
+    pub(crate) failures: Vec<Failure>,
     /// The next id for a timer or an invocation; never used twice in an instance.
     pub(crate) next_id: u64,
 }
@@ -82,7 +83,7 @@ impl More {
         timers: Vec::new(),
         invocations: Vec::new(),
         deferred: Vec::new(),
-        failure: None,
+        failures: Vec::new(),
         next_id: 0,
     };
 }
@@ -119,11 +120,36 @@ pub struct Invocation {
     pub input: Value,
 }
 
-/// An invoke that failed with nobody to handle it.
+/// Work that failed, where nothing in the chart handles it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    pub invocation: Invocation,
+    pub work: FailedWork,
     pub error: Value,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum FailedWork {
+    /// Attempt 0: `src` or `input` could not be evaluated, so there was no attempt.
+    Invocation(Invocation),
+    /// The `after` of a node with this index: its delay could not be evaluated.
+    Timer { node: NodeId, index: u32 },
+}
+
+impl Failure {
+    /// The invocation that failed, if it was one.
+    pub fn invocation(&self) -> Option<&Invocation> {
+        match &self.work {
+            FailedWork::Invocation(invocation) => Some(invocation),
+            FailedWork::Timer { .. } => None,
+        }
+    }
+
+    pub(crate) fn node(&self) -> NodeId {
+        match &self.work {
+            FailedWork::Invocation(invocation) => invocation.node,
+            FailedWork::Timer { node, .. } => *node,
+        }
+    }
 }
 
 impl Snapshot {
@@ -185,8 +211,13 @@ impl Snapshot {
         self.more.as_ref().map_or(&[], |more| &more.invocations)
     }
 
+    /// The first failure that stalls the instance.
     pub fn failure(&self) -> Option<&Failure> {
-        self.more.as_ref().and_then(|more| more.failure.as_ref())
+        self.failures().first()
+    }
+
+    pub fn failures(&self) -> &[Failure] {
+        self.more.as_ref().map_or(&[], |more| &more.failures)
     }
 
     /// Events that wait for a state that handles them (`unhandled: defer`).

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::faults::Place;
 use super::run::Run;
 use super::trace::TraceEntry;
 use crate::blueprint::{Action, ActionKind, Delay, Foreach, Guard, Template};
 use crate::effect::{Effect, Send, SendTarget};
 use crate::event::NamedEvent;
 use crate::expr::{self, EvalError, Expr};
+use crate::fault::FaultKind;
 use crate::ids::{LabelId, Slot};
 use crate::snapshot::TimerPurpose;
 use crate::value::{Map, Value};
@@ -33,14 +35,15 @@ impl From<EvalError> for Box<Failed> {
 impl Run<'_> {
     /// Runs a block: entry, exit or transition actions.
     #[inline]
-    pub(super) fn run_block(&mut self, actions: &[Action]) {
+    pub(super) fn run_block(&mut self, actions: &[Action], place: Place) {
         if actions.is_empty() {
             return;
         }
         let depth = self.locals.len();
+        self.place = place;
         if let Err(failed) = self.run_actions(actions) {
             self.locals.truncate(depth);
-            self.raise_failure(failed.message, failed.send_id);
+            self.fail(FaultKind::Action, place, failed.message, failed.send_id);
         }
     }
 
@@ -50,7 +53,7 @@ impl Run<'_> {
                 self.trace(|| TraceEntry::Acted { label: action.label_id });
             }
             self.run_action(action).map_err(|mut failed| {
-                failed.message = format!("action `{}`: {}", action.label, failed.message);
+                failed.message = format!("`{}`: {}", action.label, failed.message);
                 failed
             })?;
         }
@@ -191,7 +194,9 @@ impl Run<'_> {
                 None => true,
                 Some(Ok(holds)) => holds,
                 Some(Err(error)) => {
-                    self.raise_execution_error(error.message);
+                    let text = guard.as_ref().map_or("", |guard| &guard.text);
+                    let message = format!("`{text}`: {}", error.message);
+                    self.fail(FaultKind::Guard, self.place, message, None);
                     false
                 }
             };

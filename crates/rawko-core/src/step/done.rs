@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use super::faults::Place;
 use super::run::Run;
 use super::trace::TraceEntry;
 use crate::blueprint::NodeKind;
 use crate::effect::Effect;
 use crate::event::NamedEvent;
+use crate::fault::FaultKind;
 use crate::ids::NodeId;
 use crate::snapshot::Status;
 use crate::value::Value;
@@ -46,11 +48,7 @@ impl Run<'_> {
         match self.render(output) {
             Ok(value) => value,
             Err(error) => {
-                self.raise_execution_error(format!(
-                    "output of `{}`: {}",
-                    self.chart.node(node).path,
-                    error.message
-                ));
+                self.fail(FaultKind::Output, Place::Output(node), error.message, None);
                 Value::Null
             }
         }
@@ -93,6 +91,7 @@ impl Run<'_> {
     /// Queues and timers are dropped, exit actions run innermost first. The configuration stays as it was, to be seen.
     fn wind_down(&mut self) {
         self.queue.clear();
+        self.unstarted.clear();
         self.to_invoke.clear();
         let tables = self.tables();
         let configuration = self.snapshot.configuration.clone();
@@ -105,7 +104,7 @@ impl Run<'_> {
         active.dedup();
         for node in active.into_iter().rev() {
             self.trace(|| TraceEntry::Exited { node });
-            self.run_block(&tables.node(node).exit);
+            self.run_block(&tables.node(node).exit, Place::Exit(node));
         }
         self.drop_pending();
         // Nothing can be raised any more.
@@ -120,7 +119,7 @@ impl Run<'_> {
         let timers = std::mem::take(&mut more.timers);
         let invocations = std::mem::take(&mut more.invocations);
         more.deferred.clear();
-        more.failure = None;
+        more.failures.clear();
         self.effects.extend(timers.into_iter().map(|timer| Effect::CancelTimer { timer: timer.id }));
         for invocation in invocations {
             self.stop_invocation(&invocation);

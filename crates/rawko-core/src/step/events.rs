@@ -18,7 +18,9 @@ impl Run<'_> {
         for entry in entries {
             self.enter(entry);
         }
-        self.settle()
+        self.settle()?;
+        self.stall_unstarted();
+        Ok(())
     }
 
     pub(super) fn handle(&mut self, event: Event) -> Result<(), StepError> {
@@ -33,7 +35,9 @@ impl Run<'_> {
             Event::InvokeFailed { invocation, error } => self.handle_invoke_failed(invocation, error),
             Event::RetryRequested => self.handle_retry_requested(),
             Event::CancelRequested { reason } => self.handle_cancel_requested(reason),
-        }
+        }?;
+        self.stall_unstarted();
+        Ok(())
     }
 
     fn handle_named(&mut self, event: NamedEvent) -> Result<(), StepError> {
@@ -44,6 +48,9 @@ impl Run<'_> {
         if let Some(id) = event.name.strip_prefix("error.invoke.").and_then(|id| self.invocation_by_name(id))
         {
             return self.handle_invoke_failed(id, event.data);
+        }
+        if let Some(id) = event.name.strip_prefix("done.invoke.") {
+            self.end_stall_of_invoke(id);
         }
         self.event = Some(event);
         let before = self.before_deferred();
@@ -142,12 +149,8 @@ impl Run<'_> {
                 self.microstep(eventless)?;
                 continue;
             }
-            if let Some(event) = self.queue.pop_front() {
-                self.event = Some(event);
-                let selection = self.select_for_event();
-                if !selection.is_empty() {
-                    self.microstep(selection)?;
-                }
+            if let Some(raised) = self.queue.pop_front() {
+                self.take_raised(raised)?;
                 continue;
             }
             if self.to_invoke.is_empty() {

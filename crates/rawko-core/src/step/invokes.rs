@@ -9,9 +9,8 @@ use super::trace::{Retrying, TraceEntry};
 use crate::blueprint::{Backoff, Retry};
 use crate::effect::{Effect, Invoke};
 use crate::event::NamedEvent;
-use crate::expr::EvalError;
 use crate::ids::{InvokeId, NodeId};
-use crate::snapshot::{Failure, Invocation, Status, TimerPurpose};
+use crate::snapshot::{FailedWork, Failure, Invocation, TimerPurpose};
 use crate::value::Value;
 
 impl Run<'_> {
@@ -28,23 +27,31 @@ impl Run<'_> {
     fn start_invoke(&mut self, node: NodeId, invoke: InvokeId) {
         match self.prepare(node, invoke) {
             Ok(invocation) => self.attempt(invocation),
-            Err(error) => {
-                let id = &self.tables().invoke(invoke).id;
-                self.raise_execution_error(format!("invoke `{id}`: {}", error.message));
+            Err(reason) => {
+                let id = self.next_id();
+                let unstarted =
+                    Invocation { id, invoke, node, attempt: 0, src: "".into(), input: Value::Null };
+                self.invoke_not_started(unstarted, reason);
             }
         }
     }
 
-    fn prepare(&mut self, node: NodeId, invoke: InvokeId) -> Result<Invocation, EvalError> {
+    fn prepare(&mut self, node: NodeId, invoke: InvokeId) -> Result<Invocation, String> {
         let spec = self.tables().invoke(invoke);
-        let src = self.render_text(&spec.src)?;
-        let input = self.render(&spec.input)?;
+        let src = self.render_text(&spec.src).map_err(|error| format!("`src`: {}", error.message))?;
+        let input = self.render(&spec.input).map_err(|error| format!("`input`: {}", error.message))?;
         Ok(Invocation { id: self.next_id(), invoke, node, attempt: 1, src, input })
     }
 
     /// Hands an attempt to the host and starts its clock.
     fn attempt(&mut self, invocation: Invocation) {
         let spec = self.tables().invoke(invocation.invoke);
+        let timeout_ms = match spec.timeout.as_ref().map(|timeout| self.delay_ms(timeout)).transpose() {
+            Ok(timeout_ms) => timeout_ms,
+            Err(error) => {
+                return self.invoke_not_started(invocation, format!("`timeout`: {}", error.message));
+            }
+        };
         self.effects.push(Effect::Invoke(Invoke {
             invocation: invocation.id,
             id: Arc::clone(&spec.id),
@@ -55,12 +62,8 @@ impl Run<'_> {
         }));
         let id = invocation.id;
         self.more_mut().invocations.push(invocation);
-        let Some(timeout) = &spec.timeout else { return };
-        match self.delay_ms(timeout) {
-            Ok(ms) => {
-                self.set_timer(ms, TimerPurpose::InvokeTimeout { invocation: id });
-            }
-            Err(error) => self.raise_execution_error(format!("timeout of `{}`: {}", spec.id, error.message)),
+        if let Some(ms) = timeout_ms {
+            self.set_timer(ms, TimerPurpose::InvokeTimeout { invocation: id });
         }
     }
 
@@ -104,6 +107,15 @@ impl Run<'_> {
     pub(super) fn invocation_by_name(&self, id: &str) -> Option<u64> {
         let invocations = self.snapshot.invocations();
         invocations.iter().find(|known| &*self.tables().invoke(known.invoke).id == id).map(|known| known.id)
+    }
+
+    /// A person supplies the result that a failed invoke did not give.
+    pub(super) fn end_stall_of_invoke(&mut self, id: &str) {
+        let tables = self.tables();
+        self.end_stall(|failure| match &failure.work {
+            FailedWork::Invocation(failed) => &*tables.invoke(failed.invoke).id == id,
+            FailedWork::Timer { .. } => false,
+        });
     }
 
     /// Takes a running invocation out of the snapshot. `None`: it is of an earlier visit.
@@ -177,11 +189,7 @@ impl Run<'_> {
         if self.deliver(event)? || self.is_over() {
             return Ok(());
         }
-        let id = Arc::clone(&self.tables().invoke(invocation.invoke).id);
-        self.trace(|| TraceEntry::Stalled { id: Arc::clone(&id) });
-        self.snapshot.status = Status::Error;
-        self.more_mut().failure = Some(Failure { invocation, error: error.clone() });
-        self.effects.push(Effect::Stall { id, error });
+        self.stall(Failure { work: FailedWork::Invocation(invocation), error });
         Ok(())
     }
 
@@ -192,20 +200,35 @@ impl Run<'_> {
         self.settle()
     }
 
-    /// A fresh invocation with the same input: whatever the old one still says is stale.
+    /// A fresh invocation with the same input: whatever the old one still says is stale. What could not start is evaluated
+    /// again.
     pub(super) fn handle_retry_requested(&mut self) -> Result<(), StepError> {
-        let Some(failure) = self.snapshot.failure().cloned() else {
+        let failures = self.snapshot.failures().to_vec();
+        if failures.is_empty() {
             self.trace(|| TraceEntry::Stale);
             return Ok(());
-        };
-        self.snapshot.status = Status::Active;
-        self.more_mut().failure = None;
-        let id = self.next_id();
-        self.attempt(Invocation { id, attempt: 1, ..failure.invocation });
+        }
+        self.end_stall(|_| true);
+        for failure in failures {
+            self.retry(failure);
+        }
         self.settle()
     }
 
-    fn result_event(&self, kind: &str, invocation: &Invocation, data: Value) -> NamedEvent {
+    fn retry(&mut self, failure: Failure) {
+        match failure.work {
+            FailedWork::Invocation(Invocation { node, invoke, attempt: 0, .. }) => {
+                self.start_invoke(node, invoke);
+            }
+            FailedWork::Invocation(invocation) => {
+                let id = self.next_id();
+                self.attempt(Invocation { id, attempt: 1, ..invocation });
+            }
+            FailedWork::Timer { node, index } => self.start_timer(node, index),
+        }
+    }
+
+    pub(super) fn result_event(&self, kind: &str, invocation: &Invocation, data: Value) -> NamedEvent {
         let id = &self.tables().invoke(invocation.invoke).id;
         NamedEvent {
             name: format!("{kind}.{id}").into(),

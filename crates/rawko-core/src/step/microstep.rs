@@ -3,13 +3,13 @@
 use smallvec::SmallVec;
 
 use super::StepError;
+use super::faults::Place;
 use super::run::Run;
 use super::select::{Selected, Selection};
 use super::trace::{Trace, TraceEntry};
 use crate::blueprint::{HistoryVariant, NodeKind};
 use crate::entry_set::EntrySet;
 use crate::ids::NodeId;
-use crate::snapshot::Status;
 use crate::tables::{Entry, Route};
 
 type Nodes = SmallVec<[NodeId; 16]>;
@@ -19,7 +19,6 @@ impl Run<'_> {
     pub(super) fn microstep(&mut self, selection: Selection) -> Result<(), StepError> {
         self.count_microstep()?;
         self.handled = true;
-        self.leave_error_status();
         if self.take_plain(&selection) {
             return Ok(());
         }
@@ -40,7 +39,7 @@ impl Run<'_> {
     fn act(&mut self, selection: &Selection) {
         let tables = self.tables();
         for selected in selection {
-            self.run_block(&tables.transition(selected.id).actions);
+            self.run_block(&tables.transition(selected.id).actions, Place::Transition(selected.id));
         }
     }
 
@@ -98,14 +97,6 @@ impl Run<'_> {
             return Err(StepError::Runaway { limit: self.chart.microsteps_max, configuration });
         }
         Ok(())
-    }
-
-    /// Somebody's event moved an instance that waited for help: it goes on.
-    fn leave_error_status(&mut self) {
-        if self.snapshot.status == Status::Error {
-            self.snapshot.status = Status::Active;
-            self.more_mut().failure = None;
-        }
     }
 
     /// The nodes to leave, innermost first in reverse document order.
@@ -179,11 +170,13 @@ impl Run<'_> {
         let tables = self.tables();
         let entry = tables.node(node);
         self.trace(|| TraceEntry::Exited { node });
-        self.run_block(&entry.exit);
+        self.run_block(&entry.exit, Place::Exit(node));
         if entry.has_timers {
             self.cancel_timers_of(node);
+            self.forget_failures_of(node);
         }
         if !entry.invokes.is_empty() {
+            self.forget_failures_of(node);
             self.to_invoke.retain(|waiting| *waiting != node);
             self.stop_invocations_of(node);
         }
@@ -240,12 +233,12 @@ impl Run<'_> {
         let node = tables.node(entry.node);
         self.snapshot.configuration.enter(entry.node, node.parent);
         self.trace(|| TraceEntry::Entered { node: entry.node });
-        self.run_block(&node.entry);
+        self.run_block(&node.entry, Place::Entry(entry.node));
         if entry.by_default {
-            self.run_block(&node.more().initial_actions);
+            self.run_block(&node.more().initial_actions, Place::Initial(entry.node));
         }
         if let Some(history) = entry.through {
-            self.run_block(&tables.node(history).more().initial_actions);
+            self.run_block(&tables.node(history).more().initial_actions, Place::Initial(history));
         }
         if node.has_timers {
             self.start_timers_of(entry.node);

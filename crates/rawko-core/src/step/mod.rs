@@ -4,6 +4,7 @@
 mod actions;
 mod done;
 mod events;
+mod faults;
 mod invokes;
 mod microstep;
 mod plain;
@@ -12,6 +13,7 @@ mod select;
 mod timers;
 mod trace;
 mod undo;
+mod unstarted;
 
 use plain::PlainStep;
 use run::Run;
@@ -36,6 +38,13 @@ pub struct Step {
     pub handled: bool,
     /// Empty unless the step was traced.
     pub trace: Trace,
+}
+
+impl Step {
+    /// Whether the step did anything: took a transition, or asked for something. A fault by itself is neither.
+    pub fn is_effective(&self) -> bool {
+        self.handled || self.effects.iter().any(|effect| !matches!(effect, Effect::Fault(_)))
+    }
 }
 
 /// Why a step was not taken. The snapshot is as it was before.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::faults::Place;
 use super::trace::{Trace, TraceEntry};
 use super::undo::Undo;
 use super::{Step, StepError, Tracing};
@@ -14,7 +15,7 @@ use crate::effect::Effect;
 use crate::event::NamedEvent;
 use crate::expr::Scope;
 use crate::ids::{NodeId, TransitionId};
-use crate::snapshot::{More, Snapshot};
+use crate::snapshot::{Failure, More, Snapshot};
 use crate::tables::Tables;
 use crate::value::Value;
 use crate::world::Now;
@@ -24,13 +25,20 @@ use crate::world::Now;
 const TRACE_ENTRIES: usize = 32;
 const TRACE_ENTRIES_LONG: usize = 232;
 
+/// An internal event.
+pub(super) struct Raised {
+    pub(super) event: NamedEvent,
+    /// The event is about work that could not start.
+    pub(super) failure: Option<Box<Failure>>,
+}
+
 pub(super) struct Run<'a> {
     pub(super) chart: &'a Chart,
     pub(super) snapshot: &'a mut Snapshot,
     pub(super) now: Now<'a>,
     /// The event being processed; stays bound during eventless transitions.
     pub(super) event: Option<NamedEvent>,
-    pub(super) queue: VecDeque<NamedEvent>,
+    pub(super) queue: VecDeque<Raised>,
     pub(super) effects: Vec<Effect>,
     /// Values of enclosing `foreach` items and indexes.
     pub(super) locals: Vec<Value>,
@@ -39,6 +47,12 @@ pub(super) struct Run<'a> {
     /// Transitions whose guard failed to evaluate in this macrostep. Each is reported once: an eventless one is asked
     /// again after every internal event, its own `error.execution` included.
     pub(super) failed_guards: SmallVec<[TransitionId; 4]>,
+    /// Indexes of the faults among the effects.
+    pub(super) faults: Vec<usize>,
+    /// What could not start and was not handled so far.
+    pub(super) unstarted: Vec<Box<Failure>>,
+    /// The block of actions that runs.
+    pub(super) place: Place,
     pub(super) trace: Option<Trace>,
     pub(super) undo: Undo,
     pub(super) microsteps: u32,
@@ -58,6 +72,9 @@ impl<'a> Run<'a> {
             locals: Vec::new(),
             to_invoke: SmallVec::new(),
             failed_guards: SmallVec::new(),
+            faults: Vec::new(),
+            unstarted: Vec::new(),
+            place: Place::Entry(NodeId::ROOT),
             trace: match tracing {
                 Tracing::Off => None,
                 Tracing::On => Some(Trace { entries: Vec::with_capacity(TRACE_ENTRIES) }),
@@ -130,19 +147,7 @@ impl<'a> Run<'a> {
 
     pub(super) fn raise(&mut self, event: NamedEvent) {
         self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
-        self.queue.push_back(event);
-    }
-
-    /// An expression failed: the chart hears of it.
-    pub(super) fn raise_execution_error(&mut self, message: String) {
-        self.raise_failure(message, None);
-    }
-
-    /// The same with the id of the send that could not be made, if it was one.
-    pub(super) fn raise_failure(&mut self, message: String, send_id: Option<Arc<str>>) {
-        self.trace(|| TraceEntry::Failed { message: message.clone() });
-        let data = Value::map([("message", Value::from(message))]);
-        self.raise(NamedEvent { send_id, ..NamedEvent::new("error.execution", data) });
+        self.queue.push_back(Raised { event, failure: None });
     }
 
     pub(super) fn active_paths(&self) -> String {

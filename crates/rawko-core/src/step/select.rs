@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::faults::Place;
 use super::run::Run;
 use super::trace::{Outcome, Refusal, TraceEntry};
 use crate::compile;
+use crate::fault::FaultKind;
 use crate::ids::{NodeId, TransitionId};
 use crate::tables::{Entry, Node, Route, Tables};
 
@@ -189,11 +191,11 @@ impl Run<'_> {
                 Ok(true) => return Some(*id),
                 Ok(false) => self.refuse(*id, Refusal::GuardFalse),
                 Err(error) => {
-                    let message = format!("guard `{}`: {}", guard.text, error.message);
+                    let message = format!("`{}`: {}", guard.text, error.message);
                     self.refuse(*id, Refusal::GuardFailed(Box::new(error)));
                     if !self.failed_guards.contains(id) {
                         self.failed_guards.push(*id);
-                        self.raise_execution_error(message);
+                        self.fail(FaultKind::Guard, Place::Transition(*id), message, None);
                     }
                 }
             }

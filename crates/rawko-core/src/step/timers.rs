@@ -18,19 +18,17 @@ use crate::value::Value;
 impl Run<'_> {
     pub(super) fn start_timers_of(&mut self, node: NodeId) {
         let tables = self.tables();
-        for (index, timer) in tables.node(node).more().timers.iter().enumerate() {
-            match self.delay_ms(&timer.delay) {
-                Ok(ms) => {
-                    self.set_timer(ms, TimerPurpose::After { node, index: index as u32 });
-                }
-                Err(error) => {
-                    self.raise_execution_error(format!(
-                        "delay of `{}`: {}",
-                        self.chart.node(node).path,
-                        error.message
-                    ));
-                }
+        for index in 0..tables.node(node).more().timers.len() {
+            self.start_timer(node, index as u32);
+        }
+    }
+
+    pub(super) fn start_timer(&mut self, node: NodeId, index: u32) {
+        match self.delay_ms(&self.tables().node(node).more().timers[index as usize].delay) {
+            Ok(ms) => {
+                self.set_timer(ms, TimerPurpose::After { node, index });
             }
+            Err(error) => self.timer_not_started(node, index, error.message),
         }
     }
 

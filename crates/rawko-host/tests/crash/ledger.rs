@@ -167,6 +167,7 @@ impl Model {
             | Effect::Emit { .. }
             | Effect::Call { .. }
             | Effect::Log { .. }
+            | Effect::Fault(_)
             | Effect::Cancelled { .. }
             | Effect::Stall { .. } => {}
         }

@@ -36,8 +36,8 @@ impl Instance {
 
     fn plan_effect(&mut self, effect: Effect, at: Position, env: &dyn Environment, tx: &mut Transaction) {
         match effect {
-            // Timers are in the snapshot; the head has the next due time. Logs are in the journal.
-            Effect::SetTimer { .. } | Effect::CancelTimer { .. } | Effect::Log { .. } => {}
+            // Timers are in the snapshot; the head has the next due time. Logs and faults are in the journal.
+            Effect::SetTimer { .. } | Effect::CancelTimer { .. } | Effect::Log { .. } | Effect::Fault(_) => {}
             Effect::Invoke(invoke) => self.plan_invoke(invoke, at, env, tx),
             Effect::StopInvoke { invocation, .. } => self.plan_stop(invocation, at, env, tx),
             Effect::Send(send) => self.plan_send(send, at, env, tx),

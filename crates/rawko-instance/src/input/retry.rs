@@ -19,7 +19,7 @@ impl Instance {
         self.can_retry()?;
         self.refuse_if_over()?;
         self.pace.zero_delay_steps = 0;
-        self.retrying = self.snapshot.failure().map(|failure| failure.invocation.id);
+        self.retrying = self.snapshot.failure().and_then(|failure| Some(failure.invocation()?.id));
         let receipt = self.deliver(Event::RetryRequested, env, now_ms, tx);
         self.retrying = None;
         receipt

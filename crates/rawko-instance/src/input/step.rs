@@ -62,7 +62,7 @@ impl Instance {
         tx: &mut Transaction,
     ) {
         self.last_ms = at_ms;
-        let moved = step.handled || !step.effects.is_empty();
+        let moved = step.is_effective();
         let delta = self.snapshot.delta_json(before, &self.chart);
         let record = Record {
             seq: 0,

@@ -58,7 +58,7 @@ export class Head {
     this.acts.send.hidden = over;
     this.acts.cancel.hidden = over;
     this.shownLineage(doc);
-    const key = JSON.stringify([doc.chart, doc.version, doc.last_step, doc.spent, doc.status, doc.agent]);
+    const key = JSON.stringify([doc.chart, doc.version, doc.last_step, doc.spent, doc.status, doc.agent, doc.faults]);
     if (key === this.key) return;
     this.key = key;
     fill(this.facts, factsOf(doc, over));
@@ -84,6 +84,18 @@ export class Head {
   }
 }
 
+/** How many, with a link to the step of the latest. A step that could not be taken has no state of its own to show. */
+function lastFault({ id, faults: { count, last }, last_step }) {
+  const step = Math.min(last.step, last_step);
+  return h(
+    'a',
+    { class: 'head-faults', title: last.text, href: href('instances', id, { tab: 'step', step }) },
+    h('span', { class: 'number' }, number(count)),
+    ' · ',
+    last.text,
+  );
+}
+
 function factsOf(doc, over) {
   const fact = (name, ...value) => h('div', null, h('dt', null, name), h('dd', null, value));
   const spent = doc.spent ?? {};
@@ -96,6 +108,7 @@ function factsOf(doc, over) {
     fact('Steps', h('span', { class: 'number' }, number(doc.last_step ?? doc.step))),
     over ? fact('Took', h('span', { class: 'number' }, duration(doc.updated_ms - doc.created_ms))) : null,
     fact('Age', ago(doc.created_ms)),
+    doc.faults?.count ? fact('Faults', lastFault(doc)) : null,
     spent.cost_usd > 0 ? fact('Cost', h('span', { class: 'number' }, cost(spent.cost_usd))) : null,
     spent.tokens ? fact('Tokens', h('span', { class: 'number' }, compact(spent.tokens))) : null,
     spent.tool_calls ? fact('Tool calls', h('span', { class: 'number' }, number(spent.tool_calls))) : null,

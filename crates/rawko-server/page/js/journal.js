@@ -7,6 +7,14 @@ const BLOCKS_MAX = 60;
 const STATES_MAX = 80;
 const AT_ONCE = 2;
 
+/** A step that could not be taken has the number of the next one that could, which must not hide it. */
+function put(block, entry) {
+  const known = block.get(entry.step);
+  const before = known?.kind === 'refused' ? [...(known.refusals ?? []), known] : (known?.refusals ?? []);
+  const refusals = before.filter((refusal) => refusal.seq !== entry.seq);
+  block.set(entry.step, refusals.length ? { ...entry, refusals } : entry);
+}
+
 export class Journal {
   /** @param {string} id @param {() => void} changed */
   constructor(id, changed) {
@@ -46,7 +54,7 @@ export class Journal {
     const at = Math.floor(entry.step / BLOCK);
     const block = this.blocks.get(at) ?? (entry.step % BLOCK === 0 ? new Map() : null);
     if (!block) return;
-    block.set(entry.step, entry);
+    put(block, entry);
     this.blocks.set(at, block);
   }
 
@@ -111,7 +119,7 @@ export class Journal {
       );
       this.problem = null;
       const block = this.blocks.get(at) ?? new Map();
-      for (const entry of answer.entries) block.set(entry.step, { ...entry, story: entry.story });
+      for (const entry of answer.entries) put(block, { ...entry, story: entry.story });
       this.blocks.set(at, block);
       this.grow(answer.last_step);
       this.forget();

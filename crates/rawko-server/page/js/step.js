@@ -36,7 +36,7 @@ export class StepPanel {
 
   /** @param {any | null} entry */
   show(step, entry) {
-    const key = entry ? `${step}/${entry.seq}/${entry.changes?.length}` : `${step}/?`;
+    const key = entry ? `${step}/${entry.seq}/${entry.changes?.length}/${entry.refusals?.length ?? 0}` : `${step}/?`;
     if (key === this.shown) return;
     this.shown = key;
     if (!entry) return void fill(this.body, h('p', { class: 'muted' }, `Step ${number(step)} …`));
@@ -105,7 +105,18 @@ function head(step, entry) {
           typeof entry.error === 'string' ? entry.error : (entry.error.message ?? brief(entry.error, 400)),
         )
       : null,
+    (entry.faults ?? []).map((fault) => h('p', { class: 'problem' }, faultWords(fault))),
+    (entry.refusals ?? []).map((refusal) =>
+      h('p', { class: 'problem' }, `Refused before, at ${moment(refusal.at_ms)}: ${refusal.title}: ${refusal.error}`),
+    ),
   );
+}
+
+/** An expression of the chart that failed, in one line: as the command line prints it. */
+function faultWords({ what, state, at, message }) {
+  const where = state ? `in state ${state}` : 'in the root state';
+  if (what === 'invoke') return `Invoke ${at} failed ${where}: ${message}`;
+  return `${what[0].toUpperCase()}${what.slice(1)} failed ${where}${at ? ` on ${at}` : ''}: ${message}`;
 }
 
 function cause(entry) {
@@ -129,7 +140,8 @@ function cause(entry) {
 }
 
 function effects(entry) {
-  const all = entry.effects ?? [];
+  // Faults stand at the head of the step.
+  const all = (entry.effects ?? []).filter((it) => it.type !== 'fault');
   if (!all.length) return null;
   return section('Effects', h('ul', { class: 'effects' }, all.map(effect)));
 }

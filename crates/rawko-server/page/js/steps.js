@@ -3,7 +3,7 @@
 import { fill, h, say } from './dom.js';
 import { markOf } from './timeline.js';
 import { VirtualList } from './virtual.js';
-import { fullMoment, moment, number, states } from './words.js';
+import { fullMoment, moment, number, plural, states } from './words.js';
 
 export class Steps {
   /** @param {{journal: import('./journal.js').Journal, chosen: (step: number) => void}} world */
@@ -56,10 +56,10 @@ function parts(row) {
     mark.dataset.mark = markOf(entry);
     say(title, entry.title ?? entry.kind);
     title.title = title.textContent;
-    say(
-      where,
-      entry.kind === 'ignored' ? 'ignored' : entry.kind === 'refused' ? 'refused' : states(entry.configuration),
-    );
+    const led =
+      entry.kind === 'ignored' ? 'ignored' : entry.kind === 'refused' ? 'refused' : states(entry.configuration);
+    const troubles = (entry.faults?.length ?? 0) + (entry.refusals?.length ?? 0);
+    say(where, troubles ? `${led} · ${plural(troubles, 'fault')}` : led);
     where.title = where.textContent;
     say(time, moment(entry.at_ms));
     time.title = fullMoment(entry.at_ms);

@@ -15,6 +15,7 @@ const PLAY_MS = 700;
 export function markOf(entry) {
   if (entry.kind === 'refused' || entry.error || entry.status === 'error' || entry.event?.kind === 'failed')
     return 'bad';
+  if (entry.faults?.length || entry.refusals?.length) return 'bad';
   if (entry.kind === 'ignored') return 'faint';
   if (entry.kind === 'started' || entry.kind === 'forked') return 'first';
   if (entry.event?.kind === 'event') return 'outside';

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::made;
-use crate::support::{Api, keys};
+use crate::sse::Events;
+use crate::support::{Api, ORDER, keys};
 
 const TOLD: [&str; 7] = ["step", "kind", "title", "configuration", "entered", "left", "status"];
 
@@ -128,5 +129,41 @@ async fn any_place_of_a_long_journal() {
     api.send("long", "TICK", json!(null)).await;
     let last = api.get("/v1/instances/long/journal?order=desc&limit=1").await.ok();
     assert_eq!(steps(&last), [100_001]);
+    api.stop().await;
+}
+
+/// Faults, and steps that could not be taken, also when they are the last there is.
+#[tokio::test]
+async fn entries_and_instances_show_faults() {
+    let api = Api::start().await;
+    api.order("o-1").await;
+    let mut all = Events::open(api.address(), "", None).await;
+    let mut own = Events::open(api.address(), "?instance=o-1", None).await;
+    api.send("o-1", "PAY", json!({"amount": "ten"})).await;
+    let fault = json!([{
+        "what": "guard", "state": "open", "at": "PAY",
+        "message": "`event.data.amount >= context.amount`: `>=` compares two numbers or two strings, not a string and a number \
+                    in `event.data.amount >= context.amount`",
+    }]);
+    let journal = api.get("/v1/instances/o-1/journal?from=1").await.ok();
+    let entry = &journal["entries"][0];
+    assert_eq!((keys(entry, &["step", "kind"]), &entry["faults"]), (r#"1 "ignored""#.to_owned(), &fault));
+    assert_eq!(own.named("step").await.data["faults"], fault);
+    assert_eq!(all.named("step").await.data["faults"], 1);
+    let faults = api.get("/v1/instances/o-1").await.ok()["faults"].clone();
+    assert_eq!(keys(&faults, &["count"]), "1");
+    let text = faults["last"]["text"].as_str().unwrap();
+    assert!(text.starts_with("guard failed in state `open` on PAY: "), "{text}");
+
+    let strict = ORDER.replace("id: order", "id: strict\n  unhandled: error");
+    api.post("/v1/instances", json!({"text": strict, "id": "s-1"})).await.ok();
+    let refused = api.post("/v1/instances/s-1/events", json!({"type": "UNKNOWN"})).await;
+    assert!(refused.status >= 400, "{}", refused.text);
+    let journal = api.get("/v1/instances/s-1/journal").await.ok();
+    assert_eq!(steps(&journal), [0, 1]);
+    assert_eq!(keys(&journal, &["next_step", "last_step"]), "null 0");
+    assert_eq!(journal["entries"][1]["kind"], "refused");
+    let text = api.get("/v1/instances/s-1").await.ok()["faults"]["last"]["text"].clone();
+    assert!(text.as_str().unwrap().starts_with("step failed on UNKNOWN: no state handles event"), "{text}");
     api.stop().await;
 }

@@ -1,6 +1,6 @@
 //! An entry as one JSON document: what the API's journal and its event streams give.
 
-use rawko_core::Status;
+use rawko_core::{Fault, Status};
 use rawko_store::{RecordKind, Wait};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -37,6 +37,8 @@ pub struct EntryDocument {
     /// What was asked of the host, as `history --json` prints it.
     #[schema(value_type = Vec<Object>)]
     pub effects: Vec<Value>,
+    /// Expressions of the chart that failed in this step.
+    pub faults: Vec<FaultDocument>,
     #[schema(value_type = StatusWord)]
     pub status: Status,
     /// What came out of it, where this step ended it.
@@ -56,6 +58,31 @@ pub struct ChangeDocument {
     pub after: Value,
 }
 
+/// An expression of the chart that failed to evaluate.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Fault)]
+pub struct FaultDocument {
+    /// `guard`, `action`, `delay`, `output` or `invoke`.
+    pub what: &'static str,
+    /// Path of the state; empty for the root.
+    pub state: String,
+    /// Transition, `entry`, `exit`, `initial` or invoke id; empty for an output.
+    pub at: String,
+    /// Reason, with the text of the expression.
+    pub message: String,
+}
+
+impl FaultDocument {
+    fn of(fault: &Fault) -> FaultDocument {
+        FaultDocument {
+            what: fault.what.as_str(),
+            state: fault.state.to_string(),
+            at: fault.at.to_string(),
+            message: fault.message.to_string(),
+        }
+    }
+}
+
 /// What a list needs to know of an entry.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Glimpse {
@@ -67,6 +94,8 @@ pub struct Glimpse {
     pub status: Status,
     pub title: String,
     pub configuration: Vec<String>,
+    /// Number of faults in this step; a step that could not be taken counts as one.
+    pub faults: usize,
     #[schema(value_type = WaitWord)]
     pub waits_for: Wait,
     pub updated_ms: i64,
@@ -82,6 +111,7 @@ impl Glimpse {
             status: entry.status,
             title: words::title(&entry.what),
             configuration: entry.configuration.clone(),
+            faults: entry.faults().count() + usize::from(entry.refusal.is_some()),
             waits_for: entry.wait,
             updated_ms: entry.at_ms,
         }
@@ -108,6 +138,7 @@ impl EntryDocument {
             transitions: entry.moves.transitions.clone(),
             changes: changes.collect(),
             effects: entry.effects.iter().filter_map(|told| lines::effect(entry, told)).collect(),
+            faults: entry.faults().map(FaultDocument::of).collect(),
             status: entry.status,
             output: if entry.status_changed { entry.output.to_json() } else { Value::Null },
             error: entry.refusal.clone(),

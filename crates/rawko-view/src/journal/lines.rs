@@ -1,7 +1,7 @@
 //! An entry as JSON lines: what `--output-format stream-json`, `history --json` and `logs --json` print. Other programs
 //! read these: every line has `v` and `type`, and keys are only ever added.
 
-use rawko_core::Effect;
+use rawko_core::{Effect, Fault};
 use serde_json::{Map, Value as Json, json};
 
 use super::document::kind_word;
@@ -30,8 +30,12 @@ pub fn log_lines(entry: &Entry) -> Vec<Json> {
         line.insert("error".into(), json!(refusal));
         lines.push(Json::Object(line));
     }
-    let logged =
-        |told: &&Told| matches!(told.effect, Effect::Log { .. } | Effect::Emit { .. } | Effect::Stall { .. });
+    let logged = |told: &&Told| {
+        matches!(
+            told.effect,
+            Effect::Log { .. } | Effect::Emit { .. } | Effect::Fault(_) | Effect::Stall { .. }
+        )
+    };
     lines.extend(entry.effects.iter().filter(logged).filter_map(|told| effect(entry, told)));
     lines
 }
@@ -132,6 +136,9 @@ pub(super) fn effect(entry: &Entry, told: &Told) -> Option<Json> {
             ("called", json!({"handler": handler, "params": params.to_json()}))
         }
         Effect::Log { message } => ("log", json!({"message": message})),
+        Effect::Fault(Fault { what, state, at, message }) => {
+            ("fault", json!({"what": what.as_str(), "state": state, "at": at, "message": message}))
+        }
         Effect::Stall { id, error } => ("stalled", json!({"invoke": id, "error": error.to_json()})),
     };
     // The kind of a timer must not hide what the line is.

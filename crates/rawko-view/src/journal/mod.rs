@@ -15,7 +15,7 @@ pub mod words;
 
 use std::sync::Arc;
 
-use rawko_core::{Effect, Status, Value};
+use rawko_core::{Effect, Fault, Status, Value};
 use rawko_store::{RecordKind, Wait};
 
 pub use player::Player;
@@ -51,6 +51,26 @@ pub struct Entry {
     pub refusal: Option<String>,
     /// Which transitions were looked at, and why; only when asked for.
     pub story: Vec<String>,
+}
+
+impl Entry {
+    /// Expressions of the chart that failed in this step.
+    pub fn faults(&self) -> impl Iterator<Item = &Fault> {
+        self.effects.iter().filter_map(|told| match &told.effect {
+            Effect::Fault(fault) => Some(fault),
+            Effect::SetTimer { .. }
+            | Effect::CancelTimer { .. }
+            | Effect::Invoke(_)
+            | Effect::StopInvoke { .. }
+            | Effect::Send(_)
+            | Effect::Emit { .. }
+            | Effect::Call { .. }
+            | Effect::Log { .. }
+            | Effect::Complete { .. }
+            | Effect::Cancelled { .. }
+            | Effect::Stall { .. } => None,
+        })
+    }
 }
 
 /// Which states a step left and entered, and by which transitions.

@@ -228,6 +228,7 @@ impl Played<'_> {
             | Effect::Emit { .. }
             | Effect::Call { .. }
             | Effect::Log { .. }
+            | Effect::Fault(_)
             | Effect::Complete { .. }
             | Effect::Cancelled { .. }
             | Effect::Stall { .. } => None,

@@ -1,8 +1,7 @@
 //! What happens to an instance, in words: timers, invocations, errors, events. The same words wherever they are said.
 
 use rawko_core::{
-    Chart, Failure as CallFailure, Invocation, PendingTimer, SendTarget, Snapshot, TimerPurpose, Trigger,
-    Value,
+    Chart, FailedWork, Failure, Invocation, PendingTimer, SendTarget, Snapshot, TimerPurpose, Value,
 };
 
 use super::{Timer, TimerKind, What};
@@ -15,11 +14,7 @@ pub fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) -> Timer 
     let name = |id: u64| invoke_name(chart, snapshot, id).unwrap_or_else(|| "?".to_owned());
     let (kind, purpose) = match &timer.purpose {
         TimerPurpose::After { node, index } => {
-            let label = chart.transition_ids().map(|id| chart.transition(id)).find(|transition| {
-                transition.source == *node
-                    && matches!(&transition.trigger, Trigger::After(own) if own == &(*index as usize))
-            });
-            let label = label.map_or("after", |transition| &transition.label);
+            let label = chart.timer_label(*node, *index);
             (TimerKind::After, format!("{label} in {}", explain::node_words(chart, *node)))
         }
         TimerPurpose::Send { target, event } => {
@@ -37,8 +32,12 @@ pub fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) -> Timer 
 }
 
 /// The invoke's id of a running invocation, or of the one that failed.
-pub fn invoke_name(chart: &Chart, snapshot: &Snapshot, id: u64) -> Option<String> {
-    let failed = snapshot.failure().map(|CallFailure { invocation, .. }| invocation);
+pub fn invoke_name<'a>(chart: &Chart, snapshot: &'a Snapshot, id: u64) -> Option<String> {
+    let failed = |failure: &'a Failure| match &failure.work {
+        FailedWork::Invocation(invocation) => Some(invocation),
+        FailedWork::Timer { .. } => None,
+    };
+    let failed = snapshot.failures().iter().filter_map(failed);
     let known = snapshot.invocations().iter().chain(failed).find(|known| known.id == id);
     known.map(|Invocation { invoke, .. }| chart.invoke_name(*invoke).to_owned())
 }

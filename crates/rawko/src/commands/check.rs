@@ -1,5 +1,6 @@
 //! `rawko check`: everything that is wrong with a chart or a whole project, at once.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rawko_chart::{Finding, Registry, Severity, Source, render};
@@ -8,7 +9,7 @@ use serde_json::Value as Json;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
-use crate::project::{self, Project, Twins};
+use crate::project::{self, Project, Recursion, Twins};
 use crate::scenario::report::count;
 
 const EXAMPLES: &str = "\
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             check_file(path, args, &mut report)?;
         }
     }
+    report.check_recursion(&args.with)?;
     if report.charts == 0 && report.findings() == 0 {
         let places: Vec<_> = args.paths.iter().map(|path| path.display().to_string()).collect();
         return Err(Failure::Usage(format!("there are no charts in `{}`", places.join("`, `"))));
@@ -82,7 +84,7 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
             homes.push((home.clone(), known(Some(&project), args)?));
         }
         if let Some((_, known)) = homes.iter().find(|(known, _)| *known == home) {
-            report.check(path, known)?;
+            report.check(path, known, Some(&home))?;
             report.add_to_last(|source| twins.meet(&home, path, source));
         }
     }
@@ -95,9 +97,10 @@ fn check_file(path: &Path, args: &Args, report: &mut Report) -> Result<(), Failu
     if let Some(listed) = Project::of_registry(path) {
         report.add_problems(&listed);
         let known = known(Some(project.as_ref().unwrap_or(&listed)), args)?;
-        return listed.charts.iter().try_for_each(|chart| report.check(chart, &known));
+        let home = Project::home_of(path);
+        return listed.charts.iter().try_for_each(|chart| report.check(chart, &known, home.as_deref()));
     }
-    report.check(path, &known(project.as_ref(), args)?)
+    report.check(path, &known(project.as_ref(), args)?, Project::home_of(path).as_deref())
 }
 
 /// What charts may refer to: what the project has, and every other chart named on the command line.
@@ -118,13 +121,34 @@ fn known(project: Option<&Project>, args: &Args) -> Result<Registry, Failure> {
 struct Report {
     charts: usize,
     files: Vec<(Source, Vec<Finding>)>,
+    /// By project; `None` for charts outside of any.
+    recursions: BTreeMap<Option<PathBuf>, Recursion>,
 }
 
 impl Report {
-    fn check(&mut self, path: &Path, known: &Registry) -> Result<(), Failure> {
+    fn check(&mut self, path: &Path, known: &Registry, home: Option<&Path>) -> Result<(), Failure> {
         let (source, loaded) = rawko_chart::load_bytes(&files::shown(path), &files::read(path)?, known);
         self.charts += 1;
+        let recursion = self.recursions.entry(home.map(Path::to_owned)).or_default();
+        recursion.add(&loaded, Some(self.files.len()));
         self.add(source, loaded.findings);
+        Ok(())
+    }
+
+    /// Charts that invoke each other in a circle. Those beside the report are read only if some chart leads to one.
+    fn check_recursion(&mut self, with: &[PathBuf]) -> Result<(), Failure> {
+        for (home, mut recursion) in std::mem::take(&mut self.recursions) {
+            if recursion.is_open() {
+                let mut others = with.to_vec();
+                if let Some(home) = &home {
+                    others.extend(Project::at(home)?.charts);
+                }
+                recursion.follow(&others);
+            }
+            for (file, finding) in recursion.findings() {
+                self.files[file].1.push(finding);
+            }
+        }
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::hosting::{Place, StoreArgs};
 
 const EXAMPLES: &str = "\
 Looks at the store (every record and snapshot against its hash, who holds it, its size and growth,
-room on the disk), the settings, the services and endpoints they define (allowed or not, program
+room on the disk), instances with faults in the last 24h, the settings, the services and endpoints they define (allowed or not, program
 there or not), agents and charts. Each line is ok, warn or problem, with what to do; a problem fails
 the command (exit code 1).
 

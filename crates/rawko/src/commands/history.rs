@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         } else {
             let step = format!("{:>4}  {}  ", entry.step, times::moment(entry.at_ms));
             let step = console.paint(Style::Dim, &step);
-            text::print(&entry, &step, "      ", Detail { whole: args.verbose }, console)?;
+            text::print(&entry, &step, "      ", Detail { whole: args.verbose, warned: false }, console)?;
         }
     }
     if let Some(last) = records.last().filter(|_| more) {

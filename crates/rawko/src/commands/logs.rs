@@ -10,6 +10,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
 use crate::journal::tail::Tail;
+use crate::journal::text::stall_words;
 use crate::journal::{Entry, Tree, What, lines, words};
 use crate::known;
 use crate::times;
@@ -18,8 +19,9 @@ use crate::times;
 const LOOK: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
-One line for each `log` action, each emitted event, each failed call and each step that could not
-be taken; times are UTC. Children of an instance are told with it.
+One line for each `log` action, each emitted event, each failed call, each fault (a guard, action or
+other expression that failed) and each step that could not be taken; times are UTC. Includes the
+instance's children.
 
 With -f new lines are printed as they come, until the instance is over or Ctrl-C.
 
@@ -96,7 +98,8 @@ fn print(entry: &Entry, json: bool, console: &mut Console) -> Result<(), Failure
     }
     for (title, text) in said(entry) {
         let time = console.paint(Style::Dim, &times::moment(entry.at_ms));
-        let style = if title == "failed" || title == "refused" { Style::Bad } else { Style::Dim };
+        let is_bad = ["failed", "refused", "fault", "stalled"].contains(&title);
+        let style = if is_bad { Style::Bad } else { Style::Dim };
         let title = console.paint(style, &format!("{title:<8}"));
         console.line(&format!("{time}  {}  {title} {text}", entry.instance))?;
     }
@@ -141,9 +144,8 @@ fn said(entry: &Entry) -> Vec<(&'static str, String)> {
             Effect::Emit { event, data } => {
                 said.push(("emitted", format!("{event} {}", words::value(data, false))));
             }
-            Effect::Stall { id, .. } => {
-                said.push(("stalled", format!("nothing handles the failure of {id}; it waits for somebody")));
-            }
+            Effect::Fault(fault) => said.push(("fault", fault.to_string())),
+            Effect::Stall { id, .. } => said.push(("stalled", stall_words(id))),
             Effect::SetTimer { .. }
             | Effect::CancelTimer { .. }
             | Effect::Invoke(_)

@@ -12,11 +12,16 @@ use crate::known;
 use crate::standing::{Running, Standing};
 use crate::times;
 use rawko_view::document::Document;
+use rawko_view::faults::{self, FaultLine};
 use rawko_view::rows::status_word;
 
+/// Faults that are listed; `history` lists all.
+const FAULTS_SHOWN: usize = 3;
+
 const EXAMPLES: &str = "\
-Says where an instance stands: active states, context, timers with the time left, calls that run
-with their attempt and idempotency key, what a person is asked, and which events it would take now.
+Says where an instance stands: active states, the latest faults (expressions that failed), context,
+timers with the time left, calls that run with their attempt and idempotency key, what a person is
+asked, and which events it would take now.
 
 Examples:
   rawko show order-17
@@ -53,13 +58,15 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let document = serde_json::to_value(Document::of(&reader, &standing)?).unwrap_or_default();
         console.line(&format!("{document:#}"))?;
     } else {
-        Page { standing: &standing, now_ms, console }.print()?;
+        let faults = faults::recent(&reader, &standing.row, args.at)?;
+        Page { standing: &standing, faults, now_ms, console }.print()?;
     }
     Ok(Verdict::Done)
 }
 
 struct Page<'a> {
     standing: &'a Standing,
+    faults: Vec<FaultLine>,
     now_ms: i64,
     console: &'a mut Console,
 }
@@ -124,11 +131,14 @@ impl Page<'_> {
 
     fn troubles(&mut self) -> Result<(), Failure> {
         let standing = self.standing;
-        if let Some(failure) = standing.snapshot.failure() {
-            let invoke = standing.chart.invoke_name(failure.invocation.invoke);
-            self.line("failed", &format!("{invoke}: {}", words::error(&failure.error)))?;
+        for failure in standing.snapshot.failures() {
+            let name = standing.chart.failure_name(failure);
+            self.line("failed", &format!("{name}: {}", words::error(&failure.error)))?;
+        }
+        if !standing.snapshot.failures().is_empty() {
             self.line("", &format!("`rawko resume {}` tries again", standing.id()))?;
         }
+        self.faults()?;
         match &standing.row.head.fault {
             Some(fault) if !self.is_past() => {
                 self.line("fault", fault)?;
@@ -136,6 +146,22 @@ impl Page<'_> {
             }
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// The latest faults, and how many there are among the last steps.
+    fn faults(&mut self) -> Result<(), Failure> {
+        let Some(last) = self.faults.last() else { return Ok(()) };
+        let (count, steps) = (self.faults.len(), faults::STEPS_SEARCHED);
+        let noun = if count == 1 { "fault" } else { "faults" };
+        let when = times::ago(last.at_ms, self.now_ms);
+        let among = match self.standing.snapshot.step_number() {
+            step if step < steps => String::new(),
+            _ => format!(" in the last {steps} steps"),
+        };
+        self.line("faults", &format!("{count} {noun}{among}, the latest {when}"))?;
+        let latest = self.faults.iter().rev().take(FAULTS_SHOWN);
+        let latest: Vec<_> = latest.map(|fault| format!("step {}: {}", fault.step, fault.text)).collect();
+        latest.iter().try_for_each(|line| self.line("", line))
     }
 
     fn context(&mut self) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! What `rawko doctor` looks at. Each part of a project has a file that looks at it; here is what they report.
 
+mod instances;
 mod services;
 mod settings;
 mod store;
@@ -48,6 +49,7 @@ impl Check {
 /// Looks at everything.
 pub(crate) fn look(place: &Place) -> Vec<Check> {
     let mut checks = store::look(place);
+    checks.extend(instances::look(place));
     checks.extend(settings::look(place));
     checks.extend(services::look(place));
     checks.extend(settings::look_at_project(place));

@@ -153,8 +153,8 @@ impl Ending<'_> {
         let id = self.standing.id();
         let what = match self.standing.snapshot.failure() {
             Some(failure) => {
-                let invoke = self.standing.chart.invoke_name(failure.invocation.invoke);
-                format!("{invoke}: {}", words::error(&failure.error))
+                let name = self.standing.chart.failure_name(failure);
+                format!("{name}: {}", words::error(&failure.error))
             }
             None => words::error(&self.error()),
         };

@@ -201,15 +201,19 @@ impl<'a> Follow<'a> {
     fn read_on(&mut self, console: &mut Console) -> Result<(), Failure> {
         let Self { manner: Manner { format, verbose, .. }, tail, narrator, stream, .. } = self;
         let (format, verbose) = (*format, *verbose);
-        tail.read(|entry, name| match (&mut *narrator, format) {
-            (Some(narrator), OutputFormat::Text) if !verbose => narrator.tell(entry, name, console),
-            (narrator, OutputFormat::StreamJson) => {
-                stream.before(entry).iter().try_for_each(|line| console.line(&line.to_string()))?;
-                show(entry, name, format, verbose, console)?;
-                let told = if narrator.is_some() { journal::task::lines_of(entry) } else { Vec::new() };
-                told.iter().try_for_each(|line| console.line(&line.to_string()))
-            }
-            _ => show(entry, name, format, verbose, console),
+        tail.read(|entry, name| {
+            match (&mut *narrator, format) {
+                (Some(narrator), OutputFormat::Text) if !verbose => narrator.tell(entry, name, console),
+                (narrator, OutputFormat::StreamJson) => {
+                    stream.before(entry).iter().try_for_each(|line| console.line(&line.to_string()))?;
+                    show(entry, name, format, verbose, console)?;
+                    let told = if narrator.is_some() { journal::task::lines_of(entry) } else { Vec::new() };
+                    told.iter().try_for_each(|line| console.line(&line.to_string()))
+                }
+                _ => show(entry, name, format, verbose, console),
+            }?;
+            warn(entry, name, console);
+            Ok(())
         })
     }
 
@@ -241,6 +245,14 @@ async fn next(progress: &mut Option<broadcast::Receiver<Progress>>) -> Progress 
     }
 }
 
+/// Prints the step's faults to stderr, in every output format.
+pub(crate) fn warn(entry: &Entry, name: &str, console: &mut Console) {
+    let lead = if name.is_empty() { String::new() } else { format!("{name}: ") };
+    for fault in entry.faults() {
+        console.note(Style::Notice, "warning", &format!("{lead}{fault}"));
+    }
+}
+
 fn show(
     entry: &Entry,
     name: &Arc<str>,
@@ -259,7 +271,7 @@ fn show(
             if entry.agent.is_some() && !verbose {
                 return text::print_agent(entry, &lead, console);
             }
-            text::print(entry, &lead, &lead, Detail { whole: verbose }, console)
+            text::print(entry, &lead, &lead, Detail { whole: verbose, warned: true }, console)
         }
     }
 }

@@ -14,6 +14,8 @@ use crate::times;
 pub(crate) struct Detail {
     /// Values as long as they are, timeouts, and the story of each step.
     pub(crate) whole: bool,
+    /// Faults go to stderr as warnings.
+    pub(crate) warned: bool,
 }
 
 /// Prints an entry. Every line begins with `lead`; the first may have another one.
@@ -29,7 +31,7 @@ pub(crate) fn print(
     let states = console.paint(Style::Accent, &format!("[{}]", entry.configuration.join(", ")));
     console.line(&format!("{first_lead}{head} {states}"))?;
     for (title, text) in details(entry, detail) {
-        let title = console.paint(Style::Dim, &format!("{title:<8}"));
+        let title = console.paint(detail_style(title), &format!("{title:<8}"));
         console.line(&format!("{lead}    {title} {text}"))?;
     }
     for line in &entry.story {
@@ -37,6 +39,14 @@ pub(crate) fn print(
         console.line(&format!("{lead}{line}"))?;
     }
     Ok(())
+}
+
+/// Failures stand out.
+fn detail_style(title: &str) -> Style {
+    match title {
+        "fault" | "refused" | "stalled" => Style::Bad,
+        _ => Style::Dim,
+    }
 }
 
 /// How the title of something an agent did looks.
@@ -114,6 +124,10 @@ fn change_words(change: &Change, whole: bool) -> String {
     }
 }
 
+pub(crate) fn stall_words(id: &str) -> String {
+    format!("nothing handles the failure of {id}; it waits for somebody")
+}
+
 fn effect_words(told: &Told, entry: &Entry, detail: Detail) -> Option<(&'static str, String)> {
     let value = |value: &Value| match value {
         Value::Null => String::new(),
@@ -146,9 +160,9 @@ fn effect_words(told: &Told, entry: &Entry, detail: Detail) -> Option<(&'static 
         Effect::Emit { event, data } => ("emitted", format!("{event}{}", value(data))),
         Effect::Call { handler, params } => ("called", format!("{handler}{}", value(params))),
         Effect::Log { message } => ("log", message.to_string()),
+        Effect::Fault(_) if detail.warned => return None,
+        Effect::Fault(fault) => ("fault", fault.to_string()),
         Effect::Cancelled { .. } => return None,
-        Effect::Stall { id, .. } => {
-            ("stalled", format!("nothing handles the failure of {id}; it waits for somebody"))
-        }
+        Effect::Stall { id, .. } => ("stalled", stall_words(id)),
     })
 }

@@ -1,6 +1,7 @@
 //! A project on disk: the charts below a directory, the registries that name them, and the agents and services its
 //! charts may call. Reading is lenient here: what is wrong with a chart is said by its own check.
 
+mod recursion;
 mod registry;
 mod twins;
 
@@ -11,6 +12,7 @@ use rawko_chart::{Document, Finding, Registry, Source};
 use rawko_core::AgentEntry;
 use rawko_host::Environment;
 
+pub(crate) use recursion::Recursion;
 use registry::Registered;
 pub(crate) use twins::Twins;
 

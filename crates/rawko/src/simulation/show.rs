@@ -43,6 +43,7 @@ impl Show {
             console.line(&json.to_string())?;
         } else {
             self.transcript.print(&json, console)?;
+            Transcript::print_faults(&line.faults, console)?;
         }
         if self.why {
             self.explain(line, console)?;

@@ -1,6 +1,6 @@
 //! The report lines of a simulation as something to read: one line for the states, then only what changed.
 
-use rawko_core::duration;
+use rawko_core::{Fault, duration};
 use serde_json::{Map, Value as Json};
 
 use crate::console::{Console, Style};
@@ -27,6 +27,15 @@ impl Transcript {
         for (title, text) in self.changes(line) {
             let title = console.paint(Style::Dim, &format!("{title:<8}"));
             console.line(&format!("    {title} {text}"))?;
+        }
+        Ok(())
+    }
+
+    /// The faults behind a line. They are not part of the JSON.
+    pub(crate) fn print_faults(faults: &[Fault], console: &mut Console) -> Result<(), Failure> {
+        for fault in faults {
+            let title = console.paint(Style::Bad, &format!("{:<8}", "fault"));
+            console.line(&format!("    {title} {fault}"))?;
         }
         Ok(())
     }

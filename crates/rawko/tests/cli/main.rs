@@ -9,6 +9,7 @@ mod check;
 mod demo;
 mod examples;
 mod exit_codes;
+mod faults;
 mod forking;
 mod governing;
 mod graph;

@@ -1,6 +1,7 @@
 //! The journal of an instance, a stretch of steps at a time, from any place and in both directions.
 
 use axum::extract::State;
+use rawko_host::Reader;
 use rawko_store::{InstanceRow, RecordKind};
 use rawko_view::ViewError;
 use rawko_view::journal::Player;
@@ -75,7 +76,7 @@ pub(super) async fn journal(
 fn stretch(app: &App, id: &str, query: JournalQuery, limit: u64) -> Result<Journal, ViewError> {
     let reader = app.reader();
     let row = reader.find(id)?;
-    let (first, last) = bounds(&row);
+    let (first, last) = bounds(reader, &row)?;
     let steps = match query.order {
         Order::Asc => {
             let from = query.from.unwrap_or(first).max(first);
@@ -106,11 +107,12 @@ fn stretch(app: &App, id: &str, query: JournalQuery, limit: u64) -> Result<Journ
     Ok(Journal { v: 1, entries, next_step, last_step: row.step })
 }
 
-/// The first step, and the highest number that a record can have: a step that could not be taken has the next one.
-fn bounds(row: &InstanceRow) -> (u64, u64) {
+/// The first step, and the highest number of a record: a step that could not be taken has the next one.
+fn bounds(reader: &Reader, row: &InstanceRow) -> Result<(u64, u64), ViewError> {
     let first = row.new.origin.as_ref().map_or(0, |origin| origin.step);
-    let faulted = row.head.fault.is_some();
-    (first, if faulted { row.step.saturating_add(1) } else { row.step })
+    let next = row.step.saturating_add(1);
+    let has_failed = !reader.store().steps(row.key, next..=next, 1)?.is_empty();
+    Ok((first, if has_failed { next } else { row.step }))
 }
 
 fn is_beginning(kind: RecordKind) -> bool {

@@ -1,0 +1,100 @@
+//! Faults: recording an expression that failed with its place in the chart, once per step, and raising
+//! `error.execution` for it. Everything here runs only after a failure.
+
+use std::sync::Arc;
+
+use super::run::{Raised, Run};
+use super::trace::TraceEntry;
+use crate::effect::Effect;
+use crate::event::NamedEvent;
+use crate::fault::{Fault, FaultKind};
+use crate::ids::{NodeId, TransitionId};
+use crate::snapshot::Failure;
+use crate::value::Value;
+
+/// Faults that one step records. A `foreach` over a long list can fail at every element.
+const FAULTS_MAX: usize = 64;
+const MESSAGE_CHARS_MAX: usize = 2_000;
+
+/// Where in the chart an expression stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Entry(NodeId),
+    Exit(NodeId),
+    /// The actions of `initial`, or of a history's default.
+    Initial(NodeId),
+    Transition(TransitionId),
+    Output(NodeId),
+}
+
+impl Run<'_> {
+    /// Records the fault and raises `error.execution` with the id of the send that failed, if it was one.
+    #[cold]
+    pub(super) fn fail(&mut self, what: FaultKind, place: Place, message: String, send_id: Option<Arc<str>>) {
+        let told = match place {
+            Place::Output(node) => format!("output of `{}`: {message}", self.chart.node(node).path),
+            Place::Entry(_) | Place::Exit(_) | Place::Initial(_) | Place::Transition(_) => {
+                format!("{} {message}", what.as_str())
+            }
+        };
+        let (state, at) = self.place_words(place);
+        self.record_fault(Fault { what, state, at, message: clipped(message) });
+        self.raise_execution_error(told, send_id, None);
+    }
+
+    /// Raises `error.execution`. With a failure: work that could not start, which stalls the instance if nothing handles it.
+    #[cold]
+    pub(super) fn raise_execution_error(
+        &mut self,
+        message: String,
+        send_id: Option<Arc<str>>,
+        failure: Option<Box<Failure>>,
+    ) {
+        self.trace(|| TraceEntry::Failed { message: message.clone() });
+        let data = Value::map([("message", Value::from(message))]);
+        let event = NamedEvent { send_id, ..NamedEvent::new("error.execution", data) };
+        self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
+        self.queue.push_back(Raised { event, failure });
+    }
+
+    /// Adds the fault to the record, unless the step has the same one already.
+    #[cold]
+    pub(super) fn record_fault(&mut self, fault: Fault) {
+        let is_known =
+            |index: &usize| matches!(&self.effects[*index], Effect::Fault(known) if *known == fault);
+        if self.faults.len() > FAULTS_MAX || self.faults.iter().any(is_known) {
+            return;
+        }
+        let fault = if self.faults.len() == FAULTS_MAX {
+            let message =
+                format!("more expressions failed in this step; the first {FAULTS_MAX} are recorded");
+            Fault { message: message.into(), ..fault }
+        } else {
+            fault
+        };
+        self.faults.push(self.effects.len());
+        self.effects.push(Effect::Fault(fault));
+    }
+
+    fn place_words(&self, place: Place) -> (Arc<str>, Arc<str>) {
+        let path = |node: NodeId| Arc::clone(&self.chart.node(node).path);
+        match place {
+            Place::Entry(node) => (path(node), "entry".into()),
+            Place::Exit(node) => (path(node), "exit".into()),
+            Place::Initial(node) => (path(node), "initial".into()),
+            Place::Output(node) => (path(node), "".into()),
+            Place::Transition(id) => {
+                let transition = self.chart.transition(id);
+                (path(transition.source), Arc::clone(&transition.label))
+            }
+        }
+    }
+}
+
+/// Messages may quote values; a record stays small.
+pub(super) fn clipped(message: String) -> Arc<str> {
+    match message.char_indices().nth(MESSAGE_CHARS_MAX) {
+        Some((cut, _)) => format!("{}…", &message[..cut]).into(),
+        None => message.into(),
+    }
+}

@@ -1,0 +1,130 @@
+//! Faults found in stored journals: expressions of a chart that failed, and steps that could not be taken. Read from the
+//! records alone, without playing an instance back, so that looking for them is cheap.
+
+use std::sync::Arc;
+
+use rawko_core::{Effect, Event};
+use rawko_host::Reader;
+use rawko_store::{InstanceKey, InstanceRow, Record, RecordKind};
+
+use crate::error::ViewError;
+
+/// Steps of one instance that [`recent`] searches.
+pub const STEPS_SEARCHED: u64 = 200;
+/// Records of one instance: a step that fails again and again has many.
+const RECORDS_MAX: usize = 2_000;
+/// Records of the whole store that [`since`] searches.
+const TAIL_RECORDS: u64 = 20_000;
+const RECORDS_PER_READ: usize = 1_024;
+
+/// One fault in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultLine {
+    pub step: u64,
+    pub at_ms: i64,
+    /// Place and reason.
+    pub text: String,
+}
+
+/// The faults of one instance since some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faulty {
+    pub instance: Arc<str>,
+    pub count: usize,
+    pub last: FaultLine,
+}
+
+/// The faults among the last steps of an instance up to `at`, oldest first.
+pub fn recent(reader: &Reader, row: &InstanceRow, at: Option<u64>) -> Result<Vec<FaultLine>, ViewError> {
+    let last = at.unwrap_or(row.step).min(row.step);
+    // A step that could not be taken has the number after the last.
+    let through = if last == row.step { last.saturating_add(1) } else { last };
+    let steps = last.saturating_sub(STEPS_SEARCHED - 1)..=through;
+    let mut found = Vec::new();
+    for record in reader.store().steps(row.key, steps, RECORDS_MAX)? {
+        found.extend(lines_of(reader, &record)?);
+    }
+    Ok(found)
+}
+
+/// The instances with faults since a moment, the latest first.
+pub fn since(reader: &Reader, from_ms: i64) -> Result<Vec<Faulty>, ViewError> {
+    let store = reader.store();
+    let mut after = store.last_seq()?.saturating_sub(TAIL_RECORDS);
+    let mut found: Vec<(InstanceKey, Faulty)> = Vec::new();
+    loop {
+        let records = store.tail(after, RECORDS_PER_READ)?;
+        for record in records.iter().filter(|record| record.at_ms >= from_ms) {
+            for line in lines_of(reader, record)? {
+                add(reader, &mut found, record.instance, line)?;
+            }
+        }
+        match records.last() {
+            Some(last) if records.len() == RECORDS_PER_READ => after = last.seq,
+            Some(_) | None => break,
+        }
+    }
+    let mut found: Vec<Faulty> = found.into_iter().map(|(_, faulty)| faulty).collect();
+    found.sort_by_key(|faulty| std::cmp::Reverse(faulty.last.at_ms));
+    Ok(found)
+}
+
+fn add(
+    reader: &Reader,
+    found: &mut Vec<(InstanceKey, Faulty)>,
+    key: InstanceKey,
+    line: FaultLine,
+) -> Result<(), ViewError> {
+    if let Some((_, known)) = found.iter_mut().find(|(known, _)| *known == key) {
+        known.count += 1;
+        known.last = line;
+        return Ok(());
+    }
+    if let Some(row) = reader.store().instance(key)? {
+        found.push((key, Faulty { instance: row.new.id, count: 1, last: line }));
+    }
+    Ok(())
+}
+
+fn lines_of(reader: &Reader, record: &Record) -> Result<Vec<FaultLine>, ViewError> {
+    let line = |text: String| FaultLine { step: record.step, at_ms: record.at_ms, text };
+    if record.kind == RecordKind::Failed {
+        let reason = reader.unpack(&record.delta)?;
+        let reason: String = serde_json::from_str(&reason).unwrap_or(reason);
+        let event = reader.unpack(&record.event)?;
+        return Ok(vec![line(format!("step failed on {}: {reason}", event_word(&event)))]);
+    }
+    // Nearly every record has none, and reading effects costs more than looking at their text.
+    if !record.effects.contains("\"fault\"") {
+        return Ok(Vec::new());
+    }
+    let effects = reader.unpack(&record.effects)?;
+    let effects: Vec<Effect> = serde_json::from_str(&effects).unwrap_or_default();
+    let faults = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Fault(fault) => Some(line(fault.to_string())),
+        Effect::SetTimer { .. }
+        | Effect::CancelTimer { .. }
+        | Effect::Invoke(_)
+        | Effect::StopInvoke { .. }
+        | Effect::Send(_)
+        | Effect::Emit { .. }
+        | Effect::Call { .. }
+        | Effect::Log { .. }
+        | Effect::Complete { .. }
+        | Effect::Cancelled { .. }
+        | Effect::Stall { .. } => None,
+    });
+    Ok(faults.collect())
+}
+
+fn event_word(text: &str) -> String {
+    match serde_json::from_str(text) {
+        Ok(Event::Named(event)) => event.name.to_string(),
+        Ok(Event::TimerFired { .. }) => "a timer".to_owned(),
+        Ok(Event::InvokeDone { .. }) => "a result".to_owned(),
+        Ok(Event::InvokeFailed { .. }) => "a failed call".to_owned(),
+        Ok(Event::RetryRequested) => "retry".to_owned(),
+        Ok(Event::CancelRequested { .. }) => "cancel".to_owned(),
+        Err(_) => "an event".to_owned(),
+    }
+}

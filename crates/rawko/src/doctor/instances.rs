@@ -1,0 +1,49 @@
+//! Instances with faults in the last day. Apart from the store's own checks: a failing expression does not end an
+//! instance, so its status alone does not show it.
+
+use rawko_view::faults;
+
+use super::{Check, State};
+use crate::hosting::Place;
+use crate::times;
+
+const LOOK_BACK_MS: i64 = 24 * 60 * 60 * 1_000;
+const SHOWN_MAX: usize = 10;
+
+pub(super) fn look(place: &Place) -> Vec<Check> {
+    let Ok(Some(reader)) = place.reader() else { return Vec::new() };
+    let now_ms = times::now_ms();
+    let faulty = match faults::since(&reader, now_ms.saturating_sub(LOOK_BACK_MS)) {
+        Ok(faulty) => faulty,
+        Err(error) => {
+            return vec![Check::new(
+                "faults",
+                State::Problem,
+                format!("the journal cannot be read: {error}"),
+            )];
+        }
+    };
+    if faulty.is_empty() {
+        return vec![Check::new("faults", State::Ok, "no instance had a fault in the last 24h")];
+    }
+    let mut checks: Vec<Check> = faulty
+        .iter()
+        .take(SHOWN_MAX)
+        .map(|faulty| {
+            let (id, last) = (&faulty.instance, &faulty.last);
+            let noun = if faulty.count == 1 { "fault" } else { "faults" };
+            let when = times::ago(last.at_ms, now_ms);
+            let text = format!("{id}: {} {noun}, the latest {when}: {}", faulty.count, last.text);
+            Check::new("faults", State::Warn, text)
+                .help(format!("`rawko history {id}` shows each with its step"))
+        })
+        .collect();
+    if let Some(more) = faulty.len().checked_sub(SHOWN_MAX).filter(|more| *more > 0) {
+        checks.push(Check::new(
+            "faults",
+            State::Warn,
+            format!("{more} more instances with faults in the last 24h"),
+        ));
+    }
+    checks
+}
