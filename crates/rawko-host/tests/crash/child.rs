@@ -11,7 +11,7 @@ use rawko_host::{Edition, Host, HostError, Settings, Start};
 use rawko_store::{Filter, Options, SqliteStore, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::charts::{ORDER, PARCEL};
+use crate::charts::{HUB, ORDER, PARCEL};
 use crate::tear::TearingStore;
 
 /// What the harness wants of a host.
@@ -53,17 +53,26 @@ async fn work(orders: Orders) {
         .gate(settings.gate())
         .chart(Edition::read("order.yaml", ORDER).unwrap())
         .chart(Edition::read("parcel.yaml", PARCEL).unwrap())
+        .chart(Edition::read("hub.yaml", HUB).unwrap())
         .in_memory_max(40)
         .start()
         .await
         .expect("a host goes on after every crash");
-    let filter = Filter { statuses: vec![Status::Active], roots_only: true, ..Filter::default() };
+    let hub = Start { chart: "hub".into(), id: Some("hub".into()), ..Start::default() };
+    while let Err(error) = host.start(hub.clone()).await {
+        if matches!(error, HostError::Exists(_)) {
+            break;
+        }
+        complain(&error);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let orders_only = Filter { roots_only: true, chart: Some("order".into()), ..Filter::default() };
+    let filter = Filter { statuses: vec![Status::Active], ..orders_only.clone() };
     let active = host.reader().store().list(&filter).unwrap();
     for row in &active.rows {
         tokio::spawn(tick(host.clone(), row.new.id.to_string()));
     }
-    let all =
-        host.reader().store().list(&Filter { roots_only: true, limit: 1, ..Filter::default() }).unwrap();
+    let all = host.reader().store().list(&Filter { limit: 1, ..orders_only }).unwrap();
     let mut next = all.total;
     let mut working = active.rows.len();
     let mut changes = host.changes();

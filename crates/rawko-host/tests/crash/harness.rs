@@ -97,11 +97,13 @@ fn run(seed: u64, kills: u64) {
     let calls: u32 = books.calls.values().sum();
     println!(
         "ok: {kills} kills ({torn} torn writes, {full} with a full store, {refusals} refusals heard), {} instances, \
-         {} records, {} payments in {calls} calls, {} events acknowledged",
+         {} records, {} payments in {calls} calls, {} events acknowledged, {} reports between instances and as many \
+         answers",
         ledger.instances(),
         ledger.records,
         books.paid.len(),
         heard.ticks.values().map(|last| last + 1).sum::<i64>(),
+        ledger.reports(),
     );
     assert!(ledger.last().is_some() && heard.ticks.len() >= WORKING, "nothing happened");
 }
