@@ -114,7 +114,16 @@ fn a_retry_at_once_without_end_is_a_runaway() {
     check_faults(
         &chart,
         &PAID.replace("after: 2s, ", "").replace("advance: 2s", "advance: 0"),
-        expect![[""]],
+        expect![[r#"
+            order.scenario.yaml
+              FAILED  paid
+                      6 fault runs: 1 failed
+                      fault: `payment` always fails; line 3, after start: step
+                        expected  no runaway
+                        actual    more than 10000 deliveries at one moment: events that the chart sends itself never end
+
+            1 scenario: 0 passed, 1 failed
+        "#]],
     );
 }
 
