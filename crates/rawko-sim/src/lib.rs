@@ -17,6 +17,14 @@
 //! assert_eq!(simulation.apply(&Stimulus::advance(3_600_000)).configuration, ["off"]);
 //! # Ok::<(), &str>(())
 //! ```
+//!
+//! # Crashes and faults
+//!
+//! [`SimulationOptions`] make things go wrong, as data: one [`Crash`] at a commit, [`Fault`]s at calls. A plain run lists
+//! its [`CommitPoint`]s and [`CallPoint`]s; a run with a crash or fault at number *n* is the same up to *n*. So a caller can
+//! try every crash and every fault, one per run, and compare the lines. `rawko-testing` does.
+//!
+//! Stubbed services are the outside world. They survive a crash, and answer when they would have.
 
 mod agents;
 mod choices;

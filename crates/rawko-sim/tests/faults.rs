@@ -8,10 +8,12 @@ use std::sync::Arc;
 use expect_test::{Expect, expect};
 use rawko_chart::{Registry, Source, load};
 use rawko_core::{Value, World};
-use rawko_sim::{Crash, CrashMoment, Fault, FaultKind, Simulation, SimulationOptions, Stimulus, Stubs};
+use rawko_sim::{
+    Crash, CrashMoment, ErrorKind, Fault, FaultKind, Simulation, SimulationOptions, Stimulus, Stubs,
+};
 
 /// Logs everything that it receives about its payment.
-const ORDER: &str = "
+const ORDER: &str = r#"
 id: order
 initial: charging
 states:
@@ -19,12 +21,12 @@ states:
     invoke: {id: payment, src: charge, timeout: 10s, retry: {max_attempts: 2, initial_delay: 1s}}
     on:
       done.invoke.payment: {target: over, actions: [note]}
-      error.invoke.payment: {target: over, actions: [{type: log, message: '${event.type} ${event.data.category}'}]}
+      error.invoke.payment: {target: over, actions: [{type: log, message: "event.type ~ ' ' ~ event.data.category"}]}
   over:
     on: {'*': {actions: [note]}}
 actions:
-  note: {type: log, message: '${event.type}'}
-";
+  note: {type: log, message: event.type}
+"#;
 
 /// The same without a timeout and a retry.
 fn impatient() -> String {
@@ -32,11 +34,14 @@ fn impatient() -> String {
 }
 
 fn simulation(chart: &str, options: SimulationOptions) -> Simulation {
-    let loaded = load(&Source::new("order.yaml", chart), &Registry::default());
-    let chart = Arc::new(loaded.chart.expect("the chart is well formed"));
     let stubs: Value =
         serde_json::from_str(r#"{"charge": {"after": "2s", "done": {"receipt": "r-1"}}}"#).unwrap();
-    let stubs = Stubs::from_value(&stubs).unwrap();
+    with_stubs(chart, Stubs::from_value(&stubs).unwrap(), options)
+}
+
+fn with_stubs(chart: &str, stubs: Stubs, options: SimulationOptions) -> Simulation {
+    let loaded = load(&Source::new("order.yaml", chart), &Registry::default());
+    let chart = Arc::new(loaded.chart.expect("the chart is well formed"));
     Simulation::new(chart, Vec::new(), stubs, World::default(), Value::Null).with_options(options)
 }
 
@@ -64,12 +69,12 @@ fn a_retry_handles_what_happens_to_one_call() {
     check(
         ORDER,
         expect![[r#"
-        fail       2 calls: 5s ${event.type}
-        outage     2 calls: 5s ${event.type} ${event.data.category}
-        timeout    2 calls: 13s ${event.type}
-        interrupt  2 calls: 5s ${event.type}
-        twice      1 calls: 2s ${event.type}
-        late       2 calls: 13s ${event.type}
+        fail       2 calls: 5s done.invoke.payment
+        outage     2 calls: 5s error.invoke.payment failed
+        timeout    2 calls: 13s done.invoke.payment
+        interrupt  2 calls: 5s done.invoke.payment
+        twice      1 calls: 2s done.invoke.payment
+        late       2 calls: 13s done.invoke.payment
     "#]],
     );
 }
@@ -79,12 +84,12 @@ fn without_a_timeout_the_chart_receives_the_category() {
     check(
         &impatient(),
         expect![[r#"
-        fail       1 calls: 2s ${event.type} ${event.data.category}
-        outage     1 calls: 2s ${event.type} ${event.data.category}
-        timeout    1 calls: 2s ${event.type} ${event.data.category}
-        interrupt  1 calls: 2s ${event.type} ${event.data.category}
-        twice      1 calls: 2s ${event.type}
-        late       1 calls: 86402s ${event.type}
+        fail       1 calls: 2s error.invoke.payment failed
+        outage     1 calls: 2s error.invoke.payment failed
+        timeout    1 calls: 2s error.invoke.payment timeout
+        interrupt  1 calls: 2s error.invoke.payment interrupted
+        twice      1 calls: 2s done.invoke.payment
+        late       1 calls: 86402s done.invoke.payment
     "#]],
     );
 }
@@ -105,5 +110,22 @@ fn a_crash_at_any_commit_changes_no_line() {
             let crash = Some(Crash { commit, moment });
             assert_eq!(play(SimulationOptions { crash, ..SimulationOptions::default() }).0, plain);
         }
+    }
+}
+
+#[test]
+fn a_runaway_ends_an_advance() {
+    let chart = impatient().replace(
+        "error.invoke.payment: {target: over",
+        "error.invoke.payment: {target: charging, reenter: true",
+    );
+    let options = SimulationOptions {
+        faults: vec![Fault { call: 0, kind: FaultKind::Outage }],
+        ..SimulationOptions::default()
+    };
+    let stubs = Stubs::from_value(&serde_json::from_str(r#"{"charge": {"after": 0}}"#).unwrap()).unwrap();
+    let mut simulation = with_stubs(&chart, stubs, options);
+    for line in [simulation.start(), simulation.apply(&Stimulus::advance(1))] {
+        assert_eq!(line.error_kind, Some(ErrorKind::Runaway));
     }
 }

@@ -7,8 +7,16 @@ use crate::model::Scenario;
 use crate::play::{Playback, Stage};
 use crate::report::{StepFailure, VariantFailure, VariantReport};
 
-/// Runs of one scenario. A run costs as much as all its commits, so a scenario of a million timers needs a limit.
-const CRASH_RUNS_MAX: usize = 1_000;
+/// Commits that the variants of one scenario play together. A run plays all of them, so without a limit a scenario of a
+/// thousand timers would take a million steps.
+const COMMITS_PLAYED_MAX: usize = 200_000;
+/// Runs that a scenario gets however long it is.
+const RUNS_MIN: usize = 20;
+
+/// The number of variants that a scenario with so many commits is played with.
+pub(crate) fn runs_max(commits: usize) -> usize {
+    (COMMITS_PLAYED_MAX / commits.max(1)).max(RUNS_MIN)
+}
 
 /// Plays the scenario once for each commit and each moment around it.
 pub(crate) fn run(
@@ -34,7 +42,7 @@ pub(crate) fn run(
 
 /// The commits to crash at: all of them, or as many as the limit allows, evenly spread.
 fn crashes(commits: usize) -> impl Iterator<Item = (u64, CrashMoment)> {
-    let chosen = commits.min(CRASH_RUNS_MAX / CrashMoment::ALL.len());
+    let chosen = commits.min(runs_max(commits) / CrashMoment::ALL.len());
     let commits = (0..chosen).map(move |index| (index * commits / chosen) as u64);
     commits.flat_map(|commit| CrashMoment::ALL.map(|moment| (commit, moment)))
 }
@@ -63,7 +71,8 @@ mod tests {
         assert_eq!(crashes(0).count(), 0);
         let few: Vec<_> = crashes(2).map(|(commit, _)| commit).collect();
         assert_eq!(few, [0, 0, 1, 1]);
+        assert_eq!(crashes(100).count(), 200);
         let many: Vec<_> = crashes(1_000_000).map(|(commit, _)| commit).collect();
-        assert_eq!((many.len(), many[0], many[999]), (CRASH_RUNS_MAX, 0, 998_000));
+        assert_eq!((many.len(), many[0], many[19]), (RUNS_MIN, 0, 900_000));
     }
 }

@@ -5,15 +5,13 @@ use rawko_sim::{CallPoint, ErrorKind, Fault, FaultKind, SimulationOptions, Stimu
 use serde_json::Value as Json;
 
 use crate::compare::{self, Observation};
-use crate::crash::first_difference;
+use crate::crash::{first_difference, runs_max};
 use crate::health;
 use crate::model::{Expectation, Scenario};
 use crate::model_faults::{FaultExpectation, FaultOutcome, expectation_for};
 use crate::play::{Playback, Stage};
 use crate::report::{StepFailure, VariantFailure, VariantReport};
 
-/// Runs of one scenario.
-const FAULT_RUNS_MAX: usize = 1_000;
 /// Timers and answers that a run waits for after its last stimulus. A chart that polls or retries for ever, with time
 /// between, is not a runaway.
 const FIRINGS_MAX: usize = 1_000;
@@ -27,6 +25,7 @@ pub(crate) fn run(
     baseline: &Playback,
 ) -> Result<VariantReport, String> {
     let mut report = VariantReport::default();
+    let runs_max = runs_max(baseline.simulation.commit_points().len());
     let calls = baseline.simulation.call_points();
     report.failures.extend(unused(scenario, &calls, baseline));
     let settled = settled(Playback::of(stage, scenario, SimulationOptions::default())?, scenario);
@@ -36,7 +35,7 @@ pub(crate) fn run(
         if matches!(outcome, Some(FaultOutcome::Skip)) {
             continue;
         }
-        if report.runs == FAULT_RUNS_MAX {
+        if report.runs == runs_max {
             report.omitted += 1;
             continue;
         }

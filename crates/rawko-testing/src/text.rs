@@ -86,14 +86,19 @@ impl TextReport<'_> {
 
     fn variants(&mut self, noun: &str, variants: &VariantReport) {
         self.line(&format!("          {}", variant_summary(noun, variants)));
-        for failed in &variants.failures {
-            let failure = &failed.failure;
+        // One mistake usually shows in several variants: it is printed once.
+        for same in variants.failures.chunk_by(|a, b| a.failure == b.failure) {
+            let [first, others @ ..] = same else { continue };
+            let failure = &first.failure;
             self.line(&format!(
                 "          {}; line {}, after {}: {}",
-                failed.variant, failure.line, failure.stimulus, failure.at
+                first.variant, failure.line, failure.stimulus, failure.at
             ));
             self.line(&format!("            expected  {}", failure.expected));
             self.line(&format!("            actual    {}", failure.actual));
+            for other in others {
+                self.line(&format!("            also with {}", other.variant));
+            }
         }
     }
 

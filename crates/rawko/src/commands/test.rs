@@ -31,7 +31,7 @@ Examples:
   rawko test order.scenario.yaml
   rawko test order.yaml                        # the scenarios beside a chart
   rawko test --junit report.xml --no-coverage  # for continuous integration
-  rawko test --crash --faults                  # the same outcome after a crash; no stall after a fault";
+  rawko test --crash --faults                  # again with crashes and faults";
 
 /// Run scenario files: what a chart should do, step by step in virtual time
 #[derive(Debug, clap::Args)]

@@ -316,15 +316,36 @@ scenarios:
     check(
         &[("shop/order.yaml", order), ("shop/order.scenario.yaml", scenarios)],
         &["test", "shop", "--no-coverage", "--crash", "--faults"],
-        expect![[""]],
+        expect![[r#"
+            $ rawko test shop --no-coverage --crash --faults
+            shop/order.scenario.yaml
+              FAILED  paid
+                      4 crash runs: all passed
+                      6 fault runs: 4 failed
+                      fault: `payment` fails; line 5, after advance 2s: status
+                        expected  no stall
+                        actual    stalled in [charging]: nothing handles the failure of `payment`
+                      fault: `payment` always fails; line 5, after advance 2s: status
+                        expected  no stall
+                        actual    stalled in [charging]: nothing handles the failure of `payment`
+                      fault: `payment` times out; line 5, after advance 2s: status
+                        expected  no stall
+                        actual    stalled in [charging]: nothing handles the failure of `payment`
+                      fault: `payment` is interrupted; line 5, after advance 2s: status
+                        expected  no stall
+                        actual    stalled in [charging]: nothing handles the failure of `payment`
+
+            1 scenario: 0 passed, 1 failed
+            --- exit code 1
+        "#]],
     );
 }
 
-/// The scenarios that rawko comes with hold under every crash.
+/// No crash changes the outcome of a scenario of ours, and no fault makes a chart stall, run away or hide the failure.
 #[test]
-fn our_own_charts_survive_crashes() {
+fn our_own_charts_hold_under_crashes_and_faults() {
     for folder in ["charts", "examples"] {
-        let run = run(&repository(), &["test", folder, "--no-coverage", "--crash"], "");
+        let run = run(&repository(), &["test", folder, "--no-coverage", "--crash", "--faults"], "");
         assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
     }
 }
