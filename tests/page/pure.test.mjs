@@ -10,6 +10,7 @@ const { post } = await load('api');
 const { differences, lineDifferences } = await load('diff');
 const { href, parse } = await load('route');
 const { schemaOf } = await load('forms');
+const { Journal } = await load('journal');
 const { markOf } = await load('timeline');
 const { age, brief, compact, cost, duration, tone, waiting } = await load('words');
 
@@ -134,8 +135,24 @@ test('marks on the timeline', () => {
     [{ kind: 'step', event: { kind: 'failed' } }, 'bad'],
     [{ kind: 'ignored', event: { kind: 'event' } }, 'faint'],
     [{ kind: 'refused' }, 'bad'],
+    [{ kind: 'started', faults: [{ what: 'action' }] }, 'bad'],
+    [{ kind: 'ignored', faults: [] }, 'faint'],
   ];
   for (const [entry, mark] of cases) assert.equal(markOf(entry), mark);
+});
+
+test('a step that was refused stays beside the one that took its number', () => {
+  const journal = new Journal('order-1', () => {});
+  const refused = (seq) => ({ seq, step: 1, kind: 'refused', error: 'no' });
+  journal.add({ seq: 1, step: 0, kind: 'started' });
+  for (const entry of [refused(2), refused(3), refused(3)]) journal.add(entry);
+  assert.deepEqual(journal.entry(1).refusals, [refused(2)]);
+  journal.add({ seq: 4, step: 1, kind: 'step' });
+  assert.deepEqual(
+    journal.entry(1).refusals.map(({ seq }) => seq),
+    [2, 3],
+  );
+  assert.equal(markOf(journal.entry(1)), 'bad');
 });
 
 test('nothing is ever made of markup, nothing comes from elsewhere, and files stay small', () => {

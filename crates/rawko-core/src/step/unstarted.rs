@@ -98,7 +98,7 @@ impl Run<'_> {
 
     /// At the end of a macrostep: what could not start and was not handled stalls the instance.
     pub(super) fn stall_unstarted(&mut self) {
-        if self.is_over() {
+        if self.unstarted.is_empty() || self.is_over() {
             return;
         }
         for failure in std::mem::take(&mut self.unstarted) {

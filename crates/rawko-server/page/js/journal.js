@@ -9,9 +9,9 @@ const AT_ONCE = 2;
 
 /** A step that could not be taken has the number of the next one that could, which must not hide it. */
 function put(block, entry) {
-  const known = block.get(entry.step);
-  const before = known?.kind === 'refused' ? [...(known.refusals ?? []), known] : (known?.refusals ?? []);
-  const refusals = before.filter((refusal) => refusal.seq !== entry.seq);
+  const { refusals: before = [], ...known } = block.get(entry.step) ?? {};
+  const all = known.kind === 'refused' ? [...before, known] : before;
+  const refusals = all.filter((refusal) => refusal.seq !== entry.seq);
   block.set(entry.step, refusals.length ? { ...entry, refusals } : entry);
 }
 

@@ -153,7 +153,7 @@ impl Narrator {
             Some(agent) => tell_agent(entry, agent, (is_first(name), was_heard), console)?,
             None if self.is_foreign => {
                 let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
-                text::print(entry, &lead, &lead, Detail::default(), console)?;
+                text::print(entry, &lead, &lead, Detail { whole: false, warned: true }, console)?;
             }
             None => tell_root(entry, console)?,
         }
