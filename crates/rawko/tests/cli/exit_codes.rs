@@ -149,6 +149,10 @@ fn two_is_usage() {
               chat         Talk in a channel
               charts       List the charts that a project offers and those its instances run on
               doctor       Check the store, the settings, services, agents and charts, and say what to do
+              backup       Copy the store to a file, also while a host runs
+              restore      Replace the store by a backup; the replaced one is kept
+              instance     Export an instance to a file, or import one
+              prune        Remove ended instances by age, outcome or size (dry run without --yes)
               import       Turn SCXML or an XState v5 JSON configuration into a rawko chart
               schema       Print the JSON Schema of the chart format
               completions  Print a completion script for a shell

@@ -51,7 +51,7 @@ fn instances_are_listed_newest_first() {
         ID  VERSION  HASH  OFFERED  INSTANCES  FROM
         agent  1.0.0  7990352c39e9  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
-        plan_build  1.0.0  f72c81b04a76  yes  0  rawko's own plan_build.yaml
+        plan_build  1.0.0  d475a5f0a11a  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  779a9a194086  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
@@ -80,7 +80,7 @@ fn instances_are_listed_newest_first() {
         agent  1.0.0  7990352c39e9  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
-        plan_build  1.0.0  f72c81b04a76  yes  0  rawko's own plan_build.yaml
+        plan_build  1.0.0  d475a5f0a11a  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  779a9a194086  yes  0  rawko's own orchestrator.yaml
     "#]].assert_eq(&squeezed(&(empty + &listed)));
 }
@@ -90,20 +90,50 @@ fn json_for_programs() {
     check(
         &["ps --json --status done", "show o-2 --json"],
         expect![[r#"
-        $ rawko ps --json --status done
-        {
-          "v": 1,
-          "instances": [
+            $ rawko ps --json --status done
             {
-              "id": "o-1",
+              "v": 1,
+              "instances": [
+                {
+                  "id": "o-1",
+                  "chart": "order",
+                  "version": "1.0.0",
+                  "chart_hash": "9ec09f79dfaecb4dce0e4c3d317795d7",
+                  "status": "done",
+                  "waits_for": "nothing",
+                  "next_due_ms": null,
+                  "fault": null,
+                  "step": 1,
+                  "created_ms": 0,
+                  "updated_ms": 0,
+                  "parent": null,
+                  "forked_from": null,
+                  "agent": null,
+                  "spent": {
+                    "tokens": 0,
+                    "cost_usd": 0.0,
+                    "time_ms": 0,
+                    "tool_calls": 0
+                  },
+                  "configuration": [
+                    "paid"
+                  ]
+                }
+              ],
+              "total": 1,
+              "next": null
+            }
+            $ rawko show o-2 --json
+            {
+              "id": "o-2",
               "chart": "order",
               "version": "1.0.0",
               "chart_hash": "9ec09f79dfaecb4dce0e4c3d317795d7",
-              "status": "done",
-              "waits_for": "nothing",
-              "next_due_ms": null,
+              "status": "active",
+              "waits_for": "person",
+              "next_due_ms": 0,
               "fault": null,
-              "step": 1,
+              "step": 0,
               "created_ms": 0,
               "updated_ms": 0,
               "parent": null,
@@ -116,81 +146,55 @@ fn json_for_programs() {
                 "tool_calls": 0
               },
               "configuration": [
-                "paid"
-              ]
+                "asking"
+              ],
+              "v": 1,
+              "last_step": 0,
+              "at_ms": 0,
+              "active": [
+                "asking"
+              ],
+              "context": {
+                "amount": 250,
+                "by": null,
+                "receipt": null
+              },
+              "input": {
+                "amount": 250
+              },
+              "output": null,
+              "failure": null,
+              "faults": {
+                "count": 0,
+                "last": null
+              },
+              "running": [],
+              "waits": {
+                "asks": [
+                  {
+                    "id": "o-2",
+                    "invoke": "approval",
+                    "input": {
+                      "title": "Pay 250?"
+                    },
+                    "expires_ms": null
+                  }
+                ],
+                "events": [
+                  "WAIVED"
+                ],
+                "timers": [
+                  {
+                    "kind": "after",
+                    "for": "after 24h in asking",
+                    "due_ms": 0
+                  }
+                ]
+              },
+              "children": [],
+              "child_rows": []
             }
-          ],
-          "total": 1,
-          "next": null
-        }
-        $ rawko show o-2 --json
-        {
-          "id": "o-2",
-          "chart": "order",
-          "version": "1.0.0",
-          "chart_hash": "9ec09f79dfaecb4dce0e4c3d317795d7",
-          "status": "active",
-          "waits_for": "person",
-          "next_due_ms": 0,
-          "fault": null,
-          "step": 0,
-          "created_ms": 0,
-          "updated_ms": 0,
-          "parent": null,
-          "forked_from": null,
-          "agent": null,
-          "spent": {
-            "tokens": 0,
-            "cost_usd": 0.0,
-            "time_ms": 0,
-            "tool_calls": 0
-          },
-          "configuration": [
-            "asking"
-          ],
-          "v": 1,
-          "last_step": 0,
-          "at_ms": 0,
-          "active": [
-            "asking"
-          ],
-          "context": {
-            "amount": 250,
-            "by": null,
-            "receipt": null
-          },
-          "input": {
-            "amount": 250
-          },
-          "output": null,
-          "failure": null,
-          "running": [],
-          "waits": {
-            "asks": [
-              {
-                "id": "o-2",
-                "invoke": "approval",
-                "input": {
-                  "title": "Pay 250?"
-                },
-                "expires_ms": null
-              }
-            ],
-            "events": [
-              "WAIVED"
-            ],
-            "timers": [
-              {
-                "kind": "after",
-                "for": "after 24h in asking",
-                "due_ms": 0
-              }
-            ]
-          },
-          "children": [],
-          "child_rows": []
-        }
-    "#]],
+        "#]],
     );
 }
 
