@@ -32,8 +32,8 @@ pub struct Instance {
     pub(crate) snapshot_bytes: usize,
     pub(crate) delta_bytes: usize,
     pub(crate) pace: Pace,
-    /// The failed invocation that a retry is starting again: its key is kept if its outcome is unknown.
-    pub(crate) retrying: Option<u64>,
+    /// The failed invocations that a retry is starting again: a key is kept if the outcome is unknown.
+    pub(crate) retrying: Vec<u64>,
     /// The last driver start that this machine has handled.
     pub(crate) restarted: Option<u64>,
 }
@@ -84,7 +84,7 @@ impl Instance {
             snapshot_bytes,
             delta_bytes,
             pace: Pace::default(),
-            retrying: None,
+            retrying: Vec::new(),
             restarted: None,
         }
     }
@@ -205,8 +205,8 @@ impl Instance {
 
     /// Whether the chart still waits for an invocation, or failed with it and may retry it.
     pub(crate) fn needs_key(&self, invocation: u64) -> bool {
-        let failed = self.snapshot.failure().and_then(|failure| failure.invocation());
-        let failed = failed.is_some_and(|failed| failed.id == invocation);
+        let mut failed = self.snapshot.failures().iter().filter_map(|failure| failure.invocation());
+        let failed = failed.any(|failed| failed.id == invocation);
         failed || self.snapshot.invocations().iter().any(|known| known.id == invocation)
     }
 

@@ -27,8 +27,12 @@ pub(crate) struct StubServices {
     pub(crate) commits: Vec<CommitPoint>,
     counted: Rc<Cell<u64>>,
     /// What was decided for an invocation's attempt when it was planned.
-    planned: BTreeMap<(InstanceKey, u64, u32), (Option<StubAnswer>, Option<FaultKind>)>,
+    planned: BTreeMap<Attempt, Plan>,
 }
+
+/// The instance, the invocation and the number of the attempt.
+type Attempt = (InstanceKey, u64, u32);
+type Plan = (Option<StubAnswer>, Option<FaultKind>);
 
 impl StubServices {
     pub(crate) fn new(setup: Setup, stubs: Stubs, options: SimulationOptions) -> Self {

@@ -241,8 +241,10 @@ impl Simulation {
                 line.error.get_or_insert(message);
                 line.error_kind.get_or_insert(kind);
             }
-            let row = driver.store().instance(ROOT).ok().flatten();
-            self.root = row.and_then(|row| driver.restore(&row).ok());
+            self.root = driver.instance(ROOT).cloned().or_else(|| {
+                let row = driver.store().instance(ROOT).ok().flatten()?;
+                driver.restore(&row).ok()
+            });
         }
         if let Some(root) = &self.root {
             let snapshot = root.snapshot();

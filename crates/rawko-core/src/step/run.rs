@@ -50,7 +50,7 @@ pub(super) struct Run<'a> {
     /// Indexes of the faults among the effects.
     pub(super) faults: Vec<usize>,
     /// What could not start and was not handled so far.
-    pub(super) unstarted: Vec<Box<Failure>>,
+    pub(super) unstarted: Vec<Failure>,
     /// The block of actions that runs.
     pub(super) place: Place,
     pub(super) trace: Option<Trace>,

@@ -77,7 +77,9 @@ impl Run<'_> {
                 let message = failure.error.get("message").as_str().unwrap_or_default().to_owned();
                 self.raise_execution_error(message, None, Some(failure));
             }
-            (FailedWork::Invocation(_), true) | (FailedWork::Timer { .. }, _) => self.unstarted.push(failure),
+            (FailedWork::Invocation(_), true) | (FailedWork::Timer { .. }, _) => {
+                self.unstarted.push(*failure)
+            }
         }
     }
 
@@ -102,7 +104,7 @@ impl Run<'_> {
             return;
         }
         for failure in std::mem::take(&mut self.unstarted) {
-            self.stall(*failure);
+            self.stall(failure);
         }
     }
 

@@ -1,12 +1,12 @@
 //! The charts that work while the host is killed, and the settings they run with.
 
-/// Rounds of waiting, paying over HTTP, packing in a child, and reporting to the hub. `TICK`s come from outside all the while.
+/// Rounds of waiting, paying over HTTP, and packing in a child. `TICK`s come from outside all the while.
 pub(crate) const ORDER: &str = "
 statechart:
   id: order
   version: 1.0.0
   initial: working
-  context: {name: null, round: 0, rounds: 6, ticks: [], late: 0, packed: 0, receipts: [], acks: []}
+  context: {name: null, round: 0, rounds: 6, ticks: [], late: 0, packed: 0, receipts: []}
   states:
     working:
       initial: waiting
@@ -14,7 +14,6 @@ statechart:
         TICK: {actions: [{type: assign, context_updates: {ticks: 'append(context.ticks, event.data.n)'}}]}
         LATE: {actions: [{type: assign, context_updates: {late: context.late + 1}}]}
         PACKED: {actions: [{type: assign, context_updates: {packed: context.packed + 1}}]}
-        ACK: {actions: [{type: assign, context_updates: {acks: 'append(context.acks, event.data.round)'}}]}
       states:
         waiting:
           entry: [{type: send, target: self, event: LATE, delay: 5}]
@@ -34,35 +33,15 @@ statechart:
           invoke:
             id: parcel
             src: statechart:parcel@^1
-            onDone:
-              - {target: waiting, guard: context.round + 1 < context.rounds, actions: [report, next]}
-              - {target: closing, actions: [report]}
+            onDone: [{target: waiting, guard: context.round + 1 < context.rounds, actions: [next]}, '#finished']
             onError: failed
-        closing:
-          always: {target: '#finished', guard: length(context.acks) == context.rounds}
         failed: {}
     finished:
       id: finished
       type: final
-      output: {ticks: context.ticks, late: context.late, packed: context.packed, receipts: context.receipts, acks: context.acks}
+      output: {ticks: context.ticks, late: context.late, packed: context.packed, receipts: context.receipts}
   actions:
     next: {type: assign, context_updates: {round: context.round + 1}}
-    report: {type: send, target: hub, event: REPORT, data: {name: context.name, round: context.round}}
-";
-
-/// Hears of every round of every order, and answers each.
-pub(crate) const HUB: &str = "
-statechart:
-  id: hub
-  initial: open
-  context: {count: 0}
-  states:
-    open:
-      on:
-        REPORT:
-          actions:
-            - {type: assign, context_updates: {count: context.count + 1}}
-            - {type: send, target: event.origin, event: ACK, data: {round: event.data.round}}
 ";
 
 pub(crate) const PARCEL: &str = "

@@ -11,7 +11,8 @@ use rawko_host::{Edition, Host, HostError, Settings, Start};
 use rawko_store::{Filter, Options, SqliteStore, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::charts::{HUB, ORDER, PARCEL};
+use crate::charts::PARCEL;
+use crate::hub::{HUB, reporting_order};
 use crate::tear::TearingStore;
 
 /// What the harness wants of a host.
@@ -51,7 +52,7 @@ async fn work(orders: Orders) {
         .store(store)
         .services(settings.services(&orders.project))
         .gate(settings.gate())
-        .chart(Edition::read("order.yaml", ORDER).unwrap())
+        .chart(Edition::read("order.yaml", &reporting_order()).unwrap())
         .chart(Edition::read("parcel.yaml", PARCEL).unwrap())
         .chart(Edition::read("hub.yaml", HUB).unwrap())
         .in_memory_max(40)

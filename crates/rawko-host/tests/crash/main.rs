@@ -17,6 +17,7 @@ mod charts;
 mod child;
 mod dice;
 mod harness;
+mod hub;
 mod ledger;
 mod tear;
 

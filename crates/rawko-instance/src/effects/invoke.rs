@@ -55,7 +55,7 @@ impl Instance {
             body: tx.pack(serde_json::to_string(&invoke).unwrap_or_default()),
             ..self.new_effect(kind, Some(invoke.invocation), Arc::clone(&invoke.src), at)
         };
-        if let Some(key) = self.take_kept_key(invoke.invocation, tx) {
+        if let Some(key) = self.take_kept_key(&invoke, tx) {
             effect.idempotency = key;
             effect.in_doubt = true;
         }
@@ -156,10 +156,11 @@ impl Instance {
     }
 
     /// The key of an earlier attempt whose outcome is unknown: the next attempt is the same request.
-    fn take_kept_key(&mut self, invocation: u64, tx: &mut Transaction) -> Option<Arc<str>> {
+    fn take_kept_key(&mut self, invoke: &Invoke, tx: &mut Transaction) -> Option<Arc<str>> {
         let is_kept = |effect: &OpenEffect| {
-            let is_same = effect.invocation == Some(invocation)
-                || (self.retrying.is_some() && effect.invocation == self.retrying);
+            let is_retried = effect.invocation.is_some_and(|id| self.retrying.contains(&id));
+            let is_same =
+                effect.invocation == Some(invoke.invocation) || (is_retried && effect.name == invoke.src);
             effect.kind == EffectKind::Unknown && is_same
         };
         let at = self.open.iter().position(is_kept)?;

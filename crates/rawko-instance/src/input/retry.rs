@@ -19,9 +19,10 @@ impl Instance {
         self.can_retry()?;
         self.refuse_if_over()?;
         self.pace.zero_delay_steps = 0;
-        self.retrying = self.snapshot.failure().and_then(|failure| Some(failure.invocation()?.id));
+        let failures = self.snapshot.failures().iter();
+        self.retrying = failures.filter_map(|failure| Some(failure.invocation()?.id)).collect();
         let receipt = self.deliver(Event::RetryRequested, env, now_ms, tx);
-        self.retrying = None;
+        self.retrying.clear();
         receipt
     }
 }

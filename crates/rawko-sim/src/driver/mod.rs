@@ -114,6 +114,11 @@ impl Driver {
         Ok(driver)
     }
 
+    /// The instance in memory; `None` if it was read from the store last or never began.
+    pub fn instance(&self, key: InstanceKey) -> Option<&Instance> {
+        self.live.get(&key)
+    }
+
     /// Faults from now on.
     pub fn set_chaos(&mut self, chaos: Box<dyn Chaos>) {
         self.chaos = chaos;

@@ -58,10 +58,10 @@ impl Driver {
 
     /// The instance in memory, read from the store if it is not there.
     pub(super) fn load(&mut self, key: InstanceKey) -> Result<Instance, InstanceError> {
-        if let Some(instance) = self.live.remove(&key) {
-            if !self.chaos.evicts() {
-                return Ok(instance);
-            }
+        if let Some(instance) = self.live.remove(&key)
+            && !self.chaos.evicts()
+        {
+            return Ok(instance);
         }
         let missing = || StoreError::Damaged(format!("there is no instance {}", key.0));
         let row = self.store.instance(key)?.ok_or_else(missing)?;

@@ -4,7 +4,13 @@
 //! `RAWKO_SEED=n` runs one seed; `RAWKO_SEEDS=n` runs that many; otherwise as many as fit into `RAWKO_SEED_SECONDS`
 //! (60). The seed is printed first when one fails, and reproduces the failure exactly.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests"
+)]
 
 mod charts;
 mod checks;

@@ -79,9 +79,9 @@ fn json_lines_have_the_instance_the_step_and_the_trace() {
         {"timestamp":"…","level":"info","message":"ended","instance":"fine-1","step":0,"chart":"fine","status":"done","trace_id":"…"}
         {"timestamp":"…","level":"info","message":"began","instance":"bad-1","chart":"bad","trace_id":"…"}
         {"timestamp":"…","level":"debug","message":"step","instance":"bad-1","step":0,"event":"start","trace_id":"…"}
-        {"timestamp":"…","level":"info","message":"call failed: `nobody` is not in `governance.allow` of .rawko/config.yaml","instance":"bad-1","step":0,"call":"nobody","took_ms":"…","error":"refused","trace_id":"…"}
         {"timestamp":"…","level":"debug","message":"step","instance":"bad-1","step":1,"event":"invoke_failed","trace_id":"…"}
         {"timestamp":"…","level":"warn","message":"failed","instance":"bad-1","step":1,"chart":"bad","status":"error","outcome":"refused","trace_id":"…"}
+        {"timestamp":"…","level":"info","message":"call failed: `nobody` is not in `governance.allow` of .rawko/config.yaml","instance":"bad-1","step":0,"call":"nobody","took_ms":"…","error":"refused","trace_id":"…"}
     "#]].assert_eq(&shown);
     let traces: Vec<Json> =
         lines.iter().map(|line| serde_json::from_str::<Json>(line).unwrap()["trace_id"].clone()).collect();
