@@ -52,7 +52,7 @@ pub mod handler {
     pub const LOOK: &str = "look";
     /// Shared. [`super::BlobsAsk`] → `Vec<`[`super::BlobText`]`>`: those that are there, or some of them if they are large.
     pub const BLOBS: &str = "blobs";
-    /// Shared. [`super::EffectPlace`] → `bool`: whether anybody still waits for it.
+    /// Shared. [`rawko_instance::EffectPlace`] → `bool`: whether anybody still waits for it.
     pub const OPEN: &str = "open";
 
     /// Of [`super::CHART`]: [`super::ChartText`]. The same chart again changes nothing.
