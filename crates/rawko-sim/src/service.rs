@@ -28,6 +28,8 @@ pub(crate) struct StubServices {
     counted: Rc<Cell<u64>>,
     /// What was decided for an invocation's attempt when it was planned.
     planned: BTreeMap<Attempt, Plan>,
+    /// When an attempt was first made: made again after a crash, it is answered when it would have been.
+    began: BTreeMap<Attempt, i64>,
 }
 
 /// The instance, the invocation and the number of the attempt.
@@ -45,6 +47,7 @@ impl StubServices {
             commits: Vec::new(),
             counted: Rc::default(),
             planned: BTreeMap::new(),
+            began: BTreeMap::new(),
         }
     }
 
@@ -122,12 +125,18 @@ impl Services for StubServices {
         };
         let attempt = (request.effect.instance, invoke.invocation, invoke.attempt);
         let (answer, fault) = self.planned.get(&attempt).cloned().unwrap_or_default();
-        match fault {
+        let began_ms = *self.began.entry(attempt).or_insert(request.now_ms);
+        let passed_ms = u64::try_from(request.now_ms - began_ms).unwrap_or(0);
+        let mut answers = match fault {
             Some(kind) => faulty(request, invoke, answer, kind),
             None => Vec::from_iter(
                 answer.map(|answer| CallAnswer::new(answer.after_ms, stubbed(invoke, answer.result))),
             ),
+        };
+        for answer in &mut answers {
+            answer.after_ms = answer.after_ms.saturating_sub(passed_ms);
         }
+        answers
     }
 
     /// The outside world recognises a call by its key, so every call may be made again.

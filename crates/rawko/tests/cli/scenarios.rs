@@ -325,15 +325,9 @@ scenarios:
                       fault: `payment` fails; line 5, after advance 2s: status
                         expected  no stall
                         actual    stalled in [charging]: nothing handles the failure of `payment`
-                      fault: `payment` always fails; line 5, after advance 2s: status
-                        expected  no stall
-                        actual    stalled in [charging]: nothing handles the failure of `payment`
-                      fault: `payment` times out; line 5, after advance 2s: status
-                        expected  no stall
-                        actual    stalled in [charging]: nothing handles the failure of `payment`
-                      fault: `payment` is interrupted; line 5, after advance 2s: status
-                        expected  no stall
-                        actual    stalled in [charging]: nothing handles the failure of `payment`
+                        also with fault: `payment` always fails
+                        also with fault: `payment` times out
+                        also with fault: `payment` is interrupted
 
             1 scenario: 0 passed, 1 failed
             --- exit code 1
