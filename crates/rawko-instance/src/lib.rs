@@ -1,3 +1,4 @@
+//! One instance of a chart as a pure machine, and the guide for authors of drivers.
 #![doc = include_str!("docs/driver.md")]
 
 pub mod agents;

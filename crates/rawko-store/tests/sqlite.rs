@@ -193,7 +193,7 @@ fn reports_name_what_is_wrong() {
     let wrong = "DELETE FROM snapshots WHERE instance = 2; UPDATE marks SET indexed_through = 9;
                  INSERT INTO audit VALUES (4, 1, 'i1', 'i1/1/0', 'pay', 'allowed', '', '');
                  UPDATE marks SET audited_through = 4;
-                 INSERT INTO effects VALUES (5, 1, 0, 'service', NULL, 'pay', '{}', 1, NULL, 'k');";
+                 INSERT INTO effects VALUES (5, 1, 0, 'service', NULL, 'pay', '{}', 1, NULL, 'k', '', 0, 0);";
     Connection::open(&path).unwrap().execute_batch(wrong).unwrap();
     assert_eq!(
         store.report().unwrap().problems,

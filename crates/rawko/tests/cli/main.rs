@@ -22,6 +22,7 @@ mod looking;
 mod operations;
 mod parking;
 mod prompt;
+mod recursion;
 mod running;
 mod scenarios;
 mod serving;
