@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn everything_but_key_and_seq_is_part_of_a_link() {
-        let changes: [(&str, fn(&mut Record), bool); 9] = [
+        type Change = fn(&mut Record);
+        let changes: [(&str, Change, bool); 9] = [
             ("seq", |it| it.seq = 10, true),
             ("instance", |it| it.instance = InstanceKey(4), true),
             ("step", |it| it.step = 3, false),

@@ -108,7 +108,10 @@ impl WriteSide {
             return Err(match failure {
                 Failure::Sqlite(error) => fault(&self.place, &error),
                 Failure::Refused(why) => StoreError::Refused(why),
-                Failure::Ended(why) => self.end(why),
+                Failure::Fenced => {
+                    let place = self.place.display().to_string();
+                    self.end(StoreError::Fenced { place })
+                }
             });
         }
         self.tips.keep();
@@ -125,14 +128,17 @@ impl WriteSide {
             indexed_through: self.indexed_through,
             inherited_through: self.inherited_through,
             inbound: 0,
+            owner: self.owner,
+            is_owned: false,
             append: None,
         };
         batch.run("BEGIN IMMEDIATE", [])?;
-        if !self.owner.is_current(&self.connection)? {
-            let place = self.place.display().to_string();
-            return Err(Failure::Ended(StoreError::Fenced { place }));
+        if let Err(failure) = work(&mut batch) {
+            // What a fenced handle remembers is out of date, and then this is the reason.
+            let is_fenced = matches!(self.owner.is_current(&self.connection), Ok(false));
+            return Err(if is_fenced { Failure::Fenced } else { failure });
         }
-        work(&mut batch)?;
+        batch.insist_on_owner()?;
         batch.run("COMMIT", [])?;
         let Batch { last_seq, indexed_through, .. } = batch;
         (self.last_seq, self.indexed_through) = (last_seq, indexed_through);

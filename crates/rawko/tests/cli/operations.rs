@@ -124,33 +124,26 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
     );
     expect![[r#"
         $ rawko instance import o-1.jsonl --store other.db
-        --- stderr
-        error: unexpected argument '--store' found
-
-          tip: to pass '--store' as a value, use '-- --store'
-
-        Usage: rawko instance import <FILE>
-
-        For more information, try '--help'.
-        --- exit code 2
+        DIR/other.db: `o-1`, 1 records
         $ rawko instance import o-1.jsonl --store other.db
         --- stderr
-        error: unexpected argument '--store' found
-
-          tip: to pass '--store' as a value, use '-- --store'
-
-        Usage: rawko instance import <FILE>
-
-        For more information, try '--help'.
+        error: instance `o-1` exists in DIR/other.db already
         --- exit code 2
         $ rawko instance import o-1.jsonl
         --- stderr
         error: instance `o-1` exists in .rawko/state/rawko.db already
         --- exit code 2
         $ rawko approve o-1 --store other.db
-        --- stderr
-        error: there is no store `DIR/other.db` yet; `rawko run CHART` starts an instance and makes one
-        --- exit code 2
+        approval answered            [charging]
+            answer   {"approved":true,"by":"ada","comment":null,"data":null}
+            context  by: null → "ada"
+            invoked  payment charge_card {"amount":250}
+        payment answered             [paid]
+            answer   {"receipt":"r-1"}
+            context  receipt: null → "r-1"
+            log      charged 250
+            status   done
+            output   {"receipt":"r-1"}
         $ rawko instance export nothing
         --- stderr
         error: there is no instance `nothing`
