@@ -1,4 +1,4 @@
-//! Who may write the file. Each host that opens it counts the epoch up, and every transaction checks that its own is still
+//! Ownership of the file. Each host that opens it counts the epoch up, and every transaction checks that its own is still
 //! current: a second host fences the first, whatever became of the lock file. The same row says whether the file was closed.
 
 use std::path::Path;

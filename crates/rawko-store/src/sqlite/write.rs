@@ -27,7 +27,7 @@ pub(super) struct WriteSide {
     connection: Connection,
     owner: Owner,
     watch: Watch,
-    /// Why nothing is written any more.
+    /// The reason why this handle has stopped writing.
     ended: Option<StoreError>,
     tips: Tips,
     blobs: FxHashSet<[u8; 16]>,
@@ -89,7 +89,7 @@ impl WriteSide {
         })
     }
 
-    /// Writes something for the sake of writing.
+    /// Writes a counter, to find out whether writing works.
     pub(super) fn probe(&mut self) -> Result<(), StoreError> {
         self.transact(|batch| batch.run("UPDATE owner SET probes = probes + 1", []))
     }
@@ -115,7 +115,7 @@ impl WriteSide {
             });
         }
         self.tips.keep();
-        // What went into a file that is gone meanwhile is not acknowledged. It cannot be taken back either, so nothing may follow.
+        // A batch in a file that is gone is not acknowledged. It cannot be taken back either, so no batch may follow it.
         self.watch.check().map_err(|why| self.end(why))
     }
 
@@ -134,7 +134,7 @@ impl WriteSide {
         };
         batch.run("BEGIN IMMEDIATE", [])?;
         if let Err(failure) = work(&mut batch) {
-            // What a fenced handle remembers is out of date, and then this is the reason.
+            // The caches of a fenced handle are out of date, and then that is the reason.
             let is_fenced = matches!(self.owner.is_current(&self.connection), Ok(false));
             return Err(if is_fenced { Failure::Fenced } else { failure });
         }
@@ -153,7 +153,7 @@ impl WriteSide {
         &self.connection
     }
 
-    /// Forgets what is remembered of rows: some of them are gone.
+    /// Clears the caches after rows were removed.
     pub(super) fn forget(&mut self) {
         self.tips = Tips::default();
         self.blobs.clear();
@@ -166,7 +166,7 @@ impl WriteSide {
         self.watch.check_shrunk().map_err(|why| self.end(why))
     }
 
-    /// Ends everything if the file is not the one that was opened.
+    /// Stops writing if the file is not the one that was opened.
     fn look(&mut self) -> Result<(), StoreError> {
         match self.watch.check_if_idle() {
             Err(why @ StoreError::Lost(_)) => Err(self.end(why)),
@@ -195,7 +195,8 @@ impl WriteSide {
 }
 
 impl Drop for WriteSide {
-    /// Closes the file: all is indexed, the mark is gone, and the log goes into the file. One that may not write leaves the log alone.
+    /// Closes the file: indexes all records, removes the mark and brings the log into the file. A handle that has stopped writing leaves
+    /// the log alone.
     fn drop(&mut self) {
         self.index();
         if self.transact(|batch| batch.run("UPDATE owner SET is_open = 0", [])).is_ok() {
