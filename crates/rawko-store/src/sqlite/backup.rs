@@ -84,7 +84,10 @@ impl SqliteStore {
 
 /// Opens a copy once as a host would, which brings it to this format, and checks all of it.
 fn look_at(copy: &Path) -> Result<Report, StoreError> {
-    SqliteStore::open(copy, Options::default())?.report()
+    let report = SqliteStore::open(copy, Options::default())?.report()?;
+    // Without the log, which went when it was closed.
+    let bytes = fs::metadata(copy).map_err(|error| io_fault(copy, &error))?.len();
+    Ok(Report { bytes, ..report })
 }
 
 /// The file and, if it was not closed, its log.

@@ -4,6 +4,7 @@
 use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params, params};
 use rustc_hash::FxHashSet;
 
+use super::owner::Owner;
 use super::rows::{int, kind_number};
 use super::tips::{Tip, Tips};
 use super::{journal, snapshots};
@@ -19,8 +20,8 @@ const UNINDEXED_MAX: i64 = 2_048;
 pub(super) enum Failure {
     Sqlite(rusqlite::Error),
     Refused(String),
-    /// This handle may not write any more.
-    Ended(StoreError),
+    /// Another handle owns the file.
+    Fenced,
 }
 
 impl From<rusqlite::Error> for Failure {
@@ -41,6 +42,9 @@ pub(super) struct Batch<'w> {
     pub(super) inherited_through: i64,
     /// The highest inbound sequence number in this batch.
     pub(super) inbound: i64,
+    pub(super) owner: Owner,
+    /// This batch was found to be the owner's.
+    pub(super) is_owned: bool,
     /// The one statement that every commit needs, looked up once.
     pub(super) append: Option<CachedStatement<'w>>,
 }
@@ -57,6 +61,12 @@ impl Batch<'_> {
             self.index()?;
         }
         Ok(())
+    }
+
+    /// An error unless this is the owner's batch. To be asked before it is committed.
+    pub(super) fn insist_on_owner(&mut self) -> Result<(), Failure> {
+        self.is_owned = self.is_owned || self.owner.is_current(self.connection)?;
+        if self.is_owned { Ok(()) } else { Err(Failure::Fenced) }
     }
 
     pub(super) fn run(&self, sql: &str, row: impl rusqlite::Params) -> Result<(), Failure> {
@@ -207,7 +217,18 @@ impl Batch<'_> {
         ))
     }
 
+    /// The first record of a batch is appended only by the current owner: a query of its own would cost a lone commit more.
     fn append(&mut self, key: i64, record: &Record, link: &Link) -> Result<(), Failure> {
+        if !self.is_owned {
+            let sql = "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects, chain)
+                       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM owner WHERE epoch = ?9";
+            let kind = kind_number(record.kind);
+            let Record { at_ms, event, delta, effects, .. } = record;
+            let row =
+                params![key, int(record.step), at_ms, kind, event, delta, effects, link, self.owner.epoch];
+            self.is_owned = self.connection.prepare_cached(sql)?.execute(row)? == 1;
+            return if self.is_owned { self.number() } else { Err(Failure::Fenced) };
+        }
         let append = match &mut self.append {
             Some(append) => append,
             None => self.append.insert(self.connection.prepare_cached(
@@ -225,6 +246,11 @@ impl Batch<'_> {
             record.effects,
             link
         ])?;
+        self.number()
+    }
+
+    /// Gives the record that was just appended its place in the journal.
+    fn number(&mut self) -> Result<(), Failure> {
         let seq = self.connection.last_insert_rowid();
         let next = self.last_seq + 1;
         if seq != next {

@@ -70,8 +70,8 @@ pub(super) fn base(connection: &Connection, key: InstanceKey, at: Option<u64>) -
     read().map_err(|error: ReadError| error.of(connection, key))
 }
 
-/// Those of many instances after their last steps. What is not indexed yet is read once for all of them. One that is damaged
-/// leaves the others readable.
+/// The bases of many instances after their last steps. Unindexed records are read once for all of them. A damaged instance leaves
+/// the others readable.
 pub(super) fn bases(connection: &Connection, keys: &[InstanceKey]) -> Result<Vec<Result<Option<Base>>>> {
     let mark = indexed_through(connection)?;
     let mut unindexed = unindexed_of(connection, keys, mark)?;

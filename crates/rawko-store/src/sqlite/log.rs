@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 const HEADER_LEN: usize = 32;
 const FRAME_HEADER_LEN: u64 = 24;
-/// The last bit says in which order of bytes the checksums are counted.
+/// The last bit says in which order of bytes checksums are counted.
 const MAGIC: u32 = 0x377f_0682;
+const VERSION: u32 = 3_007_000;
 
 /// Where SQLite keeps the log of a database: beside the file itself, whatever links led to it.
 pub(super) fn path(store: &Path) -> PathBuf {
@@ -16,8 +17,8 @@ pub(super) fn path(store: &Path) -> PathBuf {
     path.into()
 }
 
-/// Whether there is a log with a sound header and room for at least one frame. Frames after that may be torn: SQLite finds the
-/// last whole commit by itself.
+/// Whether there is a log, long enough for one frame. Everything after the first twelve bytes may be torn: SQLite writes the rest of the
+/// header anew when it starts over, after all commits went into the database, and finds the last whole commit by itself.
 pub(super) fn is_there(path: &Path) -> Result<bool> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -31,7 +32,8 @@ pub(super) fn is_there(path: &Path) -> Result<bool> {
     }
     file.read_exact(&mut header)?;
     let page_len = u64::from(word(&header, 8));
-    Ok(is_sound(&header) && len >= HEADER_LEN as u64 + FRAME_HEADER_LEN + page_len)
+    let is_log = word(&header, 0) & !1 == MAGIC && word(&header, 4) == VERSION;
+    Ok(is_log && len >= HEADER_LEN as u64 + FRAME_HEADER_LEN + page_len)
 }
 
 /// The big-endian number at an offset.
@@ -39,19 +41,4 @@ fn word(header: &[u8; HEADER_LEN], at: usize) -> u32 {
     let mut bytes = [0; 4];
     bytes.copy_from_slice(&header[at..at + 4]);
     u32::from_be_bytes(bytes)
-}
-
-/// Compares the header with its checksum (<https://sqlite.org/fileformat2.html#checksum_algorithm>).
-fn is_sound(header: &[u8; HEADER_LEN]) -> bool {
-    let magic = word(header, 0);
-    if magic & !1 != MAGIC {
-        return false;
-    }
-    let counted = |at: usize| if magic & 1 == 1 { word(header, at) } else { word(header, at).swap_bytes() };
-    let (mut first, mut second) = (0_u32, 0_u32);
-    for at in (0..24).step_by(8) {
-        first = first.wrapping_add(counted(at)).wrapping_add(second);
-        second = second.wrapping_add(counted(at + 4)).wrapping_add(first);
-    }
-    (first, second) == (word(header, 24), word(header, 28))
 }

@@ -1,4 +1,4 @@
-//! Who may write the file. Each host that opens it counts the epoch up, and every transaction checks that its own is still
+//! Ownership of the file. Each host that opens it counts the epoch up, and every transaction checks that its own is still
 //! current: a second host fences the first, whatever became of the lock file. The same row says whether the file was closed.
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::StoreError;
 /// The right to write, until another host opens the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
-    epoch: i64,
+    pub(super) epoch: i64,
 }
 
 impl Owner {
@@ -27,7 +27,7 @@ impl Owner {
         Ok(Owner { epoch })
     }
 
-    /// Asked within every transaction.
+    /// Asked within the transaction that it is about.
     pub(super) fn is_current(self, connection: &Connection) -> Result<bool> {
         let mut statement = connection.prepare_cached("SELECT epoch FROM owner")?;
         statement.query_row([], |row| Ok(row.get::<_, i64>(0)? == self.epoch))

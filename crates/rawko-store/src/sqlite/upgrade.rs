@@ -29,8 +29,8 @@ pub(super) fn add_chains(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// `(seq, step, link)` of an instance's records. Empty when a step is there twice or missing: earlier releases could record a step
-/// twice, and what is read on top of a snapshot would then not be one chain.
+/// Returns `(seq, step, link)` of an instance's records. Empty when a step is there twice or missing: earlier releases could record a
+/// step twice, and the records on top of a snapshot would then not be one chain.
 fn links(connection: &Connection, key: i64) -> Result<Vec<(i64, i64, Link)>> {
     let sql = format!(
         "SELECT {RECORD} FROM journal_index i JOIN journal j ON j.seq = i.seq

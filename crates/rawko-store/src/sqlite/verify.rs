@@ -30,7 +30,7 @@ pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(String)) -> R
     Ok(())
 }
 
-/// What is wrong, and at which step.
+/// A problem, and the step it is at.
 struct Damage {
     step: i64,
     what: String,

@@ -1,11 +1,13 @@
 //! Whether the files that are written are still the ones that the store's path names. A database that was deleted, replaced or cut
 //! under an open connection takes every write and keeps none.
 
-use std::fs::Metadata;
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use rustix::fs::{Stat, stat};
+use rustix::io::Errno;
 
 use super::log;
 use crate::StoreError;
@@ -22,11 +24,12 @@ pub(super) struct Watch {
 
 struct Watched {
     what: &'static str,
-    path: PathBuf,
+    /// As the system takes it: it is asked at every batch.
+    path: CString,
     device: u64,
     inode: u64,
     /// Neither of them becomes shorter while it is open.
-    len: u64,
+    len: i64,
 }
 
 impl Watch {
@@ -59,30 +62,39 @@ impl Watch {
 
 impl Watched {
     fn new(what: &'static str, path: PathBuf) -> Result<Watched, StoreError> {
-        let metadata = look(what, &path)?;
-        Ok(Watched { what, path, device: metadata.dev(), inode: metadata.ino(), len: metadata.len() })
+        let path = CString::new(path.into_os_string().into_vec())
+            .map_err(|_| StoreError::Io(format!("the path of {what} has a NUL byte in it")))?;
+        let mut watched = Watched { what, path, device: 0, inode: 0, len: 0 };
+        let found = watched.look()?;
+        (watched.device, watched.inode, watched.len) = (found.st_dev, found.st_ino, found.st_size);
+        Ok(watched)
     }
 
     fn check(&mut self) -> Result<(), StoreError> {
-        let metadata = look(self.what, &self.path)?;
-        if (metadata.dev(), metadata.ino()) != (self.device, self.inode) {
-            return Err(lost(self.what, &self.path, "replaced by another file"));
+        let found = self.look()?;
+        if (found.st_dev, found.st_ino) != (self.device, self.inode) {
+            return Err(self.lost("replaced by another file"));
         }
-        if metadata.len() < self.len {
-            return Err(lost(self.what, &self.path, "truncated"));
+        if found.st_size < self.len {
+            return Err(self.lost("truncated"));
         }
-        self.len = metadata.len();
+        self.len = found.st_size;
         Ok(())
     }
-}
 
-fn look(what: &str, path: &Path) -> Result<Metadata, StoreError> {
-    std::fs::metadata(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => lost(what, path, "deleted"),
-        _ => StoreError::Io(format!("{}: {error}", path.display())),
-    })
-}
+    fn look(&self) -> Result<Stat, StoreError> {
+        stat(self.path.as_c_str()).map_err(|errno| match errno {
+            Errno::NOENT | Errno::NOTDIR => self.lost("deleted"),
+            errno => StoreError::Io(format!("{}: {errno}", self.shown().display())),
+        })
+    }
 
-fn lost(what: &str, path: &Path, became: &str) -> StoreError {
-    StoreError::Lost(format!("{what} {} was {became} while it was in use", path.display()))
+    fn lost(&self, became: &str) -> StoreError {
+        let (what, path) = (self.what, self.shown().display());
+        StoreError::Lost(format!("{what} {path} was {became} while it was in use"))
+    }
+
+    fn shown(&self) -> &Path {
+        Path::new(OsStr::from_bytes(self.path.as_bytes()))
+    }
 }

@@ -27,7 +27,7 @@ pub(super) struct WriteSide {
     connection: Connection,
     owner: Owner,
     watch: Watch,
-    /// Why nothing is written any more.
+    /// The reason why this handle has stopped writing.
     ended: Option<StoreError>,
     tips: Tips,
     blobs: FxHashSet<[u8; 16]>,
@@ -89,7 +89,7 @@ impl WriteSide {
         })
     }
 
-    /// Writes something for the sake of writing.
+    /// Writes a counter, to find out whether writing works.
     pub(super) fn probe(&mut self) -> Result<(), StoreError> {
         self.transact(|batch| batch.run("UPDATE owner SET probes = probes + 1", []))
     }
@@ -108,11 +108,14 @@ impl WriteSide {
             return Err(match failure {
                 Failure::Sqlite(error) => fault(&self.place, &error),
                 Failure::Refused(why) => StoreError::Refused(why),
-                Failure::Ended(why) => self.end(why),
+                Failure::Fenced => {
+                    let place = self.place.display().to_string();
+                    self.end(StoreError::Fenced { place })
+                }
             });
         }
         self.tips.keep();
-        // What went into a file that is gone meanwhile is not acknowledged. It cannot be taken back either, so nothing may follow.
+        // A batch in a file that is gone is not acknowledged. It cannot be taken back either, so no batch may follow it.
         self.watch.check().map_err(|why| self.end(why))
     }
 
@@ -125,14 +128,17 @@ impl WriteSide {
             indexed_through: self.indexed_through,
             inherited_through: self.inherited_through,
             inbound: 0,
+            owner: self.owner,
+            is_owned: false,
             append: None,
         };
         batch.run("BEGIN IMMEDIATE", [])?;
-        if !self.owner.is_current(&self.connection)? {
-            let place = self.place.display().to_string();
-            return Err(Failure::Ended(StoreError::Fenced { place }));
+        if let Err(failure) = work(&mut batch) {
+            // The caches of a fenced handle are out of date, and then that is the reason.
+            let is_fenced = matches!(self.owner.is_current(&self.connection), Ok(false));
+            return Err(if is_fenced { Failure::Fenced } else { failure });
         }
-        work(&mut batch)?;
+        batch.insist_on_owner()?;
         batch.run("COMMIT", [])?;
         let Batch { last_seq, indexed_through, .. } = batch;
         (self.last_seq, self.indexed_through) = (last_seq, indexed_through);
@@ -147,7 +153,7 @@ impl WriteSide {
         &self.connection
     }
 
-    /// Forgets what is remembered of rows: some of them are gone.
+    /// Clears the caches after rows were removed.
     pub(super) fn forget(&mut self) {
         self.tips = Tips::default();
         self.blobs.clear();
@@ -160,7 +166,7 @@ impl WriteSide {
         self.watch.check_shrunk().map_err(|why| self.end(why))
     }
 
-    /// Ends everything if the file is not the one that was opened.
+    /// Stops writing if the file is not the one that was opened.
     fn look(&mut self) -> Result<(), StoreError> {
         match self.watch.check_if_idle() {
             Err(why @ StoreError::Lost(_)) => Err(self.end(why)),
@@ -189,7 +195,8 @@ impl WriteSide {
 }
 
 impl Drop for WriteSide {
-    /// Closes the file: all is indexed, the mark is gone, and the log goes into the file. One that may not write leaves the log alone.
+    /// Closes the file: indexes all records, removes the mark and brings the log into the file. A handle that has stopped writing leaves
+    /// the log alone.
     fn drop(&mut self) {
         self.index();
         if self.transact(|batch| batch.run("UPDATE owner SET is_open = 0", [])).is_ok() {

@@ -68,7 +68,7 @@ fn collect(connection: &Connection, sql: &str, values: &[&dyn ToSql], names: &mu
 /// These and all that they lead to.
 fn reach(connection: &Connection, mut names: Names) -> Result<Names> {
     let mut open: Vec<[u8; 16]> = names.iter().copied().collect();
-    // Only lists lead on, and they are told by their first byte without reading the long texts.
+    // Only list blobs hold references. Their first byte identifies them, so long texts are not read.
     let sql = "SELECT body FROM blobs WHERE hash = ?1 AND substr(body, 1, 1) = x'6c'";
     while let Some(name) = open.pop() {
         let mut statement = connection.prepare_cached(sql)?;

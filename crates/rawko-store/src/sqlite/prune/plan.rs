@@ -12,7 +12,7 @@ use crate::{Head, InstanceRow, Outcome};
 /// The keys of an instance and its descendants.
 pub(super) const FAMILY: &str = "WITH RECURSIVE family (key, id) AS (
     SELECT key, id FROM instances WHERE key = ?1
-    UNION ALL SELECT child.key, child.id FROM instances child JOIN family ON child.parent_id = family.id)";
+    UNION SELECT child.key, child.id FROM instances child JOIN family ON child.parent_id = family.id)";
 
 /// Whether an instance has ended, as a condition.
 pub(super) const ENDED: &str = "(status IN ('done', 'cancelled') OR outcome IS NOT NULL)";

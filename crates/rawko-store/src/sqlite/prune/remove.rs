@@ -12,16 +12,16 @@ use super::{Pruned, blobs};
 use crate::InstanceKey;
 use crate::StoreError;
 
-/// What is left when the keys and ids of those that go are in `doomed`.
+/// Removes everything but the records of the instances in the temporary table `pruned`; those go first.
 const REMOVALS: [&str; 8] = [
-    "DELETE FROM journal_index WHERE instance IN (SELECT key FROM doomed)",
-    "DELETE FROM snapshots WHERE instance IN (SELECT key FROM doomed)",
-    "DELETE FROM effects WHERE instance IN (SELECT key FROM doomed)",
-    "DELETE FROM inbound WHERE \"to\" IN (SELECT key FROM doomed)",
-    "DELETE FROM deliveries WHERE instance IN (SELECT key FROM doomed)",
-    "DELETE FROM audit WHERE line IN (SELECT line FROM audit_index WHERE instance IN (SELECT id FROM doomed))",
-    "DELETE FROM audit_index WHERE instance IN (SELECT id FROM doomed)",
-    "DELETE FROM instances WHERE key IN (SELECT key FROM doomed)",
+    "DELETE FROM journal_index WHERE instance IN (SELECT key FROM pruned)",
+    "DELETE FROM snapshots WHERE instance IN (SELECT key FROM pruned)",
+    "DELETE FROM effects WHERE instance IN (SELECT key FROM pruned)",
+    "DELETE FROM inbound WHERE \"to\" IN (SELECT key FROM pruned)",
+    "DELETE FROM deliveries WHERE instance IN (SELECT key FROM pruned)",
+    "DELETE FROM audit WHERE line IN (SELECT line FROM audit_index WHERE instance IN (SELECT id FROM pruned))",
+    "DELETE FROM audit_index WHERE instance IN (SELECT id FROM pruned)",
+    "DELETE FROM instances WHERE key IN (SELECT key FROM pruned)",
 ];
 
 /// `PRAGMA auto_vacuum` of a file that can give single pages back.
@@ -52,19 +52,19 @@ fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, Failur
     batch.index()?;
     let connection = batch.connection;
     connection.execute_batch(
-        "CREATE TEMP TABLE IF NOT EXISTS doomed (key INTEGER PRIMARY KEY, id TEXT NOT NULL); DELETE FROM doomed;",
+        "CREATE TEMP TABLE IF NOT EXISTS pruned (key INTEGER PRIMARY KEY, id TEXT NOT NULL); DELETE FROM pruned;",
     )?;
     for root in roots {
         let is_ended = format!("SELECT 1 FROM instances WHERE key = ?1 AND parent_id IS NULL AND {ENDED}");
         if !connection.prepare_cached(&is_ended)?.exists([root.0])? {
             return Err(Failure::Refused(format!("instance #{} is not a root that has ended", root.0)));
         }
-        let sql = format!("{FAMILY} INSERT OR IGNORE INTO doomed SELECT key, id FROM family");
+        let sql = format!("{FAMILY} INSERT OR IGNORE INTO pruned SELECT key, id FROM family");
         connection.prepare_cached(&sql)?.execute([root.0])?;
     }
     let mut candidates = FxHashSet::default();
     let keys: Vec<i64> = connection
-        .prepare_cached("SELECT key FROM doomed")?
+        .prepare_cached("SELECT key FROM pruned")?
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for key in keys {
@@ -73,13 +73,13 @@ fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, Failur
     let numbers = "UPDATE marks SET pruned_seq = ?1, pruned_key = max(pruned_key, (SELECT coalesce(max(key), 0) FROM instances))";
     batch.run(numbers, params![batch.last_seq])?;
     let pruned = remove_rows(connection, candidates)?;
-    connection.execute_batch("DELETE FROM doomed")?;
+    connection.execute_batch("DELETE FROM pruned")?;
     Ok(pruned)
 }
 
 fn remove_rows(connection: &Connection, candidates: FxHashSet<[u8; 16]>) -> Result<Pruned, Failure> {
     let records = "DELETE FROM journal WHERE seq IN (
-                       SELECT seq FROM journal_index WHERE instance IN (SELECT key FROM doomed))";
+                       SELECT seq FROM journal_index WHERE instance IN (SELECT key FROM pruned))";
     let mut pruned = Pruned { records: connection.execute(records, [])? as u64, ..Pruned::default() };
     for sql in REMOVALS {
         // The last of them are the instances themselves.
