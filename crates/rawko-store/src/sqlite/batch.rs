@@ -8,7 +8,6 @@ use super::owner::Owner;
 use super::rows::{int, kind_number};
 use super::tips::{Tip, Tips};
 use super::{journal, snapshots};
-use crate::StoreError;
 use crate::chain::{self, Link};
 use crate::{Commit, Head, NewInstance, Outcome, Record, RecordKind, SavedSnapshot};
 
