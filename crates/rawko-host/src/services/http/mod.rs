@@ -111,7 +111,7 @@ impl Remote {
         for _ in 0..=REDIRECTS_MAX {
             match turn(client, &request, secrets).await.map_err(|error| request.judged(error))? {
                 Turn::Answer(value) => return Ok(value),
-                Turn::Redirect(next) => request = next,
+                Turn::Redirect(next) => request = *next,
             }
         }
         let message = format!("the service answered with more than {REDIRECTS_MAX} redirects in a row");
@@ -123,14 +123,14 @@ impl Remote {
 /// The end of one request: the result of the call, or the request to make next.
 enum Turn {
     Answer(Value),
-    Redirect(Request),
+    Redirect(Box<Request>),
 }
 
 async fn turn(client: &reqwest::Client, request: &Request, secrets: &Secrets) -> Result<Turn, ServiceError> {
     let sent = client.execute(request.build()).await;
     let response = sent.map_err(|error| fault::of_send(&error, &request.url))?;
     match request.redirected(&response)? {
-        Some(next) => Ok(Turn::Redirect(next)),
+        Some(next) => Ok(Turn::Redirect(Box::new(next))),
         None => answer::read(response, secrets).await.map(Turn::Answer),
     }
 }
