@@ -119,21 +119,24 @@ fn size(place: &Place) -> Option<Check> {
     })
 }
 
-/// What the last day added, by the average record, and what could go.
+/// The growth of the last 24 hours: as large a part of the store as of its records.
 fn growth(place: &Place, report: &Report) -> Check {
     let used = report.bytes.saturating_sub(report.free_bytes);
-    let a_record = used.checked_div(report.records).unwrap_or(0);
     let recent = report.recent_records;
-    let mut text = format!("{recent} records in the last 24h, about {}", sizes::shown(recent * a_record));
-    if report.free_bytes > 0 {
+    let part = u128::from(used) * u128::from(recent) / u128::from(report.records.max(1));
+    let a_day = u64::try_from(part).unwrap_or(u64::MAX);
+    let mut text = format!("{recent} records in the last 24h");
+    // A small store is mostly its empty tables.
+    if used >= MIB {
+        text += &format!(", about {}", sizes::shown(a_day));
+    }
+    if report.free_bytes >= MIB {
         text += &format!("; {} are free within the file", sizes::shown(report.free_bytes));
     }
-    let days = place
-        .settings
-        .store_size_max()
-        .map(|max| max.saturating_sub(used).checked_div(recent * a_record).unwrap_or(u64::MAX));
+    let max = place.settings.store_size_max();
+    let days = max.and_then(|max| max.saturating_sub(used).checked_div(a_day));
     match days {
-        Some(days) if days < LOW_DAYS => {
+        Some(days) if days < LOW_DAYS && used >= MIB => {
             let text = format!("{text}; at this rate it is full in {days} days");
             Check::new("store", State::Warn, text)
                 .help("remove old instances: `rawko prune --older-than 30d`")
