@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use expect_test::expect_file;
-use rawko_agents::provider::Scripted;
 use rawko_agents::work::{self, Workshop};
 use rawko_core::Value;
 use rawko_host::{
     Category, Edition, Environment, Host, PersonAnswer, ServiceError, Services, Settings, Settled, Start,
     closure,
 };
+use rawko_model::provider::Scripted;
 use rawko_store::{MemoryStore, Store};
 use rawko_telemetry::{Plan, Readings, Telemetry};
 
@@ -87,7 +87,8 @@ async fn the_metrics_of_a_host_at_work() {
     let plan = Plan { metrics: true, ..Plan::default() };
     let telemetry = Telemetry::start(plan, Arc::clone(&store)).unwrap().unwrap();
     let (mut workshop, settings) = workshop(&root);
-    workshop.providers = std::mem::take(&mut workshop.providers).observed_by(telemetry.clone());
+    workshop.providers =
+        rawko_agents::work::observed(std::mem::take(&mut workshop.providers), telemetry.clone());
     let workshop = Arc::new(workshop);
     let builder = Host::builder()
         .store(store)

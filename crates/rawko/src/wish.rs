@@ -2,10 +2,10 @@
 //! server, which refuse the same things in the same words.
 
 use rawko_agents::agent::Kind;
-use rawko_agents::provider::{ErrorCode, ProviderProblem};
 use rawko_agents::work::Workshop;
 use rawko_core::{Map, Value};
 use rawko_host::{Decision, Edition, Question, Settings};
+use rawko_model::provider::{ErrorCode, ProviderProblem};
 
 use crate::failure::Failure;
 use crate::following::is_own;

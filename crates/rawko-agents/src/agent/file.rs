@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::model::ModelChoice;
 use super::tools::ToolRules;
-use crate::tools::Layer;
+use rawko_tools::Layer;
 
 /// An agent as its file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

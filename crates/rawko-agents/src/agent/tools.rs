@@ -5,7 +5,7 @@ use rawko_chart::{Document, DocumentData, Span};
 use serde::Serialize;
 
 use super::fields::{Fields, Reader};
-use crate::tools::BashFilter;
+use rawko_tools::BashFilter;
 
 /// What an agent says about its own tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

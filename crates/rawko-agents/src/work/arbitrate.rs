@@ -8,9 +8,9 @@ use rawko_host::{Call, Category, ServiceError};
 use super::complete::{bare_as, fault, text};
 use super::recall::{Recalled, recall};
 use super::{Workshop, value};
-use crate::arbiter::{Case, ContextError, Decided, Inquiry, Moment, Next, Orchestration};
-use crate::message::{Message, Role, Usage};
-use crate::provider::{CompletionRequest, OutputSchema, ProviderError, ProviderProblem, judge};
+use rawko_arbiter::{Case, ContextError, Decided, Inquiry, Moment, Next, Orchestration, PromptTurn};
+use rawko_model::provider::{CompletionRequest, OutputSchema, ProviderError, ProviderProblem, judge};
+use rawko_model::{Message, Role, Usage};
 
 /// Who asks, as scripts and people who look on know it.
 const ARBITER: &str = "arbiter";
@@ -31,12 +31,20 @@ pub(super) async fn decide(workshop: &Workshop, moment: Moment, call: Call) -> R
                 return Ok(asking.told(moment, &decided, &inquiry, recalled));
             }
             Next::Nobody => return Err(nobody(&context)),
-            Next::Ask { messages, schema } => {
+            Next::Ask { turns, schema } => {
+                let messages = turns.into_iter().map(message).collect();
                 let answer = asking.ask(messages, schema).await;
                 let answer = answer.map_err(|error| with("record", asking.record(&inquiry), error))?;
                 inquiry.answered(&case, &answer)
             }
         };
+    }
+}
+
+fn message(turn: PromptTurn) -> Message {
+    match turn {
+        PromptTurn::Prompt(text) => Message::text(Role::User, text),
+        PromptTurn::Answer(text) => Message::text(Role::Assistant, text),
     }
 }
 

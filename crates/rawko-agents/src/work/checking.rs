@@ -6,8 +6,8 @@ use rawko_core::Value;
 use rawko_host::{Call, ServiceError};
 
 use super::{Workshop, part, value};
-use crate::checks::{CheckFinding, CheckReport, detect, run_all};
-use crate::loop_control::{Detector, Pass, PassHistory, PassKind, Verdict, judge_passes};
+use rawko_arbiter::loop_control::{Detector, Pass, PassHistory, PassKind, Verdict, judge_passes};
+use rawko_programs::checks::{CheckFinding, CheckReport, detect, run_all};
 
 pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let history = if call.input.get("history").is_null() {

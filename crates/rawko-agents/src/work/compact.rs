@@ -6,11 +6,11 @@ use rawko_host::{Call, Category, ServiceError};
 use super::complete::{ask, bare};
 use super::session::Session;
 use super::{Workshop, part, value};
-use crate::message::{Message, Usage};
-use crate::provider::{
+use rawko_model::provider::{
     Compaction, CompactionLimits, CompletionRequest, SUMMARY_SYSTEM, Summarising, Tried, compact as next,
     messages_tokens, request_tokens,
 };
+use rawko_model::{Message, Usage};
 
 pub(super) async fn compact(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let session: Session = part(&call.input, "session")?;

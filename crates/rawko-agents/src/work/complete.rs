@@ -6,12 +6,12 @@ use rawko_host::{AttemptOutcome, Call, Category, ServiceError};
 
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
-use crate::message::{Message, Part, StopReason, ToolUse, Usage};
-use crate::provider::{
+use rawko_model::provider::{
     Completion, CompletionRequest, ErrorCode, ProviderError, Repair, Unfit, back_off_ms, judge,
     messages_tokens,
 };
-use crate::vision;
+use rawko_model::vision;
+use rawko_model::{Message, Part, StopReason, ToolUse, Usage};
 
 pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let session: Session = part(&call.input, "session")?;

@@ -4,8 +4,8 @@
 use rawko_core::Value;
 
 use super::Workshop;
-use crate::message::{ToolSpec, ToolUse};
-use crate::tools::Grant;
+use rawko_model::{ToolSpec, ToolUse};
+use rawko_tools::Grant;
 
 pub(super) const TASK: &str = "Task";
 /// Other words models have for it.

@@ -6,9 +6,9 @@ use rawko_host::{Call, ServiceError};
 use super::complete::bare;
 use super::session::Session;
 use super::{Workshop, part, value};
-use crate::message::{Message, Usage};
-use crate::provider::{Completion, CompletionRequest, ProviderError};
-use crate::vision::{VisionMemory, VisionRequest, plan};
+use rawko_model::provider::{Completion, CompletionRequest, ProviderError};
+use rawko_model::vision::{VisionMemory, VisionRequest, plan};
+use rawko_model::{Message, Usage};
 
 pub(super) async fn look(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let session: Session = part(&call.input, "session")?;

@@ -8,6 +8,7 @@ mod compact;
 mod complete;
 mod delegate;
 mod look;
+mod observed;
 mod open;
 mod outside;
 mod profiles;
@@ -19,6 +20,7 @@ mod settings;
 mod tool;
 
 pub use arbitrate::{Again, AskAgainError, ask_again};
+pub use observed::observed;
 pub use read::{Health, Problems, is_broken};
 pub use settings::{MemorySettings, TaskSettings};
 
@@ -32,13 +34,13 @@ use rawko_host::{
 use serde::de::DeserializeOwned;
 
 use crate::agent::Agents;
-use crate::arbiter::{ArbiterSettings, Moment, Prompts};
-use crate::checks::Check;
-use crate::loop_control::LoopSettings;
-use crate::mcp::McpServers;
-use crate::phases::Phases;
-use crate::provider::Providers;
-use crate::tools::{Layer, Toolbox};
+use rawko_arbiter::loop_control::LoopSettings;
+use rawko_arbiter::phases::Phases;
+use rawko_arbiter::{ArbiterSettings, Moment, Prompts};
+use rawko_model::provider::Providers;
+use rawko_programs::checks::Check;
+use rawko_programs::mcp::McpServers;
+use rawko_tools::{Layer, Toolbox};
 
 /// The charts that agents run on, as they come with rawko. A project may offer its own under the same id.
 pub const CHARTS: [(&str, &str); 4] = [

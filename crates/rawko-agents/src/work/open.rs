@@ -7,10 +7,10 @@ use super::read::model_of;
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
 use crate::agent::AgentFile;
-use crate::message::{Message, Part, Role, ToolResult, ToolUse};
-use crate::phases::Phase;
-use crate::provider::OutputSchema;
-use crate::tools::{Grant, Layer};
+use rawko_arbiter::phases::Phase;
+use rawko_model::provider::OutputSchema;
+use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
+use rawko_tools::{BashFilter, Grant, Layer};
 
 const HELPER_PHASE: &str = "explore";
 
@@ -59,7 +59,7 @@ pub(super) fn grant(
     let within = call.policy.get("within").as_list().unwrap_or_default().iter();
     layers.extend(within.chain([call.policy.get("tools")]).filter(|tools| !tools.is_null()).map(layer_of));
     layers.push(agent.layer());
-    layers.extend(phase.map(|(name, phase)| phase.layer(name)));
+    layers.extend(phase.map(|(name, phase)| phase_layer(phase, name)));
     let mut known: Vec<Layer> = Vec::with_capacity(layers.len());
     for layer in layers {
         if !known.contains(&layer) {
@@ -212,5 +212,18 @@ fn is_image(part: &Part) -> bool {
     match part {
         Part::Image { .. } => true,
         Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
+    }
+}
+
+/// What a phase grants, as a layer for the gate.
+fn phase_layer(phase: &Phase, name: &str) -> Layer {
+    Layer {
+        source: format!("the phase `{name}` (`phases.{name}.tools`, from {})", phase.file),
+        allowed: phase.tools.clone(),
+        blocked: phase.blocked.clone(),
+        bash: phase
+            .bash
+            .clone()
+            .map(|commands| BashFilter { allowed_commands: Some(commands), blocked_patterns: Vec::new() }),
     }
 }

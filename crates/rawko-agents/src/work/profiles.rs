@@ -3,7 +3,7 @@
 
 use super::Workshop;
 use crate::agent::{AgentFile, Level};
-use crate::arbiter::{AgentProfile, ToolNames, Transitions};
+use rawko_arbiter::{AgentProfile, ToolNames, Transitions};
 
 impl Workshop {
     /// Who can be chosen for a task, in the project's order.

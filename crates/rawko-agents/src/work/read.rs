@@ -10,12 +10,12 @@ use rawko_host::{Section, Settings, SettingsReader};
 use super::Workshop;
 use super::settings::{MemorySettings, TaskSettings, arbiter, memory_problems, prompts};
 use crate::agent::{AgentFile, Agents, Kind, Level};
-use crate::checks;
-use crate::loop_control::LoopSettings;
-use crate::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
-use crate::phases::Phases;
-use crate::provider::{Providers, Scripted};
-use crate::tools::{ToolSettings, Toolbox};
+use rawko_arbiter::loop_control::LoopSettings;
+use rawko_arbiter::phases::Phases;
+use rawko_model::provider::{Providers, Scripted};
+use rawko_programs::checks;
+use rawko_programs::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
+use rawko_tools::{ToolSettings, Toolbox};
 
 /// What is wrong, by file.
 pub type Problems = Vec<(Source, Vec<Finding>)>;

@@ -11,8 +11,8 @@ use crate::memories::{
     Extraction, MEMORIES_FOLDER, extraction_prompt, extraction_schema, parse_extraction, read_memories,
     write_memory,
 };
-use crate::message::{Message, Role};
-use crate::provider::{CompletionRequest, OutputSchema};
+use rawko_model::provider::{CompletionRequest, OutputSchema};
+use rawko_model::{Message, Role};
 
 const WHO: &str = "memory";
 

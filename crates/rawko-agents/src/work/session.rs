@@ -4,9 +4,9 @@
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::message::ToolSpec;
-use crate::provider::OutputSchema;
-use crate::tools::Grant;
+use rawko_model::ToolSpec;
+use rawko_model::provider::OutputSchema;
+use rawko_tools::Grant;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Session {

@@ -8,8 +8,8 @@ use rawko_host::{Section, SettingsReader};
 
 use super::read::Problems;
 use crate::agent::Agents;
-use crate::arbiter::{ArbiterSettings, Moment, Prompts, unknown_placeholders};
 use crate::memories::{MEMORIES_FOLDER, read_memories};
+use rawko_arbiter::{ArbiterSettings, Moment, Prompts, unknown_placeholders};
 
 /// `task:`, as the chart's context takes it: only what somebody said.
 #[derive(Clone, Debug, Default, PartialEq)]

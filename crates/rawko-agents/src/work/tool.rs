@@ -4,9 +4,9 @@ use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
 use super::{Workshop, part, value};
-use crate::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
-use crate::message::{Part, ToolResult, ToolUse};
-use crate::tools::{Grant, ToolCall, ToolOutcome};
+use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
+use rawko_model::{Part, ToolResult, ToolUse};
+use rawko_tools::{Grant, ToolCall, ToolOutcome};
 
 pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let input = &call.input;

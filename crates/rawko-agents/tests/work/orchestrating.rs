@@ -217,8 +217,8 @@ async fn the_arbiter_hears_which_tool_failed_and_at_what() {
     let entry = context.get("history").as_list().unwrap()[0].get("error").clone();
     assert_eq!((entry.get("step").as_i64(), entry.get("tool").as_str()), (Some(2), Some("Bash")), "{entry}");
     // As the arbiter would see it.
-    let seen = rawko_agents::arbiter::Orchestration::of(&context).unwrap();
-    let seen = rawko_agents::arbiter::select_agent_input(&seen, &[], 0);
+    let seen = rawko_arbiter::Orchestration::of(&context).unwrap();
+    let seen = rawko_arbiter::select_agent_input(&seen, &[], 0);
     let error = serde_json::to_value(seen.last_error.unwrap()).unwrap();
     let told = (&error["tool"], &error["planStep"], &error["category"], &error["attempted"]);
     assert_eq!(told, (&json!("Bash"), &json!(2), &json!("tool_failure"), &json!("cat missing.txt")));

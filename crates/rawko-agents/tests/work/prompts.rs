@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use expect_test::expect_file;
-use rawko_agents::Part;
-use rawko_agents::provider::CompletionRequest;
+use rawko_model::Part;
+use rawko_model::provider::CompletionRequest;
 use serde_json::json;
 
 use crate::yard::yard;

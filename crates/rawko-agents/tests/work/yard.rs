@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rawko_agents::provider::{Completing, CompletionRequest, Listener, Provider, Scripted};
 use rawko_agents::work::{self, Workshop};
 use rawko_core::Value;
 use rawko_host::{Edition, Environment, Host, Settings, Settled, Start};
+use rawko_model::provider::{Completing, CompletionRequest, Listener, Provider, Scripted};
 use rawko_store::{MemoryStore, Store};
 
 const SETTINGS: &str = "

@@ -13,7 +13,6 @@ use crate::warden::Warden;
 pub(crate) mod bodies;
 mod closure;
 pub(crate) mod command;
-pub(crate) mod environment;
 mod function;
 pub(crate) mod http;
 mod secrets;
@@ -21,9 +20,9 @@ mod table;
 pub(crate) mod template;
 
 pub use closure::{Closure, closure};
-pub use environment::Environment;
 pub use function::function;
 pub use rawko_instance::{AttemptOutcome, Category, OnRestart, ServiceError};
+pub use rawko_settings::Environment;
 pub use table::Services;
 
 /// The answer of a service, some time later.

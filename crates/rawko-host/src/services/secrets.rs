@@ -3,8 +3,8 @@
 
 use rawko_core::Value;
 
-use super::environment::Environment;
 use super::{ServiceError, template::Template};
+use rawko_settings::Environment;
 
 /// Shorter values are not looked for: `1` or `eu` is no secret, and stands everywhere.
 const LENGTH_MIN: usize = 4;

@@ -1,7 +1,7 @@
 //! Text with `${NAME}` in it, as settings have it for what must not stand in a file. Apart from its value: the
 //! template is what is shown and kept, the value exists only while a call is made.
 
-use super::environment::{Environment, is_variable_name};
+use rawko_settings::{Environment, is_variable_name};
 
 /// A text whose variables are filled in for each call. `$${` stands for `${`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use rawko_chart::{Document, Span};
 
 use super::reader::Reader;
 use crate::services::command::{CommandForm, OUTPUT_BYTES_MAX};
-use crate::services::environment::is_variable_name;
 use crate::services::template::Template;
+use rawko_settings::is_variable_name;
 
 pub(super) fn read(
     reader: &mut Reader<'_>,
@@ -116,7 +116,7 @@ impl Reader<'_> {
     }
 
     fn check_set(&mut self, name: &str, span: Span) {
-        if self.environment.get(name).is_none() {
+        if self.environment().get(name).is_none() {
             let message = format!("the environment variable `{name}` is not set");
             self.say(&UNSET_VARIABLE, span, message, "set it where the host is started, or correct its name");
         }

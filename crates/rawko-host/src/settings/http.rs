@@ -7,7 +7,9 @@ use rawko_chart::{Document, Span};
 use reqwest::header::HeaderName;
 use reqwest::{Method, Url};
 
-use super::reader::{Reader, quoted};
+use rawko_settings::quoted;
+
+use super::reader::Reader;
 use crate::services::http::HttpForm;
 use crate::services::template::Template;
 

@@ -9,8 +9,9 @@ use rawko_chart::codes::settings::INVALID_VALUE;
 use rawko_chart::{Document, DocumentEntry, Finding, Source, Span};
 
 use super::definition::Definition;
-use super::reader::{Reader, SIZE_HELP};
-use super::size::parse_size;
+use rawko_settings::{SIZE_HELP, Section, parse_size};
+
+use super::reader::Reader;
 use crate::services::Environment;
 use rawko_instance::Gate;
 
@@ -32,15 +33,6 @@ pub(super) struct Layer {
     pub(super) env: Option<Vec<String>>,
     /// Sections that others read, the file that goes over the others first.
     pub(super) sections: Vec<Section>,
-}
-
-/// A section that this crate only carries.
-#[derive(Clone, Debug)]
-pub struct Section {
-    pub key: String,
-    /// The file it stands in, as messages call it.
-    pub file: Arc<str>,
-    pub document: Document,
 }
 
 /// A pattern on names, and the file it stands in.
@@ -113,7 +105,7 @@ impl Layer {
             layer.take(&mut reader, entry, file);
         }
         reader.findings.sort_by_key(|finding| finding.span);
-        (layer, reader.findings)
+        (layer, std::mem::take(&mut reader.findings))
     }
 
     fn take(&mut self, reader: &mut Reader<'_>, entry: &DocumentEntry, file: &Arc<str>) {

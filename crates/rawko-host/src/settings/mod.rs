@@ -8,7 +8,6 @@ mod files;
 mod http;
 mod layer;
 mod reader;
-mod size;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,9 +16,9 @@ use std::time::Duration;
 use rawko_chart::{Finding, Severity, Source};
 use rawko_core::Value;
 
-pub use layer::Section;
-pub use reader::Reader as SettingsReader;
-pub use size::parse_size;
+pub use rawko_settings::{Section, SettingsReader, parse_size};
+
+use rawko_settings::SectionSource;
 
 use layer::Layer;
 
@@ -130,6 +129,16 @@ impl Settings {
     /// Where `send` may go, sorted.
     pub fn endpoint_names(&self) -> Vec<&str> {
         self.said.endpoints.keys().map(String::as_str).collect()
+    }
+}
+
+impl SectionSource for Settings {
+    fn sections_of(&self, key: &str) -> Vec<&Section> {
+        self.said.sections.iter().filter(|section| section.key == key).collect()
+    }
+
+    fn environment_of(&self) -> &Environment {
+        &self.environment
     }
 }
 

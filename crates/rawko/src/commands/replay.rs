@@ -1,9 +1,9 @@
 //! `rawko replay`: an instance's past, looked at again. Nothing is run and nothing is changed; with `--model` the arbiter's
 //! questions are put to another model.
 
-use rawko_agents::provider::{ErrorCode, ProviderProblem};
 use rawko_agents::work::{AskAgainError, Workshop, ask_again};
 use rawko_core::Value;
+use rawko_model::provider::{ErrorCode, ProviderProblem};
 use serde_json::{Value as Json, json};
 
 use crate::console::{Console, Style};

@@ -148,7 +148,8 @@ fn worker(
     let (mut workshop, _) = place.workshop();
     let mut builder = Worker::builder();
     if let Some(telemetry) = telemetry {
-        workshop.providers = std::mem::take(&mut workshop.providers).observed_by(telemetry.clone());
+        workshop.providers =
+            rawko_agents::work::observed(std::mem::take(&mut workshop.providers), telemetry.clone());
         builder = builder.observer(telemetry.clone());
     }
     let workshop = Arc::new(workshop);

@@ -263,7 +263,8 @@ impl Hosting {
         let channels = ChannelEndpoint::new();
         let mut builder = Host::builder();
         if let Some(telemetry) = &telemetry {
-            workshop.providers = std::mem::take(&mut workshop.providers).observed_by(telemetry.clone());
+            workshop.providers =
+                rawko_agents::work::observed(std::mem::take(&mut workshop.providers), telemetry.clone());
             builder = builder.observer(telemetry.clone());
         }
         let workshop = Arc::new(workshop);

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rawko_agents::checks::{Check, detect};
+use rawko_programs::checks::{Check, detect};
 
 const TEXT: &str = include_str!("project/config.yaml");
 

@@ -3,7 +3,7 @@
 
 use rawko_core::Value;
 
-use crate::message::Usage;
+use rawko_model::Usage;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Account {

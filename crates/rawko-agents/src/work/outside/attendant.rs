@@ -13,13 +13,13 @@ use tokio::time::{Instant, sleep_until};
 use super::account::Account;
 use super::halt::Halt;
 use super::transcript::Transcript;
-use crate::loop_control::{LoopMemory, LoopSettings, Verdict};
-use crate::message::{Message, Part, ToolResult, ToolUse, Usage};
-use crate::process::{Cancelling, TurnHost, TurnResult};
-use crate::provider::StreamEvent;
-use crate::tools::{Grant, Running, ToolCall, ToolOutcome};
 use crate::work::tool::{self, noticed};
 use crate::work::{Workshop, value};
+use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Verdict};
+use rawko_model::provider::StreamEvent;
+use rawko_model::{Message, Part, ToolResult, ToolUse, Usage};
+use rawko_programs::process::{Cancelling, TurnHost, TurnResult};
+use rawko_tools::{Grant, Running, ToolCall, ToolOutcome};
 
 pub(super) struct Attendant<'w> {
     pub(super) workshop: &'w Workshop,

@@ -9,11 +9,11 @@ use rawko_core::Value;
 
 use super::attendant::Attendant;
 use super::permission::{Wish, absolute, directories, wishes};
-use crate::acp::{AcpHost, Asked, Deciding, Reading, Verdict, Writing};
-use crate::message::{ToolUse, Usage};
-use crate::process::{Cancelling, TurnHost};
-use crate::provider::StreamEvent;
-use crate::tools::{Running, ToolCall, ToolOutcome};
+use rawko_model::provider::StreamEvent;
+use rawko_model::{ToolUse, Usage};
+use rawko_programs::acp::{AcpHost, Asked, Deciding, Reading, Verdict, Writing};
+use rawko_programs::process::{Cancelling, TurnHost};
+use rawko_tools::{Running, ToolCall, ToolOutcome};
 
 pub(super) struct Coder<'a> {
     attendant: &'a Attendant<'a>,

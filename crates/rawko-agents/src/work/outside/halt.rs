@@ -1,6 +1,6 @@
 //! Why we stop a program that would go on.
 
-use crate::loop_control::Detector;
+use rawko_arbiter::loop_control::Detector;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Halt {

@@ -24,12 +24,12 @@ use self::halt::Halt;
 use self::report::Report;
 use self::stopping::{Next, Rounds, Stopped};
 use super::{Workshop, open};
-use crate::acp::AcpAgent;
 use crate::agent::{AgentCommand, AgentFile, Kind};
-use crate::loop_control::LoopSettings;
-use crate::message::{Message, Role};
-use crate::process::{ProcessAgent, TurnError, TurnRequest, TurnResult};
-use crate::provider::OutputSchema;
+use rawko_arbiter::loop_control::LoopSettings;
+use rawko_model::provider::OutputSchema;
+use rawko_model::{Message, Role};
+use rawko_programs::acp::AcpAgent;
+use rawko_programs::process::{ProcessAgent, TurnError, TurnRequest, TurnResult};
 
 /// How long it may say nothing, if it has that much time at all.
 const SILENCE_MAX: Duration = Duration::from_secs(300);
@@ -186,7 +186,7 @@ impl Program {
     }
 
     /// A coding agent has its own tools.
-    async fn told_of(&self, workshop: &Workshop, grant: &crate::tools::Grant) -> Vec<crate::ToolSpec> {
+    async fn told_of(&self, workshop: &Workshop, grant: &rawko_tools::Grant) -> Vec<rawko_model::ToolSpec> {
         match self {
             Program::Process(_) => workshop.toolbox.specs(grant).await,
             Program::Acp(_) => Vec::new(),

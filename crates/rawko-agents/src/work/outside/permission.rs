@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rawko_core::Value;
 
-use crate::acp::{Asked, AskedKind};
+use rawko_programs::acp::{Asked, AskedKind};
 
 /// Where agents put the path of a file.
 const PATH_KEYS: [&str; 6] = ["path", "file_path", "filePath", "abs_path", "absolute_path", "notebook_path"];

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::attendant::Attendant;
 use super::halt::Halt;
-use crate::process::TurnError;
-use crate::provider::ErrorCode;
 use crate::work::value;
+use rawko_model::provider::ErrorCode;
+use rawko_programs::process::TurnError;
 
 /// How it looks when the work is over, one way or the other.
 pub(super) struct Report<'a> {

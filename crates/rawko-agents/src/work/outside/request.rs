@@ -5,12 +5,12 @@ use rawko_core::{Map, Value};
 use rawko_host::{AgentRequest, Call, ServiceError};
 
 use crate::agent::{AgentFile, Kind};
-use crate::message::{Message, Part, Role};
-use crate::process::TurnRequest;
-use crate::provider::OutputSchema;
 use crate::work::cast;
 use crate::work::complete::text;
 use crate::work::open::{self, Named};
+use rawko_model::provider::OutputSchema;
+use rawko_model::{Message, Part, Role};
+use rawko_programs::process::TurnRequest;
 
 /// What the program goes on from; for others it would be material.
 const SESSION: &str = "session";

@@ -3,11 +3,11 @@
 
 use rawko_core::Value;
 
-use crate::loop_control::LoopSettings;
-use crate::message::{Message, Role, StopReason};
-use crate::process::TurnResult;
-use crate::provider::{Completion, OutputSchema, Repair, Unfit, judge};
 use crate::work::complete::text;
+use rawko_arbiter::loop_control::LoopSettings;
+use rawko_model::provider::{Completion, OutputSchema, Repair, Unfit, judge};
+use rawko_model::{Message, Role, StopReason};
+use rawko_programs::process::TurnResult;
 
 /// How often it was asked to go on, by reason.
 #[derive(Default)]
@@ -131,7 +131,7 @@ fn answer(stopped: &Stopped<'_>) -> Result<Value, (Box<Completion>, Unfit)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Usage;
+    use rawko_model::Usage;
 
     fn value(text: &str) -> Value {
         serde_json::from_str(text).unwrap()

@@ -1,6 +1,6 @@
 //! What was said and done, as messages: for whoever invoked the program, and for its own next round.
 
-use crate::message::{Message, Part, Role, ToolResult, ToolUse};
+use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Transcript {

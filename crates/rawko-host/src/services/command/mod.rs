@@ -12,10 +12,10 @@ use std::time::Duration;
 use rawko_core::Value;
 use serde_json::json;
 
-use super::environment::Environment;
 use super::secrets::Secrets;
 use super::template::Template;
 use super::{Answer, Call, OnRestart, Service, ServiceError};
+use rawko_settings::Environment;
 
 /// More than this on stdout is no answer, unless settings say otherwise.
 pub(crate) const OUTPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;

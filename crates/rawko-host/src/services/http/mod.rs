@@ -15,10 +15,10 @@ use reqwest::header::HeaderName;
 pub(crate) use client::Client;
 use request::Request;
 
-use super::environment::Environment;
 use super::secrets::Secrets;
 use super::template::Template;
 use super::{Answer, Call, Category, OnRestart, Service, ServiceError};
+use rawko_settings::Environment;
 
 /// How long a call may take unless settings say otherwise.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);

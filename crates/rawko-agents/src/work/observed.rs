@@ -1,0 +1,145 @@
+//! A provider around another one whose completions are told to an observer: which model, how long, what it took. Around
+//! all of them, because an agent, the arbiter and a summary ask models each in their own way.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use rawko_host::{Completed, Observation, Observer, Said, Used};
+use serde_json::{Value as Json, json};
+
+use rawko_model::provider::{
+    Completing, Completion, CompletionRequest, Listener, Provider, ProviderError, Providers,
+};
+use rawko_model::{Message, Part, Role, StopReason};
+
+/// Reports every completion of these providers to an observer.
+#[must_use]
+pub fn observed(providers: Providers, observer: Arc<dyn Observer>) -> Providers {
+    providers.wrapped_by(Arc::new(move |name, inner| Arc::new(Observed::new(inner, name, &observer))))
+}
+
+struct Observed {
+    inner: Arc<dyn Provider>,
+    name: String,
+    observer: Arc<dyn Observer>,
+}
+
+impl Observed {
+    fn new(inner: Arc<dyn Provider>, name: &str, observer: &Arc<dyn Observer>) -> Self {
+        Self { inner, name: name.to_owned(), observer: Arc::clone(observer) }
+    }
+
+    fn asked(&self, request: &CompletionRequest) -> Completed {
+        Completed {
+            idempotency: request.idempotency.clone(),
+            agent: request.agent.clone(),
+            provider: self.name.clone(),
+            model: request.model.clone(),
+            response_model: None,
+            attempt: request.attempt,
+            output_tokens_max: request.output_tokens_max,
+            temperature: request.temperature,
+            structured: request.schema.is_some(),
+            started: SystemTime::now(),
+            took: std::time::Duration::ZERO,
+            finish: Err("stopped".into()),
+            usage: Used::default(),
+            said: self.observer.wants_content().then(|| said(request)),
+        }
+    }
+}
+
+impl Provider for Observed {
+    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+        Box::pin(async move {
+            let mut watch =
+                Watch { observer: &self.observer, from: Instant::now(), seen: Some(self.asked(&request)) };
+            let result = self.inner.complete(request, listener).await;
+            watch.over(&result);
+            result
+        })
+    }
+}
+
+/// A completion under way. One that is abandoned is told of, too: it may have been paid for.
+struct Watch<'a> {
+    observer: &'a Arc<dyn Observer>,
+    from: Instant,
+    seen: Option<Completed>,
+}
+
+impl Watch<'_> {
+    fn over(&mut self, result: &Result<Completion, ProviderError>) {
+        let Some(seen) = &mut self.seen else { return };
+        match result {
+            Ok(completion) => {
+                seen.finish = Ok(word(completion.stop_reason).into());
+                seen.response_model.clone_from(&completion.model);
+                let usage = &completion.usage;
+                seen.usage = Used {
+                    input_tokens: usage.input_tokens,
+                    output_tokens: usage.output_tokens,
+                    cached_tokens: usage.cached_tokens,
+                    cost_usd: usage.cost_usd,
+                };
+                if let Some(said) = &mut seen.said {
+                    said.output = json!([spoken(&completion.message)]).to_string();
+                }
+            }
+            Err(error) => seen.finish = Err(error.code.as_str().into()),
+        }
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if let Some(mut seen) = self.seen.take() {
+            seen.took = self.from.elapsed();
+            self.observer.observe(Observation::Completed(seen));
+        }
+    }
+}
+
+/// As the conventions for traces call it.
+fn word(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Stop => "stop",
+        StopReason::ToolCalls => "tool_call",
+        StopReason::Length => "length",
+        StopReason::ContentFilter => "content_filter",
+        StopReason::Other => "other",
+    }
+}
+
+fn said(request: &CompletionRequest) -> Said {
+    let input: Vec<Json> = request.messages.iter().map(spoken).collect();
+    let system = match request.system.as_str() {
+        "" => json!([]),
+        text => json!([{"type": "text", "content": text}]),
+    };
+    Said { system: system.to_string(), input: Json::from(input).to_string(), output: "[]".to_owned() }
+}
+
+fn spoken(message: &Message) -> Json {
+    let role = match message.role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    json!({"role": role, "parts": message.parts.iter().map(part).collect::<Vec<_>>()})
+}
+
+/// Images are left out: a trace is no place for them.
+fn part(part: &Part) -> Json {
+    match part {
+        Part::Text { text } => json!({"type": "text", "content": text}),
+        Part::Image { media_type, .. } => {
+            json!({"type": "blob", "mime_type": media_type, "modality": "image"})
+        }
+        Part::ToolUse(call) => {
+            json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.input.to_json()})
+        }
+        Part::ToolResult(result) => {
+            json!({"type": "tool_call_response", "id": result.id, "response": result.content})
+        }
+    }
+}

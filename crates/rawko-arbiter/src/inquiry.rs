@@ -1,0 +1,142 @@
+//! `Inquiry`: asking a model for a decision, as data. It says what to ask next, takes what was answered, and gives up in
+//! favour of the fallback; whoever holds it does the talking. Its record is what a decision can be replayed from.
+
+use rawko_core::Value;
+use serde::Serialize;
+use serde_json::json;
+
+use super::context::ContextError;
+use super::decide::{Case, Moment, decide};
+use super::decision::Decided;
+use super::enabled::Enabled;
+use super::input::{evaluate_progress_input, select_agent_input};
+use super::parse::parse_answer;
+use super::prompt::{evaluate_values, select_values};
+use super::settings::Prompts;
+
+#[derive(Clone, Debug)]
+pub struct Inquiry {
+    moment: Moment,
+    enabled: Enabled,
+    /// SelectAgentInput or EvaluateProgressInput.
+    input: serde_json::Value,
+    prompt: String,
+    attempts: Vec<Attempt>,
+    retries: u32,
+}
+
+/// An answer, and what was wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Attempt {
+    pub answer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// One turn of the conversation with the arbiter's model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PromptTurn {
+    /// Text for the model: the question, or what is wrong with its last answer.
+    Prompt(String),
+    Answer(String),
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    Decided(Decided),
+    /// Ask the model this; its answer should fit the schema.
+    Ask {
+        turns: Vec<PromptTurn>,
+        schema: Value,
+    },
+    /// There is no agent that could be chosen.
+    Nobody,
+}
+
+impl Inquiry {
+    pub fn new(case: &Case<'_>, prompts: &Prompts, now_ms: i64) -> Result<Self, ContextError> {
+        let enabled = case.enabled();
+        let (input, values) = match case.moment {
+            Moment::Select => {
+                let input = select_agent_input(case.context, case.agents, now_ms);
+                let values = select_values(&input, &enabled);
+                (serde_json::to_value(input), values)
+            }
+            Moment::Evaluate => {
+                let input = evaluate_progress_input(case.context, case.agents, now_ms)?;
+                let agents = select_agent_input(case.context, case.agents, now_ms).available_agents;
+                let values = evaluate_values(&input, &agents, &enabled);
+                (serde_json::to_value(input), values)
+            }
+        };
+        Ok(Self {
+            moment: case.moment,
+            enabled,
+            input: input.unwrap_or_default(),
+            prompt: prompts.of(case.moment).fill(&values),
+            attempts: Vec::new(),
+            retries: case.settings.retries,
+        })
+    }
+
+    /// A rule's decision, or the question.
+    pub fn next(&self, case: &Case<'_>) -> Next {
+        if let Some(decided) = case.ruled() {
+            return Next::Decided(decided);
+        }
+        if self.enabled.kinds().is_empty() {
+            return self.give_up(case);
+        }
+        Next::Ask { turns: self.turns(), schema: Value::from_json(self.enabled.schema()) }
+    }
+
+    /// Takes an answer: a decision, the same question with the problem in it, or the fallback.
+    pub fn answered(&mut self, case: &Case<'_>, answer: &str) -> Next {
+        let parsed = parse_answer(answer, &self.enabled);
+        let problem = parsed.as_ref().err().map(ToString::to_string);
+        self.attempts.push(Attempt { answer: answer.to_owned(), problem });
+        match parsed {
+            Ok(decision) => settled(decide(case, Some(&decision))),
+            Err(_) if self.attempts.len() <= self.retries as usize => self.next(case),
+            Err(_) => self.give_up(case),
+        }
+    }
+
+    /// Nobody to ask, or no more patience.
+    pub fn give_up(&self, case: &Case<'_>) -> Next {
+        settled(decide(case, None))
+    }
+
+    /// What goes into the journal: enough to ask another model the same.
+    pub fn record(&self) -> Value {
+        Value::from_json(json!({
+            "moment": self.moment,
+            "input": self.input,
+            "prompt": self.prompt,
+            "schema": self.enabled.schema(),
+            "attempts": self.attempts,
+        }))
+    }
+
+    pub fn prompt(&self) -> &str {
+        &self.prompt
+    }
+
+    fn turns(&self) -> Vec<PromptTurn> {
+        let mut turns = vec![PromptTurn::Prompt(self.prompt.clone())];
+        for attempt in &self.attempts {
+            turns.push(PromptTurn::Answer(attempt.answer.clone()));
+            let problem = attempt.problem.as_deref().unwrap_or_default();
+            let text = format!(
+                "That answer cannot be used: {problem}. Answer again with one JSON object and nothing else."
+            );
+            turns.push(PromptTurn::Prompt(text));
+        }
+        turns
+    }
+}
+
+fn settled(decided: Option<Decided>) -> Next {
+    decided.map_or(Next::Nobody, Next::Decided)
+}

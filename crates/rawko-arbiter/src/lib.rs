@@ -1,0 +1,38 @@
+//! The arbiter: what it sees, what it may decide, and how a decision comes about. All of it is pure: the chart's context
+//! and the agents come in, a decision or the next question to a model goes out, and both are plain data for the
+//! journal. Whoever speaks to the model lives elsewhere.
+
+mod agents;
+mod constraints;
+mod context;
+mod cut;
+mod decide;
+mod decision;
+mod enabled;
+mod error;
+mod fallback;
+mod history;
+mod input;
+mod inquiry;
+pub mod loop_control;
+mod parse;
+pub mod phases;
+mod plan;
+mod prompt;
+mod rules;
+mod settings;
+
+pub use agents::{AgentDescription, AgentProfile, Performance, ToolNames, Transitions};
+pub use constraints::ConstraintContext;
+pub use context::{ContextError, EntryError, EntryResult, ErrorEntry, ExecutionEntry, Orchestration};
+pub use decide::{Case, Moment, decide};
+pub use decision::{By, Decided, Decision, Kind};
+pub use enabled::Enabled;
+pub use error::{Circumstances, ErrorCategory, ErrorContext, RecoveryAction, RecoveryOption};
+pub use history::{ExecutionSummary, OutputSummary, SummaryError, Tokens};
+pub use input::{EvaluateProgressInput, SelectAgentInput, evaluate_progress_input, select_agent_input};
+pub use inquiry::{Attempt, Inquiry, Next, PromptTurn};
+pub use parse::{AnswerError, parse_answer};
+pub use plan::{Plan, PlanStep, StepStatus};
+pub use prompt::{PLACEHOLDERS, Template, unknown_placeholders};
+pub use settings::{ArbiterSettings, Prompts};

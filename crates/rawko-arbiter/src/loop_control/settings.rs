@@ -1,0 +1,231 @@
+//! `LoopSettings`: every threshold of loop control, from the settings' section `loop` and, narrower, from a state's.
+
+use rawko_chart::{Document, DocumentEntry, Finding};
+use rawko_core::Value;
+use rawko_core::duration::parse_ms;
+use rawko_settings::{Section, SectionSource, SettingsReader};
+use serde::{Deserialize, Serialize};
+
+/// All thresholds. Keys in a file are the names here, without `_ms`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoopSettings {
+    /// Rounds of the same calls with the same results until the agent is told.
+    pub notice_after: u32,
+    /// … until the next such call is not run.
+    pub block_after: u32,
+    /// … until it is an event, should nobody have blocked.
+    pub doom_after: u32,
+    /// Attempts at a blocked call until it is an event.
+    pub blocked_max: u32,
+    /// How many calls a circle may have to be seen as one.
+    pub cycle_max: u32,
+    /// Tools that are polled, besides those known; `*` stands for anything.
+    pub polling_tools: Vec<String>,
+    /// Commands that are polled, besides those known.
+    pub polling_commands: Vec<String>,
+    /// Turns between implement and validate without anything getting better.
+    pub alternations_max: u32,
+    pub build_time_max_ms: u64,
+    /// Passes over which errors must fall.
+    pub stalled_passes: u32,
+    pub challenges_max: u32,
+    pub continuations_max: u32,
+    /// Completions in one piece of work; an agent's own limit may be lower.
+    pub completions_max: u32,
+    /// Attempts at a completion after the first.
+    pub retries_max: u32,
+    /// How often a conversation may be compacted.
+    pub compactions_max: u32,
+    /// How deep agents may put others to work.
+    pub depth_max: u32,
+    /// Tokens of a prompt from which on it is compacted.
+    pub prompt_tokens_max: u32,
+}
+
+impl Default for LoopSettings {
+    fn default() -> Self {
+        Self {
+            notice_after: 3,
+            block_after: 4,
+            doom_after: 8,
+            blocked_max: 3,
+            cycle_max: 5,
+            polling_tools: Vec::new(),
+            polling_commands: Vec::new(),
+            alternations_max: 10,
+            build_time_max_ms: 60 * 60 * 1000,
+            stalled_passes: 4,
+            challenges_max: 3,
+            continuations_max: 3,
+            completions_max: 100,
+            retries_max: 6,
+            compactions_max: 8,
+            depth_max: 2,
+            prompt_tokens_max: 150_000,
+        }
+    }
+}
+
+const KEYS: [&str; 17] = [
+    "notice_after",
+    "block_after",
+    "doom_after",
+    "blocked_max",
+    "cycle_max",
+    "polling_tools",
+    "polling_commands",
+    "alternations_max",
+    "build_time_max",
+    "stalled_passes",
+    "challenges_max",
+    "continuations_max",
+    "completions_max",
+    "retries_max",
+    "compactions_max",
+    "depth_max",
+    "prompt_tokens_max",
+];
+/// A circle of five, fifty times, is as much as is remembered.
+const ROUNDS_MAX: u64 = 50;
+const CYCLE_MAX: u64 = 5;
+
+/// Why a state's `loop` cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NarrowingError {
+    #[error("`loop` of a state must be a map, not {0}")]
+    NoMap(&'static str),
+    #[error("`loop` of a state has no key `{0}`")]
+    UnknownKey(String),
+    #[error("`{0}` of `loop` must be a whole number, a duration or an amount, not `{1}`")]
+    NoNumber(String, String),
+}
+
+impl LoopSettings {
+    /// What the project's and the user's settings say, and everything wrong with it, by file.
+    pub fn of_settings(settings: &dyn SectionSource) -> (Self, Vec<(String, Vec<Finding>)>) {
+        let mut own = Self::default();
+        let mut problems = Vec::new();
+        let sections: Vec<&Section> = settings.sections_of("loop");
+        for section in sections.into_iter().rev() {
+            let mut reader = SettingsReader::new(settings.environment_of());
+            own.take(&mut reader, &section.document);
+            if !reader.findings.is_empty() {
+                problems.push((section.file.to_string(), reader.findings));
+            }
+        }
+        (own, problems)
+    }
+
+    /// What one section says, over what was said before.
+    pub fn take(&mut self, reader: &mut SettingsReader<'_>, section: &Document) {
+        for entry in reader.record(section, "`loop`", &KEYS) {
+            self.take_entry(reader, entry);
+        }
+        if !(self.notice_after <= self.block_after && self.block_after <= self.doom_after) {
+            let message = format!(
+                "an agent is told after {} rounds, blocked after {} and stopped after {}",
+                self.notice_after, self.block_after, self.doom_after
+            );
+            reader.invalid(section.span, message, "`notice_after` ≤ `block_after` ≤ `doom_after`");
+        }
+    }
+
+    fn take_entry(&mut self, reader: &mut SettingsReader<'_>, entry: &DocumentEntry) {
+        let (at, what) = (&entry.value, format!("`{}` of `loop`", entry.key));
+        let words = |reader: &mut SettingsReader<'_>| {
+            reader.texts(at, &what).into_iter().map(|(text, _)| text.to_owned()).collect()
+        };
+        match entry.key.as_str() {
+            "polling_tools" => self.polling_tools = words(reader),
+            "polling_commands" => self.polling_commands = words(reader),
+            "build_time_max" => {
+                if let Some(time) = reader.duration(at, &what) {
+                    self.build_time_max_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+                }
+            }
+            key => {
+                let (least, most) = bounds(key);
+                let number = reader.whole(at, &what, least);
+                if number.is_some_and(|number| number > most) {
+                    reader.invalid(at.span, format!("{what} is at most {most}"), "write a smaller number");
+                } else if let (Some(number), Some(own)) = (number, self.count_mut(key)) {
+                    *own = u32::try_from(number).unwrap_or(u32::MAX);
+                }
+            }
+        }
+    }
+
+    /// The thresholds that are plain counts.
+    fn count_mut(&mut self, key: &str) -> Option<&mut u32> {
+        Some(match key {
+            "notice_after" => &mut self.notice_after,
+            "block_after" => &mut self.block_after,
+            "doom_after" => &mut self.doom_after,
+            "blocked_max" => &mut self.blocked_max,
+            "cycle_max" => &mut self.cycle_max,
+            "alternations_max" => &mut self.alternations_max,
+            "stalled_passes" => &mut self.stalled_passes,
+            "challenges_max" => &mut self.challenges_max,
+            "continuations_max" => &mut self.continuations_max,
+            "completions_max" => &mut self.completions_max,
+            "retries_max" => &mut self.retries_max,
+            "compactions_max" => &mut self.compactions_max,
+            "depth_max" => &mut self.depth_max,
+            "prompt_tokens_max" => &mut self.prompt_tokens_max,
+            _ => return None,
+        })
+    }
+
+    /// With what a state of a chart says (`loop: {…}`): it can only make limits narrower. A larger number changes
+    /// nothing; of what is polled only what both name stays.
+    pub fn narrowed(&self, state: &Value) -> Result<LoopSettings, NarrowingError> {
+        let mut narrow = self.clone();
+        if state.is_null() {
+            return Ok(narrow);
+        }
+        let entries = state.as_map().ok_or_else(|| NarrowingError::NoMap(state.type_name()))?;
+        for (key, value) in entries.iter() {
+            narrow.narrow(key, value)?;
+        }
+        // A circle must stay visible for its own thresholds to mean anything.
+        narrow.cycle_max = self.cycle_max;
+        Ok(narrow)
+    }
+
+    fn narrow(&mut self, key: &str, value: &Value) -> Result<(), NarrowingError> {
+        let wrong = || NarrowingError::NoNumber(key.to_owned(), value.to_string());
+        let whole = || value.as_i64().and_then(|number| u64::try_from(number).ok()).ok_or_else(wrong);
+        let time = || {
+            parse_ms(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)).map_err(|_| wrong())
+        };
+        match key {
+            "polling_tools" => keep_common(&mut self.polling_tools, value),
+            "polling_commands" => keep_common(&mut self.polling_commands, value),
+            "build_time_max" => self.build_time_max_ms = self.build_time_max_ms.min(time()?),
+            key => {
+                let own = self.count_mut(key).ok_or_else(|| NarrowingError::UnknownKey(key.to_owned()))?;
+                *own = (*own).min(u32::try_from(whole()?.max(bounds(key).0)).unwrap_or(u32::MAX));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The least and the most that make sense.
+fn bounds(key: &str) -> (u64, u64) {
+    match key {
+        "notice_after" | "block_after" | "doom_after" => (2, ROUNDS_MAX),
+        "cycle_max" => (1, CYCLE_MAX),
+        "challenges_max" | "continuations_max" | "retries_max" | "compactions_max" | "depth_max" => {
+            (0, u64::from(u32::MAX))
+        }
+        _ => (1, u64::from(u32::MAX)),
+    }
+}
+
+fn keep_common(own: &mut Vec<String>, value: &Value) {
+    let named: Vec<&str> = value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
+    own.retain(|pattern| named.contains(&pattern.as_str()));
+}

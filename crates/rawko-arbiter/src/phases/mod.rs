@@ -1,0 +1,134 @@
+//! Phases: named stretches of work, each with its tools, its prompt, its model, its limits and what it must have before
+//! it ends. One table, which a project can override line by line.
+
+use std::collections::BTreeMap;
+
+use rawko_chart::Document;
+use rawko_core::Value;
+use rawko_settings::{Environment, Section, SettingsReader};
+
+const TABLE: &str = include_str!("table.yaml");
+const KEYS: [&str; 8] = ["tools", "blocked", "bash", "goal", "prompt", "model", "limits", "checks"];
+
+/// What holds in one phase. `None`: the agent's own holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Phase {
+    pub tools: Option<Vec<String>>,
+    pub blocked: Vec<String>,
+    pub bash: Option<Vec<String>>,
+    pub goal: Value,
+    pub prompt: String,
+    pub model: Option<String>,
+    pub completions_max: Option<u64>,
+    /// Where it was said last.
+    pub file: String,
+}
+
+/// All phases by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Phases(BTreeMap<String, Phase>);
+
+impl Phases {
+    /// The table rawko comes with.
+    pub fn built_in() -> Self {
+        let mut phases = Self::default();
+        let mut reader = SettingsReader::new(Environment::none());
+        if let Ok(document) = Document::read(TABLE) {
+            phases.take(&mut reader, &document, "rawko's own table of phases");
+        }
+        phases
+    }
+
+    /// The table with what settings change in it, the lowest layer first.
+    #[must_use]
+    pub fn with(mut self, reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Self {
+        for section in sections.iter().rev() {
+            self.take(reader, &section.document, &section.file);
+        }
+        self
+    }
+
+    pub fn find(&self, name: &str) -> Option<&Phase> {
+        self.0.get(name)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    fn take(&mut self, reader: &mut SettingsReader<'_>, document: &Document, file: &str) {
+        for entry in reader.entries(document, "`phases`") {
+            let phase = self.0.entry(entry.key.clone()).or_default();
+            file.clone_into(&mut phase.file);
+            phase.take(reader, &entry.value, &entry.key);
+        }
+    }
+}
+
+impl Phase {
+    fn take(&mut self, reader: &mut SettingsReader<'_>, document: &Document, name: &str) {
+        let texts = |reader: &mut SettingsReader<'_>, at: &Document, key: &str| -> Vec<String> {
+            let what = format!("`{key}` of the phase `{name}`");
+            reader.texts(at, &what).into_iter().map(|(text, _)| text.to_owned()).collect()
+        };
+        for entry in reader.record(document, &format!("the phase `{name}`"), &KEYS) {
+            let at = &entry.value;
+            match entry.key.as_str() {
+                "tools" => self.tools = Some(texts(reader, at, "tools")),
+                "blocked" => self.blocked = texts(reader, at, "blocked"),
+                "bash" => self.bash = Some(texts(reader, at, "bash")),
+                "goal" => self.goal = Value::from_json(at.to_json()),
+                "prompt" => {
+                    let text = reader.text(at, &format!("`prompt` of the phase `{name}`"));
+                    text.unwrap_or_default().clone_into(&mut self.prompt);
+                }
+                "model" => {
+                    self.model = reader.text(at, &format!("`model` of the phase `{name}`")).map(str::to_owned)
+                }
+                "limits" => self.take_limits(reader, at, name),
+                // The project's checks are read by whoever runs them.
+                _ => {}
+            }
+        }
+    }
+
+    fn take_limits(&mut self, reader: &mut SettingsReader<'_>, at: &Document, name: &str) {
+        for entry in reader.record(at, &format!("`limits` of the phase `{name}`"), &["completions"]) {
+            self.completions_max = reader.whole(&entry.value, "`completions`", 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_phase_that_only_looks_can_write() {
+        let phases = Phases::built_in();
+        assert_eq!(
+            phases.names().collect::<Vec<_>>(),
+            ["analyze_code", "design", "explore", "implement", "research", "validate"]
+        );
+        for name in ["analyze_code", "research", "design", "validate", "explore"] {
+            let tools = phases.find(name).unwrap().tools.clone().unwrap();
+            assert!(!tools.iter().any(|tool| tool == "Write" || tool == "Edit"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_project_changes_what_it_mentions() {
+        let document =
+            Document::read("design: {tools: [Read], model: anthropic/big}\nship: {prompt: Ship it.}\n")
+                .unwrap();
+        let section = Section { key: "phases".into(), file: ".rawko/config.yaml".into(), document };
+        let mut reader = SettingsReader::new(Environment::none());
+        let phases = Phases::built_in().with(&mut reader, &[&section]);
+        assert_eq!(reader.findings, []);
+        let design = phases.find("design").unwrap();
+        assert_eq!(design.tools.as_deref(), Some(&["Read".to_owned()][..]));
+        assert_eq!(design.model.as_deref(), Some("anthropic/big"));
+        assert!(design.prompt.contains("PlanWrite"), "not mentioned, so as it was");
+        assert!(phases.find("ship").is_some());
+    }
+}

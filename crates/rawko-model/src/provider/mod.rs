@@ -1,0 +1,46 @@
+//! Providers: one completion at a time with a model service. Wire formats are pure functions from bytes to our stream
+//! events; only the transport does IO. Loop control stands on what is reported here, so nothing is guessed.
+
+mod back_off;
+mod classify;
+mod compaction;
+mod completion;
+mod error;
+mod http;
+mod pricing;
+mod providers;
+mod scripted;
+mod structured;
+mod tape;
+mod tokens;
+mod wire;
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use back_off::{BackOffSettings, back_off_ms};
+pub use compaction::{
+    Compaction, CompactionLimits, NoProgress, SUMMARY_SYSTEM, Summarising, Tried, answers_so_far, compact,
+};
+pub use completion::{Completion, CompletionRequest, OutputSchema, StreamEvent};
+pub use error::{ErrorCode, ProviderError};
+pub use http::{HttpProvider, Secret};
+pub use pricing::{Price, Prices};
+pub use providers::{Problems, ProviderProblem, ProviderWrapper, Providers};
+pub use scripted::{ScriptProblem, Scripted};
+pub use structured::{Repair, Structured, StructuredError, Unfit, complete_structured, judge, judge_text};
+pub use tape::{Record, Recorder, Replay, request_hash};
+pub use tokens::{message_tokens, messages_tokens, request_tokens, text_tokens};
+pub use wire::{BodyEnd, Decoder, Dialect, OpenAiTraits, SchemaSupport};
+
+/// The answer of a provider, some time later.
+pub type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + Send + 'a>>;
+
+/// Whoever is told of a completion while it comes.
+pub type Listener<'a> = &'a mut (dyn FnMut(StreamEvent) + Send);
+
+/// A model service. One request, one completion; it neither retries nor waits: who asks decides about that, durably.
+pub trait Provider: Send + Sync {
+    /// Dropping the future abandons the request.
+    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a>;
+}

@@ -1,0 +1,201 @@
+//! Definitions into providers.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rawko_settings::Environment;
+use reqwest::header::{HeaderMap, HeaderValue};
+
+use super::definition::{Definition, Kind};
+use super::known::{KNOWN, Known, known};
+use super::read::{Said, adapted};
+use super::{Made, ProviderProblem, Providers, Strict};
+use crate::provider::http::{Client, HttpProvider, Secret};
+use crate::provider::pricing::Prices;
+use crate::provider::scripted::Scripted;
+use crate::provider::tape::{Record, Recorder, Replay};
+use crate::provider::wire::Dialect;
+use crate::provider::{Provider, http};
+
+/// What all providers of a project share.
+struct Building<'b> {
+    environment: &'b Environment,
+    root: &'b Path,
+    client: Arc<Client>,
+    prices: Arc<Prices>,
+    /// Every key that was used, for the recorder.
+    secrets: Vec<Secret>,
+}
+
+pub(super) fn build(said: Said, environment: &Environment, root: &Path) -> Providers {
+    let Said { default, aliases, record, prices, back_off, mut definitions } = said;
+    for known in &KNOWN {
+        definitions.entry(known.name.to_owned()).or_default();
+    }
+    let prices = Arc::new(Prices { said: prices });
+    let mut building = Building {
+        environment,
+        root,
+        client: Arc::default(),
+        prices: Arc::clone(&prices),
+        secrets: Vec::new(),
+    };
+    let made = definitions.into_iter().map(|(name, definition)| {
+        let made = building.made(&name, definition);
+        (name, made)
+    });
+    let mut made: BTreeMap<String, Made> = made.collect();
+    let secrets = building.secrets;
+    let recorder = record.and_then(|path| recorded(&mut made, &root.join(path), secrets));
+    let default = environment.get("RAWKO_MODEL").filter(|it| !it.is_empty()).map(str::to_owned).or(default);
+    Providers { default, aliases, made, prices, back_off, recorder, wrapper: None }
+}
+
+/// Puts a recorder around all that can be recorded. If there can be no tape, nobody is asked: the exchanges were wanted.
+fn recorded(made: &mut BTreeMap<String, Made>, path: &Path, secrets: Vec<Secret>) -> Option<Arc<Recorder>> {
+    let recorder = Recorder::open(path, secrets);
+    for (name, made) in made.iter_mut().filter(|(_, made)| !matches!(made.strict, Some(Strict::Replay(_)))) {
+        let Ok(inner) = made.provider.clone() else { continue };
+        made.provider = match &recorder {
+            Ok(recorder) => Ok(Arc::new(Record::new(inner, Arc::clone(recorder)))),
+            Err(error) => {
+                let why = format!("cannot record to {}: {error}", path.display());
+                Err(ProviderProblem::Unusable { provider: name.clone(), why })
+            }
+        };
+    }
+    recorder.ok()
+}
+
+impl Building<'_> {
+    fn made(&mut self, name: &str, definition: Definition) -> Made {
+        let known = known(name);
+        let kind = definition.kind.or_else(|| known.map(|known| known.kind));
+        let unusable = |why: String| ProviderProblem::Unusable { provider: name.to_owned(), why };
+        let (provider, strict) = match kind {
+            Some(Kind::Http(dialect)) => (self.http(name, dialect, definition, known), None),
+            Some(Kind::Scripted) => {
+                let scripted = self.file(&definition).and_then(|file| {
+                    Scripted::read(&file).map(Arc::new).map_err(|problem| problem.to_string())
+                });
+                let strict = scripted.as_ref().ok().map(|it| Strict::Scripted(Arc::clone(it)));
+                (scripted.map(|it| it as Arc<dyn Provider>).map_err(unusable), strict)
+            }
+            Some(Kind::Replay) => {
+                let replay = self.file(&definition).and_then(|file| Replay::read(&file).map(Arc::new));
+                let strict = replay.as_ref().ok().map(|it| Strict::Replay(Arc::clone(it)));
+                (replay.map(|it| it as Arc<dyn Provider>).map_err(unusable), strict)
+            }
+            None => (Err(unusable("settings do not say its `kind`".to_owned())), None),
+        };
+        Made { is_given: false, provider, strict }
+    }
+
+    fn file(&self, definition: &Definition) -> Result<std::path::PathBuf, String> {
+        definition
+            .file
+            .as_ref()
+            .map(|file| self.root.join(file))
+            .ok_or_else(|| "settings do not say its `file`".to_owned())
+    }
+
+    fn http(
+        &mut self,
+        name: &str,
+        dialect: Dialect,
+        definition: Definition,
+        known: Option<&Known>,
+    ) -> Result<Arc<dyn Provider>, ProviderProblem> {
+        let (base_url, is_default) = self.base_url(name, &definition, known)?;
+        let key = self.key(name, &definition, known)?;
+        if key.is_none() && is_default && known.is_some_and(|known| !known.is_open) {
+            return Err(missing_key(name, known));
+        }
+        let dialect = adapted(dialect, &base_url, definition.schema);
+        let mut provider =
+            HttpProvider::new(name, dialect, base_url, key).with_client(Arc::clone(&self.client));
+        provider.headers = headers(name, &definition)?;
+        provider.context_tokens = definition.context_tokens;
+        provider.idle_timeout = definition.idle_timeout.unwrap_or(http::IDLE_TIMEOUT);
+        provider.prices = Arc::clone(&self.prices);
+        self.secrets.extend(provider.secrets());
+        Ok(Arc::new(provider))
+    }
+
+    /// Where it is, and whether that is where it always is.
+    fn base_url(
+        &self,
+        name: &str,
+        definition: &Definition,
+        known: Option<&Known>,
+    ) -> Result<(String, bool), ProviderProblem> {
+        if let Some(base_url) = &definition.base_url {
+            let missing = |variable: String| unset(name, "base_url", &variable);
+            return Ok((base_url.0.clone().map_err(missing)?, false));
+        }
+        let variables = known.map_or(&[] as &[&str], |known| known.base_variables);
+        if let Some(base_url) = self.variable(variables) {
+            return Ok((with_scheme(base_url), false));
+        }
+        let base_url = known.map(|known| (known.base_url.to_owned(), true));
+        let why = "settings do not say its `base_url`".to_owned();
+        base_url.ok_or_else(|| ProviderProblem::Unusable { provider: name.to_owned(), why })
+    }
+
+    fn key(
+        &self,
+        name: &str,
+        definition: &Definition,
+        known: Option<&Known>,
+    ) -> Result<Option<Secret>, ProviderProblem> {
+        if let Some(key) = &definition.key {
+            let missing = |variable: String| ProviderProblem::MissingKey {
+                provider: name.to_owned(),
+                variables: vec![variable],
+            };
+            return key.0.clone().map(|key| Some(Secret::new(key))).map_err(missing);
+        }
+        let variables = known.map_or(&[] as &[&str], |known| known.key_variables);
+        Ok(self.variable(variables).map(Secret::new))
+    }
+
+    fn variable(&self, names: &[&str]) -> Option<&str> {
+        names.iter().find_map(|name| self.environment.get(name).filter(|value| !value.trim().is_empty()))
+    }
+}
+
+fn missing_key(name: &str, known: Option<&Known>) -> ProviderProblem {
+    let variables = known.map_or(&[] as &[&str], |known| known.key_variables);
+    let variables = variables.iter().map(|variable| (*variable).to_owned()).collect();
+    ProviderProblem::MissingKey { provider: name.to_owned(), variables }
+}
+
+fn unset(name: &str, key: &str, variable: &str) -> ProviderProblem {
+    let why = format!("its `{key}` uses `${{{variable}}}`, which is not set");
+    ProviderProblem::Unusable { provider: name.to_owned(), why }
+}
+
+fn headers(name: &str, definition: &Definition) -> Result<HeaderMap, ProviderProblem> {
+    let mut headers = HeaderMap::new();
+    for (header, value) in &definition.headers {
+        let value = value.0.clone().map_err(|variable| unset(name, header.as_str(), &variable))?;
+        let mut value = HeaderValue::from_str(&value).map_err(|_| {
+            let why = format!("the value of its header `{header}` cannot stand in a header");
+            ProviderProblem::Unusable { provider: name.to_owned(), why }
+        })?;
+        value.set_sensitive(true);
+        headers.insert(header.clone(), value);
+    }
+    Ok(headers)
+}
+
+/// Ollama's variable is an address to listen at: perhaps without a scheme, perhaps of all interfaces, perhaps without a port.
+fn with_scheme(address: &str) -> String {
+    if address.contains("://") {
+        return address.to_owned();
+    }
+    let address = address.replace("0.0.0.0", "127.0.0.1");
+    let has_port = address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    if has_port { format!("http://{address}") } else { format!("http://{address}:11434") }
+}

@@ -1,0 +1,77 @@
+//! A provider as settings define it: what was said, and what goes over what.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rawko_settings::Environment;
+use reqwest::header::HeaderName;
+
+use crate::provider::wire::{Dialect, SchemaSupport};
+
+/// What kind of thing answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Http(Dialect),
+    Scripted,
+    Replay,
+}
+
+/// `None` and empty: nothing was said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Definition {
+    pub(super) kind: Option<Kind>,
+    pub(super) base_url: Option<Filled>,
+    pub(super) key: Option<Filled>,
+    pub(super) headers: Vec<(HeaderName, Filled)>,
+    pub(super) idle_timeout: Option<Duration>,
+    pub(super) context_tokens: Option<u32>,
+    pub(super) schema: Option<SchemaSupport>,
+    pub(super) file: Option<PathBuf>,
+}
+
+impl Definition {
+    /// This one where it says something, the other where it does not.
+    pub(super) fn over(self, below: Definition) -> Definition {
+        Definition {
+            kind: self.kind.or(below.kind),
+            base_url: self.base_url.or(below.base_url),
+            key: self.key.or(below.key),
+            headers: if self.headers.is_empty() { below.headers } else { self.headers },
+            idle_timeout: self.idle_timeout.or(below.idle_timeout),
+            context_tokens: self.context_tokens.or(below.context_tokens),
+            schema: self.schema.or(below.schema),
+            file: self.file.or(below.file),
+        }
+    }
+}
+
+/// A text with its variables filled in, or the first one that is not set. No `Debug` of the text: it may be a key.
+#[derive(Clone)]
+pub(super) struct Filled(pub(super) Result<String, String>);
+
+impl std::fmt::Debug for Filled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Ok(_) => f.write_str("[hidden]"),
+            Err(missing) => write!(f, "${{{missing}}} is not set"),
+        }
+    }
+}
+
+impl Filled {
+    /// `${NAME}` anywhere in the text. A variable that is empty counts as not set.
+    pub(super) fn of(text: &str, environment: &Environment) -> Self {
+        let (mut filled, mut rest) = (String::new(), text);
+        while let Some((before, from)) = rest.split_once("${") {
+            let Some((name, after)) = from.split_once('}') else { break };
+            let Some(value) = environment.get(name).filter(|value| !value.is_empty()) else {
+                return Self(Err(name.to_owned()));
+            };
+            filled.push_str(before);
+            filled.push_str(value);
+            rest = after;
+        }
+        filled.push_str(rest);
+        Self(Ok(filled))
+    }
+}

@@ -1,0 +1,177 @@
+//! All providers of a project, by name: what settings define, and what the environment has keys for.
+//!
+//! ```yaml
+//! providers:
+//!   default: anthropic/claude-sonnet-4-5           # RAWKO_MODEL goes over it
+//!   anthropic: {api_key: "${MY_KEY}"}              # without it: ANTHROPIC_API_KEY
+//!   local: {kind: openai, base_url: "http://127.0.0.1:8080/v1"}
+//!   demo: {kind: scripted, file: script.yaml}
+//!   tape: {kind: replay, file: tape.jsonl}
+//!   aliases: {fast: local/qwen}
+//!   record: .rawko/tape.jsonl
+//!   prices: {local/qwen: {input: 0, output: 0}}
+//!   back_off: {first: 1s, longest: 60s, retry_after_max: 1h}
+//! ```
+
+mod build;
+mod definition;
+mod known;
+mod problem;
+mod read;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rawko_chart::{Finding, nearest};
+use rawko_settings::SectionSource;
+
+pub use problem::ProviderProblem;
+
+use super::Provider;
+use super::back_off::BackOffSettings;
+use super::pricing::Prices;
+use super::scripted::Scripted;
+use super::tape::{Recorder, Replay};
+use known::{ALIASES, known, maker};
+
+/// What is wrong with settings, by the file it stands in.
+pub type Problems = Vec<(Arc<str>, Vec<Finding>)>;
+
+/// What answers to a name.
+struct Made {
+    /// Given by whoever built the table: it needs no model's name.
+    is_given: bool,
+    provider: Result<Arc<dyn Provider>, ProviderProblem>,
+    strict: Option<Strict>,
+}
+
+/// A provider that must be used up.
+enum Strict {
+    Scripted(Arc<Scripted>),
+    Replay(Arc<Replay>),
+}
+
+/// Wraps a provider, given the name it was found under.
+pub type ProviderWrapper = Arc<dyn Fn(&str, Arc<dyn Provider>) -> Arc<dyn Provider> + Send + Sync>;
+
+#[derive(Default)]
+pub struct Providers {
+    default: Option<String>,
+    aliases: BTreeMap<String, String>,
+    made: BTreeMap<String, Made>,
+    prices: Arc<Prices>,
+    back_off: BackOffSettings,
+    recorder: Option<Arc<Recorder>>,
+    wrapper: Option<ProviderWrapper>,
+}
+
+impl Providers {
+    /// From settings and the environment they were read in, and everything that is wrong with them, by file. Relative
+    /// paths start at the root of the project.
+    pub fn of_settings(settings: &dyn SectionSource, project_root: &Path) -> (Self, Problems) {
+        let (said, problems) = read::read(settings);
+        (build::build(said, settings.environment_of(), project_root), problems)
+    }
+
+    /// The same with one more, in place of any other of that name: for embedders and tests.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, provider: Arc<dyn Provider>) -> Self {
+        self.made.insert(name.into(), Made { is_given: true, provider: Ok(provider), strict: None });
+        self
+    }
+
+    /// Wraps every provider that is looked up, for example in one that reports its completions.
+    #[must_use]
+    pub fn wrapped_by(mut self, wrapper: ProviderWrapper) -> Self {
+        self.wrapper = Some(wrapper);
+        self
+    }
+
+    /// The provider of a model, and what the provider calls it. `provider/model`, an alias, or a model whose maker is
+    /// known; nothing, `default` and `inherit` mean the default.
+    pub fn find(&self, model: &str) -> Result<(Arc<dyn Provider>, String), ProviderProblem> {
+        let model = match model.trim() {
+            "" | "default" | "inherit" => self.default.as_deref().ok_or(ProviderProblem::NoDefault)?,
+            named => named,
+        };
+        // An alias is looked up once: aliases of aliases would only hide what is meant.
+        let model = self.alias(model).unwrap_or(model);
+        let (provider, model) = match model.split_once('/') {
+            // `anthropic/sonnet`: an alias of that provider's own.
+            Some((provider, model)) => match self.alias(model).and_then(|whole| whole.split_once('/')) {
+                Some((of, whole)) if of == provider => (provider, whole),
+                Some(_) | None => (provider, model),
+            },
+            None if self.made.contains_key(model) => (model, ""),
+            None => {
+                let maker =
+                    maker(model).ok_or_else(|| ProviderProblem::NoProvider { model: model.to_owned() })?;
+                (maker.name, model)
+            }
+        };
+        let (name, made) = self.made(provider)?;
+        if model.is_empty() && made.strict.is_none() && !made.is_given {
+            return Err(ProviderProblem::NoModel { provider: name.to_owned() });
+        }
+        let model = if model.is_empty() { name } else { model };
+        let provider = made.provider.clone()?;
+        Ok((self.wrapped(name, provider), model.to_owned()))
+    }
+
+    fn wrapped(&self, name: &str, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+        match &self.wrapper {
+            Some(wrap) => wrap(name, provider),
+            None => provider,
+        }
+    }
+
+    fn alias(&self, name: &str) -> Option<&str> {
+        let built_in = || ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, model)| *model);
+        self.aliases.get(name).map(String::as_str).or_else(built_in)
+    }
+
+    fn made(&self, name: &str) -> Result<(&str, &Made), ProviderProblem> {
+        let own = self.made.get_key_value(name);
+        let other = || self.made.get_key_value(known(name)?.name);
+        own.or_else(other).map(|(name, made)| (name.as_str(), made)).ok_or_else(|| {
+            let known: Vec<String> = self.made.keys().cloned().collect();
+            let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+            ProviderProblem::UnknownProvider { name: name.to_owned(), near, known }
+        })
+    }
+
+    /// All names, sorted, each with what keeps it from being used.
+    pub fn names(&self) -> impl Iterator<Item = (&str, Option<&ProviderProblem>)> {
+        self.made.iter().map(|(name, made)| (name.as_str(), made.provider.as_ref().err()))
+    }
+
+    /// The model that is meant when none is named.
+    pub fn default_model(&self) -> Option<&str> {
+        self.default.as_deref()
+    }
+
+    pub fn back_off(&self) -> BackOffSettings {
+        self.back_off
+    }
+
+    pub fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
+    /// The steps of scripts and the exchanges of tapes that nobody asked for.
+    pub fn unused(&self) -> Vec<String> {
+        let strict = self.made.values().filter_map(|made| made.strict.as_ref());
+        strict
+            .flat_map(|strict| match strict {
+                Strict::Scripted(scripted) => scripted.unused(),
+                Strict::Replay(replay) => replay.unused(),
+            })
+            .collect()
+    }
+
+    /// Why the recording is not complete.
+    pub fn recording_fault(&self) -> Option<String> {
+        self.recorder.as_ref()?.fault()
+    }
+}

@@ -1,0 +1,263 @@
+//! The section `providers` of settings.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rawko_chart::codes::settings::{MISSING_KEY, UNSET_VARIABLE};
+use rawko_chart::{Document, DocumentData, DocumentEntry};
+use rawko_settings::{Section, SectionSource, SettingsReader};
+use reqwest::header::HeaderName;
+
+use super::Problems;
+use super::definition::{Definition, Filled, Kind};
+use super::known::{COMPATIBLE, ORIGINAL, known};
+use crate::provider::back_off::BackOffSettings;
+use crate::provider::pricing::Price;
+use crate::provider::wire::{Dialect, SchemaSupport};
+
+/// What all sections say together.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) default: Option<String>,
+    pub(super) aliases: BTreeMap<String, String>,
+    pub(super) record: Option<PathBuf>,
+    pub(super) prices: BTreeMap<String, Price>,
+    pub(super) back_off: BackOffSettings,
+    pub(super) definitions: BTreeMap<String, Definition>,
+}
+
+const KEYS: [&str; 8] =
+    ["kind", "base_url", "api_key", "headers", "timeout", "context_tokens", "schema", "file"];
+const KINDS: [&str; 6] = ["anthropic", "openai", "gemini", "ollama", "scripted", "replay"];
+
+/// The project's section goes over the user's, key by key.
+pub(super) fn read(settings: &dyn SectionSource) -> (Said, Problems) {
+    let sections: Vec<&Section> = settings.sections_of("providers");
+    let (mut said, mut problems) = (Said::default(), Vec::new());
+    for section in sections.into_iter().rev() {
+        let mut reading =
+            Reading { reader: SettingsReader::new(settings.environment_of()), settings, said: &mut said };
+        reading.section(&section.document);
+        let findings = reading.reader.findings;
+        if !findings.is_empty() {
+            problems.push((Arc::clone(&section.file), findings));
+        }
+    }
+    (said, problems)
+}
+
+struct Reading<'s> {
+    reader: SettingsReader<'s>,
+    settings: &'s dyn SectionSource,
+    said: &'s mut Said,
+}
+
+impl Reading<'_> {
+    fn section(&mut self, at: &Document) {
+        for entry in self.reader.entries(at, "`providers`") {
+            let value = &entry.value;
+            match entry.key.as_str() {
+                "default" => {
+                    let model = self.reader.text(value, "`default` of `providers`").map(str::to_owned);
+                    self.said.default = model.or(self.said.default.take());
+                }
+                "record" => {
+                    let path = self.reader.text(value, "`record` of `providers`").map(PathBuf::from);
+                    self.said.record = path.or(self.said.record.take());
+                }
+                "aliases" => self.aliases(value),
+                "prices" => self.prices(value),
+                "back_off" => self.back_off(value),
+                name => {
+                    let definition = self.definition(entry);
+                    let below = self.said.definitions.remove(name).unwrap_or_default();
+                    self.said.definitions.insert(name.to_owned(), definition.over(below));
+                }
+            }
+        }
+    }
+
+    fn aliases(&mut self, at: &Document) {
+        for entry in self.reader.entries(at, "`aliases`") {
+            if let Some(model) = self.reader.text(&entry.value, &format!("alias `{}`", entry.key)) {
+                self.said.aliases.insert(entry.key.clone(), model.to_owned());
+            }
+        }
+    }
+
+    fn prices(&mut self, at: &Document) {
+        for entry in self.reader.entries(at, "`prices`") {
+            let what = format!("the price of `{}`", entry.key);
+            let (mut input, mut cached, mut output) = (None, None, None);
+            for part in self.reader.record(&entry.value, &what, &["input", "cached", "output"]) {
+                let price = self.dollars(&part.value, &format!("`{}` of {what}", part.key));
+                match part.key.as_str() {
+                    "input" => input = price,
+                    "cached" => cached = price,
+                    _ => output = price,
+                }
+            }
+            match (input, output) {
+                (Some(input), Some(output)) => {
+                    let price = Price { input, cached: cached.unwrap_or(input), output };
+                    self.said.prices.insert(entry.key.clone(), price);
+                }
+                _ => self.reader.say(
+                    &MISSING_KEY,
+                    entry.key_span,
+                    format!("{what} needs `input` and `output`"),
+                    "US dollars for a million tokens: `{input: 3, cached: 0.3, output: 15}`",
+                ),
+            }
+        }
+    }
+
+    fn dollars(&mut self, at: &Document, what: &str) -> Option<f64> {
+        let dollars = match at.data {
+            DocumentData::Int(number) => number as f64,
+            DocumentData::Float(number) => number,
+            _ => {
+                self.reader.wrong_type(at, what, "a number");
+                return None;
+            }
+        };
+        if dollars < 0.0 {
+            self.reader.invalid(at.span, format!("{what} is less than nothing"), "write a number from 0");
+        }
+        Some(dollars)
+    }
+
+    fn back_off(&mut self, at: &Document) {
+        for entry in self.reader.record(at, "`back_off`", &["first", "longest", "retry_after_max"]) {
+            let wait = self.reader.duration(&entry.value, &format!("`{}` of `back_off`", entry.key));
+            let Some(ms) = wait.and_then(|wait| u64::try_from(wait.as_millis()).ok()) else { continue };
+            match entry.key.as_str() {
+                "first" => self.said.back_off.first_ms = ms,
+                "longest" => self.said.back_off.longest_ms = ms,
+                _ => self.said.back_off.retry_after_max_ms = ms,
+            }
+        }
+    }
+
+    fn definition(&mut self, entry: &DocumentEntry) -> Definition {
+        let what = format!("provider `{}`", entry.key);
+        if entry.key.contains('/') || entry.key.is_empty() {
+            let help = "what stands before the first `/` of a model is its provider";
+            self.reader.invalid(
+                entry.key_span,
+                format!("`{}` cannot be the name of a provider", entry.key),
+                help,
+            );
+        }
+        let mut definition = Definition::default();
+        for part in self.reader.record(&entry.value, &what, &KEYS) {
+            self.take(&mut definition, part, &format!("`{}` of {what}", part.key));
+        }
+        self.check(entry, &definition, &what);
+        definition
+    }
+
+    fn take(&mut self, definition: &mut Definition, part: &DocumentEntry, named: &str) {
+        let at = &part.value;
+        match part.key.as_str() {
+            "kind" => definition.kind = self.kind(at, named),
+            "base_url" => definition.base_url = self.filled(at, named),
+            "api_key" => definition.key = self.filled(at, named),
+            "headers" => definition.headers = self.headers(at, named),
+            "timeout" => definition.idle_timeout = self.reader.duration(at, named),
+            "context_tokens" => {
+                let tokens = self.reader.whole(at, named, 1);
+                definition.context_tokens = tokens.and_then(|tokens| u32::try_from(tokens).ok());
+            }
+            "schema" => definition.schema = self.schema(at, named),
+            _ => definition.file = self.reader.text(at, named).map(PathBuf::from),
+        }
+    }
+
+    fn kind(&mut self, at: &Document, named: &str) -> Option<Kind> {
+        let kind = match self.reader.text(at, named)? {
+            "openai" => Kind::Http(Dialect::OpenAi(COMPATIBLE)),
+            "anthropic" => Kind::Http(Dialect::Anthropic),
+            "gemini" => Kind::Http(Dialect::Gemini),
+            "ollama" => Kind::Http(Dialect::Ollama),
+            "scripted" => Kind::Scripted,
+            "replay" => Kind::Replay,
+            other => {
+                let help = format!("one of {}", KINDS.join(", "));
+                self.reader.invalid(at.span, format!("there is no kind of provider `{other}`"), help);
+                return None;
+            }
+        };
+        Some(kind)
+    }
+
+    fn filled(&mut self, at: &Document, named: &str) -> Option<Filled> {
+        let text = self.reader.scalar(at, named)?;
+        let filled = Filled::of(&text, self.settings.environment_of());
+        if let Err(missing) = &filled.0 {
+            let message = format!("{named} uses `${{{missing}}}`, which is not set");
+            self.reader.say(&UNSET_VARIABLE, at.span, message, format!("export {missing}=…"));
+        }
+        Some(filled)
+    }
+
+    fn headers(&mut self, at: &Document, named: &str) -> Vec<(HeaderName, Filled)> {
+        let mut headers = Vec::new();
+        for entry in self.reader.entries(at, named) {
+            let value = self.filled(&entry.value, &format!("`{}` in {named}", entry.key));
+            match HeaderName::from_bytes(entry.key.as_bytes()) {
+                Ok(name) => headers.extend(value.map(|value| (name, value))),
+                Err(_) => {
+                    let message = format!("`{}` cannot be the name of a header", entry.key);
+                    self.reader.invalid(entry.key_span, message, "letters, digits and `-`");
+                }
+            }
+        }
+        headers
+    }
+
+    fn schema(&mut self, at: &Document, named: &str) -> Option<SchemaSupport> {
+        match self.reader.text(at, named)? {
+            "json_schema" => Some(SchemaSupport::JsonSchema),
+            "json_object" => Some(SchemaSupport::JsonObject),
+            "prompt" => Some(SchemaSupport::Prompt),
+            other => {
+                let help = "`json_schema`, `json_object` or `prompt`";
+                self.reader.invalid(at.span, format!("{named} cannot be `{other}`"), help);
+                None
+            }
+        }
+    }
+
+    /// A name that nobody knows must say what it is and where.
+    fn check(&mut self, entry: &DocumentEntry, definition: &Definition, what: &str) {
+        let has = |key: &str| entry.value.get(key).is_some();
+        let needs = match definition.kind {
+            Some(Kind::Scripted | Kind::Replay) if !has("file") => "`file`",
+            Some(Kind::Scripted | Kind::Replay) => return,
+            Some(Kind::Http(_)) | None if known(&entry.key).is_some() => return,
+            None if !has("kind") => "`kind`",
+            Some(Kind::Http(_)) if !has("base_url") => "`base_url`",
+            Some(Kind::Http(_)) | None => return,
+        };
+        let help = "for example `{kind: openai, base_url: \"http://127.0.0.1:8080/v1\"}`";
+        self.reader.say(&MISSING_KEY, entry.key_span, format!("{what} has no {needs}"), help);
+    }
+}
+
+/// What settings call OpenAI's format is the original only at its own address.
+pub(super) fn adapted(dialect: Dialect, base_url: &str, schema: Option<SchemaSupport>) -> Dialect {
+    match dialect {
+        Dialect::OpenAi(traits) => {
+            let is_original = base_url.starts_with("https://api.openai.com/");
+            let traits =
+                if is_original { ORIGINAL } else { crate::provider::OpenAiTraits { is_original, ..traits } };
+            Dialect::OpenAi(crate::provider::OpenAiTraits {
+                schema: schema.unwrap_or(traits.schema),
+                ..traits
+            })
+        }
+        Dialect::Anthropic | Dialect::Gemini | Dialect::Ollama => dialect,
+    }
+}

@@ -1,0 +1,253 @@
+//! What every service can say, said in its own format: the same comes out of all of them.
+
+use expect_test::expect;
+use rawko_model::provider::{BodyEnd, Decoder, ErrorCode, StreamEvent};
+use rawko_testkit::{Answer, Format, Reason};
+use serde_json::json;
+
+use crate::support::{answered, ask, dialect, provider, request, shown, table};
+
+fn answers() -> Vec<(&'static str, Answer)> {
+    let input = json!({"path": "src/größe.rs", "lines": [1, 2], "deep": {"all": true}});
+    vec![
+        ("text", Answer::text(&["Hel", "lo", ", wörld"])),
+        ("one call", Answer::text(&[]).call("id_1", "Read", input.clone())),
+        (
+            "text and two calls",
+            Answer::text(&["I look."]).call("id_1", "Read", input).call("id_2", "Glob", json!({})),
+        ),
+        ("length", Answer::text(&["and then"]).because(Reason::Length)),
+        ("filter", Answer::text(&["I"]).because(Reason::Filter)),
+    ]
+}
+
+#[tokio::test]
+async fn all_formats_say_the_same() {
+    let mut rows = Vec::new();
+    for (name, answer) in answers() {
+        for format in Format::ALL {
+            let (_, result) = answered(format, format.reply(&answer)).await;
+            rows.push((format!("{name}, {format:?}"), shown(&result)));
+        }
+    }
+    expect![[r#"
+        text, OpenAi
+            Stop | "Hello, wörld" | 11 in, 7 out
+        text, Anthropic
+            Stop | "Hello, wörld" | 11 in, 7 out
+        text, Gemini
+            Stop | "Hello, wörld" | 11 in, 7 out
+        text, Ollama
+            Stop | "Hello, wörld" | 11 in, 7 out
+        one call, OpenAi
+            ToolCalls | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as id_1 | 11 in, 7 out
+        one call, Anthropic
+            ToolCalls | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as id_1 | 11 in, 7 out
+        one call, Gemini
+            ToolCalls | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as call_1 | 11 in, 7 out
+        one call, Ollama
+            ToolCalls | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as call_1 | 11 in, 7 out
+        text and two calls, OpenAi
+            ToolCalls | "I look." | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as id_1 | Glob({}) as id_2 | 11 in, 7 out
+        text and two calls, Anthropic
+            ToolCalls | "I look." | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as id_1 | Glob({}) as id_2 | 11 in, 7 out
+        text and two calls, Gemini
+            ToolCalls | "I look." | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as call_1 | Glob({}) as call_2 | 11 in, 7 out
+        text and two calls, Ollama
+            ToolCalls | "I look." | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as call_1 | Glob({}) as call_2 | 11 in, 7 out
+        length, OpenAi
+            Length | "and then" | 11 in, 7 out
+        length, Anthropic
+            Length | "and then" | 11 in, 7 out
+        length, Gemini
+            Length | "and then" | 11 in, 7 out
+        length, Ollama
+            Length | "and then" | 11 in, 7 out
+        filter, OpenAi
+            ContentFilter | "I" | 11 in, 7 out
+        filter, Anthropic
+            ContentFilter | "I" | 11 in, 7 out
+        filter, Gemini
+            ContentFilter | "I" | 11 in, 7 out
+        filter, Ollama
+            Stop | "I" | 11 in, 7 out
+    "#]].assert_eq(&table(rows));
+}
+
+/// A network keeps no boundaries: whatever the pieces, the same is heard.
+#[test]
+fn pieces_do_not_matter() {
+    for (name, answer) in answers() {
+        for format in Format::ALL {
+            let bytes = format.reply(&answer).bytes();
+            let decoded = |size: usize| {
+                let mut decoder = Decoder::new(dialect(format), &request(), None);
+                let mut events = Vec::new();
+                for piece in bytes.chunks(size) {
+                    decoder.handle_bytes(piece).unwrap();
+                    events.extend(decoder.take_events());
+                }
+                let (completion, last) = decoder.finish(BodyEnd::Announced).unwrap();
+                events.extend(last);
+                (completion, events)
+            };
+            let whole = decoded(bytes.len());
+            for size in [1, 2, 3, 7, 64] {
+                assert_eq!(decoded(size), whole, "{name}, {format:?}, pieces of {size}");
+            }
+        }
+    }
+}
+
+/// Cut after any byte, there is the whole answer or a failure of the network, never half an answer.
+#[test]
+fn a_cut_at_any_byte_is_noticed() {
+    for (name, answer) in answers() {
+        for format in Format::ALL {
+            let bytes = format.reply(&answer).bytes();
+            let decoded = |length: usize| {
+                let mut decoder = Decoder::new(dialect(format), &request(), None);
+                decoder.handle_bytes(&bytes[..length]).unwrap();
+                decoder.finish(BodyEnd::Broken).map(|(completion, _)| completion)
+            };
+            let whole = decoded(bytes.len()).unwrap();
+            for length in 0..bytes.len() {
+                match decoded(length) {
+                    Ok(completion) => {
+                        assert_eq!(completion.message, whole.message, "{name}, {format:?}, {length}")
+                    }
+                    Err(error) => {
+                        assert_eq!(error.code, ErrorCode::NetworkError, "{name}, {format:?}, {length}")
+                    }
+                }
+            }
+        }
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
+
+    /// Whatever comes, nothing breaks: bytes of a real answer with some of them changed, then anything at all.
+    #[test]
+    fn no_bytes_break_anything(
+        which in 0..4_usize,
+        changes in proptest::collection::vec((0..4_000_usize, proptest::prelude::any::<u8>()), 0..6),
+        after in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
+    ) {
+        let format = Format::ALL[which];
+        for (_, answer) in answers() {
+            let mut bytes = format.reply(&answer).bytes();
+            let length = bytes.len();
+            changes.iter().for_each(|(at, byte)| bytes[at % length] = *byte);
+            bytes.extend(&after);
+            let mut decoder = Decoder::new(dialect(format), &request(), None);
+            if decoder.handle_bytes(&bytes).is_ok() {
+                let _ = decoder.finish(BodyEnd::Announced);
+            }
+        }
+    }
+}
+
+/// Slow tokens: each byte comes by itself, and is heard before the answer is complete.
+#[tokio::test]
+async fn slow_answers_are_heard_as_they_come() {
+    for format in Format::ALL {
+        let reply = format.reply(&Answer::text(&["one ", "two ", "three"])).in_pieces_of(1);
+        let (events, result) = answered(format, reply).await;
+        let heard: Vec<&str> = events
+            .iter()
+            .filter_map(
+                |event| if let StreamEvent::TextDelta { text } = event { Some(text.as_str()) } else { None },
+            )
+            .collect();
+        assert_eq!(heard, ["one ", "two ", "three"], "{format:?}");
+        assert!(result.is_ok(), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_heard_of_a_call() {
+    let answer = Answer::text(&["Now."]).call("id_1", "Read", json!({"path": "a"}));
+    let mut heard = String::new();
+    for format in [Format::OpenAi, Format::Anthropic, Format::Gemini] {
+        let (events, _) = answered(format, format.reply(&answer)).await;
+        heard += &format!("{format:?}\n");
+        for event in events {
+            heard += &format!("    {}\n", serde_json::to_string(&event).unwrap());
+        }
+    }
+    expect![[r#"
+        OpenAi
+            {"type":"text_delta","text":"Now."}
+            {"type":"tool_use_start","id":"id_1","name":"Read"}
+            {"type":"tool_use_input","id":"id_1","json":"{\"p"}
+            {"type":"tool_use_input","id":"id_1","json":"ath"}
+            {"type":"tool_use_input","id":"id_1","json":"\":\""}
+            {"type":"tool_use_input","id":"id_1","json":"a\"}"}
+            {"type":"tool_use_end","id":"id_1","name":"Read"}
+            {"type":"message_done","usage":{"input_tokens":11,"output_tokens":7,"cached_tokens":0,"is_estimate":false,"cost_usd":null},"stop_reason":"tool_calls"}
+        Anthropic
+            {"type":"text_delta","text":"Now."}
+            {"type":"tool_use_start","id":"id_1","name":"Read"}
+            {"type":"tool_use_input","id":"id_1","json":"{\"p"}
+            {"type":"tool_use_input","id":"id_1","json":"ath"}
+            {"type":"tool_use_input","id":"id_1","json":"\":\""}
+            {"type":"tool_use_input","id":"id_1","json":"a\"}"}
+            {"type":"tool_use_end","id":"id_1","name":"Read"}
+            {"type":"message_done","usage":{"input_tokens":11,"output_tokens":7,"cached_tokens":0,"is_estimate":false,"cost_usd":null},"stop_reason":"tool_calls"}
+        Gemini
+            {"type":"text_delta","text":"Now."}
+            {"type":"tool_use_start","id":"call_1","name":"Read"}
+            {"type":"tool_use_input","id":"call_1","json":"{\"path\":\"a\"}"}
+            {"type":"tool_use_end","id":"call_1","name":"Read"}
+            {"type":"message_done","usage":{"input_tokens":11,"output_tokens":7,"cached_tokens":0,"is_estimate":false,"cost_usd":null},"stop_reason":"tool_calls"}
+    "#]].assert_eq(&heard);
+}
+
+/// The future is dropped in the middle: nothing is left behind that would still talk.
+#[tokio::test]
+async fn an_abandoned_request_ends() {
+    let reply =
+        Format::OpenAi.reply(&Answer::text(&["x"])).cut_after(150).ending(rawko_testkit::Ending::Silent);
+    let server = rawko_testkit::ProviderServer::replying([reply]).await.unwrap();
+    let provider = provider(Format::OpenAi, &server.url());
+    let (told, mut hears) = tokio::sync::mpsc::unbounded_channel();
+    let asking = tokio::spawn(async move {
+        let mut listener = move |event| told.send(event).unwrap();
+        provider_complete(&provider, &mut listener).await;
+    });
+    while server.asked().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    asking.abort();
+    assert!(asking.await.unwrap_err().is_cancelled());
+    assert_eq!(hears.recv().await, None, "whoever listened is let go");
+}
+
+async fn provider_complete(
+    provider: &rawko_model::provider::HttpProvider,
+    listener: rawko_model::provider::Listener<'_>,
+) {
+    use rawko_model::provider::Provider;
+    provider.complete(request(), listener).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_known_model_has_a_cost() {
+    let server =
+        rawko_testkit::ProviderServer::new(|_| Format::OpenAi.reply(&Answer::text(&["x"]))).await.unwrap();
+    let provider = provider(Format::OpenAi, &format!("{}/v1", server.url()));
+    let mut costs = Vec::new();
+    for model in ["gpt-4o", "gpt-4o-2024-08-06", "nobody-knows"] {
+        let asked = rawko_model::provider::CompletionRequest { model: model.to_owned(), ..request() };
+        let (events, result) = ask(&provider, asked).await;
+        let cost = result.unwrap().usage.cost_usd;
+        let Some(StreamEvent::MessageDone { usage, .. }) = events.last() else { panic!("{events:?}") };
+        assert_eq!(usage.cost_usd, cost, "{model}");
+        costs.push(cost);
+    }
+    // 11 tokens in and 7 out, at 2.50 and 10 dollars a million.
+    let cost = (11.0 * 2.5 + 7.0 * 10.0) / 1_000_000.0;
+    assert_eq!(costs, [Some(cost), Some(cost), None]);
+}

@@ -1,0 +1,109 @@
+//! What the tests of providers share: asking, and showing what came of it in one form.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use rawko_model::provider::{
+    Completion, CompletionRequest, Dialect, HttpProvider, OpenAiTraits, Provider, ProviderError,
+    SchemaSupport, Secret, StreamEvent,
+};
+use rawko_model::{Message, Part, Role, Usage};
+use rawko_testkit::{Format, ProviderServer, Reply};
+
+pub(crate) const KEY: &str = "sk-secret-0123456789";
+
+pub(crate) fn dialect(format: Format) -> Dialect {
+    match format {
+        Format::OpenAi => {
+            Dialect::OpenAi(OpenAiTraits { schema: SchemaSupport::JsonSchema, is_original: false })
+        }
+        Format::Anthropic => Dialect::Anthropic,
+        Format::Gemini => Dialect::Gemini,
+        Format::Ollama => Dialect::Ollama,
+    }
+}
+
+pub(crate) fn provider(format: Format, url: &str) -> HttpProvider {
+    let mut provider = HttpProvider::new("test", dialect(format), url, Some(Secret::new(KEY)));
+    provider.idle_timeout = Duration::from_secs(30);
+    provider
+}
+
+pub(crate) fn request() -> CompletionRequest {
+    CompletionRequest {
+        model: "test-model".to_owned(),
+        system: "Be brief.".to_owned(),
+        messages: vec![Message::text(Role::User, "Hello?")],
+        ..CompletionRequest::default()
+    }
+}
+
+/// Everything that was heard, and how it ended.
+pub(crate) async fn ask(
+    provider: &dyn Provider,
+    request: CompletionRequest,
+) -> (Vec<StreamEvent>, Result<Completion, ProviderError>) {
+    let mut events = Vec::new();
+    let result = provider.complete(request, &mut |event| events.push(event)).await;
+    (events, result)
+}
+
+/// One reply in one format, asked for over a real connection.
+pub(crate) async fn answered(
+    format: Format,
+    reply: Reply,
+) -> (Vec<StreamEvent>, Result<Completion, ProviderError>) {
+    let server = ProviderServer::replying([reply]).await.unwrap();
+    let (events, result) = ask(&provider(format, &server.url()), request()).await;
+    // The port is another each time.
+    let address = server.url().replace("http://", "");
+    (
+        events,
+        result.map_err(|error| ProviderError { message: error.message.replace(&address, "SERVER"), ..error }),
+    )
+}
+
+pub(crate) fn shown(result: &Result<Completion, ProviderError>) -> String {
+    match result {
+        Ok(completion) => shown_completion(completion),
+        Err(error) => shown_error(error),
+    }
+}
+
+fn shown_completion(completion: &Completion) -> String {
+    let mut shown = format!("{:?}", completion.stop_reason);
+    for part in &completion.message.parts {
+        match part {
+            Part::Text { text } => write!(shown, " | {text:?}").unwrap(),
+            Part::ToolUse(it) => {
+                write!(shown, " | {}({}) as {}", it.name, it.input.to_json(), it.id).unwrap()
+            }
+            Part::Image { .. } | Part::ToolResult(_) => shown.push_str(" | never"),
+        }
+    }
+    let Usage { input_tokens, output_tokens, cached_tokens, is_estimate, .. } = completion.usage;
+    write!(shown, " | {input_tokens} in, {output_tokens} out").unwrap();
+    if cached_tokens > 0 {
+        write!(shown, ", {cached_tokens} cached").unwrap();
+    }
+    if is_estimate {
+        shown.push_str(" (estimate)");
+    }
+    if let Some(data) = &completion.data {
+        write!(shown, " | data {data}").unwrap();
+    }
+    shown
+}
+
+pub(crate) fn shown_error(error: &ProviderError) -> String {
+    let mut shown = error.code.as_str().to_owned();
+    if let Some(ms) = error.retry_after_ms {
+        write!(shown, " in {ms} ms").unwrap();
+    }
+    format!("{shown}: {}", error.message)
+}
+
+/// One line for each case, its name before it.
+pub(crate) fn table(rows: impl IntoIterator<Item = (String, String)>) -> String {
+    rows.into_iter().map(|(name, outcome)| format!("{name}\n    {outcome}\n")).collect()
+}

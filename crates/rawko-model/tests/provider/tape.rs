@@ -1,0 +1,136 @@
+//! Tapes: recorded from a real exchange, replayed without one.
+
+use std::sync::Arc;
+
+use expect_test::expect;
+use rawko_core::Value;
+use rawko_model::provider::{CompletionRequest, Record, Recorder, Replay, Secret, request_hash};
+use rawko_model::{Message, Role, ToolSpec};
+use rawko_testkit::{Answer, Format, ProviderServer};
+use serde_json::json;
+
+use crate::support::{KEY, ask, provider, request, shown, shown_error};
+
+fn saying(text: &str) -> CompletionRequest {
+    CompletionRequest { messages: vec![Message::text(Role::User, text)], ..request() }
+}
+
+/// Three exchanges, one of them a failure, recorded from a server.
+async fn recorded(folder: &std::path::Path) -> std::path::PathBuf {
+    let server = ProviderServer::replying([
+        Format::Anthropic.reply(&Answer::text(&["Hel", "lo"]).call("t1", "Read", json!({"path": "a"}))),
+        Format::Anthropic
+            .failure(429, "rate_limit_error", &format!("slow down, {KEY}"))
+            .header("retry-after", "3"),
+        Format::Anthropic.reply(&Answer::text(&["Better."])),
+    ])
+    .await
+    .unwrap();
+    let path = folder.join("made/for/it/tape.jsonl");
+    let recorder = Recorder::open(&path, vec![Secret::new(KEY)]).unwrap();
+    let record = Record::new(Arc::new(provider(Format::Anthropic, &server.url())), Arc::clone(&recorder));
+    for text in ["one", "two", "two"] {
+        let said = format!("{text} {}", if text == "two" { KEY } else { "" });
+        let _ = ask(&record, saying(if text == "two" { text } else { &said })).await;
+    }
+    assert_eq!(recorder.fault(), None);
+    path
+}
+
+#[tokio::test]
+async fn what_was_recorded_is_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recorded(folder.path()).await;
+    let replay = Replay::read(&path).unwrap();
+    assert_eq!(replay.unused().len(), 3);
+    let mut lines = String::new();
+    // Another order than they were recorded in; equal requests in theirs.
+    for text in ["two", "one ", "two"] {
+        let (events, result) = ask(&replay, saying(text)).await;
+        lines += &format!("{text}: {} events, {}\n", events.len(), shown(&result));
+    }
+    assert!(replay.unused().is_empty());
+    expect![[r#"
+        two: 0 events, rate_limited in 3000 ms: test: the provider answered 429: slow down, [hidden]
+        one : 9 events, ToolCalls | "Hello" | Read({"path":"a"}) as t1 | 11 in, 7 out
+        two: 2 events, Stop | "Better." | 11 in, 7 out
+    "#]]
+    .assert_eq(&lines);
+}
+
+#[tokio::test]
+async fn a_tape_has_no_key_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recorded(folder.path()).await;
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text.lines().count(), 3);
+    assert!(!text.contains(KEY));
+    let recorder = Recorder::open(&path, vec![Secret::new(KEY)]).unwrap();
+    let nobody = provider(Format::OpenAi, "http://127.0.0.1:9");
+    let _ = ask(&Record::new(Arc::new(nobody), recorder), saying(&format!("my key is {KEY}"))).await;
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text.lines().count(), 4, "a tape is added to");
+    assert!(text.contains("my key is [hidden]") && !text.contains(KEY));
+}
+
+#[tokio::test]
+async fn unexpected_and_unused_exchanges() {
+    let folder = tempfile::tempdir().unwrap();
+    let replay = Replay::read(&recorded(folder.path()).await).unwrap();
+    let tool = ToolSpec { name: "Read".to_owned(), description: String::new(), input_schema: Value::Null };
+    let mut lines = Vec::new();
+    for request in [
+        saying("something else"),
+        CompletionRequest { system: "Be long.".to_owned(), ..saying("one ") },
+        CompletionRequest { model: "other".to_owned(), ..saying("one ") },
+        CompletionRequest { tools: vec![tool], agent: "developer".to_owned(), ..saying("one ") },
+        CompletionRequest { temperature: Some(1.0), ..saying("one ") },
+    ] {
+        lines.push(shown_error(&ask(&replay, request).await.1.unwrap_err()));
+    }
+    for text in ["one ", "two", "two", "two"] {
+        if let Err(error) = ask(&replay, saying(text)).await.1 {
+            lines.push(shown_error(&error));
+        }
+    }
+    let shown = lines.join("\n").replace(&folder.path().display().to_string(), "FOLDER");
+    expect![[r#"
+        invalid_request: FOLDER/made/for/it/tape.jsonl has no answer to a request to `test-model` with 1 messages that ends in `something else`: next on it is a request to `test-model` with 1 messages that ends in `one `; they differ in message 1
+        invalid_request: FOLDER/made/for/it/tape.jsonl has no answer to a request to `test-model` with 1 messages that ends in `one `: next on it is a request to `test-model` with 1 messages that ends in `one `; they differ in the system prompt
+        invalid_request: FOLDER/made/for/it/tape.jsonl has no answer to a request to `other` with 1 messages that ends in `one `: next on it is a request to `test-model` with 1 messages that ends in `one `; they differ in the model
+        invalid_request: FOLDER/made/for/it/tape.jsonl has no answer to a request of `developer` to `test-model` with 1 messages that ends in `one `: next on it is a request to `test-model` with 1 messages that ends in `one `; they differ in the tools
+        invalid_request: FOLDER/made/for/it/tape.jsonl has no answer to a request to `test-model` with 1 messages that ends in `one `: next on it is a request to `test-model` with 1 messages that ends in `one `; they differ in the schema or the limits
+        rate_limited in 3000 ms: test: the provider answered 429: slow down, [hidden]
+        invalid_request: FOLDER/made/for/it/tape.jsonl has no answer to a request to `test-model` with 1 messages that ends in `two`: the tape is at its end"#]].assert_eq(&shown);
+}
+
+#[test]
+fn only_what_the_model_sees_matters() {
+    let with_input = |json: &str| {
+        let input: Value = serde_json::from_str(json).unwrap();
+        let tool = ToolSpec { name: "Read".to_owned(), description: String::new(), input_schema: input };
+        CompletionRequest { tools: vec![tool], ..request() }
+    };
+    let one = with_input("{\"a\": 1, \"b\": {\"c\": 2, \"d\": 3}}");
+    let same = [
+        with_input("{\"b\": {\"d\": 3, \"c\": 2}, \"a\": 1}"),
+        CompletionRequest { idempotency: "x".to_owned(), attempt: 3, ..one.clone() },
+        CompletionRequest { agent: "x".to_owned(), occasion: "y".to_owned(), ..one.clone() },
+    ];
+    let other = [
+        with_input("{\"a\": 2, \"b\": {\"c\": 2, \"d\": 3}}"),
+        CompletionRequest { system: "x".to_owned(), ..one.clone() },
+        CompletionRequest { model: "x".to_owned(), ..one.clone() },
+    ];
+    assert!(same.iter().all(|it| request_hash(it) == request_hash(&one)));
+    assert!(other.iter().all(|it| request_hash(it) != request_hash(&one)));
+}
+
+#[test]
+fn a_broken_tape_says_where() {
+    let problem = |text: &str| Replay::of_text("tape.jsonl", text).err().unwrap();
+    assert!(problem("\n{\"version\": 1}").starts_with("tape.jsonl:2: missing field"));
+    assert!(problem("hello").starts_with("tape.jsonl:1: expected value"));
+    let missing = Replay::read(std::path::Path::new("no/such/tape.jsonl")).err().unwrap();
+    assert!(missing.starts_with("cannot read no/such/tape.jsonl: "));
+}

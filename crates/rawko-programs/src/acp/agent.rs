@@ -1,0 +1,150 @@
+//! A coding agent that is installed here, and one turn of it from the start of its process to its end.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agent_client_protocol::Client;
+use agent_client_protocol::v1::schema::{
+    ReadTextFileRequest, RequestPermissionRequest, SessionNotification, WriteTextFileRequest,
+};
+use rawko_settings::Environment;
+use tokio::sync::mpsc;
+
+use super::host::AcpHost;
+use super::serve::FromAgent;
+use super::session::{Session, Stopped};
+use super::updates::Heard;
+use super::wire::{Closed, LINE_BYTES_MAX, Wire};
+use crate::process::{Child, Launch, TurnError, TurnRequest, TurnResult, in_time};
+use rawko_model::provider::ErrorCode;
+
+/// A program that speaks the Agent Client Protocol on stdin and stdout. A process is started for each turn.
+#[derive(Clone)]
+pub struct AcpAgent {
+    pub command: String,
+    pub args: Vec<String>,
+    /// The project; absolute, for it is told to the agent.
+    pub cwd: PathBuf,
+    pub env: Vec<(String, String)>,
+    /// What the program sees of it is a short list; the rest is given by name in `env`.
+    pub environment: Environment,
+    /// How to sign in when the agent wants that; `None`: the first way it offers.
+    pub auth_method: Option<String>,
+    /// How long it may say nothing while it is its turn to speak.
+    pub timeout: Duration,
+    /// Between being told to stop and being ended.
+    pub cancel_grace: Duration,
+}
+
+impl AcpAgent {
+    pub fn new(command: impl Into<String>, cwd: impl Into<PathBuf>, environment: Environment) -> Self {
+        Self {
+            command: command.into(),
+            args: Vec::new(),
+            cwd: cwd.into(),
+            env: Vec::new(),
+            environment,
+            auth_method: None,
+            timeout: Duration::from_secs(300),
+            cancel_grace: Duration::from_secs(5),
+        }
+    }
+
+    /// One turn. The process is ended with everything it started, also when this future is dropped. `tools` and
+    /// `messages` of the request are not told: the agent has its own, and its session remembers.
+    pub async fn turn(&self, request: TurnRequest, host: &dyn AcpHost) -> Result<TurnResult, TurnError> {
+        let launch = Launch {
+            program: self.command.clone(),
+            args: self.args.clone(),
+            cwd: self.cwd.clone(),
+            env: self.env.clone(),
+        };
+        let (child, stdin, stdout) = launch.start(&self.environment).map_err(TurnError::NotStarted)?;
+        let (wire, channel, closed) = Wire::new(stdin, stdout);
+        let (tell, from_agent) = mpsc::unbounded_channel();
+        let (updates, permissions, reads, writes) = (tell.clone(), tell.clone(), tell.clone(), tell);
+        let came_to = Client
+            .v1()
+            .name("rawko")
+            .on_receive_notification(
+                async move |update: SessionNotification, _| {
+                    let _ = updates.send(FromAgent::Update(update));
+                    Ok(())
+                },
+                agent_client_protocol::on_receive_notification!(),
+            )
+            .on_receive_request(
+                async move |request: RequestPermissionRequest, responder, _| {
+                    let _ = permissions.send(FromAgent::Permission(request, responder));
+                    Ok(())
+                },
+                agent_client_protocol::on_receive_request!(),
+            )
+            .on_receive_request(
+                async move |request: ReadTextFileRequest, responder, _| {
+                    let _ = reads.send(FromAgent::Read(request, responder));
+                    Ok(())
+                },
+                agent_client_protocol::on_receive_request!(),
+            )
+            .on_receive_request(
+                async move |request: WriteTextFileRequest, responder, _| {
+                    let _ = writes.send(FromAgent::Write(request, responder));
+                    Ok(())
+                },
+                agent_client_protocol::on_receive_request!(),
+            )
+            .connect_with(channel, async move |connection| {
+                let heard = Heard::default();
+                let session = Session { agent: self, host, connection, from_agent, closed, heard };
+                Ok(session.run(&request).await)
+            })
+            .await;
+        // Its input is closed, which is how a program is asked to end.
+        drop(wire);
+        let result = match came_to {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(stopped)) => Err(self.in_words(stopped, &child).await),
+            Err(_) if child.has_ended() => Err(ended(&child).await),
+            Err(error) => Err(TurnError::Malformed(in_full(&error))),
+        };
+        child.end().await;
+        result
+    }
+
+    async fn in_words(&self, stopped: Stopped, child: &Child) -> TurnError {
+        match stopped {
+            Stopped::Closed(Closed::Ended) => ended(child).await,
+            Stopped::Closed(Closed::LineTooLong) => {
+                TurnError::TooLong { bytes_max: LINE_BYTES_MAX, what: "in one line" }
+            }
+            Stopped::Closed(Closed::DoesNotRead) => {
+                TurnError::Malformed("it does not read what it is sent".to_owned())
+            }
+            Stopped::Silent => {
+                TurnError::Silent { within: in_time(self.timeout), detail: child.ending_in_words().await }
+            }
+            Stopped::Refused(error) if error.code == agent_client_protocol::ErrorCode::AUTH_REQUIRED => {
+                TurnError::Unauthenticated(error.message)
+            }
+            Stopped::Refused(error) => {
+                let message = format!("the agent answered with an error: {}", in_full(&error));
+                TurnError::Reported { code: ErrorCode::Unknown, message }
+            }
+            Stopped::Unauthenticated(why) => TurnError::Unauthenticated(why),
+            Stopped::NoHandshake(error) => TurnError::Malformed(in_full(&error)),
+            Stopped::Cancelled => TurnError::Cancelled,
+        }
+    }
+}
+
+fn in_full(error: &agent_client_protocol::Error) -> String {
+    let details = error.data.as_ref().map(|data| format!(" ({data})")).unwrap_or_default();
+    format!("{}{details}", error.message)
+}
+
+async fn ended(child: &Child) -> TurnError {
+    // That its output ended is heard before its end is.
+    let _ = tokio::time::timeout(Duration::from_secs(2), child.ended()).await;
+    TurnError::Ended(child.ending_in_words().await)
+}

@@ -1,0 +1,274 @@
+//! One turn over an open connection: hands are shaken, the session is found, the prompt is sent, and everything the
+//! agent asks meanwhile is answered, until it stops.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::pin::Pin;
+
+use agent_client_protocol::schema::ProtocolVersion;
+use agent_client_protocol::v1::ConnectionTo;
+use agent_client_protocol::v1::schema::{
+    AuthMethod, AuthenticateRequest, CancelNotification, ClientCapabilities, ContentBlock,
+    FileSystemCapabilities, Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest,
+    NewSessionRequest, SessionId, TextContent,
+};
+use agent_client_protocol::{Agent, Error, ErrorCode, JsonRpcRequest};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::agent::AcpAgent;
+use super::host::AcpHost;
+use super::prompt::{Prompt, Prompted};
+use super::serve::{self, FromAgent, Serving};
+use super::updates::{Heard, stop_reason};
+use super::wire::Closed;
+use crate::process::{Cancelling, TurnRequest, TurnResult};
+use rawko_model::StopReason;
+use rawko_model::provider::StreamEvent;
+
+/// Why there is no result.
+pub(super) enum Stopped {
+    Closed(Closed),
+    Silent,
+    Refused(Error),
+    Unauthenticated(String),
+    /// Among others, it speaks another version of the protocol.
+    NoHandshake(Error),
+    Cancelled,
+}
+
+pub(super) struct Session<'h> {
+    pub(super) agent: &'h AcpAgent,
+    pub(super) host: &'h dyn AcpHost,
+    pub(super) connection: ConnectionTo<Agent>,
+    pub(super) from_agent: mpsc::UnboundedReceiver<FromAgent>,
+    pub(super) closed: oneshot::Receiver<Closed>,
+    pub(super) heard: Heard,
+}
+
+/// What happened next while the agent works.
+enum Next {
+    Said(Box<FromAgent>),
+    Served,
+    Stopped(Result<Prompted, Error>),
+    Cancelled,
+    TimeIsUp,
+}
+
+impl<'h> Session<'h> {
+    pub(super) async fn run(mut self, request: &TurnRequest) -> Result<TurnResult, Stopped> {
+        let capabilities = self.initialize().await?;
+        let session = match self.open(request, &capabilities).await {
+            Err(Stopped::Refused(error)) if error.code == ErrorCode::AUTH_REQUIRED => {
+                self.authenticate(&capabilities).await?;
+                self.open(request, &capabilities).await?
+            }
+            opened => opened?,
+        };
+        self.catch_up();
+        self.heard.forget();
+        let stopped = self.prompt(&session, request).await;
+        let usage = self.heard.usage(&request.prompt);
+        self.host.spent(usage);
+        // What was spent is told also of a turn that was cancelled.
+        if let Ok(_) | Err(Stopped::Cancelled) = stopped {
+            let stop_reason = *stopped.as_ref().unwrap_or(&StopReason::Other);
+            self.host.heard(StreamEvent::MessageDone { usage, stop_reason });
+        }
+        let stop_reason = stopped?;
+        let text = std::mem::take(&mut self.heard.text);
+        Ok(TurnResult {
+            text,
+            data: Default::default(),
+            stop_reason,
+            usage,
+            session: Some(session.to_string()),
+        })
+    }
+
+    async fn initialize(&mut self) -> Result<InitializeResponse, Stopped> {
+        let files = FileSystemCapabilities::new().read_text_file(true).write_text_file(true);
+        let request = InitializeRequest::new(ProtocolVersion::V1)
+            .client_capabilities(ClientCapabilities::new().fs(files).terminal(false))
+            .client_info(Implementation::new("rawko", env!("CARGO_PKG_VERSION")));
+        self.ask(request).await.map_err(|stopped| match stopped {
+            Stopped::Refused(error) => Stopped::NoHandshake(error),
+            other => other,
+        })
+    }
+
+    /// The session that was asked for, when the agent can load one; otherwise a new one.
+    async fn open(
+        &mut self,
+        request: &TurnRequest,
+        capabilities: &InitializeResponse,
+    ) -> Result<SessionId, Stopped> {
+        let cwd = self.agent.cwd.clone();
+        if let Some(session) =
+            request.session.clone().filter(|_| capabilities.agent_capabilities.load_session)
+        {
+            let session = SessionId::from(session);
+            self.ask(LoadSessionRequest::new(session.clone(), cwd)).await?;
+            return Ok(session);
+        }
+        Ok(self.ask(NewSessionRequest::new(cwd)).await?.session_id)
+    }
+
+    async fn authenticate(&mut self, capabilities: &InitializeResponse) -> Result<(), Stopped> {
+        let offered: Vec<String> = capabilities
+            .auth_methods
+            .iter()
+            .filter_map(|method| match method {
+                AuthMethod::Agent(method) => Some(method.id.to_string()),
+                _ => None,
+            })
+            .collect();
+        let wanted = self.agent.auth_method.as_ref();
+        let method = match wanted {
+            Some(wanted) => offered.iter().find(|method| *method == wanted),
+            None => offered.first(),
+        };
+        let Some(method) = method else {
+            let wanted = wanted.map_or_else(|| "a way".to_owned(), |wanted| format!("`{wanted}`"));
+            let offered = if offered.is_empty() { "nothing".to_owned() } else { offered.join(", ") };
+            return Err(Stopped::Unauthenticated(format!(
+                "{wanted} to sign in is not offered; it has {offered}"
+            )));
+        };
+        match self.ask(AuthenticateRequest::new(method.clone())).await {
+            Ok(_) => Ok(()),
+            Err(Stopped::Refused(error)) => Err(Stopped::Unauthenticated(error.message.clone())),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// A request that is answered soon.
+    async fn ask<R: JsonRpcRequest>(&mut self, request: R) -> Result<R::Response, Stopped> {
+        let answer = self.connection.send_request(request).block_task();
+        match timeout(self.agent.timeout, answer).await {
+            Ok(answer) => answer.map_err(|error| self.refused(error)),
+            Err(_) => Err(Stopped::Silent),
+        }
+    }
+
+    /// Takes in what has been said so far.
+    fn catch_up(&mut self) {
+        while let Ok(said) = self.from_agent.try_recv() {
+            if let FromAgent::Update(update) = said {
+                self.hear(update.update);
+            }
+        }
+    }
+
+    fn hear(&mut self, update: agent_client_protocol::v1::schema::SessionUpdate) {
+        for event in self.heard.take(update) {
+            self.host.heard(event);
+        }
+    }
+
+    async fn prompt(&mut self, session: &SessionId, request: &TurnRequest) -> Result<StopReason, Stopped> {
+        let prompt = vec![ContentBlock::Text(TextContent::new(request.prompt.clone()))];
+        let sent = self.connection.send_request(Prompt { session_id: session.clone(), prompt });
+        let mut answer = Box::pin(sent.block_task());
+        let mut work = Work {
+            cancelling: self.host.cancelled(),
+            is_cancelled: false,
+            deadline: Instant::now() + self.agent.timeout,
+            waiting: VecDeque::new(),
+            serving: None,
+        };
+        loop {
+            match self.next(&mut answer, &mut work).await {
+                Next::Said(said) => {
+                    self.take(*said, &mut work);
+                    self.host.spent(self.heard.usage(&request.prompt));
+                }
+                Next::Served => work.serving = None,
+                Next::Cancelled => {
+                    work.cancel(self.agent);
+                    let _ = self.connection.send_notification(CancelNotification::new(session.clone()));
+                }
+                Next::Stopped(_) | Next::TimeIsUp if work.is_cancelled => return Err(Stopped::Cancelled),
+                Next::Stopped(answer) => return self.stopped(answer),
+                Next::TimeIsUp => return Err(Stopped::Silent),
+            }
+            work.go_on(self.agent, self.host);
+        }
+    }
+
+    fn take(&mut self, said: FromAgent, work: &mut Work<'h>) {
+        match said {
+            FromAgent::Update(update) => self.hear(update.update),
+            FromAgent::Permission(_, responder) if work.is_cancelled => {
+                serve::permission_cancelled(responder)
+            }
+            // Dropped, it is answered with an error.
+            FromAgent::Read(..) | FromAgent::Write(..) if work.is_cancelled => {}
+            FromAgent::Permission(..) | FromAgent::Read(..) | FromAgent::Write(..) => {
+                work.waiting.push_back(said);
+            }
+        }
+    }
+
+    fn stopped(&mut self, answer: Result<Prompted, Error>) -> Result<StopReason, Stopped> {
+        self.catch_up();
+        let answer = answer.map_err(|error| self.refused(error))?;
+        self.heard.spent = answer.usage;
+        stop_reason(answer.stop_reason).ok_or(Stopped::Cancelled)
+    }
+
+    async fn next<A>(&mut self, answer: &mut Pin<Box<A>>, work: &mut Work<'h>) -> Next
+    where
+        A: Future<Output = Result<Prompted, Error>>,
+    {
+        let is_serving = work.serving.is_some();
+        let served = async {
+            match &mut work.serving {
+                Some(serving) => serving.await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = answer => Next::Stopped(answer),
+            Some(said) = self.from_agent.recv() => Next::Said(Box::new(said)),
+            () = served => Next::Served,
+            () = &mut work.cancelling, if !work.is_cancelled => Next::Cancelled,
+            // While we answer it is not the agent's turn to speak.
+            () = sleep_until(work.deadline), if !is_serving => Next::TimeIsUp,
+        }
+    }
+
+    /// A connection that closes answers everything that is open with an error of its own.
+    fn refused(&mut self, error: Error) -> Stopped {
+        self.closed.try_recv().map_or(Stopped::Refused(error), Stopped::Closed)
+    }
+}
+
+/// How the agent's work on a prompt stands.
+struct Work<'h> {
+    cancelling: Cancelling<'h>,
+    is_cancelled: bool,
+    /// When it has been silent for too long, or for cancelling, when it is ended.
+    deadline: Instant,
+    waiting: VecDeque<FromAgent>,
+    serving: Option<Serving<'h>>,
+}
+
+impl<'h> Work<'h> {
+    fn cancel(&mut self, agent: &AcpAgent) {
+        self.is_cancelled = true;
+        self.deadline = Instant::now() + agent.cancel_grace;
+        (self.waiting, self.serving) = (VecDeque::new(), None);
+    }
+
+    /// Something happened: its time starts again, and the next that waits is served.
+    fn go_on(&mut self, agent: &AcpAgent, host: &'h dyn AcpHost) {
+        if !self.is_cancelled {
+            self.deadline = Instant::now() + agent.timeout;
+        }
+        if self.serving.is_none() {
+            self.serving = self.waiting.pop_front().and_then(|said| serve::answer(host, said));
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! `Check`: one command and how its result is read, as `phases.validate.checks` says it.
+
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use rawko_chart::codes::settings::MISSING_KEY;
+use rawko_chart::{Document, DocumentData, Finding, nearest};
+use rawko_settings::{SectionSource, SettingsReader};
+use serde::Serialize;
+
+/// One check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    pub name: String,
+    /// The program and its arguments; `{report}` is where a report is to be written.
+    pub command: Vec<String>,
+    pub format: Format,
+    pub timeout: Duration,
+    /// Relative to the project.
+    pub cwd: PathBuf,
+    /// A file it writes its report to, relative to the project. `None`: what it prints, or `{report}`.
+    pub report: Option<PathBuf>,
+    /// Variables it is given besides the usual ones.
+    pub pass_env: Vec<String>,
+    /// Why it is run.
+    pub reason: String,
+}
+
+/// How errors are counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// One error unless it exits with 0.
+    Exit,
+    /// A number, or as many as a list has items, at this JSON pointer.
+    Json {
+        pointer: String,
+    },
+    /// The Test Anything Protocol; also `node --test --test-reporter=tap`.
+    Tap,
+    Junit,
+    Sarif,
+    /// `cargo … --message-format=json`, with what tests print between.
+    Cargo,
+    /// Python's `unittest`.
+    Unittest,
+    /// `go test -json`.
+    Go,
+    /// The command is a language server, and this is what it says about these files (patterns).
+    Lsp {
+        files: Vec<String>,
+    },
+}
+
+const FORMATS: [&str; 10] =
+    ["exit", "json", "tap", "node-test", "junit", "sarif", "cargo", "unittest", "go", "lsp"];
+const KEYS: [&str; 9] =
+    ["name", "command", "format", "timeout", "cwd", "report", "pointer", "files", "pass_env"];
+pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
+const REASON: &str = "`phases.validate.checks` in the settings";
+
+/// What is wrong, by file.
+pub type Problems = Vec<(String, Vec<Finding>)>;
+
+/// What the nearest file says that says anything: `None` when none does. With everything wrong with it, by file.
+pub fn of_settings(settings: &dyn SectionSource) -> (Option<Vec<Check>>, Problems) {
+    for section in settings.sections_of("phases") {
+        let checks = section.document.get("validate").and_then(|validate| validate.get("checks"));
+        if let Some(checks) = checks {
+            let mut reader = SettingsReader::new(settings.environment_of());
+            let checks = read_all(&mut reader, checks);
+            let problems = (!reader.findings.is_empty()).then(|| (section.file.to_string(), reader.findings));
+            return (Some(checks), problems.into_iter().collect());
+        }
+    }
+    (None, Vec::new())
+}
+
+fn read_all(reader: &mut SettingsReader<'_>, at: &Document) -> Vec<Check> {
+    if at.items().is_none() {
+        reader.wrong_type(at, "`checks`", "a list");
+    }
+    let mut checks: Vec<Check> = Vec::new();
+    for item in at.items().unwrap_or_default() {
+        let Some(check) = read(reader, item) else { continue };
+        if checks.iter().any(|other| other.name == check.name) {
+            reader.invalid(
+                item.span,
+                format!("there is a check `{}` already", check.name),
+                "give it another `name`",
+            );
+        }
+        checks.push(check);
+    }
+    checks
+}
+
+fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Check> {
+    reader.record(at, "a check", &KEYS);
+    at.entries()?;
+    let command = command(reader, at);
+    let name = at.get("name").and_then(|at| reader.text(at, "`name` of a check")).map(str::to_owned);
+    let format = format(reader, at);
+    let timeout = at.get("timeout").and_then(|at| reader.duration(at, "`timeout` of a check"));
+    let cwd = at.get("cwd").and_then(|at| inside(reader, at, "`cwd` of a check"));
+    let report = at.get("report").and_then(|at| inside(reader, at, "`report` of a check"));
+    let pass_env = at.get("pass_env").map(|at| reader.texts(at, "`pass_env` of a check")).unwrap_or_default();
+    let command = command?;
+    Some(Check {
+        name: name.unwrap_or_else(|| command.join(" ")),
+        command,
+        format: format?,
+        timeout: timeout.unwrap_or(TIMEOUT),
+        cwd: cwd.unwrap_or_else(|| PathBuf::from(".")),
+        report,
+        pass_env: pass_env.into_iter().map(|(name, _)| name.to_owned()).collect(),
+        reason: REASON.to_owned(),
+    })
+}
+
+/// A list is run as it is, a text by a shell.
+fn command(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Vec<String>> {
+    let Some(command) = at.get("command") else {
+        let message = "a check does not say what is run";
+        reader.say(&MISSING_KEY, at.span, message, "add `command: [program, argument]`");
+        return None;
+    };
+    let words: Vec<String> = match &command.data {
+        DocumentData::Str(text) if !text.trim().is_empty() => vec!["sh".into(), "-c".into(), text.clone()],
+        DocumentData::Str(_) => Vec::new(),
+        DocumentData::Null
+        | DocumentData::Bool(_)
+        | DocumentData::Int(_)
+        | DocumentData::Float(_)
+        | DocumentData::List(_)
+        | DocumentData::Map(_) => {
+            let words = reader.texts(command, "`command` of a check");
+            words.into_iter().map(|(word, _)| word.to_owned()).collect()
+        }
+    };
+    let is_named = words.first().is_some_and(|program| !program.is_empty());
+    if !is_named && (command.items().is_some() || command.text().is_some()) {
+        reader.invalid(
+            command.span,
+            "`command` of a check names no program",
+            "write for example `[cargo, test]`",
+        );
+    }
+    is_named.then_some(words)
+}
+
+fn format(reader: &mut SettingsReader<'_>, check: &Document) -> Option<Format> {
+    let Some(at) = check.get("format") else { return Some(Format::Exit) };
+    Some(match reader.text(at, "`format` of a check")? {
+        "exit" => Format::Exit,
+        "json" => Format::Json { pointer: pointer(reader, at, check)? },
+        "tap" | "node-test" => Format::Tap,
+        "junit" => Format::Junit,
+        "sarif" => Format::Sarif,
+        "cargo" => Format::Cargo,
+        "unittest" => Format::Unittest,
+        "go" => Format::Go,
+        "lsp" => Format::Lsp { files: files(reader, at, check)? },
+        other => {
+            let help = nearest(other, FORMATS).map_or_else(
+                || format!("the formats are {}", FORMATS.map(|format| format!("`{format}`")).join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            reader.invalid(at.span, format!("there is no format `{other}`"), help);
+            return None;
+        }
+    })
+}
+
+fn pointer(reader: &mut SettingsReader<'_>, format: &Document, check: &Document) -> Option<String> {
+    let Some(at) = check.get("pointer") else {
+        let message = "the format `json` needs a `pointer`";
+        reader.say(&MISSING_KEY, format.span, message, "add `pointer: /summary/errors`: a number or a list");
+        return None;
+    };
+    let text = reader.text(at, "`pointer` of a check")?;
+    let is_pointer = text.is_empty() || text.starts_with('/');
+    if !is_pointer {
+        reader.invalid(
+            at.span,
+            format!("`{text}` is not a JSON pointer"),
+            format!("did you mean `/{text}`?"),
+        );
+    }
+    is_pointer.then(|| text.to_owned())
+}
+
+fn files(reader: &mut SettingsReader<'_>, format: &Document, check: &Document) -> Option<Vec<String>> {
+    let Some(at) = check.get("files") else {
+        let message = "the format `lsp` needs `files`";
+        reader.say(
+            &MISSING_KEY,
+            format.span,
+            message,
+            "add `files: [\"src/**/*.py\"]`: what the server is to look at",
+        );
+        return None;
+    };
+    let files = reader.texts(at, "`files` of a check");
+    for (pattern, span) in &files {
+        if let Err(error) = globset::Glob::new(pattern) {
+            reader.invalid(
+                *span,
+                format!("`{pattern}` is not a pattern: {}", error.kind()),
+                "write for example `src/**/*.py`",
+            );
+        }
+    }
+    Some(files.into_iter().map(|(pattern, _)| pattern.to_owned()).collect())
+}
+
+fn inside(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<PathBuf> {
+    let path = Path::new(reader.text(at, what)?);
+    let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !is_inside {
+        reader.invalid(
+            at.span,
+            format!("{what} leads out of the project"),
+            "write a path of the project, without `..`",
+        );
+    }
+    is_inside.then(|| path.to_owned())
+}

@@ -1,0 +1,7 @@
+//! Programs that agents use: process agents, agents over ACP, MCP servers, language servers and the project's checks.
+//! Separate from tools, because each of these speaks a protocol with a program that someone else wrote.
+
+pub mod acp;
+pub mod checks;
+pub mod mcp;
+pub mod process;

@@ -1,0 +1,241 @@
+//! Reading `.mcp.json`: every problem is a finding with a place, and a server that cannot be used stays in the list
+//! with the reason.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rawko_chart::codes::settings::{CONFLICTING_KEYS, MISSING_KEY, UNREADABLE, UNSET_VARIABLE};
+use rawko_chart::{Document, DocumentData, DocumentEntry, Finding, Severity, Source, Span};
+use rawko_settings::{Environment, SettingsReader};
+use reqwest::header::{HeaderName, HeaderValue};
+
+use super::config::{McpConfig, McpTransport};
+use super::expand::{ExpandError, expand, variables};
+use super::names::{is_header_ours, server_part};
+use super::secrets::McpSecrets;
+
+/// Where a project says which servers it uses.
+pub const MCP_FILE: &str = ".mcp.json";
+
+const KEYS: [&str; 9] = ["type", "command", "args", "env", "cwd", "url", "headers", "timeout", "disabled"];
+
+/// The servers of a project, and everything that is wrong with the file. No file: no servers.
+pub fn read_mcp_file(
+    project_root: &Path,
+    environment: &Environment,
+) -> (Vec<McpConfig>, Source, Vec<Finding>) {
+    match std::fs::read_to_string(project_root.join(MCP_FILE)) {
+        Ok(text) => {
+            let source = Source::new(MCP_FILE, text);
+            let (configs, findings) = read_mcp(&source, environment);
+            (configs, source, findings)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            (Vec::new(), Source::new(MCP_FILE, ""), Vec::new())
+        }
+        Err(error) => {
+            let finding = UNREADABLE.at(Span::default(), format!("`{MCP_FILE}` cannot be read: {error}"));
+            (Vec::new(), Source::new(MCP_FILE, ""), vec![finding])
+        }
+    }
+}
+
+/// The servers that one text describes.
+pub fn read_mcp(source: &Source, environment: &Environment) -> (Vec<McpConfig>, Vec<Finding>) {
+    let document = match Document::read(&source.text) {
+        Ok(document) => document,
+        Err(findings) => return (Vec::new(), findings),
+    };
+    let mut reader =
+        McpReader { reader: SettingsReader::new(environment), environment, secrets: McpSecrets::default() };
+    let mut configs: Vec<McpConfig> = Vec::new();
+    let top = reader.reader.record(&document, "an MCP file", &["mcpServers"]);
+    let entries: Vec<&DocumentEntry> =
+        top.into_iter().flat_map(|top| reader.reader.entries(&top.value, "`mcpServers`")).collect();
+    for entry in entries {
+        let config = reader.server(entry);
+        let same = |other: &McpConfig| server_part(&other.name) == server_part(&entry.key);
+        if configs.iter().any(same) {
+            let message =
+                format!("the tools of `{}` would have the same names as those of another server", entry.key);
+            reader.reader.say(&CONFLICTING_KEYS, entry.key_span, message, "give it another name");
+        } else {
+            configs.extend(config);
+        }
+    }
+    reader.reader.findings.sort_by_key(|finding| finding.span);
+    (configs, reader.reader.findings)
+}
+
+struct McpReader<'e> {
+    reader: SettingsReader<'e>,
+    environment: &'e Environment,
+    /// Of the server that is being read.
+    secrets: McpSecrets,
+}
+
+impl McpReader<'_> {
+    /// One server; `None` when it is switched off.
+    fn server(&mut self, entry: &DocumentEntry) -> Option<McpConfig> {
+        let before = self.reader.findings.len();
+        let what = format!("the server `{}`", entry.key);
+        let entries = self.reader.record(&entry.value, &what, &KEYS);
+        let get = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
+        if get("disabled").is_some_and(|value| value.data == DocumentData::Bool(true)) {
+            self.reader.findings.truncate(before);
+            return None;
+        }
+        let transport = self.transport(entry, &get);
+        let timeout = get("timeout").and_then(|at| self.reader.whole(at, "`timeout`", 1));
+        let problem = self.reader.findings[before..].iter().find(|finding| is_in_the_way(finding));
+        let transport = match (transport, problem) {
+            (Some(transport), None) => transport,
+            (_, Some(problem)) => McpTransport::Unusable { why: problem.message.clone() },
+            (None, None) => McpTransport::Unusable { why: format!("{what} says nothing that can be used") },
+        };
+        Some(McpConfig {
+            name: entry.key.clone(),
+            transport,
+            timeout: timeout.map(Duration::from_millis),
+            secrets: std::mem::take(&mut self.secrets),
+        })
+    }
+
+    fn transport<'d>(
+        &mut self,
+        entry: &DocumentEntry,
+        get: &dyn Fn(&str) -> Option<&'d Document>,
+    ) -> Option<McpTransport> {
+        let kind = match get("type") {
+            Some(at) => Some((self.reader.text(at, "`type`")?, at.span)),
+            None => None,
+        };
+        match (kind, get("command"), get("url")) {
+            (_, Some(_), Some(url)) => {
+                let message = "a server has `command` or `url`, not both";
+                self.reader.say(&CONFLICTING_KEYS, url.span, message, "take one of them out");
+                None
+            }
+            (None | Some(("stdio", _)), Some(command), None) => self.stdio(command, get),
+            (None | Some(("http" | "streamable-http" | "streamableHttp", _)), None, Some(url)) => {
+                self.http(url, get("headers"))
+            }
+            (Some(("sse", span)), _, _) => {
+                let help =
+                    "most servers have a streamable HTTP address beside it: write `http` and that address";
+                self.reader.invalid(span, "the transport `sse` of old is not spoken any more", help);
+                None
+            }
+            (Some((kind, span)), _, _)
+                if !["stdio", "http", "streamable-http", "streamableHttp"].contains(&kind) =>
+            {
+                let help = "write `stdio` (with `command`) or `http` (with `url`)";
+                self.reader.invalid(span, format!("there is no transport `{kind}`"), help);
+                None
+            }
+            (_, _, _) => {
+                let message = format!("the server `{}` does not say how to reach it", entry.key);
+                let help = "give it `command` for a program, or `type: http` and `url`";
+                self.reader.say(&MISSING_KEY, entry.key_span, message, help);
+                None
+            }
+        }
+    }
+
+    fn stdio<'d>(
+        &mut self,
+        command: &Document,
+        get: &dyn Fn(&str) -> Option<&'d Document>,
+    ) -> Option<McpTransport> {
+        let command = self.text(command, "`command`");
+        let args = match get("args") {
+            Some(at) => {
+                let args = self.reader.texts(at, "`args`");
+                args.into_iter().map(|(text, span)| self.filled(text, span)).collect()
+            }
+            None => Some(Vec::new()),
+        };
+        let env = get("env").map_or(Some(Vec::new()), |at| self.pairs(at, "`env`"));
+        let cwd = match get("cwd") {
+            Some(at) => Some(PathBuf::from(self.text(at, "`cwd`")?)),
+            None => None,
+        };
+        Some(McpTransport::Stdio { command: command?, args: args?, env: env?, cwd })
+    }
+
+    fn http(&mut self, url: &Document, headers: Option<&Document>) -> Option<McpTransport> {
+        let address = self.text(url, "`url`")?;
+        let is_http =
+            reqwest::Url::parse(&address).is_ok_and(|url| ["http", "https"].contains(&url.scheme()));
+        if !is_http {
+            self.reader.invalid(
+                url.span,
+                "`url` is not an http address",
+                "write for example `https://host/mcp`",
+            );
+            return None;
+        }
+        let headers = headers.map_or(Some(Vec::new()), |at| self.headers(at));
+        Some(McpTransport::Http { url: address, headers: headers? })
+    }
+
+    fn headers(&mut self, at: &Document) -> Option<Vec<(String, String)>> {
+        let pairs = self.pairs(at, "`headers`")?;
+        for (name, value) in &pairs {
+            let is_valid = name.parse::<HeaderName>().is_ok() && value.parse::<HeaderValue>().is_ok();
+            if !is_valid || is_header_ours(name) {
+                let why = if is_valid { "is set by the protocol" } else { "cannot be a header" };
+                self.reader.invalid(at.span, format!("`{name}` {why}"), "take it out");
+                return None;
+            }
+        }
+        Some(pairs)
+    }
+
+    fn pairs(&mut self, at: &Document, what: &str) -> Option<Vec<(String, String)>> {
+        let entries = self.reader.entries(at, what);
+        let pair = |entry: &DocumentEntry| {
+            let text = self.reader.scalar(&entry.value, &format!("`{}` of {what}", entry.key))?;
+            Some((entry.key.clone(), self.filled(&text, entry.value.span)?))
+        };
+        entries.iter().map(pair).collect()
+    }
+
+    fn text(&mut self, at: &Document, what: &str) -> Option<String> {
+        let text = self.reader.text(at, what)?;
+        self.filled(text, at.span)
+    }
+
+    fn filled(&mut self, text: &str, span: Span) -> Option<String> {
+        let (code, message, help) = match expand(text, self.environment) {
+            Ok(filled) => {
+                variables(text).for_each(|name| self.secrets.add(name, self.environment));
+                return Some(filled);
+            }
+            Err(ExpandError::Unset(name)) => (
+                &UNSET_VARIABLE,
+                format!("the environment variable `{name}` is not set"),
+                format!("set it, or write a default: `${{{name}:-…}}`"),
+            ),
+            Err(ExpandError::NotAName(name)) => (
+                &rawko_chart::codes::settings::INVALID_VALUE,
+                format!("`${{{name}}}` is not the name of a variable"),
+                "write `${NAME}` or `${NAME:-default}`".to_owned(),
+            ),
+            Err(ExpandError::Unclosed) => (
+                &rawko_chart::codes::settings::INVALID_VALUE,
+                "a `${` has no `}`".to_owned(),
+                "write `${NAME}` or `${NAME:-default}`".to_owned(),
+            ),
+        };
+        self.reader.say(code, span, message, help);
+        None
+    }
+}
+
+/// A key too many is told but does not keep a server from being used.
+fn is_in_the_way(finding: &Finding) -> bool {
+    let is_spare_key = finding.code == rawko_chart::codes::settings::UNKNOWN_KEY.name;
+    !is_spare_key && (finding.severity > Severity::Warning || finding.code == UNSET_VARIABLE.name)
+}

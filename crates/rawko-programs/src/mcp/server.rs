@@ -1,0 +1,293 @@
+//! One supervised server: started when needed, listed, called, and started again when it was lost.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rawko_core::Value;
+use rmcp::model::JsonObject;
+use tokio::time::{Instant, sleep_until};
+
+use super::config::{McpConfig, McpTransport};
+use super::connection::Connection;
+use super::fault::{Fault, WasSent};
+use super::health::{HealthState, ServerHealth};
+use super::names::prefix;
+use super::result::{failure, outcome};
+use super::settings::McpSettings;
+use super::supervision::{Next, Supervision};
+use super::tools::{Tools, known};
+use crate::process::in_time;
+use rawko_model::ToolSpec;
+use rawko_tools::ToolOutcome;
+
+pub(super) struct Server {
+    config: McpConfig,
+    pub(super) prefix: String,
+    settings: Arc<McpSettings>,
+    facts: Mutex<Facts>,
+    /// Held while it is being started, so that it is started once however many wait for it.
+    starting: tokio::sync::Mutex<()>,
+    is_stale: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Facts {
+    connection: Option<Arc<Connection>>,
+    supervision: Supervision,
+    /// Kept while the server is down.
+    tools: Option<Arc<Tools>>,
+    implementation: Option<String>,
+}
+
+/// What to do when a server is to be started only after a pause.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    Wait,
+    Leave,
+}
+
+impl Server {
+    pub(super) fn new(config: McpConfig, settings: Arc<McpSettings>) -> Self {
+        Self {
+            prefix: prefix(&config),
+            config,
+            settings,
+            facts: Mutex::default(),
+            starting: tokio::sync::Mutex::default(),
+            is_stale: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// Its tools. Of a server that is down, those it had.
+    pub(super) async fn specs(&self) -> Vec<ToolSpec> {
+        if let Ok(connection) = self.connection(Patience::Leave).await
+            && self.is_stale.swap(false, Ordering::AcqRel)
+        {
+            // What cannot be listed now is listed next time; until then the old list stands.
+            if self.list(&connection).await.is_err() {
+                self.is_stale.store(true, Ordering::Release);
+            }
+        }
+        let tools = self.facts().tools.clone();
+        tools.iter().flat_map(|tools| tools.values()).map(|known| known.spec.clone()).collect()
+    }
+
+    pub(super) fn is_safe_to_repeat(&self, full: &str) -> bool {
+        let tools = self.facts().tools.clone();
+        tools.is_some_and(|tools| tools.get(full).is_some_and(|known| known.is_safe_to_repeat))
+    }
+
+    pub(super) async fn call(&self, full: &str, input: Value) -> ToolOutcome {
+        let mut outcome = self.outcome(full, input).await;
+        outcome.content = self.config.secrets.hide(outcome.content);
+        outcome
+    }
+
+    async fn outcome(&self, full: &str, input: Value) -> ToolOutcome {
+        let name = &self.config.name;
+        let arguments = match input.to_json() {
+            serde_json::Value::Object(arguments) => arguments,
+            serde_json::Value::Null => JsonObject::new(),
+            _ => return failure(format!("the input of `{full}` must be a map")),
+        };
+        let lost = match self.attempt(full, arguments.clone()).await {
+            // A second time only when the first cannot have reached the server.
+            Err((WasSent::No, _)) => self.attempt(full, arguments).await,
+            settled => settled,
+        };
+        lost.unwrap_or_else(|(was_sent, why)| {
+            let took_effect = match was_sent {
+                WasSent::No => "it has not taken effect",
+                WasSent::Perhaps => "whether it took effect is not known",
+            };
+            failure(format!(
+                "the MCP server `{name}` was lost during this call: {took_effect}. The server is started again for the next call ({why})"
+            ))
+        })
+    }
+
+    /// One try. An error: the server was lost.
+    async fn attempt(&self, full: &str, arguments: JsonObject) -> Result<ToolOutcome, (WasSent, String)> {
+        let name = &self.config.name;
+        let connection = match self.connection(Patience::Wait).await {
+            Ok(connection) => connection,
+            Err(why) => return Ok(failure(format!("the MCP server `{name}` is not there: {why}"))),
+        };
+        let tool = match self.original(&connection, full).await {
+            Ok(tool) => tool,
+            Err(outcome) => return Ok(outcome),
+        };
+        let within = self.config.timeout.unwrap_or(self.settings.call_timeout);
+        match connection.call(&tool, arguments, within).await {
+            Ok(result) => {
+                self.facts().supervision.answered();
+                Ok(outcome(result, &self.settings))
+            }
+            Err(Fault::Refused(why)) => {
+                self.facts().supervision.answered();
+                Ok(failure(format!("the MCP server `{name}` answered with an error: {why}")))
+            }
+            Err(Fault::TimedOut) => Ok(failure(format!(
+                "the MCP server `{name}` did not answer within {}; it was told to stop, but whether the call took effect is not known",
+                in_time(within)
+            ))),
+            Err(Fault::Lost { was_sent, why }) => Err((was_sent, self.lost(&connection, &why).await)),
+        }
+    }
+
+    /// The name that the server has for a tool. A list that may be old is asked for again before saying no.
+    async fn original(&self, connection: &Connection, full: &str) -> Result<String, ToolOutcome> {
+        let find = || {
+            let tools = self.facts().tools.clone()?;
+            tools.get(full).map(|known| known.name.clone())
+        };
+        if let Some(tool) = find() {
+            return Ok(tool);
+        }
+        let listed = self.list(connection).await;
+        find().ok_or_else(|| {
+            let name = &self.config.name;
+            if let Err(why) = listed {
+                return failure(format!("the MCP server `{name}` did not list its tools: {why}"));
+            }
+            let tools = self.facts().tools.clone();
+            let names: Vec<String> = tools.iter().flat_map(|tools| tools.keys().cloned()).collect();
+            failure(format!("the MCP server `{name}` has no tool `{full}`; it has {}", names.join(", ")))
+        })
+    }
+
+    async fn connection(&self, patience: Patience) -> Result<Arc<Connection>, String> {
+        if let McpTransport::Unusable { why } = &self.config.transport {
+            return Err(why.clone());
+        }
+        if let Some(connection) = self.open_connection().await {
+            return Ok(connection);
+        }
+        let _starting = self.starting.lock().await;
+        if let Some(connection) = self.open_connection().await {
+            return Ok(connection);
+        }
+        self.wait_for_its_turn(patience).await?;
+        let started = self.start().await;
+        if let Err(why) = &started {
+            let why = self.config.secrets.hide(why.clone());
+            self.facts().supervision.failed(why, Instant::now(), &self.settings);
+        }
+        started
+    }
+
+    /// The connection, if it still stands. One that was lost in the meantime is noted.
+    async fn open_connection(&self) -> Option<Arc<Connection>> {
+        let connection = self.facts().connection.clone()?;
+        if connection.is_open() {
+            return Some(connection);
+        }
+        self.lost(&connection, "the connection closed").await;
+        None
+    }
+
+    async fn wait_for_its_turn(&self, patience: Patience) -> Result<(), String> {
+        let (next, why) = {
+            let facts = self.facts();
+            let why = facts.supervision.why.clone().unwrap_or_default();
+            (facts.supervision.next(Instant::now(), &self.settings), why)
+        };
+        match (next, patience) {
+            (Next::Start, _) => Ok(()),
+            (Next::StartAt(at), Patience::Wait) => {
+                sleep_until(at).await;
+                Ok(())
+            }
+            (Next::StartAt(_), Patience::Leave) => Err(why),
+            (Next::LeftAlone { failures, until }, _) => {
+                let left = in_time(until.saturating_duration_since(Instant::now()));
+                Err(format!(
+                    "it failed {failures} times in a row and is left alone for another {left}; last: {why}"
+                ))
+            }
+        }
+    }
+
+    async fn start(&self) -> Result<Arc<Connection>, String> {
+        self.facts().supervision.started();
+        let connection =
+            Arc::new(Connection::open(&self.config, &self.settings, Arc::clone(&self.is_stale)).await?);
+        self.list(&connection).await?;
+        let mut facts = self.facts();
+        facts.implementation = connection.implementation();
+        facts.connection = Some(Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    async fn list(&self, connection: &Connection) -> Result<(), String> {
+        let tools = match connection.tools(self.settings.start_timeout).await {
+            Ok(tools) => tools,
+            Err(Fault::Refused(why)) => return Err(why),
+            Err(Fault::TimedOut) => {
+                return Err(format!(
+                    "it did not list its tools within {}",
+                    in_time(self.settings.start_timeout)
+                ));
+            }
+            Err(Fault::Lost { why, .. }) => return Err(connection.loss_in_words(&why).await),
+        };
+        self.facts().tools = Some(Arc::new(known(&self.prefix, tools)));
+        Ok(())
+    }
+
+    /// Notes that a connection was lost, once however many calls notice it.
+    async fn lost(&self, connection: &Arc<Connection>, why: &str) -> String {
+        let why = connection.loss_in_words(why).await;
+        let mut facts = self.facts();
+        if facts.connection.as_ref().is_some_and(|current| Arc::ptr_eq(current, connection)) {
+            facts.connection = None;
+            let why = self.config.secrets.hide(why.clone());
+            facts.supervision.failed(why, Instant::now(), &self.settings);
+        }
+        why
+    }
+
+    /// Starts it if need be, and says how it is.
+    pub(super) async fn check(&self) -> ServerHealth {
+        let _ = self.connection(Patience::Wait).await;
+        self.health()
+    }
+
+    pub(super) fn health(&self) -> ServerHealth {
+        let facts = self.facts();
+        let is_open = facts.connection.as_ref().map(|connection| connection.is_open());
+        let left_alone = facts.supervision.next(Instant::now(), &self.settings);
+        let state = match (&self.config.transport, is_open, left_alone) {
+            (McpTransport::Unusable { .. }, _, _) => HealthState::Unusable,
+            (_, Some(true), _) => HealthState::Up,
+            (_, _, Next::LeftAlone { .. }) => HealthState::LeftAlone,
+            (_, None, _) if facts.supervision.starts == 0 => HealthState::NotStarted,
+            (_, Some(false) | None, Next::Start | Next::StartAt(_)) => HealthState::Down,
+        };
+        let unusable = match &self.config.transport {
+            McpTransport::Unusable { why } => Some(why.clone()),
+            McpTransport::Stdio { .. } | McpTransport::Http { .. } => None,
+        };
+        ServerHealth {
+            name: self.config.name.clone(),
+            server: self.config.transport.shown(),
+            state,
+            tools: facts.tools.as_ref().map(|tools| tools.len()),
+            starts: facts.supervision.starts,
+            pid: facts.connection.as_ref().filter(|_| is_open == Some(true)).and_then(|open| open.pid()),
+            implementation: facts.implementation.clone(),
+            problem: unusable.or_else(|| facts.supervision.why.clone()),
+        }
+    }
+
+    pub(super) async fn close(&self) {
+        let connection = self.facts().connection.take();
+        if let Some(connection) = connection {
+            connection.close().await;
+        }
+    }
+
+    fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

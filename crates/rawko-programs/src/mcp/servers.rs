@@ -1,0 +1,93 @@
+//! All MCP servers of a project, as one source of tools.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use rawko_core::Value;
+use tokio::task::JoinSet;
+
+use super::config::McpConfig;
+use super::health::ServerHealth;
+use super::result::failure;
+use super::server::Server;
+use super::settings::McpSettings;
+use rawko_model::ToolSpec;
+use rawko_tools::{Running, ToolSource};
+
+/// Dropped, every program that was started is killed with all it started.
+pub struct McpServers {
+    servers: Vec<Arc<Server>>,
+}
+
+impl McpServers {
+    /// Takes charge of servers. Each is started when its tools are first listed or called.
+    pub fn start(configs: Vec<McpConfig>, settings: McpSettings) -> Arc<Self> {
+        let settings = Arc::new(settings);
+        let server = |config| Arc::new(Server::new(config, Arc::clone(&settings)));
+        Arc::new(Self { servers: configs.into_iter().map(server).collect() })
+    }
+
+    /// How the servers are, as far as is known; nothing is started.
+    pub fn health(&self) -> Vec<ServerHealth> {
+        self.servers.iter().map(|server| server.health()).collect()
+    }
+
+    /// Starts every server that is not up, and says how they are.
+    pub async fn check(&self) -> Vec<ServerHealth> {
+        let check = |server: Arc<Server>| async move { server.check().await };
+        self.each(check).await
+    }
+
+    /// Ends every program politely.
+    pub async fn close(&self) {
+        let close = |server: Arc<Server>| async move { server.close().await };
+        self.each(close).await;
+    }
+
+    /// Something of every server at the same time, in the servers' order.
+    async fn each<T, F>(&self, of: fn(Arc<Server>) -> F) -> Vec<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let mut tasks = JoinSet::new();
+        for (place, server) in self.servers.iter().enumerate() {
+            let task = of(Arc::clone(server));
+            tasks.spawn(async move { (place, task.await) });
+        }
+        let mut done = tasks.join_all().await;
+        done.sort_by_key(|(place, _)| *place);
+        done.into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// The server that answers for a name: that with the longest prefix, for names may hold `__` themselves.
+    fn of(&self, name: &str) -> Option<&Arc<Server>> {
+        let named = self.servers.iter().filter(|server| name.starts_with(&server.prefix));
+        named.max_by_key(|server| server.prefix.len())
+    }
+}
+
+impl ToolSource for McpServers {
+    fn specs(&self) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>> {
+        let specs = |server: Arc<Server>| async move { server.specs().await };
+        Box::pin(async move { self.each(specs).await.concat() })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.of(name).is_some()
+    }
+
+    fn is_safe_to_repeat(&self, name: &str) -> bool {
+        self.of(name).is_some_and(|server| server.is_safe_to_repeat(name))
+    }
+
+    fn call<'a>(&'a self, name: &'a str, input: Value) -> Running<'a> {
+        Box::pin(async move {
+            match self.of(name) {
+                Some(server) => server.call(name, input).await,
+                None => failure(format!("there is no MCP server for `{name}`")),
+            }
+        })
+    }
+}

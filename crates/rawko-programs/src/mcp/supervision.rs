@@ -1,0 +1,108 @@
+//! When a server may be started again. Pure: it is told what happened and what time it is.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::settings::McpSettings;
+
+/// What is remembered of a server's misfortunes. An answer to a call forgets them.
+#[derive(Debug, Default)]
+pub(super) struct Supervision {
+    /// How often it was started.
+    pub(super) starts: u32,
+    /// How often in a row it was lost or did not start.
+    failures: u32,
+    not_before: Option<Instant>,
+    pub(super) why: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Start,
+    /// After a pause.
+    StartAt(Instant),
+    /// It failed too often.
+    LeftAlone {
+        failures: u32,
+        until: Instant,
+    },
+}
+
+impl Supervision {
+    pub(super) fn next(&self, now: Instant, settings: &McpSettings) -> Next {
+        match self.not_before {
+            Some(until) if until > now && self.failures >= settings.failures_max => {
+                Next::LeftAlone { failures: self.failures, until }
+            }
+            Some(at) if at > now => Next::StartAt(at),
+            Some(_) | None => Next::Start,
+        }
+    }
+
+    pub(super) fn started(&mut self) {
+        self.starts = self.starts.saturating_add(1);
+    }
+
+    /// It was lost, or did not start.
+    pub(super) fn failed(&mut self, why: String, now: Instant, settings: &McpSettings) {
+        self.failures = self.failures.saturating_add(1);
+        self.why = Some(why);
+        let pause = if self.failures >= settings.failures_max { settings.rest } else { self.pause(settings) };
+        self.not_before = Some(now + pause);
+    }
+
+    /// The first start after a loss is made at once.
+    fn pause(&self, settings: &McpSettings) -> Duration {
+        match self.failures.checked_sub(2) {
+            None => Duration::ZERO,
+            Some(doublings) => {
+                let factor = 2_u32.saturating_pow(doublings);
+                settings.pause_first.saturating_mul(factor).min(settings.pause_max)
+            }
+        }
+    }
+
+    pub(super) fn answered(&mut self) {
+        self.failures = 0;
+        self.not_before = None;
+        self.why = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_then_the_server_is_left_alone_and_an_answer_forgets() {
+        let settings = McpSettings {
+            failures_max: 5,
+            pause_first: Duration::from_secs(1),
+            pause_max: Duration::from_secs(3),
+            rest: Duration::from_secs(60),
+            ..McpSettings::new(".", rawko_settings::Environment::default())
+        };
+        let now = Instant::now();
+        let after = |seconds| Next::StartAt(now + Duration::from_secs(seconds));
+        let mut supervision = Supervision::default();
+        assert_eq!(supervision.next(now, &settings), Next::Start, "never started");
+        let expected = [
+            ("the first loss", Next::Start),
+            ("the second", after(1)),
+            ("the third", after(2)),
+            ("the fourth, at the longest pause", after(3)),
+            ("the fifth", Next::LeftAlone { failures: 5, until: now + Duration::from_secs(60) }),
+        ];
+        for (case, expected) in expected {
+            supervision.failed(case.to_owned(), now, &settings);
+            assert_eq!(supervision.next(now, &settings), expected, "{case}");
+        }
+        let later = now + Duration::from_secs(61);
+        assert_eq!(supervision.next(later, &settings), Next::Start, "after the rest it gets another chance");
+        supervision.failed("once more".to_owned(), later, &settings);
+        assert!(matches!(supervision.next(later, &settings), Next::LeftAlone { failures: 6, .. }));
+        supervision.answered();
+        assert_eq!(supervision.next(later, &settings), Next::Start, "an answer forgets");
+    }
+}

@@ -1,0 +1,45 @@
+//! The tools of one server: what models are told of them, and what the server calls them.
+
+use std::collections::BTreeMap;
+
+use rawko_core::Value;
+use rmcp::model::{Tool, ToolAnnotations};
+
+use super::names::full_name;
+use rawko_model::ToolSpec;
+
+/// By full name.
+pub(super) type Tools = BTreeMap<String, Known>;
+
+pub(super) struct Known {
+    /// As the server knows it.
+    pub(super) name: String,
+    pub(super) spec: ToolSpec,
+    pub(super) is_safe_to_repeat: bool,
+}
+
+/// What a server lists, by the names that models know.
+pub(super) fn known(prefix: &str, tools: Vec<Tool>) -> Tools {
+    let mut known = Tools::new();
+    for tool in tools {
+        let full = free_name(&known, full_name(prefix, &tool.name));
+        let hint = |hint: fn(&ToolAnnotations) -> Option<bool>| {
+            tool.annotations.as_ref().and_then(hint).unwrap_or(false)
+        };
+        let is_safe_to_repeat = hint(|hints| hints.read_only_hint) || hint(|hints| hints.idempotent_hint);
+        let spec = ToolSpec {
+            name: full.clone(),
+            description: tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default().to_owned(),
+            input_schema: Value::from_json(serde_json::Value::Object((*tool.input_schema).clone())),
+        };
+        known.insert(full, Known { name: tool.name.to_string(), spec, is_safe_to_repeat });
+    }
+    known
+}
+
+/// Two tools whose names differ only in letters that models do not take are told apart by a number.
+fn free_name(known: &Tools, full: String) -> String {
+    let numbered = (2..).map(|number| format!("{full}_{number}"));
+    let mut names = std::iter::once(full.clone()).chain(numbered);
+    names.find(|name| !known.contains_key(name)).unwrap_or(full)
+}

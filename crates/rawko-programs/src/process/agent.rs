@@ -1,0 +1,92 @@
+//! An agent that is a command, and one turn of it from the start of its process to its end.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rawko_settings::Environment;
+
+use super::child::{Child, Launch};
+use super::exchange::{Exchange, Limits, Stopped};
+use super::lines::{LineReader, LineWriter};
+use super::turn::{TurnError, TurnHost, TurnRequest, TurnResult, in_time};
+
+/// A command that speaks the process protocol. A process is started for each turn.
+#[derive(Clone)]
+pub struct ProcessAgent {
+    pub command: String,
+    pub args: Vec<String>,
+    pub cwd: PathBuf,
+    pub env: Vec<(String, String)>,
+    /// What the command sees of it is a short list; the rest is given by name in `env`.
+    pub environment: Environment,
+    /// How long it may say nothing while it is its turn to speak.
+    pub timeout: Duration,
+    /// Between being told to stop and being ended.
+    pub cancel_grace: Duration,
+    /// Of one line, and of all text of a turn.
+    pub line_bytes_max: usize,
+}
+
+impl ProcessAgent {
+    pub fn new(command: impl Into<String>, cwd: impl Into<PathBuf>, environment: Environment) -> Self {
+        Self {
+            command: command.into(),
+            args: Vec::new(),
+            cwd: cwd.into(),
+            env: Vec::new(),
+            environment,
+            timeout: Duration::from_secs(300),
+            cancel_grace: Duration::from_secs(5),
+            line_bytes_max: 8 * 1024 * 1024,
+        }
+    }
+
+    /// One turn. The process is ended with everything it started, also when this future is dropped.
+    pub async fn turn(&self, request: TurnRequest, host: &dyn TurnHost) -> Result<TurnResult, TurnError> {
+        let launch = Launch {
+            program: self.command.clone(),
+            args: self.args.clone(),
+            cwd: self.cwd.clone(),
+            env: self.env.clone(),
+        };
+        let (child, stdin, stdout) = launch.start(&self.environment).map_err(TurnError::NotStarted)?;
+        let limits = Limits {
+            silence: self.timeout,
+            cancel_grace: self.cancel_grace,
+            text_bytes_max: self.line_bytes_max,
+        };
+        let (lines, writer) = (LineReader::new(stdout, self.line_bytes_max), LineWriter::new(stdin));
+        let mut exchange = Exchange::new(host, lines, writer, limits);
+        let ended = exchange.run(&request).await;
+        // Its input is closed, which is how a command is asked to end.
+        drop(exchange);
+        let result = match ended {
+            Ok(result) => Ok(result),
+            Err(stopped) => Err(self.in_words(stopped, &child).await),
+        };
+        child.end().await;
+        result
+    }
+
+    async fn in_words(&self, stopped: Stopped, child: &Child) -> TurnError {
+        match stopped {
+            Stopped::OutputEnded => {
+                // That its output ended is heard before its end is.
+                let _ = tokio::time::timeout(Duration::from_secs(2), child.ended()).await;
+                TurnError::Ended(child.ending_in_words().await)
+            }
+            Stopped::Silent => {
+                TurnError::Silent { within: in_time(self.timeout), detail: child.ending_in_words().await }
+            }
+            Stopped::Malformed(why) => TurnError::Malformed(why),
+            Stopped::LineTooLong => {
+                TurnError::TooLong { bytes_max: self.line_bytes_max, what: "in one line" }
+            }
+            Stopped::TextTooLong => {
+                TurnError::TooLong { bytes_max: self.line_bytes_max, what: "of text in one turn" }
+            }
+            Stopped::Reported { code, message } => TurnError::Reported { code, message },
+            Stopped::Cancelled => TurnError::Cancelled,
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The conversation of one turn: lines come in, tools are run one after the other, results go out, until the agent is
+//! done or something ends it.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::time::Duration;
+
+use tokio::process::ChildStdout;
+use tokio::time::{Instant, sleep_until};
+
+use super::lines::{Line, LineReader, LineWriter};
+use super::protocol::{FromAgent, PROTOCOL_VERSION, ToAgent, error_code, stop_reason};
+use super::turn::{Cancelling, TurnHost, TurnRequest, TurnResult};
+use rawko_model::provider::{ErrorCode, StreamEvent};
+use rawko_model::{StopReason, ToolUse, Usage};
+use rawko_tools::{Running, ToolOutcome};
+
+/// How many tool calls may wait; until one is done nothing more is read.
+const CALLS_WAITING_MAX: usize = 32;
+/// Of a line in a message.
+const SHOWN_CHARS: usize = 200;
+
+pub(super) struct Limits {
+    pub(super) silence: Duration,
+    pub(super) cancel_grace: Duration,
+    /// Of all text of a turn together.
+    pub(super) text_bytes_max: usize,
+}
+
+/// Why there is no result.
+pub(super) enum Stopped {
+    OutputEnded,
+    Silent,
+    Malformed(String),
+    LineTooLong,
+    TextTooLong,
+    Reported { code: ErrorCode, message: String },
+    Cancelled,
+}
+
+pub(super) struct Exchange<'h> {
+    host: &'h dyn TurnHost,
+    lines: LineReader<ChildStdout>,
+    writer: LineWriter,
+    limits: Limits,
+    waiting: VecDeque<ToolUse>,
+    running: Option<(String, Running<'h>)>,
+    /// When it has been silent for too long, or for cancelling, when it is ended.
+    deadline: Instant,
+    is_cancelled: bool,
+    text: String,
+    /// As the agent counts, or an estimate until it does.
+    usage: Usage,
+}
+
+/// What happened next.
+enum Next {
+    Line(Line),
+    ToolDone(ToolOutcome),
+    Cancelled,
+    TimeIsUp,
+}
+
+impl<'h> Exchange<'h> {
+    pub(super) fn new(
+        host: &'h dyn TurnHost,
+        lines: LineReader<ChildStdout>,
+        writer: LineWriter,
+        limits: Limits,
+    ) -> Self {
+        Self {
+            host,
+            lines,
+            writer,
+            deadline: Instant::now() + limits.silence,
+            limits,
+            waiting: VecDeque::new(),
+            running: None,
+            is_cancelled: false,
+            text: String::new(),
+            usage: Usage { is_estimate: true, ..Usage::default() },
+        }
+    }
+
+    pub(super) async fn run(&mut self, request: &TurnRequest) -> Result<TurnResult, Stopped> {
+        let turn = ToAgent::Turn { version: PROTOCOL_VERSION, request };
+        self.usage.input_tokens = estimate(turn.line().len());
+        self.host.spent(self.usage);
+        self.send(&turn)?;
+        let mut cancelling = self.host.cancelled();
+        loop {
+            match self.next(&mut cancelling).await {
+                Next::Line(line) => {
+                    self.is_heard();
+                    if let Some(result) = self.take(line)? {
+                        return Ok(result);
+                    }
+                }
+                Next::ToolDone(outcome) => self.answer(&outcome)?,
+                Next::Cancelled => {
+                    self.is_cancelled = true;
+                    self.deadline = Instant::now() + self.limits.cancel_grace;
+                    (self.running, self.waiting) = (None, VecDeque::new());
+                    self.send(&ToAgent::Cancel)?;
+                }
+                Next::TimeIsUp if self.is_cancelled => return Err(self.cancelled()),
+                Next::TimeIsUp => return Err(Stopped::Silent),
+            }
+            self.start_next_tool();
+        }
+    }
+
+    async fn next(&mut self, cancelling: &mut Cancelling<'h>) -> Next {
+        let may_read = self.waiting.len() < CALLS_WAITING_MAX;
+        // While a tool runs it is not the agent's turn to speak.
+        let is_its_turn = self.running.is_none() || self.is_cancelled;
+        let tool = async {
+            match &mut self.running {
+                Some((_, running)) => running.await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            line = self.lines.next(), if may_read => Next::Line(line),
+            outcome = tool => Next::ToolDone(outcome),
+            () = cancelling, if !self.is_cancelled => Next::Cancelled,
+            () = sleep_until(self.deadline), if is_its_turn => Next::TimeIsUp,
+        }
+    }
+
+    /// It spoke: its time starts again, unless it has been told to stop.
+    fn is_heard(&mut self) {
+        if !self.is_cancelled {
+            self.deadline = Instant::now() + self.limits.silence;
+        }
+    }
+
+    fn take(&mut self, line: Line) -> Result<Option<TurnResult>, Stopped> {
+        match line {
+            Line::Text(text) if text.trim().is_empty() => Ok(None),
+            Line::Text(text) => match serde_json::from_str(&text) {
+                Ok(message) => self.take_message(message),
+                Err(error) => {
+                    let shown: String = text.chars().take(SHOWN_CHARS).collect();
+                    Err(Stopped::Malformed(format!("{error} in `{shown}`")))
+                }
+            },
+            Line::NotUtf8 => Err(Stopped::Malformed("a line is not UTF-8 text".to_owned())),
+            Line::TooLong => Err(Stopped::LineTooLong),
+            Line::End if self.is_cancelled => Err(self.cancelled()),
+            Line::End => Err(Stopped::OutputEnded),
+        }
+    }
+
+    fn take_message(&mut self, message: FromAgent) -> Result<Option<TurnResult>, Stopped> {
+        match message {
+            FromAgent::TextDelta { text } => {
+                self.text.push_str(&text);
+                if self.usage.is_estimate {
+                    self.usage.output_tokens = estimate(self.text.len());
+                    self.host.spent(self.usage);
+                }
+                if self.text.len() > self.limits.text_bytes_max {
+                    return Err(Stopped::TextTooLong);
+                }
+                self.host.heard(StreamEvent::TextDelta { text });
+            }
+            FromAgent::ToolCall(tool_use) => self.take_call(tool_use)?,
+            FromAgent::Usage(spent) => {
+                if self.usage.is_estimate {
+                    self.usage = Usage::default();
+                }
+                spent.add_to(&mut self.usage);
+                self.host.spent(self.usage);
+            }
+            FromAgent::Done { .. } | FromAgent::Error { .. } if self.is_cancelled => {
+                return Err(self.cancelled());
+            }
+            FromAgent::Done { text, data, stop_reason: word, session } => {
+                let stop_reason = stop_reason(word);
+                self.host.heard(StreamEvent::MessageDone { usage: self.usage, stop_reason });
+                let text = text.unwrap_or_else(|| std::mem::take(&mut self.text));
+                return Ok(Some(TurnResult { text, data, stop_reason, usage: self.usage, session }));
+            }
+            FromAgent::Error { code, message } => {
+                return Err(Stopped::Reported { code: error_code(code), message });
+            }
+        }
+        Ok(None)
+    }
+
+    /// Tools are run in the order they were asked for. After a cancel none is.
+    fn take_call(&mut self, tool_use: ToolUse) -> Result<(), Stopped> {
+        if self.is_cancelled {
+            let outcome = ToolOutcome {
+                content: "the turn was cancelled: no tool is run any more".to_owned(),
+                is_error: true,
+                ..ToolOutcome::default()
+            };
+            return self.send(&ToAgent::tool_result(&tool_use.id, &outcome));
+        }
+        let (id, name) = (tool_use.id.clone(), tool_use.name.clone());
+        self.host.heard(StreamEvent::ToolUseStart { id: id.clone(), name: name.clone() });
+        self.host.heard(StreamEvent::ToolUseInput { id: id.clone(), json: tool_use.input.to_string() });
+        self.host.heard(StreamEvent::ToolUseEnd { id, name });
+        self.waiting.push_back(tool_use);
+        Ok(())
+    }
+
+    fn start_next_tool(&mut self) {
+        if self.running.is_none()
+            && let Some(tool_use) = self.waiting.pop_front()
+        {
+            self.running = Some((tool_use.id.clone(), self.host.tool(tool_use)));
+        }
+    }
+
+    fn answer(&mut self, outcome: &ToolOutcome) -> Result<(), Stopped> {
+        self.is_heard();
+        match self.running.take() {
+            Some((id, _)) => self.send(&ToAgent::tool_result(&id, outcome)),
+            None => Ok(()),
+        }
+    }
+
+    /// What was spent until then is told all the same.
+    fn cancelled(&self) -> Stopped {
+        self.host.heard(StreamEvent::MessageDone { usage: self.usage, stop_reason: StopReason::Other });
+        Stopped::Cancelled
+    }
+
+    fn send(&self, message: &ToAgent<'_>) -> Result<(), Stopped> {
+        let is_read = self.writer.send(message.line());
+        if is_read { Ok(()) } else { Err(Stopped::Malformed("it does not read what it is sent".to_owned())) }
+    }
+}
+
+/// Tokens in that many bytes, about.
+fn estimate(bytes: usize) -> u64 {
+    (bytes / 4) as u64
+}

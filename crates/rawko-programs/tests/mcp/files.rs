@@ -1,0 +1,217 @@
+//! `.mcp.json`: what it may say, and what is said about it.
+
+use expect_test::{Expect, expect};
+use rawko_chart::Source;
+use rawko_chart::render::{Style, report};
+use rawko_host::Environment;
+use rawko_programs::mcp::{McpTransport, read_mcp, read_mcp_file};
+
+fn environment() -> Environment {
+    Environment::from_iter([("TOKEN", "s3cret"), ("HOME", "/ada")])
+}
+
+/// Each server on a line, then the findings.
+fn check(text: &str, expected: Expect) {
+    let source = Source::new(".mcp.json", text);
+    let (configs, findings) = read_mcp(&source, &environment());
+    let shown: String = configs.iter().map(|config| format!("{config:?}\n")).collect();
+    assert!(!shown.contains("s3cret"), "{shown}");
+    expected.assert_eq(&format!("{shown}{}", report(&findings, &source, Style::default())));
+}
+
+#[test]
+fn servers_as_other_programs_write_them() {
+    let text = r#"{
+  "mcpServers": {
+    "git": {"command": "uvx", "args": ["mcp-server-git", "--repository", "${HOME}/repo"], "env": {"TOKEN": "${TOKEN}", "DEPTH": 3}},
+    "docs": {"type": "http", "url": "https://user:word@${DOCS_HOST:-docs.example}/mcp?key=${TOKEN}", "headers": {"Authorization": "Bearer ${TOKEN}"}, "timeout": 5000},
+    "plain": {"type": "stdio", "command": "server", "cwd": "tools"},
+    "off": {"command": "server", "disabled": true}
+  }
+}"#;
+    check(
+        text,
+        expect![[r#"
+            McpConfig { name: "git", transport: Stdio { command: "uvx", args: 3, env: ["TOKEN", "DEPTH"], cwd: None }, timeout: None, secrets: 1 hidden }
+            McpConfig { name: "docs", transport: Http { url: "https://docs.example/mcp", headers: ["Authorization"] }, timeout: Some(5s), secrets: 1 hidden }
+            McpConfig { name: "plain", transport: Stdio { command: "server", args: 0, env: [], cwd: Some("tools") }, timeout: None, secrets: 0 hidden }
+        "#]],
+    );
+    let (configs, _) = read_mcp(&Source::new(".mcp.json", text), &environment());
+    let McpTransport::Http { url, headers } = &configs[1].transport else { panic!("{configs:?}") };
+    assert_eq!(url, "https://user:word@docs.example/mcp?key=s3cret");
+    assert_eq!(headers, &[("Authorization".to_owned(), "Bearer s3cret".to_owned())]);
+}
+
+#[test]
+fn every_problem_has_a_place_and_no_server_disappears() {
+    check(
+        r#"{
+  "mcpServers": {
+    "unset": {"command": "server", "env": {"KEY": "${NO_SUCH}"}},
+    "broken variable": {"command": "server", "args": ["${"]},
+    "both": {"command": "server", "url": "http://localhost"},
+    "neither": {"args": []},
+    "old": {"type": "sse", "url": "http://localhost/sse"},
+    "strange": {"type": "carrier-pigeon", "url": "http://localhost"},
+    "no address": {"type": "http", "url": "localhost:80"},
+    "our header": {"url": "http://localhost", "headers": {"Mcp-Session-Id": "1"}},
+    "args": {"command": "server", "args": "--all"},
+    "spare key": {"command": "server", "comand": "x"},
+    "a b": {"command": "server"},
+    "a_b": {"command": "server"}
+  }
+}"#,
+        expect![[r#"
+            McpConfig { name: "unset", transport: Unusable { why: "the environment variable `NO_SUCH` is not set" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "broken variable", transport: Unusable { why: "a `${` has no `}`" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "both", transport: Unusable { why: "a server has `command` or `url`, not both" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "neither", transport: Unusable { why: "the server `neither` does not say how to reach it" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "old", transport: Unusable { why: "the transport `sse` of old is not spoken any more" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "strange", transport: Unusable { why: "there is no transport `carrier-pigeon`" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "no address", transport: Unusable { why: "`url` is not an http address" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "our header", transport: Unusable { why: "`Mcp-Session-Id` is set by the protocol" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "args", transport: Unusable { why: "`args` must be a list" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "spare key", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "a b", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: 0 hidden }
+            warning[rawko::settings::unset_variable]: the environment variable `NO_SUCH` is not set
+             --> .mcp.json:3:51
+              |
+            3 |     "unset": {"command": "server", "env": {"KEY": "${NO_SUCH}"}},
+              |                                                   ^^^^^^^^^^^^
+              |
+              = help: set it, or write a default: `${NO_SUCH:-…}`
+
+            error[rawko::settings::invalid_value]: a `${` has no `}`
+             --> .mcp.json:4:55
+              |
+            4 |     "broken variable": {"command": "server", "args": ["${"]},
+              |                                                       ^^^^
+              |
+              = help: write `${NAME}` or `${NAME:-default}`
+
+            error[rawko::settings::conflicting_keys]: a server has `command` or `url`, not both
+             --> .mcp.json:5:42
+              |
+            5 |     "both": {"command": "server", "url": "http://localhost"},
+              |                                          ^^^^^^^^^^^^^^^^^^
+              |
+              = help: take one of them out
+
+            error[rawko::settings::missing_key]: the server `neither` does not say how to reach it
+             --> .mcp.json:6:5
+              |
+            6 |     "neither": {"args": []},
+              |     ^^^^^^^^^
+              |
+              = help: give it `command` for a program, or `type: http` and `url`
+
+            error[rawko::settings::invalid_value]: the transport `sse` of old is not spoken any more
+             --> .mcp.json:7:21
+              |
+            7 |     "old": {"type": "sse", "url": "http://localhost/sse"},
+              |                     ^^^^^
+              |
+              = help: most servers have a streamable HTTP address beside it: write `http` and that address
+
+            error[rawko::settings::invalid_value]: there is no transport `carrier-pigeon`
+             --> .mcp.json:8:25
+              |
+            8 |     "strange": {"type": "carrier-pigeon", "url": "http://localhost"},
+              |                         ^^^^^^^^^^^^^^^^
+              |
+              = help: write `stdio` (with `command`) or `http` (with `url`)
+
+            error[rawko::settings::invalid_value]: `url` is not an http address
+             --> .mcp.json:9:43
+              |
+            9 |     "no address": {"type": "http", "url": "localhost:80"},
+              |                                           ^^^^^^^^^^^^^^
+              |
+              = help: write for example `https://host/mcp`
+
+            error[rawko::settings::invalid_value]: `Mcp-Session-Id` is set by the protocol
+              --> .mcp.json:10:58
+               |
+            10 |     "our header": {"url": "http://localhost", "headers": {"Mcp-Session-Id": "1"}},
+               |                                                          ^^^^^^^^^^^^^^^^^^^^^^^
+               |
+               = help: take it out
+
+            error[rawko::settings::wrong_type]: `args` must be a list
+              --> .mcp.json:11:43
+               |
+            11 |     "args": {"command": "server", "args": "--all"},
+               |                                           ^^^^^^^ found text
+
+            error[rawko::settings::unknown_key]: the server `spare key` has no key `comand`
+              --> .mcp.json:12:40
+               |
+            12 |     "spare key": {"command": "server", "comand": "x"},
+               |                                        ^^^^^^^^
+               |
+               = help: did you mean `command`?
+
+            error[rawko::settings::conflicting_keys]: the tools of `a_b` would have the same names as those of another server
+              --> .mcp.json:14:5
+               |
+            14 |     "a_b": {"command": "server"}
+               |     ^^^^^
+               |
+               = help: give it another name
+
+        "#]],
+    );
+}
+
+#[test]
+fn files_that_are_no_list_of_servers() {
+    check(
+        "{",
+        expect![[r#"
+        error[rawko::chart::yaml_syntax]: this is not YAML: unclosed bracket '{'
+         --> .mcp.json:1:1
+          |
+        1 | {
+          | ^
+          |
+          = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+
+    "#]],
+    );
+    check(
+        r#"{"servers": {}}"#,
+        expect![[r#"
+        error[rawko::settings::unknown_key]: an MCP file has no key `servers`
+         --> .mcp.json:1:2
+          |
+        1 | {"servers": {}}
+          |  ^^^^^^^^^
+          |
+          = help: did you mean `mcpServers`?
+
+    "#]],
+    );
+    check(
+        r#"{"mcpServers": []}"#,
+        expect![[r#"
+        error[rawko::settings::wrong_type]: `mcpServers` must be a map
+         --> .mcp.json:1:16
+          |
+        1 | {"mcpServers": []}
+          |                ^^ found a list
+
+    "#]],
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_or_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (configs, _, findings) = read_mcp_file(folder.path(), &environment());
+    assert!(configs.is_empty() && findings.is_empty(), "no file: no servers");
+
+    std::fs::create_dir(folder.path().join(".mcp.json")).unwrap();
+    let (_, _, findings) = read_mcp_file(folder.path(), &environment());
+    assert_eq!(findings[0].code, "rawko::settings::unreadable");
+}

@@ -1,0 +1,90 @@
+//! A host that writes down what it is asked and told.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rawko_model::ToolUse;
+use rawko_model::provider::StreamEvent;
+use rawko_programs::process::{Cancelling, TurnHost};
+use rawko_tools::{Running, ToolOutcome};
+use tokio::sync::Notify;
+
+#[derive(Default)]
+pub(crate) struct Host {
+    pub(crate) seen: Mutex<String>,
+    pub(crate) text: Mutex<String>,
+    pub(crate) text_came: Notify,
+    /// How long the tool `Slow` takes.
+    pub(crate) slow: Duration,
+    /// Whether the turn is cancelled when the agent first speaks.
+    pub(crate) cancels_at_text: bool,
+}
+
+pub(crate) enum Runs {
+    ToItsEnd,
+    UntilItSpeaks,
+}
+
+impl Host {
+    pub(crate) fn seen(&self) -> String {
+        self.seen.lock().unwrap().clone()
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.text.lock().unwrap().clone()
+    }
+
+    pub(crate) async fn text_came(&self) {
+        self.text_came.notified().await;
+    }
+
+    fn see(&self, line: &str) {
+        let mut seen = self.seen.lock().unwrap();
+        seen.push_str(line);
+        seen.push('\n');
+    }
+}
+
+impl TurnHost for Host {
+    fn tool(&self, tool_use: ToolUse) -> Running<'_> {
+        self.see(&format!("tool {} {}", tool_use.name, tool_use.input));
+        Box::pin(async move {
+            if tool_use.name == "Slow" {
+                tokio::time::sleep(self.slow).await;
+            }
+            let is_error = tool_use.name == "Refused";
+            let content = if is_error { "not in this phase" } else { "text of the file" };
+            ToolOutcome { content: content.into(), is_error, ..ToolOutcome::default() }
+        })
+    }
+
+    fn heard(&self, event: StreamEvent) {
+        self.see(&format!("heard {}", serde_json::to_string(&event).unwrap()));
+        if let StreamEvent::TextDelta { text } = event {
+            self.text.lock().unwrap().push_str(&text);
+            self.text_came.notify_one();
+        }
+    }
+
+    fn cancelled(&self) -> Cancelling<'_> {
+        Box::pin(async {
+            if !self.cancels_at_text {
+                std::future::pending::<()>().await;
+            }
+            self.text_came().await;
+        })
+    }
+}
+
+/// Waits for the end of a process; a zombie has ended.
+pub(crate) fn until_dead(case: &str, pid: i32) {
+    let start = Instant::now();
+    let is_alive = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    };
+    while is_alive() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{case}: {pid} still runs");
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,25 @@
+//! `Section`: one part of a settings file that another crate interprets.
+
+use std::sync::Arc;
+
+use rawko_chart::Document;
+
+use crate::Environment;
+
+/// One top-level key of a settings file with its value.
+#[derive(Clone, Debug)]
+pub struct Section {
+    pub key: String,
+    /// The file that contains it, as messages name it.
+    pub file: Arc<str>,
+    pub document: Document,
+}
+
+/// Settings that contain sections. Implemented by the host's settings.
+pub trait SectionSource {
+    /// Returns all sections of that name, the project's before the user's.
+    fn sections_of(&self, key: &str) -> Vec<&Section>;
+
+    /// Returns the environment that the settings were read in.
+    fn environment_of(&self) -> &Environment;
+}

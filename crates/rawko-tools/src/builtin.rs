@@ -1,0 +1,233 @@
+//! The built-in tools: their names, what a model is told of them, and what their input looks like.
+
+use rawko_core::Value;
+use serde_json::json;
+
+use rawko_model::ToolSpec;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Builtin {
+    Read,
+    Write,
+    Edit,
+    Glob,
+    Grep,
+    Bash,
+    WebFetch,
+    PlanWrite,
+    PlanRead,
+    PlanUpdate,
+}
+
+impl Builtin {
+    /// In the order in which models are told of them.
+    pub(super) const ALL: [Builtin; 10] = [
+        Builtin::Read,
+        Builtin::Write,
+        Builtin::Edit,
+        Builtin::Glob,
+        Builtin::Grep,
+        Builtin::Bash,
+        Builtin::WebFetch,
+        Builtin::PlanWrite,
+        Builtin::PlanRead,
+        Builtin::PlanUpdate,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Builtin::Read => "Read",
+            Builtin::Write => "Write",
+            Builtin::Edit => "Edit",
+            Builtin::Glob => "Glob",
+            Builtin::Grep => "Grep",
+            Builtin::Bash => "Bash",
+            Builtin::WebFetch => "WebFetch",
+            Builtin::PlanWrite => "PlanWrite",
+            Builtin::PlanRead => "PlanRead",
+            Builtin::PlanUpdate => "PlanUpdate",
+        }
+    }
+
+    /// By its own name only.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    /// Whether a call may be made again when nobody knows what became of it. Writing the same whole file again gives
+    /// the same file; an edit would not find its text again, and a command may do anything.
+    pub(super) fn is_safe_to_repeat(self) -> bool {
+        match self {
+            // An edit that was made is known to be made.
+            Builtin::Read
+            | Builtin::Write
+            | Builtin::Edit
+            | Builtin::Glob
+            | Builtin::Grep
+            | Builtin::WebFetch => true,
+            Builtin::PlanWrite | Builtin::PlanRead | Builtin::PlanUpdate => true,
+            Builtin::Bash => false,
+        }
+    }
+
+    pub(super) fn spec(self) -> ToolSpec {
+        ToolSpec {
+            name: self.name().to_owned(),
+            description: self.description().to_owned(),
+            input_schema: Value::from_json(self.schema()),
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Builtin::Read => {
+                "Reads a file of the project. Text comes with line numbers, up to 2000 lines from `offset`; an image is \
+                 shown. Read a file before you edit it."
+            }
+            Builtin::Write => {
+                "Writes a whole file of the project, replacing what was there. Directories that are missing are made. \
+                 To change a part of a file use Edit."
+            }
+            Builtin::Edit => {
+                "Replaces text in a file of the project. `old_string` must stand in the file exactly as given, \
+                 whitespace included and without the line numbers of Read, and only once unless `replace_all` is true."
+            }
+            Builtin::Glob => {
+                "Lists files of the project whose path matches a pattern such as `**/*.rs` or `src/*.ts`, sorted. Files \
+                 that git ignores are left out."
+            }
+            Builtin::Grep => {
+                "Searches the contents of the project's files with a regular expression, line by line. Files that git \
+                 ignores and binary files are left out."
+            }
+            Builtin::Bash => {
+                "Runs a command with bash in the root of the project and gives back what it prints and its exit code. \
+                 There is no stdin. What it leaves running is ended with it. Temporary files go to $TMPDIR."
+            }
+            Builtin::WebFetch => {
+                "Fetches an address over http or https and gives back its text; HTML is made readable."
+            }
+            Builtin::PlanWrite => {
+                "Writes the plan anew: the goal and the steps to it. Each step has an id of its own; `depends_on` names \
+                 steps that must be done before it, `acceptance` says how to see that it is done."
+            }
+            Builtin::PlanRead => "Gives back the plan as it is now.",
+            Builtin::PlanUpdate => "Changes one step of the plan: its status, its notes, or its words.",
+        }
+    }
+
+    pub(super) fn schema(self) -> serde_json::Value {
+        match self {
+            Builtin::Read => object(
+                &["path"],
+                json!({
+                    "path": text("the file, relative to the project"),
+                    "offset": whole("the first line to read, from 1"),
+                    "limit": whole("how many lines"),
+                }),
+            ),
+            Builtin::Write => object(
+                &["path", "content"],
+                json!({
+                    "path": text("the file, relative to the project"),
+                    "content": text("all that is to stand in it"),
+                }),
+            ),
+            Builtin::Edit => object(
+                &["path", "old_string", "new_string"],
+                json!({
+                    "path": text("the file, relative to the project"),
+                    "old_string": text("the text to replace"),
+                    "new_string": text("the text to put in its place"),
+                    "replace_all": flag("replace every occurrence"),
+                }),
+            ),
+            Builtin::Glob => object(
+                &["pattern"],
+                json!({
+                    "pattern": text("a pattern on paths; `**` crosses directories"),
+                    "path": text("the directory to look in; the project's root when not given"),
+                }),
+            ),
+            Builtin::Grep => object(
+                &["pattern"],
+                json!({
+                    "pattern": text("a regular expression"),
+                    "path": text("the directory or file to search; the project's root when not given"),
+                    "glob": text("only files whose path matches, such as `*.rs`"),
+                    "ignore_case": flag("upper and lower case are alike"),
+                    "context": whole("lines to show before and after each match"),
+                    "output": {
+                        "type": "string",
+                        "enum": ["content", "files", "count"],
+                        "description": "the matching lines (default), the files that have any, or how many each has",
+                    },
+                    "limit": whole("how many lines or files at most"),
+                }),
+            ),
+            Builtin::Bash => object(
+                &["command"],
+                json!({
+                    "command": text("the command line"),
+                    "timeout_ms": whole("end it after this many milliseconds"),
+                    "description": text("what it is for, in a few words"),
+                }),
+            ),
+            Builtin::WebFetch => object(&["url"], json!({ "url": text("the address, http or https") })),
+            Builtin::PlanWrite => object(
+                &["goal", "steps"],
+                json!({
+                    "goal": text("what the plan is for"),
+                    "steps": { "type": "array", "minItems": 1, "items": step() },
+                }),
+            ),
+            Builtin::PlanRead => object(&[], json!({})),
+            Builtin::PlanUpdate => object(
+                &["id"],
+                json!({
+                    "id": text("the step"),
+                    "status": status(),
+                    "notes": text("what happened, what was found"),
+                    "title": text("the step in a few words"),
+                    "details": text("the step in full"),
+                }),
+            ),
+        }
+    }
+}
+
+fn object(required: &[&str], properties: serde_json::Value) -> serde_json::Value {
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+fn text(description: &str) -> serde_json::Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn whole(description: &str) -> serde_json::Value {
+    json!({ "type": "integer", "minimum": 1, "description": description })
+}
+
+fn flag(description: &str) -> serde_json::Value {
+    json!({ "type": "boolean", "description": description })
+}
+
+fn status() -> serde_json::Value {
+    json!({ "type": "string", "enum": ["pending", "in_progress", "done", "failed", "skipped"] })
+}
+
+fn step() -> serde_json::Value {
+    let texts = |description: &str| json!({ "type": "array", "items": { "type": "string" }, "description": description });
+    object(
+        &["id", "title"],
+        json!({
+            "id": text("short and unique, such as `parse`"),
+            "title": text("the step in a few words"),
+            "details": text("the step in full"),
+            "depends_on": texts("ids of steps that come before"),
+            "acceptance": texts("how to see that it is done"),
+            "status": status(),
+            "notes": text("what happened, what was found"),
+        }),
+    )
+}

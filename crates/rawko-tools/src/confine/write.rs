@@ -1,0 +1,166 @@
+//! Writing within the project: whole files, put in place by a rename, so that nobody ever sees half of one. Because the
+//! file is a new one, a hard link to something outside is never written through.
+//!
+//! What remains: between the look at a file and the rename another process may have changed it, and the last one wins;
+//! and a directory that another process moves into `.git` in that moment is written to there.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, Stat, fchmod, fchown, fstat, mkdirat, openat, renameat, unlinkat,
+};
+use rustix::fs::{Gid, Uid};
+
+use super::place::check_unprotected;
+use super::{OpenError, Project, SOURCE};
+use crate::outcome::{Failure, Refused};
+
+/// What was written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Relative to the root.
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: usize,
+    pub(crate) created: bool,
+}
+
+/// Where to write: the directory, opened, and a name in it.
+struct Target {
+    directory: OwnedFd,
+    place: PathBuf,
+    existing: Option<Stat>,
+}
+
+static TEMPORARY: AtomicU64 = AtomicU64::new(0);
+
+impl Project {
+    pub(crate) fn replace(&self, path: &str, content: &[u8]) -> Result<Written, Failure> {
+        let target = self.target(path)?;
+        self.put(&target, content).map_err(|error| self.said(path, &error))?;
+        Ok(Written { path: target.place, bytes: content.len(), created: target.existing.is_none() })
+    }
+
+    /// Whether something may be written by a command, without touching anything.
+    pub(crate) fn check_writable(&self, path: &str) -> Result<(), Refused> {
+        let is_elsewhere =
+            |place: &PathBuf| super::plain(Path::new(path)).is_some_and(|p| p.starts_with(place));
+        if self.writable_elsewhere.iter().any(is_elsewhere) {
+            return Ok(());
+        }
+        let relative = self.relative(path)?;
+        for existing in relative.ancestors() {
+            match self.open_below(existing, OFlags::PATH) {
+                Ok(handle) => {
+                    let rest = relative.strip_prefix(existing).unwrap_or(Path::new(""));
+                    return check_unprotected(&self.place_of(&handle, existing).join(rest));
+                }
+                Err(OpenError::Outside) => return Err(leads_out(path)),
+                Err(OpenError::Io(_)) if self.root.join(existing).is_symlink() => {
+                    return Err(leads_out(path));
+                }
+                Err(OpenError::Io(_)) => {}
+            }
+        }
+        check_unprotected(&relative)
+    }
+
+    fn target(&self, path: &str) -> Result<Target, Failure> {
+        let relative = self.relative(path)?;
+        match self.open_below(&relative, OFlags::PATH) {
+            Ok(handle) => self.existing(path, &handle, &relative),
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                self.fresh(path, &relative)
+            }
+            Err(error) => Err(self.failure(path, error)),
+        }
+    }
+
+    /// A file that is there. Through a link within the project its target is written, and the link stays.
+    fn existing(&self, path: &str, handle: &OwnedFd, relative: &Path) -> Result<Target, Failure> {
+        let place = self.place_of(handle, relative);
+        check_unprotected(&place)?;
+        let stat = fstat(handle).map_err(|error| self.said(path, &error.into()))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {}
+            FileType::Directory => return Err(format!("`{path}` is a directory").into()),
+            _ => return Err(format!("`{path}` is no regular file").into()),
+        }
+        let parent = place.parent().unwrap_or(Path::new(""));
+        let directory = self.open_below(parent, OFlags::PATH | OFlags::DIRECTORY);
+        let directory = directory.map_err(|error| self.failure(path, error))?;
+        Ok(Target { directory, place, existing: Some(stat) })
+    }
+
+    fn fresh(&self, path: &str, relative: &Path) -> Result<Target, Failure> {
+        // By its name first, before a directory is made on the way; where it really is comes after.
+        check_unprotected(relative)?;
+        let Some(name) = relative.file_name() else { return Err(format!("`{path}` is a directory").into()) };
+        if self.root.join(relative).is_symlink() {
+            return Err(leads_out(path).into());
+        }
+        let parent = relative.parent().unwrap_or(Path::new(""));
+        let (directory, place) = self.directories(path, parent, name.as_ref())?;
+        let place = place.join(name);
+        check_unprotected(&place)?;
+        Ok(Target { directory, place, existing: None })
+    }
+
+    /// Opens a directory, making those that are missing.
+    fn directories(&self, path: &str, parent: &Path, name: &Path) -> Result<(OwnedFd, PathBuf), Failure> {
+        let open = |place: &Path| self.open_below(place, OFlags::PATH | OFlags::DIRECTORY);
+        let mut at = PathBuf::new();
+        let mut directory = open(&at).map_err(|error| self.failure(path, error))?;
+        for part in parent {
+            check_unprotected(&self.place_of(&directory, &at).join(part).join(name))?;
+            let next = at.join(part);
+            directory = match open(&next) {
+                Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                    mkdirat(&directory, part, Mode::from_raw_mode(0o777))
+                        .map_err(|error| self.said(path, &error.into()))?;
+                    open(&next)
+                }
+                opened => opened,
+            }
+            .map_err(|error| self.failure(path, error))?;
+            at = next;
+        }
+        let place = self.place_of(&directory, &at);
+        Ok((directory, place))
+    }
+
+    fn put(&self, target: &Target, content: &[u8]) -> io::Result<()> {
+        let name = target.place.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let count = TEMPORARY.fetch_add(1, Ordering::Relaxed);
+        let temporary = format!(".rawko-{}-{count}.tmp", std::process::id());
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = openat(&target.directory, &temporary, flags, Mode::from_raw_mode(0o666))?;
+        let put = fill(File::from(handle), content, target.existing.as_ref())
+            .and_then(|()| Ok(renameat(&target.directory, &temporary, &target.directory, name)?));
+        if put.is_err() {
+            let _ = unlinkat(&target.directory, &temporary, AtFlags::empty());
+        }
+        put
+    }
+}
+
+/// Fills the new file. It belongs to whom the old one did, as far as this process may say so, and has its permissions.
+fn fill(mut file: File, content: &[u8], existing: Option<&Stat>) -> io::Result<()> {
+    if let Some(stat) = existing {
+        let _ = fchown(&file, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+        fchmod(&file, Mode::from_raw_mode(stat.st_mode))?;
+    }
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+fn leads_out(path: &str) -> Refused {
+    Refused::new(
+        "path_outside",
+        SOURCE,
+        format!("`{path}` leads out of the project, or to nothing, through a link"),
+    )
+}

@@ -1,0 +1,36 @@
+//! Glob: paths that match a pattern.
+
+use rawko_core::Value;
+
+use super::search::{Search, pattern};
+use crate::confine::Project;
+use crate::input::text;
+use crate::outcome::{Failure, ToolOutcome};
+
+const RESULTS_MAX: usize = 1000;
+
+pub(crate) fn glob(project: &Project, input: &Value) -> Result<ToolOutcome, Failure> {
+    let asked = text(input, "pattern");
+    // A pattern may be written with the root of the project in front.
+    let below_root =
+        asked.strip_prefix(&*project.root().to_string_lossy()).map(|rest| rest.trim_start_matches('/'));
+    let matcher = pattern(below_root.unwrap_or(asked), false)?;
+    let search = Search::below(project, text(input, "path"))?;
+    let base = if below_root.is_some() { project.root().to_owned() } else { search.base.clone() };
+    let is_match =
+        |file: &&std::path::PathBuf| file.strip_prefix(&base).is_ok_and(|path| matcher.is_match(path));
+    let found: Vec<String> =
+        search.files.iter().filter(is_match).map(|file| Search::shown(project, file)).collect();
+    let data = Value::map([("files", Value::Int(found.len() as i64))]);
+    if found.is_empty() {
+        return Ok(ToolOutcome::ok(format!("No file matches `{asked}`.")).with_data(data));
+    }
+    let mut content = found.iter().take(RESULTS_MAX).cloned().collect::<Vec<_>>().join("\n");
+    if found.len() > RESULTS_MAX {
+        content.push_str(&format!("\n[{} more: use a narrower pattern]", found.len() - RESULTS_MAX));
+    }
+    if search.is_cut {
+        content.push_str("\n[not all files were looked at: give a path]");
+    }
+    Ok(ToolOutcome::ok(content).with_data(data))
+}

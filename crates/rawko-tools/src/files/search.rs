@@ -1,0 +1,67 @@
+//! Walking the project's files: what Glob and Grep have in common. Links are not followed, what git ignores and the
+//! insides of `.git` are left out.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::WalkBuilder;
+
+use crate::confine::Project;
+use crate::outcome::Failure;
+
+const FILES_MAX: usize = 200_000;
+const TIME_MAX: Duration = Duration::from_secs(30);
+
+/// The files below a place, in order of their paths, as long as limits allow.
+pub(super) struct Search {
+    pub(super) base: PathBuf,
+    pub(super) files: Vec<PathBuf>,
+    /// Not everything was looked at.
+    pub(super) is_cut: bool,
+    deadline: Instant,
+}
+
+impl Search {
+    pub(super) fn below(project: &Project, path: &str) -> Result<Self, Failure> {
+        let base = project.searched(path)?;
+        let mut search = Self { files: Vec::new(), is_cut: false, deadline: Instant::now() + TIME_MAX, base };
+        if search.base.is_file() {
+            search.files.push(search.base.clone());
+            search.base.pop();
+            return Ok(search);
+        }
+        let state = project.root().join(".rawko/state");
+        let mut walk = WalkBuilder::new(&search.base);
+        walk.hidden(false).require_git(false).follow_links(false).sort_by_file_path(Path::cmp);
+        walk.filter_entry(move |entry| entry.file_name() != ".git" && entry.path() != state);
+        for entry in walk.build().filter_map(Result::ok) {
+            if search.files.len() >= FILES_MAX || search.is_over() {
+                search.is_cut = true;
+                break;
+            }
+            if entry.file_type().is_some_and(|kind| kind.is_file()) {
+                search.files.push(entry.into_path());
+            }
+        }
+        Ok(search)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        Instant::now() > self.deadline
+    }
+
+    /// As it is shown: relative to the project.
+    pub(super) fn shown(project: &Project, file: &Path) -> String {
+        file.strip_prefix(project.root()).unwrap_or(file).display().to_string()
+    }
+}
+
+/// A pattern on paths. One without a slash is about names at any depth when `anywhere` says so.
+pub(super) fn pattern(text: &str, anywhere: bool) -> Result<GlobMatcher, Failure> {
+    let text = text.trim_start_matches("./");
+    let whole = if anywhere && !text.contains('/') { format!("**/{text}") } else { text.to_owned() };
+    let glob = GlobBuilder::new(&whole).literal_separator(true).build();
+    glob.map(|glob| glob.compile_matcher())
+        .map_err(|error| Failure::Said(format!("`{text}` is no pattern: {}", error.kind())))
+}

@@ -1,0 +1,24 @@
+//! Write: a whole file.
+
+use rawko_core::Value;
+
+use crate::confine::{Project, Written};
+use crate::input::text;
+use crate::outcome::{Failure, ToolOutcome};
+
+pub(crate) fn write(project: &Project, input: &Value) -> Result<ToolOutcome, Failure> {
+    let written = project.replace(text(input, "path"), text(input, "content").as_bytes())?;
+    let verb = if written.created { "Created" } else { "Replaced" };
+    let content = format!("{verb} `{}`: {} bytes.", written.path.display(), written.bytes);
+    Ok(ToolOutcome::ok(content).with_data(changed(&written, [])))
+}
+
+/// What changed, for whoever keeps count of it.
+pub(super) fn changed(written: &Written, more: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    let facts = [
+        ("path", Value::from(written.path.display().to_string())),
+        ("bytes", Value::Int(written.bytes as i64)),
+        ("created", Value::Bool(written.created)),
+    ];
+    Value::map(facts.into_iter().chain(more))
+}

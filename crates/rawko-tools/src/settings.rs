@@ -1,0 +1,219 @@
+//! Settings of tools: the section `tools` of `.rawko/config.yaml`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rawko_chart::{Document, DocumentEntry};
+use rawko_settings::SettingsReader;
+
+use super::bash::Variables;
+use super::grant::{BashFilter, Layer};
+use super::shell::pattern_problem;
+
+const TIMEOUT: Duration = Duration::from_secs(120);
+const OUTPUT_MAX: usize = 30_000;
+const OUTPUT_MAX_MOST: u64 = 1024 * 1024;
+
+/// What a project says about tools.
+#[derive(Clone, Debug, Default)]
+pub struct ToolSettings {
+    pub bash: BashSettings,
+    pub web: WebSettings,
+    /// Patterns on names; `None`: all.
+    pub allowed: Option<Vec<String>>,
+    pub blocked: Vec<String>,
+    /// Directories outside the project that commands may write to: caches of cargo, npm and the like.
+    pub extra_write_paths: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+pub struct BashSettings {
+    pub timeout: Duration,
+    /// How many bytes of output a model is shown.
+    pub output_max: usize,
+    pub sandbox: Sandbox,
+    pub allowed_commands: Option<Vec<String>>,
+    pub blocked_patterns: Vec<String>,
+    /// What commands inherit, before secrets are taken out.
+    pub inherited: Variables,
+    /// Variables that are passed although they look like secrets.
+    pub passed: Vec<String>,
+    /// Variables that are set for every command.
+    pub set: Vec<(String, String)>,
+}
+
+/// How much of a sandbox there has to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sandbox {
+    /// As much as the kernel has.
+    #[default]
+    Auto,
+    Off,
+    /// No sandbox, no command.
+    Require,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct WebSettings {
+    /// `docs.rs`, `*.example.com`; `None`: any that is public.
+    pub hosts: Option<Vec<String>>,
+    /// Hosts that may be fetched although their address is private: `localhost:3000`.
+    pub private: Vec<String>,
+}
+
+impl Default for BashSettings {
+    fn default() -> Self {
+        Self {
+            timeout: TIMEOUT,
+            output_max: OUTPUT_MAX,
+            sandbox: Sandbox::default(),
+            allowed_commands: None,
+            blocked_patterns: Vec::new(),
+            inherited: Variables::of_process(),
+            passed: Vec::new(),
+            set: Vec::new(),
+        }
+    }
+}
+
+impl ToolSettings {
+    /// Reads the section. What is wrong is told to the reader, and the default is used instead, except that a list that
+    /// narrows is never widened by a mistake in it.
+    pub fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
+        let mut settings = Self::default();
+        for entry in reader.record(at, "`tools`", &["bash", "web", "allowed", "blocked", "extra_write_paths"])
+        {
+            match entry.key.as_str() {
+                "bash" => settings.bash = BashSettings::read(reader, &entry.value),
+                "web" => settings.web = WebSettings::read(reader, &entry.value),
+                "allowed" => settings.allowed = Some(texts(reader, entry, "`tools`")),
+                "blocked" => settings.blocked = texts(reader, entry, "`tools`"),
+                _ => settings.extra_write_paths = write_paths(reader, entry),
+            }
+        }
+        settings
+    }
+
+    /// The outermost layer of every grant in the project.
+    pub fn project_layer(&self) -> Layer {
+        let bash = &self.bash;
+        let has_filter = bash.allowed_commands.is_some() || !bash.blocked_patterns.is_empty();
+        Layer {
+            source: "the project's settings (`tools` in .rawko/config.yaml)".to_owned(),
+            allowed: self.allowed.clone(),
+            blocked: self.blocked.clone(),
+            bash: has_filter.then(|| BashFilter {
+                allowed_commands: bash.allowed_commands.clone(),
+                blocked_patterns: bash.blocked_patterns.clone(),
+            }),
+        }
+    }
+}
+
+impl BashSettings {
+    fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
+        const KEYS: [&str; 6] =
+            ["timeout", "output_max", "env", "sandbox", "allowed_commands", "blocked_patterns"];
+        let what = "`tools.bash`";
+        let mut bash = Self::default();
+        for entry in reader.record(at, what, &KEYS) {
+            match entry.key.as_str() {
+                "timeout" => {
+                    bash.timeout =
+                        reader.duration(&entry.value, "`timeout` of `tools.bash`").unwrap_or(TIMEOUT);
+                }
+                "output_max" => {
+                    let size = reader.size(&entry.value, "`output_max` of `tools.bash`");
+                    bash.output_max = size.map_or(OUTPUT_MAX, |size| size.min(OUTPUT_MAX_MOST) as usize);
+                }
+                "env" => (bash.passed, bash.set) = env(reader, &entry.value),
+                "sandbox" => bash.sandbox = sandbox(reader, &entry.value),
+                "allowed_commands" => bash.allowed_commands = Some(texts(reader, entry, what)),
+                _ => bash.blocked_patterns = patterns(reader, entry),
+            }
+        }
+        bash
+    }
+}
+
+impl WebSettings {
+    fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
+        let mut web = Self::default();
+        for entry in reader.record(at, "`tools.web`", &["hosts", "private"]) {
+            match entry.key.as_str() {
+                "hosts" => web.hosts = Some(texts(reader, entry, "`tools.web`")),
+                _ => web.private = texts(reader, entry, "`tools.web`"),
+            }
+        }
+        web
+    }
+}
+
+fn texts(reader: &mut SettingsReader<'_>, entry: &DocumentEntry, of: &str) -> Vec<String> {
+    let texts = reader.texts(&entry.value, &format!("`{}` of {of}", entry.key));
+    texts.into_iter().map(|(text, _)| text.to_owned()).collect()
+}
+
+/// A pattern that cannot be read is reported, and kept: commands are refused until it is mended.
+fn patterns(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<String> {
+    let texts = reader.texts(&entry.value, "`blocked_patterns` of `tools.bash`");
+    for (text, span) in &texts {
+        if let Some(problem) = pattern_problem(text) {
+            let message = format!("`{text}` is no regular expression: {problem}");
+            reader.invalid(*span, message, "correct it: until then no command is run");
+        }
+    }
+    texts.into_iter().map(|(text, _)| text.to_owned()).collect()
+}
+
+/// A list of names to pass, or a map of names to set; in a map, `true` passes.
+fn env(reader: &mut SettingsReader<'_>, at: &Document) -> (Vec<String>, Vec<(String, String)>) {
+    if at.items().is_some() {
+        let names = reader.texts(at, "`env` of `tools.bash`");
+        return (names.into_iter().map(|(name, _)| name.to_owned()).collect(), Vec::new());
+    }
+    let (mut passed, mut set) = (Vec::new(), Vec::new());
+    for entry in reader.entries(at, "`env` of `tools.bash`") {
+        match reader.scalar(&entry.value, &format!("`{}` in `env` of `tools.bash`", entry.key)).as_deref() {
+            Some("true") => passed.push(entry.key.clone()),
+            Some(value) => set.push((entry.key.clone(), value.to_owned())),
+            None => {}
+        }
+    }
+    (passed, set)
+}
+
+fn sandbox(reader: &mut SettingsReader<'_>, at: &Document) -> Sandbox {
+    // YAML reads a bare `off` as false in some versions.
+    match reader.scalar(at, "`sandbox` of `tools.bash`").as_deref() {
+        Some("auto") | None => Sandbox::Auto,
+        Some("off" | "false") => Sandbox::Off,
+        Some("require") => Sandbox::Require,
+        Some(other) => {
+            reader.invalid(
+                at.span,
+                format!("`{other}` is no kind of sandbox"),
+                "write `auto`, `off` or `require`",
+            );
+            Sandbox::Auto
+        }
+    }
+}
+
+/// Absolute, or below the home directory.
+fn write_paths(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for (text, span) in reader.texts(&entry.value, "`extra_write_paths` of `tools`") {
+        let path = match (text.strip_prefix("~/"), std::env::home_dir()) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_), None) | (None, _) => PathBuf::from(text),
+        };
+        if path.is_absolute() && path.parent().is_some() {
+            paths.push(path);
+        } else {
+            let message = format!("`{text}` cannot be opened for writing to all commands");
+            reader.invalid(span, message, "write an absolute path such as `~/.cargo`");
+        }
+    }
+    paths
+}

@@ -1,0 +1,176 @@
+//! The rules of a grant about commands, ready to be applied: entries such as `git status`, `cargo *`, `npm run test:*`,
+//! and patterns that block.
+
+use regex::Regex;
+
+use super::reading::{Simple, bare_name};
+use super::word::Word;
+use crate::grant::Layer;
+use crate::pattern::{Entry, wildcard};
+
+/// One entry of a list of commands.
+#[derive(Debug)]
+pub(super) struct CommandRule {
+    text: String,
+    words: Vec<String>,
+    /// Nothing may follow.
+    is_exact: bool,
+}
+
+impl CommandRule {
+    /// As in `allowedCommands`: what stands there and anything after it.
+    fn open(text: &str) -> Self {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        if words.len() > 1 && words.last().is_some_and(|last| last == "*") {
+            words.pop();
+        }
+        Self { text: text.to_owned(), words, is_exact: false }
+    }
+
+    /// As in `Bash(…)`: to the letter, unless a star says that more may follow.
+    fn in_parentheses(text: &str) -> Self {
+        Self { is_exact: !text.trim_end().ends_with('*'), ..Self::open(text) }
+    }
+
+    pub(super) fn matches(&self, simple: &Simple) -> bool {
+        let words = &simple.words;
+        let is_long_enough =
+            if self.is_exact { words.len() == self.words.len() } else { words.len() >= self.words.len() };
+        !self.words.is_empty()
+            && is_long_enough
+            && self.words.iter().zip(words).enumerate().all(|(at, (rule, word))| is_word(rule, word, at == 0))
+    }
+
+    /// Whether it says which program it means, and not just "any".
+    fn names_program(&self) -> bool {
+        self.words.first().is_some_and(|first| !first.contains('*'))
+    }
+}
+
+/// `test:*` is `test` and whatever begins with `test:`.
+fn is_word(rule: &str, word: &Word, is_name: bool) -> bool {
+    let Some(text) = word.known() else { return false };
+    let text = if is_name { bare_name(text) } else { text };
+    rule.strip_suffix(":*").is_some_and(|stem| stem == text) || wildcard(rule, text)
+}
+
+pub(super) struct LayerRules<'l> {
+    pub(super) layer: &'l Layer,
+    /// Each list must have an entry for a command.
+    lists: Vec<Vec<CommandRule>>,
+    blocked: Vec<CommandRule>,
+    patterns: Vec<(&'l str, Result<Regex, regex::Error>)>,
+}
+
+impl<'l> LayerRules<'l> {
+    pub(super) fn of(layer: &'l Layer) -> Self {
+        let filter = layer.bash.as_ref();
+        let named = filter.and_then(|filter| filter.allowed_commands.as_ref());
+        let named = named.map(|entries| entries.iter().map(|entry| CommandRule::open(entry)).collect());
+        let patterns = filter.iter().flat_map(|filter| &filter.blocked_patterns);
+        Self {
+            layer,
+            lists: named.into_iter().chain(in_parentheses(layer)).collect(),
+            blocked: layer
+                .blocked
+                .iter()
+                .filter_map(|entry| command(entry))
+                .map(CommandRule::in_parentheses)
+                .collect(),
+            patterns: patterns.map(|pattern| (pattern.as_str(), Regex::new(pattern))).collect(),
+        }
+    }
+
+    /// Whether it says anything about commands.
+    pub(super) fn is_filter(&self) -> bool {
+        !(self.lists.is_empty() && self.blocked.is_empty() && self.patterns.is_empty())
+    }
+
+    pub(super) fn allows(&self, simple: &Simple) -> bool {
+        self.lists.iter().all(|list| list.iter().any(|rule| rule.matches(simple)))
+    }
+
+    /// Whether an allowed list names this very program.
+    pub(super) fn names(&self, simple: &Simple) -> bool {
+        let is_named =
+            |list: &Vec<CommandRule>| list.iter().any(|rule| rule.names_program() && rule.matches(simple));
+        !self.lists.is_empty() && self.lists.iter().all(is_named)
+    }
+
+    pub(super) fn entries(&self) -> Vec<&str> {
+        self.lists.iter().flatten().map(|rule| rule.text.as_str()).collect()
+    }
+
+    pub(super) fn bad_pattern(&self) -> Option<&'l str> {
+        self.patterns.iter().find(|(_, regex)| regex.is_err()).map(|(pattern, _)| *pattern)
+    }
+
+    /// What blocks a command: an entry, or a pattern that matches it, or could once its variables are known.
+    pub(super) fn blocking(&self, simple: &Simple) -> Option<&str> {
+        self.blocking_as(simple).or_else(|| self.blocking_as(&simple.by_last_name()))
+    }
+
+    fn blocking_as(&self, simple: &Simple) -> Option<&str> {
+        let entry = self.blocked.iter().find(|rule| rule.matches(simple)).map(|rule| rule.text.as_str());
+        entry.or_else(|| self.matching(&simple.text())).or_else(|| self.possible(simple))
+    }
+
+    pub(super) fn matching(&self, text: &str) -> Option<&str> {
+        let is_match =
+            |regex: &Result<Regex, regex::Error>| regex.as_ref().is_ok_and(|regex| regex.is_match(text));
+        self.patterns.iter().find(|(_, regex)| is_match(regex)).map(|(pattern, _)| *pattern)
+    }
+
+    /// `rm $x` where `rm -rf` is blocked. Only for patterns that are plain text; others are not tried on the unknown.
+    fn possible(&self, simple: &Simple) -> Option<&str> {
+        let plain = self
+            .patterns
+            .iter()
+            .map(|(pattern, _)| *pattern)
+            .filter(|pattern| regex::escape(pattern).replace("\\-", "-") == **pattern);
+        let mut plain = plain.filter(|pattern| pattern.contains(' '));
+        plain.find(|pattern| {
+            let mut words = simple.words.iter();
+            let is_name = |rule: &str, word: &Word| word.known().is_some_and(|text| bare_name(text) == rule);
+            let mut rules = pattern.split_whitespace();
+            let starts = rules.next().zip(words.next()).is_some_and(|(rule, word)| is_name(rule, word));
+            starts && could_follow(rules, words)
+        })
+    }
+}
+
+/// Whether words can turn out to begin with those of a rule, an unknown one standing for anything.
+fn could_follow<'r>(rules: impl Iterator<Item = &'r str>, words: impl Iterator<Item = &'r Word>) -> bool {
+    let mut words = words;
+    for rule in rules {
+        match words.next().map(|word| (word, word.known())) {
+            Some((_, Some(text))) if text.starts_with(rule) => {}
+            Some((word, None)) if rule.starts_with(&word.prefix) => {
+                if word.splits {
+                    return true;
+                }
+            }
+            Some(_) | None => return false,
+        }
+    }
+    true
+}
+
+/// The `Bash(…)` entries of an allowed list, unless plain `Bash` stands there too.
+fn in_parentheses(layer: &Layer) -> Option<Vec<CommandRule>> {
+    let allowed = layer.allowed.as_ref()?;
+    let is_whole = |entry: &String| match Entry::of(entry) {
+        Entry::Tool(name) => crate::pattern::names(name, "Bash"),
+        Entry::Command(_) | Entry::Narrowed { .. } => false,
+    };
+    let rules: Vec<CommandRule> =
+        allowed.iter().filter_map(|entry| command(entry)).map(CommandRule::in_parentheses).collect();
+    (!rules.is_empty() && !allowed.iter().any(is_whole)).then_some(rules)
+}
+
+fn command(entry: &str) -> Option<&str> {
+    match Entry::of(entry) {
+        Entry::Command(command) => Some(command),
+        Entry::Tool(_) | Entry::Narrowed { .. } => None,
+    }
+}

@@ -1,0 +1,109 @@
+//! Files that a command line writes by redirection or through `tee`: where the grant allows writing, and within the
+//! project.
+
+use super::reading::Reading;
+use super::verdict::SOURCE;
+use super::word::Word;
+use crate::confine::Project;
+use crate::grant::Grant;
+use crate::outcome::Refused;
+
+/// Writing there leaves nothing behind.
+const DEVICES: [&str; 6] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full", "/dev/zero"];
+
+pub(super) fn is_device(word: &Word) -> bool {
+    word.known().is_some_and(|text| DEVICES.contains(&text) || is_descriptor(text))
+}
+
+fn is_descriptor(text: &str) -> bool {
+    let number = text.strip_prefix("/dev/fd/");
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+pub(super) fn check(
+    reading: &Reading,
+    grant: &Grant,
+    project: &Project,
+    is_filtered: bool,
+) -> Result<(), Refused> {
+    if let Some(word) = reading.reads.iter().chain(&reading.writes).find(|word| is_network(word)) {
+        let why = format!("`{}` opens a connection", word.shown);
+        return Err(Refused::new("path_outside", SOURCE, why));
+    }
+    let directories = directories(reading);
+    for word in reading.writes.iter().filter(|word| !is_device(word)) {
+        writable(word, grant)?;
+        match word.known() {
+            Some(path) => within(path, directories.as_deref(), project, is_filtered)?,
+            None if is_in_temporary(word) => {}
+            None if is_filtered => {
+                let why = format!("`{}` is written, and where that is cannot be known", word.shown);
+                return Err(Refused::new("path_outside", SOURCE, why));
+            }
+            // Only the sandbox can say, when it is opened.
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_network(word: &Word) -> bool {
+    ["/dev/tcp/", "/dev/udp/"].iter().any(|device| word.prefix.starts_with(device))
+}
+
+/// Every layer has to allow Write.
+fn writable(word: &Word, grant: &Grant) -> Result<(), Refused> {
+    grant.check("Write").map_err(|refused| Refused {
+        rule: "command_writes",
+        why: format!("the command writes `{}`, and {}", word.shown, refused.why),
+        source: refused.source,
+    })
+}
+
+/// `$TMPDIR` is a directory of ours.
+fn is_in_temporary(word: &Word) -> bool {
+    let rest = word.shown.trim_matches('"');
+    let rest = rest.strip_prefix("$TMPDIR/").or_else(|| rest.strip_prefix("${TMPDIR}/"));
+    rest.is_some_and(|rest| !rest.contains("..") && !rest.contains(['$', '`']))
+}
+
+fn within(
+    path: &str,
+    directories: Option<&[String]>,
+    project: &Project,
+    is_filtered: bool,
+) -> Result<(), Refused> {
+    if path.starts_with('/') {
+        return project.check_writable(path);
+    }
+    match directories {
+        Some(directories) => directories
+            .iter()
+            .map(
+                |directory| {
+                    if directory.is_empty() { path.to_owned() } else { format!("{directory}/{path}") }
+                },
+            )
+            .try_for_each(|path| project.check_writable(&path)),
+        None if is_filtered => {
+            let why = format!("`{path}` is written after a change of directory that cannot be known");
+            Err(Refused::new("path_outside", SOURCE, why))
+        }
+        None => project.check_writable(path),
+    }
+}
+
+/// Where the line may be when it writes: the root, and each directory it goes to; `None` when that is not known.
+fn directories(reading: &Reading) -> Option<Vec<String>> {
+    let mut all = vec![String::new()];
+    for simple in reading.commands.iter().filter(|simple| ["cd", "pushd", "popd"].contains(&simple.name())) {
+        let target = simple.args().iter().find(|arg| !arg.prefix.starts_with('-') || arg.is("-"));
+        let target = target.and_then(Word::known).filter(|target| *target != "-")?;
+        let from = all.last().cloned().unwrap_or_default();
+        let is_anew = target.starts_with('/') || from.is_empty();
+        let reached = if is_anew { target.to_owned() } else { format!("{from}/{target}") };
+        all.push(target.to_owned());
+        all.push(reached);
+    }
+    Some(all)
+}

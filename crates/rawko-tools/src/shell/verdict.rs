@@ -1,0 +1,200 @@
+//! Whether a grant allows a command line. The one place where what a line would do meets the rules about it.
+
+use super::reading::{Reading, Simple};
+use super::rules::LayerRules;
+use super::variables::is_dangerous;
+use super::walk::{ReadError, Walk};
+use super::{read_only, targets};
+use crate::confine::Project;
+use crate::grant::Grant;
+use crate::outcome::Refused;
+
+/// Longer lines are no commands but files.
+const LINE_BYTES_MAX: usize = 100_000;
+/// Deep nesting costs stack.
+const STACK_BYTES: usize = 32 * 1024 * 1024;
+/// Brackets that may be open at once; the parser tries alternatives at each.
+const NESTING_MAX: usize = 40;
+
+/// Where rules stand that belong to no layer.
+pub(crate) const SOURCE: &str = "the shell filter of rawko";
+
+/// A line that may run, and what is known about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Permit {
+    /// Every command in it is known to change nothing.
+    pub(crate) is_read_only: bool,
+}
+
+/// Builtins that do nothing outside the shell: a list of allowed commands need not name them.
+const FREE: [&str; 16] = [
+    ":", "[", "break", "cd", "continue", "echo", "exit", "export", "false", "printf", "pwd", "read",
+    "return", "shift", "test", "true",
+];
+
+pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Permit, Refused> {
+    let rules: Vec<LayerRules<'_>> = grant.layers.iter().map(LayerRules::of).collect();
+    check_rules(&rules)?;
+    if let Some((layer, pattern)) = rules.iter().find_map(|rules| Some((rules, rules.matching(line)?))) {
+        return Err(blocked(layer, pattern, line));
+    }
+    let is_filtered = grant.is_read_only() || rules.iter().any(LayerRules::is_filter);
+    let reading = read(line, is_filtered)?;
+    let judge = Judge { grant, rules, reading, is_filtered };
+    judge.pipelines()?;
+    judge.unknowable()?;
+    judge.assignments()?;
+    judge.reading.wrappers.iter().try_for_each(|simple| judge.unblocked(simple))?;
+    judge.reading.commands.iter().try_for_each(|simple| judge.command(simple))?;
+    targets::check(&judge.reading, grant, project, is_filtered)?;
+    let is_read_only = judge.reading.writes.iter().all(targets::is_device)
+        && judge.reading.unknowable.is_empty()
+        && judge.reading.commands.iter().all(|simple| read_only::objection(simple).is_none());
+    Ok(Permit { is_read_only })
+}
+
+/// A pattern that cannot be read may have been meant to block just this.
+fn check_rules(rules: &[LayerRules<'_>]) -> Result<(), Refused> {
+    let bad = rules.iter().find_map(|rules| Some((rules, rules.bad_pattern()?)));
+    bad.map_or(Ok(()), |(rules, pattern)| {
+        let why = format!("the blocked pattern `{pattern}` is no regular expression, so no command can be checked against it");
+        Err(Refused::new("pattern_invalid", &rules.layer.source, why))
+    })
+}
+
+fn blocked(rules: &LayerRules<'_>, pattern: &str, what: &str) -> Refused {
+    let why = format!("`{}` matches the blocked pattern `{pattern}`", shortened(what));
+    Refused::new("command_blocked", &rules.layer.source, why)
+}
+
+/// Reads the line on a thread of its own: its stack is large enough, and a parser that panics takes nobody along.
+fn read(line: &str, is_filtered: bool) -> Result<Reading, Refused> {
+    let unreadable = |why: String| Refused::new("command_unreadable", SOURCE, why);
+    if line.len() > LINE_BYTES_MAX {
+        return Err(unreadable(format!(
+            "the command is longer than {LINE_BYTES_MAX} bytes: put it into a file"
+        )));
+    }
+    if nesting(line) > NESTING_MAX {
+        return Err(unreadable(format!("more than {NESTING_MAX} brackets are open at once")));
+    }
+    if let Some(letter) = line.chars().find(|letter| is_deceptive(*letter, is_filtered)) {
+        let why = format!(
+            "the command has the character U+{:04X} in it, which is easily misread",
+            u32::from(letter)
+        );
+        return Err(unreadable(why));
+    }
+    let text = line.to_owned();
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || Walk::read(&text));
+    let reading = thread.ok().and_then(|thread| thread.join().ok());
+    let reading = reading.unwrap_or_else(|| Err(ReadError::Syntax("the parser failed".into())));
+    reading.map_err(|error| unreadable(format!("the command was not run: {error}")))
+}
+
+fn nesting(line: &str) -> usize {
+    let mut open = 0_usize;
+    line.bytes().fold(0, |most, byte| {
+        match byte {
+            b'(' | b'{' => open += 1,
+            b')' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most.max(open)
+    })
+}
+
+/// Control characters hide text on a screen; odd spaces and marks of direction look like something else.
+fn is_deceptive(letter: char, is_filtered: bool) -> bool {
+    let is_control = letter.is_control() && !matches!(letter, '\n' | '\t');
+    let is_odd = (letter.is_whitespace() && !matches!(letter, ' ' | '\n' | '\t'))
+        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{ad}');
+    is_control || (is_filtered && is_odd)
+}
+
+struct Judge<'g> {
+    grant: &'g Grant,
+    rules: Vec<LayerRules<'g>>,
+    reading: Reading,
+    is_filtered: bool,
+}
+
+impl Judge<'_> {
+    /// Who is to be named when a line cannot be known: the first layer that has something to say about commands.
+    fn source(&self) -> &str {
+        let filter = self.rules.iter().find(|rules| rules.is_filter()).map(|rules| &rules.layer.source);
+        let read_only =
+            || self.grant.layers.iter().find(|layer| !layer.allows("Write") || !layer.allows("Edit"));
+        filter.or_else(|| read_only().map(|layer| &layer.source)).map_or(SOURCE, |source| source)
+    }
+
+    fn pipelines(&self) -> Result<(), Refused> {
+        for text in self.reading.pipeline_texts() {
+            if let Some((rules, pattern)) =
+                self.rules.iter().find_map(|rules| Some((rules, rules.matching(&text)?)))
+            {
+                return Err(blocked(rules, pattern, &text));
+            }
+        }
+        Ok(())
+    }
+
+    fn unknowable(&self) -> Result<(), Refused> {
+        match self.reading.unknowable.first() {
+            Some(why) if self.is_filtered => {
+                let why = format!("what would run cannot be known before it runs: {why}");
+                Err(Refused::new("command_unknowable", self.source(), why))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn assignments(&self) -> Result<(), Refused> {
+        match self.reading.assigned.iter().find(|name| is_dangerous(name)) {
+            Some(name) if self.is_filtered => {
+                let why = format!("setting `{name}` can change which programs run");
+                Err(Refused::new("variable_blocked", self.source(), why))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn unblocked(&self, simple: &Simple) -> Result<(), Refused> {
+        let blocking = self.rules.iter().find_map(|rules| Some((rules, rules.blocking(simple)?)));
+        blocking.map_or(Ok(()), |(rules, pattern)| Err(blocked(rules, pattern, &simple.text())))
+    }
+
+    fn command(&self, simple: &Simple) -> Result<(), Refused> {
+        self.unblocked(simple)?;
+        for rules in &self.rules {
+            if !FREE.contains(&simple.name()) && !rules.allows(simple) {
+                return Err(not_allowed(rules, simple));
+            }
+        }
+        if self.grant.is_read_only() { self.read_only(simple) } else { Ok(()) }
+    }
+
+    /// Where nothing may be written: known to change nothing, or named by every layer that forbids writing.
+    fn read_only(&self, simple: &Simple) -> Result<(), Refused> {
+        let Some(objection) = read_only::objection(simple) else { return Ok(()) };
+        let forbidding =
+            |rules: &&LayerRules<'_>| !rules.layer.allows("Write") || !rules.layer.allows("Edit");
+        let strict = self.rules.iter().filter(forbidding).find(|rules| !rules.names(simple));
+        strict.map_or(Ok(()), |rules| {
+            let why = format!("{objection}, and {} allows no writing", rules.layer.source);
+            Err(Refused::new("command_writes", &rules.layer.source, why))
+        })
+    }
+}
+
+fn not_allowed(rules: &LayerRules<'_>, simple: &Simple) -> Refused {
+    let entries = rules.entries().iter().map(|entry| format!("`{entry}`")).collect::<Vec<_>>().join(", ");
+    let entries = if entries.is_empty() { "nothing".to_owned() } else { entries };
+    let why = format!("the command `{}` is not allowed, only {entries}", shortened(&simple.text()));
+    Refused::new("command_not_allowed", &rules.layer.source, why)
+}
+
+fn shortened(text: &str) -> String {
+    let short: String = text.chars().take(120).collect();
+    if short.len() < text.len() { format!("{short}…") } else { short }
+}

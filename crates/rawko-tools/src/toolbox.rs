@@ -1,0 +1,198 @@
+//! The toolbox: the one point through which every tool call goes. Alias, grant, input, confinement and shell filter,
+//! limits, in this order; nothing reaches a tool past them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rawko_core::Value;
+
+use super::bash::{Caller, Temporary, bash};
+use super::builtin::Builtin;
+use super::confine::Project;
+use super::grant::{Grant, Layer};
+use super::input::{Inputs, text};
+use super::outcome::{Failure, ToolOutcome};
+use super::settings::ToolSettings;
+use super::web::fetch;
+use super::{ToolSource, alias, files, plan, shell};
+use rawko_model::ToolSpec;
+
+/// A tool that a model asks to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolCall<'c> {
+    /// As the model said it; other names of a tool are understood.
+    pub name: &'c str,
+    pub input: &'c Value,
+    /// For whom.
+    pub instance: &'c str,
+    /// The plan as it is now, for the plan tools; null when there is none.
+    pub plan: &'c Value,
+    /// The same for a call that is made again after a crash.
+    pub idempotency: &'c str,
+}
+
+/// All the tools of a project.
+pub struct Toolbox {
+    pub(super) tools: Arc<Tools>,
+    sources: Vec<Arc<dyn ToolSource>>,
+}
+
+/// What the built-in tools work with; shared with the threads that wait for files.
+pub(super) struct Tools {
+    pub(super) project: Project,
+    pub(super) settings: ToolSettings,
+    temporary: Temporary,
+    inputs: Inputs,
+}
+
+/// What a name stands for.
+pub(super) enum Resolved<'t> {
+    Builtin(Builtin),
+    Source(&'t dyn ToolSource),
+}
+
+impl Toolbox {
+    pub fn new(project_root: &Path, settings: ToolSettings) -> Self {
+        let temporary = Temporary::new();
+        let mut project = Project::new(project_root);
+        project.writable_elsewhere = settings.extra_write_paths.clone();
+        project.writable_elsewhere.extend(temporary.path().map(Path::to_owned));
+        Self {
+            tools: Arc::new(Tools { project, settings, temporary, inputs: Inputs::default() }),
+            sources: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn with_source(mut self, source: Arc<dyn ToolSource>) -> Self {
+        self.sources.push(source);
+        self
+    }
+
+    pub fn settings(&self) -> &ToolSettings {
+        &self.tools.settings
+    }
+
+    /// What a grant allows, as a model is told of it: the built-in tools first, then each source's as it lists them.
+    pub async fn specs(&self, grant: &Grant) -> Vec<ToolSpec> {
+        let mut specs: Vec<ToolSpec> = Builtin::ALL.into_iter().map(Builtin::spec).collect();
+        for source in &self.sources {
+            for spec in source.specs().await {
+                if !specs.iter().any(|known| known.name == spec.name) {
+                    specs.push(spec);
+                }
+            }
+        }
+        specs.retain(|spec| grant.allows(&spec.name));
+        specs
+    }
+
+    /// Whether a call may be made again when nobody knows what became of it.
+    pub fn is_safe_to_repeat(&self, name: &str) -> bool {
+        match self.resolve(name) {
+            Some((_, Resolved::Builtin(tool))) => tool.is_safe_to_repeat(),
+            Some((name, Resolved::Source(source))) => source.is_safe_to_repeat(&name),
+            None => true,
+        }
+    }
+
+    /// Whether a call may change the project's files: one that a grant without Write and Edit would not let through.
+    pub fn may_change(&self, name: &str, input: &Value) -> bool {
+        match self.resolve(name) {
+            Some((_, Resolved::Builtin(Builtin::Write | Builtin::Edit))) => true,
+            Some((_, Resolved::Builtin(Builtin::Bash))) => {
+                let blocked = ["Write", "Edit"].map(str::to_owned).to_vec();
+                let looking = Grant::new([Layer { blocked, ..Layer::default() }]);
+                shell::check(text(input, "command"), &looking, &self.tools.project).is_err()
+            }
+            Some((_, Resolved::Builtin(_) | Resolved::Source(_))) | None => false,
+        }
+    }
+
+    /// The tool's own name, whatever it was called.
+    pub fn canonical_name(&self, name: &str) -> Option<String> {
+        self.resolve(name).map(|(name, _)| name)
+    }
+
+    /// Runs a tool, or says why not. Dropping the future ends a command and abandons a fetch; work on files, which is
+    /// short, is finished.
+    pub async fn run(&self, call: ToolCall<'_>, grant: &Grant) -> ToolOutcome {
+        let Some((name, resolved)) = self.resolve(call.name) else {
+            let allowed = self.allowed_names(grant).await;
+            return ToolOutcome::failed(format!("there is no tool `{}`. {allowed}", call.name));
+        };
+        if let Err(refused) = grant.check(&name) {
+            return refused.outcome(&self.allowed_names(grant).await);
+        }
+        match resolved {
+            Resolved::Builtin(tool) => self.builtin(tool, call, grant).await,
+            Resolved::Source(source) => source.call(&name, call.input.clone()).await,
+        }
+    }
+
+    /// A tool's own name wins, then a source's, then the other names.
+    pub(super) fn resolve(&self, name: &str) -> Option<(String, Resolved<'_>)> {
+        if let Some(tool) = Builtin::named(name) {
+            return Some((name.to_owned(), Resolved::Builtin(tool)));
+        }
+        if let Some(source) = self.sources.iter().find(|source| source.has(name)) {
+            return Some((name.to_owned(), Resolved::Source(&**source)));
+        }
+        alias::resolved(name).map(|tool| (tool.name().to_owned(), Resolved::Builtin(tool)))
+    }
+
+    async fn allowed_names(&self, grant: &Grant) -> String {
+        let names: Vec<String> = self.specs(grant).await.into_iter().map(|spec| spec.name).collect();
+        if names.is_empty() {
+            "Nothing is allowed here.".into()
+        } else {
+            format!("Allowed here: {}.", names.join(", "))
+        }
+    }
+
+    async fn builtin(&self, tool: Builtin, call: ToolCall<'_>, grant: &Grant) -> ToolOutcome {
+        if let Err(wrong) = self.tools.inputs.check(tool, call.input) {
+            return ToolOutcome::failed(wrong);
+        }
+        let done = match tool {
+            Builtin::Read | Builtin::Write | Builtin::Edit | Builtin::Glob | Builtin::Grep => {
+                self.on_files(tool, call.input).await
+            }
+            Builtin::Bash => self.bash(call, grant).await,
+            Builtin::WebFetch => fetch(&self.tools.settings.web, text(call.input, "url")).await,
+            Builtin::PlanWrite => Ok(plan::write(call.input)),
+            Builtin::PlanRead => Ok(plan::read(call.plan)),
+            Builtin::PlanUpdate => Ok(plan::update(call.plan, call.input)),
+        };
+        match done {
+            Ok(outcome) => outcome,
+            Err(Failure::Refused(refused)) => refused.outcome(""),
+            Err(Failure::Said(said)) => ToolOutcome::failed(said),
+        }
+    }
+
+    /// Files make a thread wait, so it is one that may.
+    async fn on_files(&self, tool: Builtin, input: &Value) -> Result<ToolOutcome, Failure> {
+        let (tools, input) = (Arc::clone(&self.tools), input.clone());
+        let done = tokio::task::spawn_blocking(move || match tool {
+            Builtin::Write => files::write(&tools.project, &input),
+            Builtin::Edit => files::edit(&tools.project, &input),
+            Builtin::Glob => files::glob(&tools.project, &input),
+            Builtin::Grep => files::grep(&tools.project, &input),
+            Builtin::Read
+            | Builtin::Bash
+            | Builtin::WebFetch
+            | Builtin::PlanWrite
+            | Builtin::PlanRead
+            | Builtin::PlanUpdate => files::read(&tools.project, &input),
+        });
+        done.await.unwrap_or_else(|error| Err(Failure::Said(format!("the tool broke off: {error}"))))
+    }
+
+    async fn bash(&self, call: ToolCall<'_>, grant: &Grant) -> Result<ToolOutcome, Failure> {
+        let tools = &self.tools;
+        let permit = shell::check(text(call.input, "command"), grant, &tools.project)?;
+        let caller = Caller { instance: call.instance, idempotency: call.idempotency };
+        bash(&tools.project, &tools.settings, &tools.temporary, (permit, caller), call.input).await
+    }
+}

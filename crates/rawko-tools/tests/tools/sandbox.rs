@@ -1,0 +1,116 @@
+//! The fence around commands. What it keeps out can only be seen where the kernel has Landlock; elsewhere it is seen that
+//! it says so.
+
+use rawko_tools::{BashSettings, Grant, Sandbox, ToolOutcome, ToolSettings};
+use serde_json::json;
+
+use super::support::{Bench, allowing, verdict};
+
+fn in_force(outcome: &ToolOutcome) -> String {
+    outcome.data.get("sandbox").to_string()
+}
+
+fn with(sandbox: Sandbox) -> Bench {
+    Bench::with(ToolSettings {
+        bash: BashSettings { sandbox, ..BashSettings::default() },
+        ..ToolSettings::default()
+    })
+}
+
+#[tokio::test]
+async fn it_is_said_what_is_in_force() {
+    let outcome = Bench::new().bash("echo fine").await;
+    assert_eq!(outcome.content, "fine\n", "with or without Landlock");
+    let said = in_force(&outcome);
+    assert!(said.starts_with("landlock v") || said.starts_with("none: "), "{said}");
+    assert_eq!(in_force(&with(Sandbox::Off).bash("true").await), "none: switched off in settings");
+    let required = with(Sandbox::Require).bash("echo fine").await;
+    if said.starts_with("landlock") {
+        assert_eq!(required.content, "fine\n");
+    } else {
+        assert!(required.content.starts_with("settings require a sandbox"), "{}", required.content);
+    }
+}
+
+#[tokio::test]
+async fn programs_write_in_the_project_and_nowhere_else() {
+    let bench = Bench::new();
+    let outside = bench.outside().join("made");
+    // No redirection that the filter could see: a program opens the file.
+    let outcome = bench.bash(&format!("touch inside $TMPDIR/x; cp inside {}", outside.display())).await;
+    assert!(bench.root().join("inside").exists(), "{}", outcome.content);
+    if in_force(&outcome).starts_with("landlock") {
+        assert!(outcome.is_error && !outside.exists(), "{}", outcome.content);
+    }
+    let other = bench
+        .bash("echo fine > /dev/null; ls / > /dev/null && cat /etc/passwd > /dev/null && echo read")
+        .await;
+    assert_eq!(other.content, "read\n", "reading is not fenced in");
+}
+
+#[tokio::test]
+async fn this_process_stays_free() {
+    let bench = Bench::new();
+    bench.bash("true").await;
+    std::fs::write(bench.outside().join("ours"), "x").unwrap();
+}
+
+#[tokio::test]
+async fn paths_that_settings_name_are_writable() {
+    let cache = tempfile::tempdir().unwrap();
+    let extra_write_paths = vec![cache.path().canonicalize().unwrap()];
+    let bench = Bench::with(ToolSettings { extra_write_paths, ..ToolSettings::default() });
+    let outcome = bench
+        .bash(&format!("touch {0}/a && echo x > {0}/b", cache.path().canonicalize().unwrap().display()))
+        .await;
+    assert_eq!(outcome.content, "[no output]");
+    assert!(cache.path().join("a").exists() && cache.path().join("b").exists());
+}
+
+/// A line of which everything is known to change nothing gets no right to write at all, so that even a program that is
+/// not what its name says cannot.
+#[tokio::test]
+async fn a_line_that_only_looks_may_not_write_in_the_project() {
+    let bench = Bench::new();
+    bench.write("bin/ls", "#!/bin/sh\ntouch made\n");
+    std::process::Command::new("chmod").args(["+x", "bin/ls"]).current_dir(bench.root()).status().unwrap();
+    let path = format!("{}/bin:{}", bench.root().display(), std::env::var("PATH").unwrap());
+    let inherited = [("PATH", path)].into_iter().collect();
+    let bash = BashSettings { inherited, ..BashSettings::default() };
+    let evil = rawko_tools::Toolbox::new(&bench.root(), ToolSettings { bash, ..ToolSettings::default() });
+    let grant = Grant::new([allowing(&["Read", "Bash"])]);
+    let input = rawko_core::Value::from_json(json!({ "command": "ls" }));
+    let outcome = evil.run(super::support::call("Bash", &input, &rawko_core::Value::NULL), &grant).await;
+    assert_ne!(verdict(&outcome), "command_writes", "{}", outcome.content);
+    if in_force(&outcome).starts_with("landlock") {
+        assert!(!bench.root().join("made").exists());
+    }
+}
+
+#[tokio::test]
+async fn keys_are_out_of_reach() {
+    let home = tempfile::tempdir().unwrap();
+    for (path, content) in
+        [(".ssh/id", "key"), (".config/gh/hosts", "key"), (".config/other/x", "fine"), ("notes", "fine")]
+    {
+        std::fs::create_dir_all(home.path().join(path).parent().unwrap()).unwrap();
+        std::fs::write(home.path().join(path), content).unwrap();
+    }
+    super::support::link(home.path().join(".ssh/id"), home.path().join("by_link"));
+    let path = std::env::var("PATH").unwrap();
+    let variables = [("HOME", home.path().to_str().unwrap()), ("PATH", path.as_str())];
+    let bash = BashSettings { inherited: variables.into_iter().collect(), ..BashSettings::default() };
+    let bench = Bench::with(ToolSettings { bash, ..ToolSettings::default() });
+    let outcome =
+        bench.bash("cd ~; cat notes .config/other/x; cat .ssh/id .config/gh/hosts by_link 2>/dev/null").await;
+    let is_fenced = in_force(&outcome).starts_with("landlock");
+    let expected = if is_fenced { "finefine\n[exit code 1]" } else { "finefinekeykeykey" };
+    assert_eq!(outcome.content, expected);
+}
+
+#[tokio::test]
+async fn files_and_processes_are_limited() {
+    let outcome = Bench::new().bash("ulimit -f; ulimit -t; ulimit -c").await;
+    let limits: Vec<&str> = outcome.content.lines().collect();
+    assert_eq!(limits, ["4194304", "3600", "0"], "{}", outcome.content);
+}
