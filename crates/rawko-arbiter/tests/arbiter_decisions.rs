@@ -370,7 +370,7 @@ fn an_answer_that_cannot_be_used_is_asked_for_again_with_the_problem_and_then_th
                 "That answer cannot be used: it is not one JSON object: expected value at line 1 column 1. Answer again with one JSON object and nothing else.",
             ),
         ]
-    "#]].assert_debug_eq(&turns[1..]);
+    "#]].assert_debug_eq(&&turns[1..]);
     let Next::Decided(decided) = inquiry.answered(&case, "COMPLETE") else { panic!() };
     expect![[r#"{"type":"CONTINUE","reason":"it is the default agent","by":"fallback","why":"no rule applies, and no answer could be used"}"#]].assert_eq(&decided.to_value().to_string());
     let record = inquiry.record();
