@@ -4,10 +4,12 @@
 
 mod environment;
 mod reader;
+mod redactor;
 mod section;
 mod size;
 
 pub use environment::{Environment, is_variable_name};
 pub use reader::{Reader as SettingsReader, SIZE_HELP, quoted};
+pub use redactor::Redactor;
 pub use section::{Section, SectionSource};
 pub use size::parse_size;

@@ -19,7 +19,6 @@
 mod lineage;
 mod logs;
 mod metrics;
-mod redact;
 mod relay;
 mod settings;
 mod telemetry;
@@ -27,7 +26,7 @@ mod traces;
 
 pub use logs::{LogFormat, LogLevel, LogSettings, Logs};
 pub use metrics::{Metrics, Readings, StreamClient};
-pub use redact::Redactor;
+pub use rawko_settings::Redactor;
 pub use settings::{Problems, TelemetrySettings};
 pub use telemetry::{Plan, Telemetry, TelemetryError};
 pub use traces::{TraceSettings, trace_id};

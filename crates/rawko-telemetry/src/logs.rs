@@ -12,7 +12,7 @@ use rawko_store::RecordKind;
 use serde_json::{Map, Value as Json};
 
 use crate::lineage::Lineages;
-use crate::redact::Redactor;
+use rawko_settings::Redactor;
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

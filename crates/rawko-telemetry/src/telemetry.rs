@@ -10,9 +10,9 @@ use rawko_store::Store;
 use crate::lineage::Lineages;
 use crate::logs::{LogLevel, LogSettings, Logs};
 use crate::metrics::Metrics;
-use crate::redact::Redactor;
 use crate::relay::{Relay, Seen};
 use crate::traces::{Export, TraceSettings, Tracer};
+use rawko_settings::Redactor;
 
 /// How long the last spans may take on their way out.
 const GOODBYE: Duration = Duration::from_secs(5);

@@ -1,25 +1,17 @@
-//! Secrets that a call used, so that they can be taken out of whatever is said about it afterwards. A service that
-//! fails often repeats what it was given: its stderr and its answer go into the journal, a token must not.
+//! Secrets that a call used, removed from its result and its errors. A service that fails often repeats its input: its
+//! stderr and its response go into the journal, a token must not.
 
 use rawko_core::Value;
 
 use super::{ServiceError, template::Template};
-use rawko_settings::Environment;
+use rawko_settings::{Environment, Redactor};
 
-/// Shorter values are not looked for: `1` or `eu` is no secret, and stands everywhere.
-const LENGTH_MIN: usize = 4;
-
-/// Values that came from the environment, each with the name it is shown by.
-pub(crate) struct Secrets(Vec<(String, String)>);
+/// Values of the environment, each shown by the name of its variable.
+pub(crate) struct Secrets(Redactor);
 
 impl Secrets {
     pub(crate) fn of<'n>(names: impl IntoIterator<Item = &'n str>, environment: &Environment) -> Self {
-        let secret = |name: &str| Some((environment.get(name)?.to_owned(), format!("${{{name}}}")));
-        let mut all: Vec<_> = names.into_iter().filter_map(secret).collect();
-        all.retain(|(value, _)| value.len() >= LENGTH_MIN);
-        // The longest first: one may be part of another.
-        all.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
-        Self(all)
+        Self(Redactor::of_variables(names, environment))
     }
 
     pub(crate) fn of_templates<'t>(
@@ -30,7 +22,7 @@ impl Secrets {
     }
 
     pub(crate) fn hide(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, (value, shown)| text.replace(value, shown))
+        self.0.hide_values(text).into_owned()
     }
 
     pub(crate) fn hide_in(&self, mut error: ServiceError) -> ServiceError {

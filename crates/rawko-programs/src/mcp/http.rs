@@ -25,12 +25,10 @@ pub(super) struct HttpClient(reqwest::Client);
 
 impl HttpClient {
     pub(super) fn new() -> Result<Self, String> {
-        // Another part of the program may have done so already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         // A connection that was kept open may be dead, and then nobody knows whether a call on it was heard.
         let client =
-            reqwest::Client::builder().pool_max_idle_per_host(0).redirect(Policy::custom(redirect)).build();
-        client.map(Self).map_err(|error| format!("there is no HTTP client: {error}"))
+            rawko_http::build(|builder| builder.pool_max_idle_per_host(0).redirect(Policy::custom(redirect)));
+        client.map(Self).map_err(|error| error.to_string())
     }
 }
 

@@ -1,11 +1,10 @@
 //! One request and its answer, with what can go wrong put into words. Both sides of a server are asked through this.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use reqwest::{Client, ClientBuilder, Method, Url};
+use reqwest::{Client, Method, Url};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -47,9 +46,9 @@ impl Http {
     /// Several addresses are written with commas between them.
     pub(super) fn new(address: &str, help: &'static str, slow: &'static str) -> Result<Http, ClientError> {
         let nodes: Arc<[Url]> = address.split(',').map(node).collect::<Result<_, _>>()?;
-        let client = build(nodes.iter().all(is_here)).map_err(|why| ClientError::Unreachable {
+        let client = build(&nodes).map_err(|why| ClientError::Unreachable {
             place: address.to_owned(),
-            why,
+            why: why.to_string(),
             help: "HTTP cannot be set up",
         })?;
         Ok(Http { client, nodes, current: Arc::default(), help, slow })
@@ -160,24 +159,11 @@ fn root_cause(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
-fn is_here(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// Where the system has no certificates, plain HTTP still works.
-fn build(is_here: bool) -> Result<Client, String> {
-    let adapt = |builder: ClientBuilder| if is_here { builder.no_proxy() } else { builder };
-    let client = adapt(builder()).build().or_else(|_| adapt(builder()).tls_certs_only([]).build());
-    client.map_err(|error| error.without_url().to_string())
-}
-
-fn builder() -> ClientBuilder {
-    // Refused when the embedding program has installed one: then that one is used.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .user_agent(concat!("rawko/", env!("CARGO_PKG_VERSION")))
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .connect_timeout(CONNECT_WITHIN)
+/// Cluster nodes answer in turn, so a node that is down must not hold a request for long.
+fn build(nodes: &[Url]) -> Result<Client, rawko_http::ClientError> {
+    let is_local = nodes.iter().all(rawko_http::is_loopback);
+    rawko_http::build(|builder| {
+        let builder = builder.connect_timeout(CONNECT_WITHIN);
+        if is_local { builder.no_proxy() } else { builder }
+    })
 }

@@ -17,8 +17,8 @@ use super::span::Span;
 use super::variables::{Sampling, Sending};
 use crate::logs::{LogLevel, Logs};
 use crate::metrics::Metrics;
-use crate::redact::Redactor;
 use crate::telemetry::TelemetryError;
+use rawko_settings::Redactor;
 
 /// How often a batch is tried, and how long after the first failure.
 const ATTEMPTS: u32 = 3;
@@ -94,18 +94,8 @@ impl Post {
         redactor: Redactor,
         (metrics, logs): (Arc<Metrics>, Option<Arc<Logs>>),
     ) -> Result<Self, String> {
-        // Refused when somebody has installed one before: then that one is used.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = || {
-            reqwest::Client::builder()
-                .user_agent(concat!("rawko/", env!("CARGO_PKG_VERSION")))
-                .timeout(sending.timeout)
-                // A redirect would take the headers elsewhere.
-                .redirect(reqwest::redirect::Policy::none())
-        };
-        // Where the system has no certificates, plain HTTP still works.
-        let client = builder().build().or_else(|_| builder().tls_certs_only([]).build());
-        let client = client.map_err(|error| error.without_url().to_string())?;
+        let client = rawko_http::build(|builder| builder.timeout(sending.timeout));
+        let client = client.map_err(|error| error.to_string())?;
         let headers = headers(&sending.headers)?;
         Ok(Self { client, sending, headers, redactor, metrics, logs, is_failing: AtomicBool::new(false) })
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use super::attributes::{ERROR_TYPE, INSTANCE, STEP};
 use crate::lineage::{Lineage, SpanId, TraceId};
-use crate::redact::Redactor;
+use rawko_settings::Redactor;
 
 /// What a span is to those on the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

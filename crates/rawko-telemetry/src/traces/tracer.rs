@@ -9,8 +9,8 @@ use rawko_host::{Calling, Completed, Observation};
 use super::export::Export;
 use super::span::Span;
 use crate::lineage::{Lineage, Lineages, SpanId, span_of};
-use crate::redact::Redactor;
 use crate::relay::Seen;
+use rawko_settings::Redactor;
 
 /// Agents whose sums are kept; those of the others are left out of their spans.
 const TALLIES_MAX: usize = 10_000;

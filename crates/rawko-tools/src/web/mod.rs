@@ -57,13 +57,7 @@ async fn get(url: &Url, addresses: &[SocketAddr]) -> Result<reqwest::Response, F
 /// A client for one host. Past any proxy: that would resolve the name again, and elsewhere. Where the system has no
 /// certificates, plain HTTP still works.
 fn client(host: &str, addresses: &[SocketAddr], trusts_nobody: bool) -> reqwest::Result<reqwest::Client> {
-    // Refused when the embedding program has installed one: then that one is used.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder()
-        .user_agent(concat!("rawko/", env!("CARGO_PKG_VERSION")))
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .resolve_to_addrs(host, addresses);
+    let builder = rawko_http::builder().no_proxy().resolve_to_addrs(host, addresses);
     if trusts_nobody { builder.tls_certs_only([]).build() } else { builder.build() }
 }
 

@@ -1,10 +1,9 @@
 //! What a response means: a result, or a failure that says whether trying again can help and whether the request may
 //! have had its effect.
 
-use std::time::SystemTime;
-
 use rawko_core::Value;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use rawko_http::retry_after_ms;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Response, StatusCode};
 
 use super::{RESPONSE_BYTES_MAX, fault};
@@ -57,8 +56,8 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn failure(status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> ServiceError {
     let mut details = vec![("status", Value::Int(status.as_u16().into()))];
-    if let Some(ms) = retry_after_ms(headers, SystemTime::now()) {
-        details.push(("retry_after_ms", Value::Int(ms)));
+    if let Some(ms) = retry_after_ms(headers, jiff::Timestamp::now().as_millisecond()) {
+        details.push(("retry_after_ms", Value::Int(i64::try_from(ms).unwrap_or(i64::MAX))));
     }
     details.push(("body", failure_body(headers, body, secrets)));
     let mut error = ServiceError::new(Category::Failed, format!("the service answered {status}"));
@@ -85,44 +84,4 @@ fn failure_body(headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> Value {
         let text = secrets.hide(&String::from_utf8_lossy(body));
         if text.is_empty() { Value::Null } else { Value::str(head(&text, KEPT_BYTES)) }
     })
-}
-
-/// `Retry-After` in seconds or as a date.
-fn retry_after_ms(headers: &HeaderMap, now: SystemTime) -> Option<i64> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse::<u32>() {
-        return Some(i64::from(seconds) * 1000);
-    }
-    let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
-    let now = jiff::Timestamp::try_from(now).ok()?;
-    Some((date.as_millisecond() - now.as_millisecond()).max(0))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::{Duration, SystemTime};
-
-    use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
-
-    use super::retry_after_ms;
-
-    #[test]
-    fn retry_after_is_seconds_or_a_date() {
-        // 1994-11-06 08:49:37 UTC, less two seconds and a half.
-        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_000 - 2_500);
-        let table = [
-            ("120", Some(120_000)),
-            ("0", Some(0)),
-            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(2_500)),
-            ("Sun, 06 Nov 1994 08:49:00 GMT", Some(0)),
-            ("soon", None),
-            ("-5", None),
-            ("", None),
-        ];
-        for (text, expected) in table {
-            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]);
-            assert_eq!(retry_after_ms(&headers, now), expected, "{text}");
-        }
-        assert_eq!(retry_after_ms(&HeaderMap::new(), now), None);
-    }
 }

@@ -1,7 +1,6 @@
 //! HTTP services: a call is a request, its input the body or the query, the body of the response its result.
 
 mod answer;
-mod client;
 mod fault;
 mod request;
 
@@ -12,7 +11,7 @@ use rawko_core::{Value, duration};
 use reqwest::Method;
 use reqwest::header::HeaderName;
 
-pub(crate) use client::Client;
+pub(crate) use rawko_http::Client;
 use request::Request;
 
 use super::secrets::Secrets;
@@ -107,7 +106,8 @@ impl Remote {
 
     async fn exchange(&self, call: &Call, secrets: &Secrets) -> Result<Value, ServiceError> {
         let mut request = self.request(call)?;
-        let client = self.client.ready(&request.url)?;
+        let client =
+            self.client.for_url(&request.url).map_err(|error| ServiceError::not_here(error.to_string()))?;
         for _ in 0..=REDIRECTS_MAX {
             match turn(client, &request, secrets).await.map_err(|error| request.judged(error))? {
                 Turn::Answer(value) => return Ok(value),

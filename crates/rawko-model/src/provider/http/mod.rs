@@ -1,9 +1,7 @@
 //! The transport: one request over HTTP, its answer fed to the decoder as it comes. All that knows of sockets and keys
 //! is here; all that knows of JSON is not.
 
-mod client;
 mod fault;
-mod retry_after;
 mod secret;
 
 use std::fmt;
@@ -13,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
 
-pub(crate) use client::Client;
+pub(crate) use rawko_http::Client;
 pub use secret::Secret;
 
 use super::pricing::Prices;
@@ -95,7 +93,8 @@ impl HttpProvider {
         let url = self.url(&request.model)?;
         let sent = self
             .client
-            .ready(&url)?
+            .for_url(&url)
+            .map_err(|error| ProviderError::new(ErrorCode::InvalidRequest, error.to_string()))?
             .post(url.clone())
             .headers(self.headers(&request.idempotency)?)
             .body(self.dialect.body(request, self.context_tokens).to_string())
@@ -148,7 +147,7 @@ impl HttpProvider {
         let status = response.status().as_u16();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
-        let retry_after_ms = retry_after::retry_after_ms(response.headers(), now_ms);
+        let retry_after_ms = rawko_http::retry_after_ms(response.headers(), now_ms);
         let mut body = Vec::new();
         while let Ok(Ok(Some(bytes))) = tokio::time::timeout(self.idle_timeout, response.chunk()).await {
             body.extend_from_slice(&bytes);

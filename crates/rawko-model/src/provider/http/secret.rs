@@ -2,10 +2,8 @@
 
 use std::fmt;
 
+use rawko_settings::Redactor;
 use reqwest::header::HeaderValue;
-
-/// Shorter ones are not looked for in texts: they stand everywhere.
-const HIDDEN_LENGTH_MIN: usize = 4;
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -17,7 +15,7 @@ impl Secret {
 
     /// The text without the secret.
     pub(crate) fn hide(&self, text: &str) -> String {
-        if self.0.len() < HIDDEN_LENGTH_MIN { text.to_owned() } else { text.replace(&self.0, "[hidden]") }
+        Redactor::of_values([self.0.clone()]).hide_values(text).into_owned()
     }
 
     /// `None` when it cannot stand in a header.

@@ -1,25 +1,34 @@
-//! Taking secrets out of whatever leaves the process: the values that the environment is known to hold, and what has the
-//! shape of a key. A last line: those who call services take out what they used themselves.
+//! `Redactor`: removes secrets from text that leaves the process. The one place for it, so that errors of services,
+//! models and MCP servers, traces and logs all hide the same values in the same way.
 
 use std::borrow::Cow;
 
+use crate::Environment;
+
 const HIDDEN: &str = "[hidden]";
-/// Shorter values are not looked for: they stand everywhere.
-const LENGTH_MIN: usize = 8;
-/// A variable with one of these in its name is taken for a secret.
+/// Shorter values are not searched for: they occur everywhere.
+const LENGTH_MIN: usize = 4;
+/// Values of secret variables that carry no secret.
+const PLAIN_VALUES: [&str; 8] = ["true", "false", "none", "null", "auto", "basic", "bearer", "default"];
+/// Variables that anyone may see, also where settings use them.
+const PLAIN_VARIABLES: [&str; 9] =
+    ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR"];
+/// A variable with one of these in its name holds a secret.
 const SECRET_WORDS: [&str; 8] =
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH", "COOKIE"];
-/// How keys of well-known services begin.
+/// The first characters of keys of well-known services.
 const KEY_BEGINNINGS: [&str; 12] =
     ["sk-", "sk_", "rk_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza"];
-/// With their beginning; `sk-learn` is no key.
+/// Including its first characters; `sk-learn` is not a key.
 const KEY_LENGTH_MIN: usize = 16;
+/// The length of a word after `Bearer` that is a credential.
+const BEARER_LENGTH_MIN: usize = 8;
 
-/// Knows what must not be shown. Cloning it shows nothing, and `{:?}` neither.
-#[derive(Clone, Default)]
+/// Values that must not be shown. `{:?}` shows only how many there are.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Redactor {
-    /// The longest first: one may be part of another.
-    values: Vec<String>,
+    /// Each value with its replacement, longest value first: one may be part of another.
+    values: Vec<(String, String)>,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -29,7 +38,7 @@ impl std::fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Of these variables, those whose names say that they are secret, and those that settings use as secrets.
+    /// Hides the variables whose names mark them as secret, and those that settings use as secrets.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>, settings: &str) -> Self {
         let named = used_as_secrets(settings);
         let is_secret = |name: &str| {
@@ -42,14 +51,14 @@ impl Redactor {
                 let headers = value.split(',').filter_map(|header| header.split_once('='));
                 values.extend(headers.map(|(_, value)| value.trim().to_owned()));
             } else if is_secret(&name) && !value.starts_with('/') {
-                // A path is where a secret is, not the secret.
+                // A path leads to a secret and is not one.
                 values.push(value.trim().to_owned());
             }
         }
         Self::of_values(values)
     }
 
-    /// The same with the process's own environment.
+    /// The same with the environment of this process.
     pub fn of_process(settings: &str) -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -58,29 +67,62 @@ impl Redactor {
     }
 
     pub fn of_values(values: impl IntoIterator<Item = String>) -> Self {
-        let mut all: Vec<String> = Vec::new();
-        for value in values.into_iter().filter(|value| value.len() >= LENGTH_MIN) {
-            // In a line of JSON it may be written another way.
-            let escaped = serde_json::to_string(&value).unwrap_or_default();
-            let escaped = escaped.trim_matches('"').to_owned();
-            if escaped != value {
-                all.push(escaped);
-            }
-            all.push(value);
+        let mut redactor = Self::default();
+        for value in values {
+            redactor.add(value, HIDDEN.to_owned());
         }
-        all.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        all.dedup();
-        Self { values: all }
+        redactor
     }
 
-    /// The text without anything that must not be shown.
-    pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    /// Hides the values of these variables, each shown as `${NAME}`.
+    pub fn of_variables<'n>(names: impl IntoIterator<Item = &'n str>, environment: &Environment) -> Self {
+        let mut redactor = Self::default();
+        for name in names {
+            redactor.add_variable(name, environment, format!("${{{name}}}"));
+        }
+        redactor
+    }
+
+    /// Hides the value of one more variable.
+    pub fn hide_variable(&mut self, name: &str, environment: &Environment) {
+        self.add_variable(name, environment, HIDDEN.to_owned());
+    }
+
+    fn add_variable(&mut self, name: &str, environment: &Environment, shown: String) {
+        if let Some(value) = environment.get(name).filter(|_| !PLAIN_VARIABLES.contains(&name)) {
+            self.add(value.to_owned(), shown);
+        }
+    }
+
+    fn add(&mut self, value: String, shown: String) {
+        let is_plain = PLAIN_VALUES.iter().any(|plain| value.eq_ignore_ascii_case(plain));
+        if value.len() < LENGTH_MIN || is_plain || self.values.iter().any(|(known, _)| *known == value) {
+            return;
+        }
+        // A line of JSON contains it escaped.
+        let escaped = serde_json::to_string(&value).unwrap_or_default();
+        let escaped = escaped.get(1..escaped.len().saturating_sub(1)).unwrap_or_default().to_owned();
+        if escaped != value && !escaped.is_empty() {
+            self.values.push((escaped, shown.clone()));
+        }
+        self.values.push((value, shown));
+        self.values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+    }
+
+    /// Returns the text without the known values.
+    pub fn hide_values<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut shown = Cow::Borrowed(text);
-        for value in &self.values {
+        for (value, replacement) in &self.values {
             if shown.contains(value.as_str()) {
-                shown = Cow::Owned(shown.replace(value.as_str(), HIDDEN));
+                shown = Cow::Owned(shown.replace(value.as_str(), replacement));
             }
         }
+        shown
+    }
+
+    /// Returns the text without the known values and without words that look like a key.
+    pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let shown = self.hide_values(text);
         match hide_keys(&shown) {
             Some(hidden) => Cow::Owned(hidden),
             None => shown,
@@ -123,7 +165,7 @@ fn hide_keys(text: &str) -> Option<String> {
             (copied, at) = (to, to);
             continue;
         }
-        if is_key(word) || (after_bearer && word.len() >= LENGTH_MIN) {
+        if is_key(word) || (after_bearer && word.len() >= BEARER_LENGTH_MIN) {
             out.push_str(&text[copied..at]);
             out.push_str(HIDDEN);
             copied = end;
@@ -174,7 +216,7 @@ mod tests {
             ("a key of the environment", "401 for planted-key-0123456789!", "401 for [hidden]!"),
             ("a variable that a header uses", "pin pin-of-the-card-77", "pin [hidden]"),
             ("a variable that is no secret", "in europe-west-1", "in europe-west-1"),
-            ("a path is no secret", "/run/user/1000/agent", "/run/user/1000/agent"),
+            ("a path is not a secret", "/run/user/1000/agent", "/run/user/1000/agent"),
             ("a header of the exporter", "got `planted header`", "got `[hidden]`"),
             ("as JSON has it", r#"{"m":"with \"quotes\" in it"}"#, r#"{"m":"[hidden]"}"#),
             ("too short to look for", "abc", "abc"),

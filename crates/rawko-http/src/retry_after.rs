@@ -1,16 +1,16 @@
-//! When a provider wants to be asked again, as its headers say it.
+//! `Retry-After`: the delay that a server asks for, in every form that servers send it.
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// `retry-after-ms`, or `retry-after` in seconds (also with a fraction) or as a date.
-pub(super) fn retry_after_ms(headers: &HeaderMap, now_ms: i64) -> Option<u64> {
+/// Returns the delay of `retry-after-ms`, or of `retry-after` in seconds (also with a fraction) or as a date.
+pub fn retry_after_ms(headers: &HeaderMap, now_ms: i64) -> Option<u64> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(|ms| number(ms, 1.0)) {
         return Some(ms);
     }
-    let said = text(RETRY_AFTER.as_str())?;
-    number(said, 1000.0).or_else(|| {
-        let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(said).ok()?;
+    let value = text(RETRY_AFTER.as_str())?;
+    number(value, 1000.0).or_else(|| {
+        let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(value).ok()?;
         u64::try_from(date.as_millisecond().saturating_sub(now_ms).max(0)).ok()
     })
 }

@@ -1,0 +1,8 @@
+//! The HTTP client that all of rawko shares. Separate, so that proxies, certificates, redirects and `Retry-After` mean
+//! the same for services, models, MCP servers, telemetry and Restate.
+
+mod client;
+mod retry_after;
+
+pub use client::{Client, ClientError, build, builder, is_loopback};
+pub use retry_after::retry_after_ms;
