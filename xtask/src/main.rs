@@ -3,6 +3,7 @@
 mod bench;
 mod bless;
 mod cluster;
+mod docs;
 mod run;
 mod test;
 #[cfg(test)]
@@ -15,6 +16,7 @@ const COMMANDS: &str = "\
 cargo xtask test [--fast]   everything CI runs: tools, fmt, clippy, all tests (--fast: only the tests)
 cargo xtask tools           install what the tests need (Debian and npm packages, by name)
 cargo xtask bless           rewrite the goldens from what the code gives now
+cargo xtask docs            build the documentation as a site in target/book
 cargo xtask cluster         three Restate nodes, each killed in turn
 cargo xtask bench --help    rawko beside its peers";
 
@@ -27,6 +29,7 @@ fn main() -> Result<()> {
         "test" => test::main(rest),
         "tools" => tools::install(),
         "bless" => bless::main(rest),
+        "docs" => docs::main(),
         "cluster" => cluster::main(rest),
         "help" | "--help" | "-h" => {
             println!("{COMMANDS}");

@@ -40,3 +40,16 @@ fn the_architecture_names_what_exists() {
         assert!(text.contains(&format!("`{crate_name}`")), "ARCHITECTURE.md does not mention {crate_name}");
     }
 }
+
+/// The site shows the pages of `docs/SUMMARY.md` only.
+#[test]
+fn the_summary_lists_every_guide_and_decision() {
+    let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let missing: Vec<String> = ["docs/guide", "docs/decisions", "docs/formats"]
+        .iter()
+        .flat_map(|folder| files(folder, ".md"))
+        .map(|path| name(&path).trim_start_matches("docs/").to_owned())
+        .filter(|page| !summary.contains(&format!("({page})")))
+        .collect();
+    assert!(missing.is_empty(), "not in docs/SUMMARY.md: {missing:#?}");
+}
