@@ -1,24 +1,24 @@
-//! Taking secrets out of whatever leaves the process: the values that the environment is known to hold, and what has the
-//! shape of a key. A last line: those who call services take out what they used themselves.
+//! Removes secrets from all output of the process: known values from the environment, and text in the format of a key.
+//! This is the last line of defence: callers of services redact their own credentials.
 
 use std::borrow::Cow;
 
 const HIDDEN: &str = "[hidden]";
-/// Shorter values are not looked for: they stand everywhere.
+/// Shorter values are ignored, because they match ordinary text.
 const LENGTH_MIN: usize = 8;
-/// A variable with one of these in its name is taken for a secret.
+/// A variable with one of these words in its name is treated as a secret.
 const SECRET_WORDS: [&str; 8] =
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH", "COOKIE"];
-/// How keys of well-known services begin.
+/// Key prefixes of well-known services.
 const KEY_BEGINNINGS: [&str; 12] =
     ["sk-", "sk_", "rk_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza"];
-/// With their beginning; `sk-learn` is no key.
+/// Includes the prefix; `sk-learn` is not a key.
 const KEY_LENGTH_MIN: usize = 16;
 
-/// Knows what must not be shown. Cloning it shows nothing, and `{:?}` neither.
+/// Replaces secrets in text. Its `Debug` output reveals no values.
 #[derive(Clone, Default)]
 pub struct Redactor {
-    /// The longest first: one may be part of another.
+    /// Longest first, because one value may be part of another.
     values: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl std::fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Of these variables, those whose names say that they are secret, and those that settings use as secrets.
+    /// Collects the variables with a secret name, and those that settings use as secrets.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>, settings: &str) -> Self {
         let named = used_as_secrets(settings);
         let is_secret = |name: &str| {
@@ -42,14 +42,14 @@ impl Redactor {
                 let headers = value.split(',').filter_map(|header| header.split_once('='));
                 values.extend(headers.map(|(_, value)| value.trim().to_owned()));
             } else if is_secret(&name) && !value.starts_with('/') {
-                // A path is where a secret is, not the secret.
+                // A path locates a secret but is not one itself.
                 values.push(value.trim().to_owned());
             }
         }
         Self::of_values(values)
     }
 
-    /// The same with the process's own environment.
+    /// Collects secrets from the environment of the process.
     pub fn of_process(settings: &str) -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -60,7 +60,7 @@ impl Redactor {
     pub fn of_values(values: impl IntoIterator<Item = String>) -> Self {
         let mut all: Vec<String> = Vec::new();
         for value in values.into_iter().filter(|value| value.len() >= LENGTH_MIN) {
-            // In a line of JSON it may be written another way.
+            // JSON output may contain the value in escaped form.
             let escaped = serde_json::to_string(&value).unwrap_or_default();
             let escaped = escaped.trim_matches('"').to_owned();
             if escaped != value {
@@ -73,7 +73,7 @@ impl Redactor {
         Self { values: all }
     }
 
-    /// The text without anything that must not be shown.
+    /// Returns the text with all secrets replaced.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut shown = Cow::Borrowed(text);
         for value in &self.values {
@@ -88,7 +88,7 @@ impl Redactor {
     }
 }
 
-/// Variables that stand as `${NAME}` in a line about keys or headers.
+/// Returns variables used as `${NAME}` in a line about keys or headers.
 fn used_as_secrets(settings: &str) -> Vec<&str> {
     let is_about_secrets = |line: &&str| {
         let upper = line.to_ascii_uppercase();
@@ -101,7 +101,7 @@ fn variables_in(line: &str) -> impl Iterator<Item = &str> {
     line.split("${").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
 }
 
-/// Words that have the shape of a key or stand after `Bearer`, and the name and password in an address. `None`: there
+/// Replaces words in the format of a key or after `Bearer`, and the user and password of a URL. Returns `None` if there
 /// are none.
 fn hide_keys(text: &str) -> Option<String> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.=+/~".contains(&byte);
@@ -142,7 +142,7 @@ fn is_key(word: &str) -> bool {
     word.len() >= KEY_LENGTH_MIN && KEY_BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
 }
 
-/// Where `//name:password` of an address ends, if that is what begins here.
+/// Returns the end of `//name:password` in a URL, if one starts at `at`.
 fn credentials_end(text: &str, at: usize) -> Option<usize> {
     let rest = text[at..].strip_prefix("//")?;
     let authority = rest.split(['/', ' ', '"', '?', '#']).next().unwrap_or(rest);
