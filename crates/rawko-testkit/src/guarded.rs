@@ -83,7 +83,7 @@ impl Guarded {
         read(&self.log)
     }
 
-    /// Waits until the output after offset `from` (a former length of [`Guarded::said`]) contains the text.
+    /// Waits until the output after offset `from` (the length of the output at an earlier time) contains the text.
     pub fn says(&self, text: &str, from: usize, patience: Duration) -> io::Result<()> {
         wait_until(patience, || read(&self.log).get(from..).is_some_and(|said| said.contains(text)))
             .map_err(|_| io::Error::other(format!("it did not say `{text}`, but:\n{}", self.said())))

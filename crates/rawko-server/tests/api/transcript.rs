@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Api, keys};
 
-/// Logs a line for each `SAY` event.
+/// Logs the data of its only event.
 const TELLING: &str = "
 statechart:
   id: telling
