@@ -1,4 +1,4 @@
-//! `cargo xtask bless`: rewrites the goldens. Look at the diff before you commit it.
+//! `cargo xtask bless`: rewrites the goldens. Review the diff before committing it.
 
 use anyhow::Result;
 

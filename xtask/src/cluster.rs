@@ -1,5 +1,5 @@
-//! `cargo xtask cluster`: three Restate nodes on loopback, each killed in turn while orders go on. `test` has it too; this
-//! shows what it says.
+//! `cargo xtask cluster`: kills each of three Restate nodes on loopback in turn while orders are processed. Part of
+//! `test` too; this command shows the output.
 
 use anyhow::{Result, bail};
 

@@ -1,4 +1,4 @@
-//! `cargo xtask COMMAND`: what maintainers run. Plain Rust, nothing to install; one module a command.
+//! `cargo xtask COMMAND`: maintenance commands. Plain Rust without installation; one module per command.
 
 mod bench;
 mod bless;

@@ -1,17 +1,17 @@
-//! Running other programs: one place that says what runs, and what to make of its end.
+//! Runs other programs: prints each command and reports its failure.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// The repository's root.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().map(PathBuf::from).unwrap_or(manifest)
 }
 
-/// Runs a program from the repository's root, saying so, and fails when it fails.
+/// Prints and runs a command in the root of the repository; returns an error if it fails.
 #[expect(clippy::print_stderr, reason = "progress of a terminal program")]
 pub(crate) fn run(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     eprintln!("\n── {program} {}", arguments.join(" "));
@@ -27,7 +27,7 @@ pub(crate) fn run(program: &str, arguments: &[&str], environment: &[(&str, &str)
     Ok(())
 }
 
-/// Whether a program answers to being called at all.
+/// Returns true if the program can be run.
 pub(crate) fn is_there(program: &str, argument: &str) -> bool {
     Command::new(program).arg(argument).output().is_ok_and(|output| output.status.success())
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all that decides whether a change lands, cheapest first. The same here and in CI.
+//! `cargo xtask test`: all checks that a change must pass, cheapest first. CI runs the same command.
 
 use anyhow::{Result, bail};
 
@@ -15,7 +15,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<()> {
     if !fast {
         run("cargo", &["fmt", "--all", "--check"], &[])?;
         run("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
-        // The drawing has a layout of its own for those who leave the copyleft one out.
+        // Drawing has its own layout for builds without the copyleft one.
         run("cargo", &["check", "-p", "rawko-chart", "--no-default-features"], &[])?;
         run("cargo", &["doc", "--workspace", "--no-deps", "--quiet"], &[("RUSTDOCFLAGS", "-D warnings")])?;
     }

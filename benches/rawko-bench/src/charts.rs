@@ -1,4 +1,4 @@
-//! The charts as text, built in so that a measured process reads no file, and the event stream of W5.
+//! The charts as text, embedded so that a measured process reads no file, and the event sequence of W5.
 
 pub const W1: &str = include_str!("../../charts/w1.json");
 pub const W2: &str = include_str!("../../charts/w2.json");
@@ -14,7 +14,7 @@ pub enum Move {
     Jump,
 }
 
-/// The events that every peer sends in W5: the top bit of a linear congruential generator.
+/// Returns the events that every peer sends in W5: the top bit of a linear congruential generator.
 pub fn w5_moves(n: u64) -> impl Iterator<Item = Move> {
     let mut x: u32 = 42;
     (0..n).map(move |_| {
@@ -23,7 +23,7 @@ pub fn w5_moves(n: u64) -> impl Iterator<Item = Move> {
     })
 }
 
-/// Where those events lead, worked out without any chart.
+/// Returns the final state after those events, computed without a chart.
 pub fn w5_end(n: u64) -> String {
     let end = w5_moves(n).fold(0, |state, step| match step {
         Move::Next => (state + 1) % 1000,

@@ -1,5 +1,5 @@
-//! What the programs share: the charts, the stubs that answer in them, and measuring. The programs are apart so that the limits are compiled the
-//! same way whatever rawko's code looks like.
+//! Code shared by the benchmark programs: charts, stub agents, and measuring. The programs are separate so that the
+//! limits are compiled the same way, independent of rawko's code.
 
 pub mod charts;
 pub mod report;

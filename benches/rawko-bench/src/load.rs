@@ -1,4 +1,4 @@
-//! Text to a chart, with every check and every finding: what a user of `rawko check` waits for.
+//! Loads a chart from text with every check and every finding, as `rawko check` does.
 
 use anyhow::{Result, anyhow};
 use rawko_chart::{Registry, Source};

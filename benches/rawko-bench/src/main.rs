@@ -1,5 +1,5 @@
-//! `rawko-bench [--trace] WORKLOAD [N]`: runs one workload once and prints what it took, a JSON object a line.
-//! `cargo xtask bench` runs it beside the other peers' programs.
+//! `rawko-bench [--trace] WORKLOAD [N]`: runs one workload once and prints its measurements, one JSON object per line.
+//! `cargo xtask bench` runs it beside the programs of the peers.
 
 mod load;
 mod rawko;

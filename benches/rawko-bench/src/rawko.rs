@@ -9,7 +9,7 @@ use crate::load::load;
 use rawko_bench::charts::{self, Move};
 use rawko_bench::report::{Report, resident_bytes, timed};
 
-/// One of the two ways to take a step.
+/// One of the two step functions.
 type Take = fn(&Chart, &mut Snapshot, Event, i64) -> Result<Step, StepError>;
 
 pub(crate) fn run(workload: &str, n: Option<u64>) -> Result<()> {
@@ -51,9 +51,9 @@ impl Instance {
         Ok(Self { chart, snapshot })
     }
 
-    /// Sends one event `n` times, each a macrostep of its own, and reports what one took.
+    /// Sends one event `n` times, each as its own macrostep, and reports the time per event.
     fn send_many(&mut self, report: &Report, name: &str, n: u64, take: Take) -> Result<()> {
-        // Each event is made when it is sent, as a host makes it; only its name is known before.
+        // Each event is created when it is sent, as in a host; only its name is allocated before.
         let name: Arc<str> = name.into();
         let (spent, result) = timed(|| {
             for _ in 0..n {
@@ -75,7 +75,7 @@ impl Instance {
     }
 }
 
-/// The keys of the innermost active states, which are unique in these charts.
+/// Returns the keys of the innermost active states, which are unique in these charts.
 fn leaves<'a>(chart: &'a Chart, snapshot: &Snapshot) -> Vec<&'a str> {
     snapshot.configuration().frontier().iter().map(|node| &*chart.node(*node).key).collect()
 }

@@ -1,5 +1,5 @@
-//! Timing, the protocol's JSON lines and the "must hold afterwards" checks. Apart from the workloads so that every
-//! peer in this binary is measured by the same few lines.
+//! Timing, the protocol's JSON lines and the "must hold afterwards" checks. Separate from the workloads so that every
+//! peer in this binary is measured by the same code.
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 
-/// Wall clock and this process's CPU time for the same stretch of work.
+/// Wall clock and CPU time of the same work.
 #[derive(Clone, Copy)]
 pub struct Spent {
     pub wall: Duration,
@@ -22,7 +22,7 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (Spent, T) {
     (watch.spent(), result)
 }
 
-/// For work that is no closure, because it waits.
+/// Measures async work, which cannot be a closure.
 pub struct Stopwatch {
     cpu: Duration,
     wall: Instant,
@@ -43,7 +43,7 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// One peer's results for one workload, printed as they come.
+/// Results of one peer for one workload, printed immediately.
 pub struct Report {
     peer: &'static str,
     workload: String,
@@ -58,13 +58,13 @@ impl Report {
         self.each("ns_per_event", "ns", 1.0, spent, n)
     }
 
-    /// The time of one of `n` equal pieces of work, in a unit that holds `ns_per_unit` nanoseconds.
+    /// Reports the time of one of `n` equal operations, in a unit of `ns_per_unit` nanoseconds.
     pub fn each(&self, metric: &str, unit: &str, ns_per_unit: f64, spent: Spent, n: u64) -> Result<()> {
         let each = |time: Duration| time.as_nanos() as f64 / n as f64 / ns_per_unit;
         self.line(metric, each(spent.wall), Some(each(spent.cpu)), unit, n)
     }
 
-    /// A number that is not a time.
+    /// Reports a number that is not a time.
     pub fn amount(&self, metric: &str, value: f64, unit: &str, n: u64) -> Result<()> {
         self.line(metric, value, None, unit, n)
     }
@@ -76,14 +76,14 @@ impl Report {
         Ok(())
     }
 
-    /// What must hold afterwards: a fast wrong answer is no answer.
+    /// Checks a result, because the speed of wrong results is meaningless.
     pub fn check<T: PartialEq + Debug>(&self, what: &str, got: T, want: T) -> Result<()> {
         ensure!(got == want, "{} {}: {what} is {got:?}, must be {want:?}", self.peer, self.workload);
         Ok(())
     }
 }
 
-/// What the kernel says this process holds in memory now.
+/// Returns the resident memory of this process, as reported by the kernel.
 pub fn resident_bytes() -> Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS here")?;

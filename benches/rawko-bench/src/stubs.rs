@@ -1,11 +1,11 @@
-//! The agents of W9: stubs that answer at once, the same for the plain loop and for the durable one.
+//! The agents of W9: stubs that answer immediately, shared by the plain and the durable loop.
 
 use rawko_core::Value;
 
-/// How often the loop of W9 goes round.
+/// Iterations of the loop of W9.
 pub const ROUNDS: u64 = 50;
 
-/// What the agent of this name says. `None` for a name that the chart does not have.
+/// Returns the answer of the named agent; `None` if the chart has no such agent.
 pub fn answer(name: &str, input: &Value) -> Option<Value> {
     let number = |key: &str| input.get(key).as_i64();
     Some(match name {
@@ -16,13 +16,13 @@ pub fn answer(name: &str, input: &Value) -> Option<Value> {
     })
 }
 
-/// How often it went round, and what the last round left in the log.
+/// Returns the number of iterations, and the last log entry.
 pub fn end(context: &Value) -> (Option<i64>, Option<i64>) {
     let last = context.get("log").as_list().and_then(<[Value]>::last);
     (context.get("i").as_i64(), last.and_then(Value::as_i64))
 }
 
-/// What `end` must be.
+/// Returns the expected value of `end`.
 pub fn expected() -> (Option<i64>, Option<i64>) {
     (i64::try_from(ROUNDS).ok(), i64::try_from(2 * (ROUNDS - 1)).ok())
 }

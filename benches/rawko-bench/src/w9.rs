@@ -1,5 +1,5 @@
-//! W9 without a disk: the loop of an orchestrator (select, execute, evaluate) with agents that answer at once. What is left is
-//! what the engine itself costs an iteration: three steps, three invokes, and a log that grows.
+//! W9 without a disk: the loop of an orchestrator (select, execute, evaluate) with agents that answer immediately. This
+//! leaves the engine's own cost per iteration: three steps, three invokes, and a growing log.
 
 use anyhow::{Context, Result, bail};
 use rawko_bench::charts;
@@ -25,11 +25,11 @@ pub(crate) fn run(report: &Report, n: u64) -> Result<()> {
     report.each("us_per_iteration", "us", 1e3, spent, instances * ROUNDS)
 }
 
-/// One instance from start to end: whatever it invokes is answered.
+/// Runs one instance from start to end and answers all its invokes.
 fn play(chart: &Chart) -> Result<Snapshot> {
     let (mut snapshot, mut step) = rawko_core::start(chart, Value::Null, 0)?;
     while snapshot.status() == Status::Active {
-        // Leaving a state stops what it invoked; what is invoked next comes after that.
+        // Exiting a state stops its invokes; the new invoke is the last effect.
         let Some(Effect::Invoke(invoke)) = step.effects.last() else { bail!("the chart waits for nobody") };
         let data = answer(&invoke.src, &invoke.input).context("the chart invokes somebody unknown")?;
         let event = Event::InvokeDone { invocation: invoke.invocation, data };

@@ -1,4 +1,4 @@
-//! What people ask of channels, as data: the same whether it is asked in this process or through another's socket.
+//! Requests of people to channels, as data: the same in this process and through the socket of another one.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::channels::Entry;
 use crate::error::ChannelError;
 use crate::serving::Serving;
 
-/// Messages that one answer has at most.
+/// Limit on messages per response.
 const MESSAGES_MAX: usize = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub enum ChannelRequest {
     Look {
         name: String,
     },
-    /// Something happens in a channel: a person speaks, skips, pauses.
+    /// Applies an event to a channel: a person speaks, skips, pauses.
     Apply {
         name: String,
         event: Event,
@@ -39,7 +39,7 @@ pub enum ChannelRequest {
         name: String,
         by: String,
     },
-    /// Messages with a number above `after`, the first ones.
+    /// Returns the first messages with a number above `after`.
     Messages {
         name: String,
         after: u64,
@@ -48,8 +48,7 @@ pub enum ChannelRequest {
     Log {
         name: String,
     },
-    /// Answers when there are messages after a number or the channel is not the one of this version; or when patience
-    /// is over.
+    /// Waits until there are messages after a number, the channel's version differs, or the timeout expires.
     Follow {
         name: String,
         after: u64,
@@ -93,7 +92,7 @@ impl Serving {
             }
             ChannelRequest::Apply { name, event } => {
                 match channels.apply(&name, event).await {
-                    // It was done the first time.
+                    // The message was already accepted.
                     Err(ChannelError::Refused(Refusal::Duplicate { .. } | Refusal::AlreadyHeld)) => {
                         Ok(ChannelAnswer::Effects(Vec::new()))
                     }
@@ -138,7 +137,7 @@ impl Serving {
     ) -> Result<ChannelAnswer, ChannelError> {
         let mut watch = self.channels().watch(name).await?;
         let is_news = |channel: &Channel, now: u64| channel.posted > after || version != Some(now);
-        // Nothing new is an answer, too.
+        // A timeout is not an error: the response is then empty.
         let _ = tokio::time::timeout(patience, watch.wait_for(|it| is_news(&it.channel, it.version))).await;
         let glance = std::sync::Arc::clone(&watch.borrow());
         let messages = self.channels().messages(name, after, MESSAGES_MAX).await?;

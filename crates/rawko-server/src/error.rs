@@ -1,4 +1,4 @@
-//! Why something about a channel was not done.
+//! Errors of channel operations.
 
 use rawko_host::HostError;
 use rawko_turns::Refusal;
@@ -23,7 +23,7 @@ pub enum ChannelError {
 }
 
 impl ChannelError {
-    /// A word for programs.
+    /// Returns the machine-readable code.
     pub fn code(&self) -> &'static str {
         match self {
             ChannelError::NoChannel(_) => "no_such_channel",

@@ -1,5 +1,5 @@
-//! What listens: the HTTP API and the page, channels at work, the socket that agents connect to, and the protocol they
-//! speak. Owns every wire type.
+//! Servers of rawko: the HTTP API and the page, channels, the socket that agents connect to, and their protocol. Owns
+//! all wire types.
 
 mod agents;
 mod asking;

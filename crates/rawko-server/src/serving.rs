@@ -1,5 +1,5 @@
-//! `Serving`: channels at work. Opens what the store has, makes what the settings want, starts the agents that are the
-//! server's own.
+//! `Serving`: running channels. Opens those in the store, creates those in the settings, and starts the server's own
+//! agents.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,21 +14,21 @@ use crate::error::ChannelError;
 use crate::http::Tokens;
 use crate::settings::{AgentSettings, TurnSettings};
 
-/// What to serve with.
+/// Options of serving channels.
 pub struct ServeOptions {
     pub settings: TurnSettings,
-    /// What agents from outside must show; nothing where there is none.
+    /// Tokens for external agents; empty if none are required.
     pub tokens: Tokens,
-    /// Who takes turns for agents of this process.
+    /// Implementations of agents in this process.
     pub takers: Vec<Arc<dyn TurnTaker>>,
     pub clock: Arc<dyn Clock>,
-    /// Hears every line of every channel's log.
+    /// Receives every log entry of every channel.
     pub log: LogSink,
-    /// Whether to start the agents that are the server's own; a command that only looks or posts does not.
+    /// Start the server's own agents; commands that only read or post do not.
     pub own_agents: bool,
 }
 
-/// Channels that are served, until [`Serving::close`].
+/// Running channels, until [`Serving::close`].
 pub struct Serving {
     channels: Channels,
     desk: Desk,
@@ -38,7 +38,7 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Goes on with whatever the host's channels were at.
+    /// Starts and continues the host's channels.
     pub async fn start(host: Host, options: ServeOptions) -> Result<Serving, ChannelError> {
         let ServeOptions { settings, tokens, takers, clock, log, own_agents } = options;
         let channels = Channels::new(host, clock, log)?;
@@ -72,24 +72,24 @@ impl Serving {
         &self.channels
     }
 
-    /// What the settings say about a channel.
+    /// Returns the options of a channel from the settings.
     pub(crate) fn layers(&self, channel: &str) -> OptionLayers {
         self.settings.layers(channel)
     }
 
-    /// Lets agents in from outside.
+    /// Returns the acceptor of external agents.
     pub(crate) fn gatekeeper(&self) -> Gatekeeper {
         Gatekeeper::new(self.desk.clone())
     }
 
-    /// Puts an agent into a channel, and starts it if it is the server's own and does not run.
+    /// Assigns an agent to a channel, and starts its process if it has one that is not running.
     pub async fn assign(&self, channel: &str, agent: &str, by: &str) -> Result<(), ChannelError> {
         self.channels.assign(channel, agent, by).await?;
         self.start_agent(&AgentId::from(agent), false);
         Ok(())
     }
 
-    /// Lets go of all connections. The channels stay as they are, for whoever serves them next.
+    /// Closes all connections. The channels are kept for the next server.
     pub async fn close(&self) {
         self.channels.hub().close();
         let agents = std::mem::take(&mut *self.agents.lock().unwrap_or_else(PoisonError::into_inner));
@@ -103,7 +103,7 @@ impl Serving {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, task);
     }
 
-    /// Starts an agent's process, unless it runs. `again`: it goes on where it was when the server stopped.
+    /// Starts an agent's process, unless it is running. `again`: it resumes its state from before the server stopped.
     fn start_agent(&self, agent: &AgentId, again: bool) {
         let Some(command) = self.commands.get(agent) else { return };
         let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +112,7 @@ impl Serving {
         }
         match spawn_process(self.desk.clone(), agent.clone(), command, again) {
             Ok(task) => drop(agents.insert(agent.clone(), task)),
-            // The agent stays OFFLINE, as one whose process ends at once.
+            // The agent stays OFFLINE, like one whose process exits immediately.
             Err(error) => {
                 agents.remove(agent);
                 let program = command.program.first().map_or("", String::as_str);
@@ -122,7 +122,7 @@ impl Serving {
         }
     }
 
-    /// Channels that the settings name are there, with what the settings say.
+    /// Creates the channels named in the settings, and updates the options of existing ones.
     async fn bring_about(&self) -> Result<(), ChannelError> {
         let settings = &self.settings;
         let there = self.channels.names()?;
@@ -141,7 +141,7 @@ impl Serving {
         Ok(())
     }
 
-    /// What the settings say now counts, where it is not what a channel knows.
+    /// Applies the options from the settings where they differ from the channel's.
     async fn update_options(&self, name: &str, settings: &TurnSettings) -> Result<(), ChannelError> {
         let (wanted, glance) = (settings.layers(name), self.channels.look(name).await?);
         let known = &glance.channel.options;

@@ -1,5 +1,5 @@
-//! The `turns` section of a project's settings: options for all, for channels and for agents; channels that should be
-//! there; agents that the server starts.
+//! The `turns` section of a project's settings: options for all channels, per channel and per agent; channels to
+//! create; agents that the server starts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rawko_turns::{AgentId, OptionLayers, TurnOptions, is_name};
 
 use crate::agents::AgentCommand;
 
-/// Options of turns, as the section, a channel and an agent may have them.
+/// Turn options, allowed in the section, in a channel and in an agent.
 const OPTIONS: [&str; 14] = [
     "defaultTimeoutSeconds",
     "humanInterruptMode",
@@ -30,7 +30,7 @@ const OPTIONS: [&str; 14] = [
 ];
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// What the settings say about channels.
+/// Settings of channels.
 #[derive(Clone, Debug, Default)]
 pub struct TurnSettings {
     pub(crate) options: TurnOptions,
@@ -48,17 +48,17 @@ pub(crate) struct AgentSettings {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChannelSettings {
     pub(crate) options: TurnOptions,
-    /// In the order they are written.
+    /// In the order of the file.
     pub(crate) agents: Vec<(AgentId, TurnOptions)>,
 }
 
 impl TurnSettings {
-    /// Whether an agent is a program that the server starts.
+    /// Returns true if an agent is a program that the server starts.
     pub fn starts(&self, agent: &str) -> bool {
         self.agents.get(&AgentId::from(agent)).is_some_and(|agent| agent.command.is_some())
     }
 
-    /// Reads the section; the project's goes over the user's. What is wrong comes with the file it stands in.
+    /// Reads the section; project settings override user settings. Findings are returned with their file.
     pub fn read(settings: &Settings, root: &Path) -> (Self, Vec<(String, Vec<Finding>)>) {
         let mut all = TurnSettings::default();
         let mut problems = Vec::new();
@@ -88,7 +88,7 @@ impl TurnSettings {
         self.heartbeat.unwrap_or(HEARTBEAT)
     }
 
-    /// What a channel begins with.
+    /// Returns the initial options of a channel.
     pub fn layers(&self, channel: &str) -> OptionLayers {
         let of_agent = |(agent, said): (&AgentId, &AgentSettings)| (agent.clone(), said.options.clone());
         let here = self.channels.get(channel);
@@ -129,7 +129,7 @@ fn section_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Tu
     said
 }
 
-/// Entries of a map whose keys are names of channels or agents.
+/// Returns the entries of a map whose keys are names of channels or agents.
 fn names<'d>(reader: &mut SettingsReader<'_>, at: &'d Document, what: &str) -> Vec<&'d DocumentEntry> {
     let entries = reader.entries(at, what);
     let fits = |entry: &&DocumentEntry| {
@@ -213,7 +213,7 @@ fn channel_of(reader: &mut SettingsReader<'_>, channel: &DocumentEntry) -> Chann
     said
 }
 
-/// A list of names, or a map of names to options.
+/// Reads a list of names, or a map of names to options.
 fn members_of(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Vec<(AgentId, TurnOptions)> {
     if at.items().is_some() {
         let all = reader.texts(at, what);
@@ -230,7 +230,7 @@ fn members_of(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Vec
     members
 }
 
-/// One option, in the words of `turnConfig`.
+/// Reads one option, named as in `turnConfig`.
 fn option(reader: &mut SettingsReader<'_>, entry: &DocumentEntry, options: &mut TurnOptions) {
     let one = serde_json::json!({entry.key.as_str(): entry.value.to_json()});
     match serde_json::from_value::<TurnOptions>(one) {

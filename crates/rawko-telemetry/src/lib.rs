@@ -1,12 +1,12 @@
-//! Telemetry: what a host observes becomes traces with the GenAI conventions, metrics for Prometheus, and log lines. The
-//! host tells facts; everything about spans, names and exporters is here, and nothing here can slow a step down.
+//! Telemetry: turns host observations into traces with the GenAI conventions, Prometheus metrics, and log lines. The
+//! host only reports facts; spans, names and exporters are defined here, and nothing here can block a step.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use rawko_store::MemoryStore;
 //! use rawko_telemetry::{Plan, Telemetry};
 //!
-//! // Nobody asked for traces, logs or metrics: there is nothing to observe with, and a host does no work for it.
+//! // Without traces, logs or metrics there is no observer, and the host does no work for telemetry.
 //! let nobody = Telemetry::start(Plan::default(), Arc::new(MemoryStore::new()))?;
 //! assert!(nobody.is_none());
 //!

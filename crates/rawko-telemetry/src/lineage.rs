@@ -1,5 +1,5 @@
-//! Where an instance stands in its trace: worked out from its id, its parents' and when the first of them began, so that a
-//! host that is started again goes on in the same trace.
+//! Trace and span ids of instances. They are derived from the instance id, its ancestors and the start time of the
+//! root, so that a restarted host continues the same trace.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use rawko_store::{NewInstance, Store};
 
-/// Instances whose place is remembered; it can always be worked out again.
+/// Cache limit. Evicted entries can be recomputed.
 const KNOWN_MAX: usize = 10_000;
-/// Parents above one another. More is no family but a fault.
+/// Limit on nesting depth. A deeper chain is an error.
 const DEPTH_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,19 +18,19 @@ pub(crate) struct TraceId(pub(crate) [u8; 16]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SpanId(pub(crate) [u8; 8]);
 
-/// As traces and log lines name it.
+/// Hexadecimal, as in traces and log lines.
 impl fmt::Display for TraceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-/// An instance's place.
+/// Position of an instance in its trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Lineage {
     pub(crate) trace: TraceId,
     pub(crate) span: SpanId,
-    /// The span of the instance that invoked it.
+    /// Span of the invoking instance.
     pub(crate) parent: Option<SpanId>,
     pub(crate) new: Arc<NewInstance>,
     pub(crate) agent: Option<Arc<str>>,
@@ -46,7 +46,7 @@ impl Lineages {
         Self { store, known: HashMap::new() }
     }
 
-    /// An instance that was just seen.
+    /// Returns the lineage of an instance that was just observed.
     pub(crate) fn of(&mut self, new: &Arc<NewInstance>) -> Arc<Lineage> {
         if let Some(known) = self.known.get(&new.id) {
             return Arc::clone(known);
@@ -55,7 +55,7 @@ impl Lineages {
         self.enter(Arc::clone(new), above.as_deref())
     }
 
-    /// An instance by its id; `None` when the store does not have it.
+    /// Looks up an instance by id; `None` if it is not in the store.
     pub(crate) fn find(&mut self, id: &str) -> Option<Arc<Lineage>> {
         let mut below: Vec<Arc<NewInstance>> = Vec::new();
         let mut next: Option<Arc<str>> = Some(id.into());
@@ -96,8 +96,8 @@ impl Lineages {
     }
 }
 
-/// The trace of everything below an instance that nobody invoked. The moment is part of it, because people use the same
-/// id again in another store.
+/// Returns the trace id of a root instance and its descendants. The creation time is part of it, because ids are reused
+/// across stores.
 pub(crate) fn trace_of(root: &str, created_ms: i64) -> TraceId {
     let mut hasher = blake3::Hasher::new_derive_key("rawko 2026 trace id");
     hasher.update(&created_ms.to_le_bytes()).update(root.as_bytes());
@@ -106,7 +106,7 @@ pub(crate) fn trace_of(root: &str, created_ms: i64) -> TraceId {
     TraceId(bytes)
 }
 
-/// The span of an instance, or of one thing in its life.
+/// Returns the span id of an instance, or of one operation in it.
 pub(crate) fn span_of(trace: TraceId, instance: &str, what: &str) -> SpanId {
     let mut hasher = blake3::Hasher::new_derive_key("rawko 2026 span id");
     hasher.update(&trace.0).update(instance.as_bytes()).update(&[0]).update(what.as_bytes());
@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    /// After a restart the store is all there is; the ids come out the same.
+    /// After a restart only the store is left; the ids must be the same.
     #[test]
     fn a_place_is_the_same_seen_live_and_found_in_the_store() {
         let store = MemoryStore::new();

@@ -1,5 +1,5 @@
-//! Log lines, as text or JSON, for processes that run long: which instance, which step, which trace. Our own few lines and
-//! nobody else's, because what libraries say at `debug` is not ours to vouch for; and none leaves with a secret.
+//! Log lines as text or JSON, for long-running processes: instance, step, trace. Only rawko's own lines are logged,
+//! because rawko cannot vouch for the `debug` output of libraries; all lines are redacted.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -14,14 +14,14 @@ use serde_json::{Map, Value as Json};
 use crate::lineage::Lineages;
 use rawko_settings::Redactor;
 
-/// How much is told.
+/// Verbosity of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     Off,
     Error,
-    /// What needs somebody.
+    /// Conditions that need attention.
     Warn,
-    /// Instances that begin and end, calls that fail.
+    /// Start and end of instances, failed calls.
     Info,
     /// Every step and every call.
     Debug,
@@ -31,7 +31,7 @@ pub enum LogLevel {
 pub enum LogFormat {
     #[default]
     Text,
-    /// One object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -48,7 +48,7 @@ impl LogLevel {
             "error" => Some(Self::Error),
             "warn" | "warning" => Some(Self::Warn),
             "info" => Some(Self::Info),
-            // There is nothing finer here, and people have habits.
+            // There is no finer level, but `trace` is a common choice.
             "debug" | "trace" => Some(Self::Debug),
             _ => None,
         }
@@ -75,7 +75,7 @@ impl LogFormat {
     }
 }
 
-/// Where lines go.
+/// Destination of log lines.
 pub struct Logs {
     settings: LogSettings,
     redactor: Redactor,
@@ -87,12 +87,12 @@ impl Logs {
         Self::to(Box::new(io::stderr()), settings, redactor)
     }
 
-    /// Lines that go elsewhere than to standard error.
+    /// Logs to a writer other than standard error.
     pub fn to(out: Box<dyn Write + Send>, settings: LogSettings, redactor: Redactor) -> Self {
         Self { settings, redactor, out: Mutex::new(out) }
     }
 
-    /// One line, if it is worth that much.
+    /// Writes one line, if the level is enabled.
     pub fn line(&self, level: LogLevel, message: &str, fields: &[(&str, Json)]) {
         if level > self.settings.level {
             return;
@@ -103,11 +103,11 @@ impl Logs {
             LogFormat::Text => text(at, level, message, fields),
         };
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody reading is no reason to stop.
+        // A closed output must not stop the process.
         let _ = out.write_all(self.redactor.hide(&line).as_bytes());
     }
 
-    /// An observation as lines.
+    /// Logs an observation.
     pub(crate) fn tell(&self, observation: &Observation, lineages: &mut Lineages) {
         match observation {
             Observation::Committed(committed) => {
@@ -176,7 +176,7 @@ impl Logs {
         self.line(level, &message, &fields);
     }
 
-    /// The call that it belongs to is told with its instance and its trace.
+    /// Instance and trace are logged with the call that the completion belongs to.
     fn completed(&self, completed: &Completed) {
         let (level, message, reason) = match &completed.finish {
             Ok(reason) => (LogLevel::Debug, "completion", reason),
@@ -210,7 +210,7 @@ fn json(at: Timestamp, level: LogLevel, message: &str, fields: &[(&str, Json)]) 
     format!("{}\n", Json::Object(line))
 }
 
-/// A message that has lines of its own stays one line.
+/// Line breaks in a message are replaced, so that it stays one line.
 fn text(at: Timestamp, level: LogLevel, message: &str, fields: &[(&str, Json)]) -> String {
     let message = message.replace(['\n', '\r'], " ");
     let mut line = format!("{at} {} {message}", level.as_str().to_ascii_uppercase());
@@ -254,7 +254,7 @@ mod tests {
         logs.line(LogLevel::Debug, "not worth it", &[]);
         let bytes = kept.0.lock().unwrap().clone();
         let text = String::from_utf8(bytes).unwrap();
-        // What comes before the level is the time.
+        // The text before the level is the timestamp.
         text.split_once(if format == LogFormat::Json { "\"level\"" } else { "Z " }).unwrap().1.to_owned()
     }
 

@@ -1,5 +1,5 @@
-//! The way from the host's threads to the one that makes spans and log lines: bounded, and never waited for. What does not
-//! fit is dropped and counted; the journal has it all.
+//! Bounded queue from the host's threads to the thread that creates spans and log lines. Senders never block: when the
+//! queue is full, observations are dropped and counted; the journal is complete.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -9,42 +9,42 @@ use std::time::SystemTime;
 
 use rawko_host::Observation;
 
-/// Observations that wait. Some hundred bytes each.
+/// Queue capacity. Each observation takes a few hundred bytes.
 const WAITING_MAX: usize = 16_384;
 
-/// An observation and when it was made.
+/// Observation with its time.
 pub(crate) struct Seen {
     pub(crate) observation: Observation,
     pub(crate) at: SystemTime,
 }
 
 pub(crate) struct Relay {
-    /// `None` once it is closed.
+    /// `None` once closed.
     way: Mutex<Option<SyncSender<Seen>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Relay {
-    /// Hands everything to `take`, in order, on a thread of its own.
+    /// Passes all observations to `take`, in order, on a separate thread.
     pub(crate) fn new(take: impl FnMut(Seen) + Send + 'static) -> std::io::Result<Self> {
         let (way, seen) = sync_channel(WAITING_MAX);
         let thread = std::thread::Builder::new().name("rawko-telemetry".into()).spawn(|| run(seen, take))?;
         Ok(Self { way: Mutex::new(Some(way)), thread: Mutex::new(Some(thread)) })
     }
 
-    /// Whether there was room.
+    /// Queues an observation. Returns false if the queue is full; after `close` observations are discarded.
     pub(crate) fn send(&self, observation: Observation) -> bool {
         let way = self.way.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = Seen { observation, at: SystemTime::now() };
         way.as_ref().is_none_or(|way| way.try_send(seen).is_ok())
     }
 
-    /// Waits until everything sent so far is taken.
+    /// Waits until all queued observations are processed.
     pub(crate) fn close(&self) {
         drop(self.way.lock().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // A panic in there has been told by its own message.
+            // A panic in the thread has already printed its message.
             let _ = thread.join();
         }
     }

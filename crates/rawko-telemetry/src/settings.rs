@@ -1,13 +1,13 @@
-//! The `telemetry` section of a project's settings, and what the environment says over it.
+//! The `telemetry` section of a project's settings, and the environment variables that override it.
 //!
 //! ```yaml
 //! telemetry:
-//!   endpoint: http://127.0.0.1:4318        # OTEL_EXPORTER_OTLP_ENDPOINT goes over it
+//!   endpoint: http://127.0.0.1:4318        # overridden by OTEL_EXPORTER_OTLP_ENDPOINT
 //!   headers: {Authorization: "Bearer ${COLLECTOR_TOKEN}"}
-//!   service_name: billing                  # OTEL_SERVICE_NAME goes over it
+//!   service_name: billing                  # overridden by OTEL_SERVICE_NAME
 //!   content: false
 //!   steps: true
-//!   log: {level: info, format: json}       # RAWKO_LOG and --log-format go over it
+//!   log: {level: info, format: json}       # overridden by RAWKO_LOG and --log-format
 //! ```
 
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use rawko_host::{Environment, Settings, SettingsReader};
 use crate::logs::{LogFormat, LogLevel};
 use crate::traces::{TraceSettings, wanted_by};
 
-/// What is wrong with settings, by the file it stands in.
+/// Problems in settings, by file.
 pub type Problems = Vec<(Arc<str>, Vec<Finding>)>;
 
 const KEYS: [&str; 6] = ["endpoint", "headers", "service_name", "content", "steps", "log"];
 
-/// What a project says about telemetry. `None`: nothing.
+/// Telemetry settings of a project. `None`: not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TelemetrySettings {
     traces: TraceSettings,
@@ -32,7 +32,7 @@ pub struct TelemetrySettings {
 }
 
 impl TelemetrySettings {
-    /// Reads the section; the project's goes over the user's.
+    /// Reads the section; project settings override user settings.
     pub fn read(settings: &Settings) -> (Self, Problems) {
         let mut own = Self::default();
         let mut problems = Problems::new();
@@ -49,7 +49,7 @@ impl TelemetrySettings {
         (own, problems)
     }
 
-    /// The traces that are wanted; `None` when neither settings nor the standard variables name a collector.
+    /// Returns the trace settings; `None` if neither settings nor the standard variables configure a collector.
     pub fn traces(&self, environment: &Environment) -> Option<TraceSettings> {
         let is_wanted = wanted_by(environment).unwrap_or(self.traces.endpoint.is_some());
         is_wanted.then(|| self.traces.clone())
@@ -115,7 +115,7 @@ fn flag(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<bo
     flag
 }
 
-/// A text whose `${NAME}` are filled in from the environment.
+/// Expands `${NAME}` in a text from the environment.
 fn filled_in(
     reader: &mut SettingsReader<'_>,
     at: &Document,

@@ -1,5 +1,5 @@
-//! `Telemetry`: the one observer that a host is given. Metrics are counted where they happen; spans and log lines are made
-//! on a thread of their own.
+//! `Telemetry`: the observer of a host. Metrics are counted on the calling thread; spans and log lines are created on a
+//! separate thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,20 +14,20 @@ use crate::relay::{Relay, Seen};
 use crate::traces::{Export, TraceSettings, Tracer};
 use rawko_settings::Redactor;
 
-/// How long the last spans may take on their way out.
+/// Limit on flushing the last spans.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// What is wanted.
+/// Telemetry to enable.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Where traces go; `None`: nowhere, and nothing is sent.
+    /// Trace export; `None` disables it.
     pub traces: Option<TraceSettings>,
-    /// Whether somebody may ask for metrics.
+    /// Enable metrics.
     pub metrics: bool,
     /// Log lines on standard error.
     pub logs: Option<LogSettings>,
     pub redactor: Redactor,
-    /// Where the standard variables are.
+    /// Environment with the standard variables.
     pub environment: Environment,
 }
 
@@ -49,8 +49,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// `None` when nothing is wanted: then the host is to have no observer at all. With traces it needs a tokio runtime
-    /// around it.
+    /// Returns `None` if nothing is enabled: the host then needs no observer. Traces require a tokio runtime.
     pub fn start(plan: Plan, store: Arc<dyn Store>) -> Result<Option<Arc<Self>>, TelemetryError> {
         let Plan { traces, metrics: is_counting, logs, redactor, environment } = plan;
         let logs = logs.filter(|logs| logs.level != LogLevel::Off);
@@ -87,14 +86,14 @@ impl Telemetry {
         &self.metrics
     }
 
-    /// For lines about other things than a host, such as requests; `None` when nobody reads them.
+    /// Log for other events than those of a host, such as requests; `None` if logging is off.
     pub fn logs(&self) -> Option<&Arc<Logs>> {
         self.logs.as_ref()
     }
 
-    /// Sends what is left. Whatever is observed after it is only counted.
+    /// Flushes spans and log lines. Later observations are only counted.
     pub async fn close(self: Arc<Self>) {
-        // Waiting for a thread is not for an async one.
+        // Joining a thread would block the async runtime.
         let _ = tokio::task::spawn_blocking(move || {
             if let Some(relay) = &self.relay {
                 relay.close();

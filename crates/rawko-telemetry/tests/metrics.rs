@@ -1,5 +1,5 @@
-//! Metrics of a real host at work: an agent with a model and tools, a service that fails and is tried again, a timer, a
-//! person. The text as Prometheus gets it, with what differs at every run masked.
+//! Metrics of a real host: an agent with a model and tools, a service that fails and is retried, a timer, a person. The
+//! Prometheus text, with values that differ between runs masked.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -63,7 +63,7 @@ fn workshop(root: &std::path::Path) -> (Workshop, Settings) {
     (workshop, settings)
 }
 
-/// Fails once, then answers.
+/// Fails once, then succeeds.
 fn paying() -> Services {
     let calls = AtomicUsize::new(0);
     let pay = closure(move |_| {
@@ -109,7 +109,7 @@ async fn the_metrics_of_a_host_at_work() {
     assert!(matches!(&settled, Settled::Waiting(activity) if activity.person), "{settled:?}");
     let answer = PersonAnswer { approved: true, by: None, comment: None, data: Value::Null };
     host.answer("o-1", None, answer).await.unwrap();
-    // What a server would tell.
+    // Reported by a server.
     telemetry.metrics().request("GET", "/v1/instances/{id}", 200, Duration::from_millis(3));
     let client = telemetry.metrics().stream_client();
     let shown = masked(&telemetry.metrics().render());
@@ -120,7 +120,7 @@ async fn the_metrics_of_a_host_at_work() {
     telemetry.close().await;
 }
 
-/// Times and how commits were grouped differ at every run; what happened does not.
+/// Masks times and commit grouping, which differ between runs.
 fn masked(text: &str) -> String {
     let is_steady = |line: &str| {
         line.starts_with('#')
@@ -140,7 +140,7 @@ fn masked(text: &str) -> String {
         Some((series, _)) if !is_steady(line) => format!("{series} …\n"),
         _ => format!("{line}\n"),
     };
-    // One bound stands for all.
+    // One bucket bound represents all.
     let is_shown = |line: &&str| !line.contains("le=\"") || line.contains("le=\"0.1\"");
     text.lines().filter(is_shown).map(shown).collect()
 }

@@ -1,12 +1,12 @@
-//! `Guarded`: a process that never outlives the test that started it, however that one ends. A shell stands between the
-//! two and kills the process when the pipe from the test is closed, which the kernel does even for a test that is killed.
+//! `Guarded`: a process that never outlives the test that started it, even if the test is killed. A shell between the
+//! two kills the process when the pipe from the test closes, which the kernel does in any case.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Starts the program, says its pid, and waits: for the word to end it gently, or for anything else to kill it.
+/// Starts the program, prints its pid, and waits for input: `term` sends SIGTERM, anything else kills it.
 const WATCH: &str = r#"
 log=$1; shift
 "$@" </dev/null >>"$log" 2>&1 &
@@ -17,15 +17,15 @@ if [ "$word" = term ]; then kill -TERM "$program"; else kill -KILL "$program"; f
 wait "$program"
 "#;
 
-/// What to start.
+/// Process to start.
 #[derive(Clone, Debug, Default)]
 pub struct Spawn {
     pub program: PathBuf,
     pub arguments: Vec<String>,
     pub environment: Vec<(String, String)>,
-    /// Where it works; here, if empty.
+    /// Working directory; the current one if empty.
     pub folder: PathBuf,
-    /// What it says goes to the end of this file.
+    /// Output is appended to this file.
     pub log: PathBuf,
 }
 
@@ -33,7 +33,7 @@ pub struct Spawn {
 #[derive(Debug)]
 pub struct Guarded {
     shell: Child,
-    /// Closing it kills.
+    /// Closing it kills the process.
     stdin: Option<ChildStdin>,
     pid: u32,
     log: PathBuf,
@@ -62,13 +62,13 @@ impl Guarded {
         self.pid
     }
 
-    /// SIGKILL. Returns when it is gone.
+    /// Sends SIGKILL and waits for the exit.
     pub fn kill(&mut self) {
         drop(self.stdin.take());
         let _ = self.shell.wait();
     }
 
-    /// SIGTERM. Returns its exit code when it is gone.
+    /// Sends SIGTERM, waits, and returns the exit code.
     pub fn terminate(mut self) -> io::Result<Option<i32>> {
         if let Some(mut stdin) = self.stdin.take() {
             stdin.write_all(b"term\n")?;
@@ -78,12 +78,12 @@ impl Guarded {
         Ok(None)
     }
 
-    /// Everything that it has said.
+    /// Returns all output so far.
     pub fn said(&self) -> String {
         read(&self.log)
     }
 
-    /// Waits until it has said this since a place in its log ([`Guarded::said`]'s length then).
+    /// Waits until the output after offset `from` (the length of the output at an earlier time) contains the text.
     pub fn says(&self, text: &str, from: usize, patience: Duration) -> io::Result<()> {
         wait_until(patience, || read(&self.log).get(from..).is_some_and(|said| said.contains(text)))
             .map_err(|_| io::Error::other(format!("it did not say `{text}`, but:\n{}", self.said())))
@@ -100,7 +100,7 @@ fn read(log: &Path) -> String {
     std::fs::read_to_string(log).unwrap_or_default()
 }
 
-/// Asks again and again until it is so.
+/// Polls until the condition holds.
 pub(crate) fn wait_until(patience: Duration, mut is_so: impl FnMut() -> bool) -> io::Result<()> {
     let until = Instant::now() + patience;
     while !is_so() {

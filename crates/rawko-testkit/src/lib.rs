@@ -1,6 +1,6 @@
-//! What tests of several crates share: a server that answers as model services do, over real sockets and in their real
-//! wire formats; real Restate servers; processes that end with the test. Nothing here is part of the product, and nothing of the product is used here: a mistake in a codec
-//! cannot hide behind the same mistake in its test.
+//! Shared test support: a server that emulates model services, over real sockets and in their real wire formats; real
+//! Restate servers; processes that end with the test. Not part of the product, and independent of its code: a mistake
+//! in a codec cannot be hidden by the same mistake in its test.
 
 mod guarded;
 mod reply;

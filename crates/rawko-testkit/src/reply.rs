@@ -1,15 +1,15 @@
-//! A reply as data: what is written, in which pieces, and how the connection ends.
+//! A reply as data: content, chunking, and the end of the connection.
 
 use serde_json::Value;
 
-/// What becomes of a connection after the last piece.
+/// End of the connection after the last chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The end is announced as HTTP has it.
+    /// Terminated as HTTP requires.
     Whole,
-    /// The connection is closed in the middle.
+    /// Closed in the middle.
     Cut,
-    /// Nothing more comes, and the connection stays.
+    /// Nothing more is sent, and the connection stays open.
     Silent,
 }
 
@@ -17,7 +17,7 @@ pub enum Ending {
 pub struct Reply {
     pub status: u16,
     pub headers: Vec<(String, String)>,
-    /// Each is sent by itself.
+    /// Each chunk is sent separately.
     pub pieces: Vec<Vec<u8>>,
     pub ending: Ending,
 }
@@ -28,7 +28,7 @@ impl Reply {
         Self { status, headers, pieces, ending: Ending::Whole }
     }
 
-    /// Server-sent events, each piece sent by itself.
+    /// Server-sent events, each chunk sent separately.
     pub fn events(pieces: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self::new(
             200,
@@ -65,14 +65,14 @@ impl Reply {
         Self { ending, ..self }
     }
 
-    /// The same bytes in pieces of this size: a network keeps no boundaries.
+    /// Splits the same bytes into chunks of this size: a network preserves no boundaries.
     #[must_use]
     pub fn in_pieces_of(self, size: usize) -> Self {
         let pieces = self.pieces.concat().chunks(size.max(1)).map(<[u8]>::to_vec).collect();
         Self { pieces, ..self }
     }
 
-    /// The same up to this many bytes, then the connection breaks.
+    /// Truncates after this many bytes, then breaks the connection.
     #[must_use]
     pub fn cut_after(self, bytes: usize) -> Self {
         let mut all = self.pieces.concat();
@@ -80,7 +80,7 @@ impl Reply {
         Self { pieces: vec![all], ending: Ending::Cut, ..self }
     }
 
-    /// All that is written, without the pieces.
+    /// Returns the content without chunk boundaries.
     pub fn bytes(&self) -> Vec<u8> {
         self.pieces.concat()
     }

@@ -1,4 +1,4 @@
-//! A request as it came over the socket.
+//! A request as received over the socket.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,20 +9,20 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 /// A test that sends more than this is wrong.
 const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What somebody asked.
+/// A received request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     pub method: String,
-    /// With what follows a `?`.
+    /// Includes the query string.
     pub path: String,
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// Null when it is no JSON.
+    /// Null if it is not JSON.
     pub body: Value,
 }
 
 impl Asked {
-    /// `None` when the other side hung up.
+    /// Returns `None` if the client closed the connection.
     pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Self>> {
         let (mut bytes, mut chunk) = (Vec::new(), [0; 8192]);
         loop {
@@ -37,7 +37,7 @@ impl Asked {
         }
     }
 
-    /// `None` while it is not complete.
+    /// Returns `None` while the request is incomplete.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
         let (head, body) = (std::str::from_utf8(bytes.get(..end)?).ok()?, bytes.get(end + 4..)?);

@@ -1,4 +1,4 @@
-//! The server: HTTP/1.1 written by hand, because what tests need most are answers that no proper server gives.
+//! HTTP/1.1 server written by hand, because tests mostly need responses that a proper server never sends.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +15,7 @@ use crate::request::Asked;
 
 type Answering = dyn Fn(&Asked) -> Reply + Send + Sync;
 
-/// A server on this machine, at a port of its own. It ends when it is dropped.
+/// Server on loopback with its own port. Stops when dropped.
 pub struct ProviderServer {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -23,7 +23,7 @@ pub struct ProviderServer {
 }
 
 impl ProviderServer {
-    /// What is answered depends on what is asked.
+    /// Computes each reply from the request.
     pub async fn new(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -32,7 +32,7 @@ impl ProviderServer {
         Ok(Self { address, asked, task })
     }
 
-    /// These replies in order, and a failure after the last.
+    /// Sends these replies in order, then a failure for any further request.
     pub async fn replying(replies: impl IntoIterator<Item = Reply>) -> io::Result<Self> {
         let replies = Mutex::new(replies.into_iter().collect::<VecDeque<_>>());
         Self::new(move |_| {
@@ -49,7 +49,7 @@ impl ProviderServer {
         format!("http://{}", self.address)
     }
 
-    /// Everything that was asked so far.
+    /// Returns all requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -61,13 +61,13 @@ impl Drop for ProviderServer {
     }
 }
 
-/// The connections end with this task: a silent one would stay for ever.
+/// Connections end with this task; a silent one would otherwise stay open forever.
 async fn serve(listener: TcpListener, answer: Arc<Answering>, asked: Arc<Mutex<Vec<Asked>>>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         let (answer, asked) = (Arc::clone(&answer), Arc::clone(&asked));
         connections.spawn(async move {
-            // The other side may hang up whenever it likes; that is its test.
+            // The client may close the connection at any time, which some tests do.
             let _ = converse(stream, &*answer, &asked).await;
         });
     }
@@ -84,7 +84,7 @@ async fn converse(mut stream: TcpStream, answer: &Answering, asked: &Mutex<Vec<A
         stream.write_all(piece).await?;
         stream.write_all(b"\r\n").await?;
         stream.flush().await?;
-        // Lets the other side see the pieces one by one.
+        // Lets the client read the chunks one by one.
         tokio::task::yield_now().await;
     }
     match reply.ending {

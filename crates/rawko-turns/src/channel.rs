@@ -1,5 +1,5 @@
-//! `Channel`: all that is known between two events, as plain data. What was said is not in here, only how much of it
-//! each member has seen: messages are kept once, in the journal.
+//! `Channel`: the complete state of a channel between two events, as plain data. Message texts are not stored here,
+//! only the read position of each member: messages are stored once, in the journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,35 +13,35 @@ use crate::{WaitUntil, event::OverrideTo};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channel {
     pub name: String,
-    /// Everybody who is or was in it.
+    /// All current and former members.
     pub members: BTreeMap<AgentId, Member>,
-    /// The list that turns go around: everybody who is assigned, there or not.
+    /// Turn order: all assigned agents, connected or not.
     pub order: Vec<AgentId>,
-    /// Who had the last turn; the next one is looked for behind it.
+    /// Holder of the last turn; round-robin selection starts after it.
     pub last: Option<AgentId>,
-    /// Who had a turn in this cycle, where priorities decide.
+    /// Agents that had a turn in this cycle. Used by priority order.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub taken: BTreeSet<AgentId>,
-    /// Whom a person named.
+    /// Agent that a person named as next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<AgentId>,
     pub turn: Option<Turn>,
-    /// The turn just ended: what was on its way then still counts.
+    /// The turn that ended last. Messages still in flight at its end are accepted as late.
     pub ended: Option<EndedTurn>,
     pub turns: u64,
-    /// The number of the last message.
+    /// Number of the last message.
     pub posted: u64,
-    /// Messages of people that wait for the turn to end.
+    /// Messages from people that are held until the turn ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HeldMessage>,
-    /// Turns since a person said anything.
+    /// Turns since the last message from a person.
     pub unattended_turns: u32,
-    /// Since when it is paused.
+    /// Start of the current pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_ms: Option<i64>,
     #[serde(default)]
     pub options: OptionLayers,
-    /// Ids of people's last messages, and the numbers they got.
+    /// Ids of people's most recent messages with their numbers, for deduplication.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recent: Vec<(String, u64)>,
 }
@@ -49,34 +49,34 @@ pub struct Channel {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     pub state: State,
-    /// Whether it belongs into the queue when it is there. Not again by itself after it was lost.
+    /// True if the agent joins the queue when it connects. Cleared when the agent is lost.
     pub assigned: bool,
     #[serde(default)]
     pub priority: i32,
-    /// The last message it has seen in a turn of its own.
+    /// Last message delivered in one of its own turns.
     pub seen: u64,
-    /// It had a turn since the last word of anybody.
+    /// True if it had a turn since the last message.
     #[serde(default)]
     pub asked: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Its connection is lost; until then it may come back.
+    /// End of the grace time after a lost connection. The agent may reconnect until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_due_ms: Option<i64>,
-    /// Ids of its last messages, and the numbers they got.
+    /// Ids of its most recent messages with their numbers, for deduplication.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recent: Vec<(String, u64)>,
 }
 
-/// One agent's tenure.
+/// One turn of one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     pub agent: AgentId,
     pub id: TurnId,
     pub granted_ms: i64,
-    /// What it had seen before; it gets what came after.
+    /// Last message seen before the turn; the agent receives the later ones.
     pub after: u64,
-    /// How many messages it posted.
+    /// Number of messages posted in this turn.
     pub posted: u64,
     pub phase: Phase,
 }
@@ -86,20 +86,20 @@ pub struct Turn {
 pub enum Phase {
     Running {
         deadline_ms: i64,
-        /// When its silence counts as the end.
+        /// Deadline after which silence ends the turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         silence_due_ms: Option<i64>,
     },
     Waiting(Waiting),
 }
 
-/// A turn that stands still.
+/// A suspended turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     pub what: WaitingFor,
-    /// What was left of the turn.
+    /// Time left when the turn was suspended.
     pub remaining_ms: i64,
-    /// The last message when it began.
+    /// Number of the last message at that time.
     pub since: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_ms: Option<i64>,
@@ -108,7 +108,7 @@ pub struct Waiting {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitingFor {
-    /// What the agent asked to wait for.
+    /// The agent asked to wait.
     Asked { reason: String, until: WaitUntil },
     /// A person interrupted and has the floor.
     Person,
@@ -152,7 +152,7 @@ impl Channel {
         }
     }
 
-    /// What holds for the agent that has the turn, or for the channel.
+    /// Returns the options of the agent that has the turn, or those of the channel.
     pub fn config(&self) -> TurnConfig {
         match &self.turn {
             Some(turn) => self.options.for_agent(&turn.agent),
@@ -164,19 +164,19 @@ impl Channel {
         self.members.get(agent).map_or(State::Offline, |member| member.state)
     }
 
-    /// Members in a state, in the order of the list.
+    /// Returns the members in a state, in turn order.
     pub fn in_state(&self, state: State) -> impl Iterator<Item = &AgentId> {
         self.order.iter().filter(move |agent| self.state_of(agent) == state)
     }
 
-    /// Whether anybody is connected.
+    /// Returns true if any agent is connected.
     pub fn has_agents(&self) -> bool {
         self.members.values().any(|member| member.state != State::Offline)
     }
 }
 
 impl Waiting {
-    /// Who holds the turn, for the agent that wants to go on.
+    /// Returns the reason why the agent cannot resume its turn itself.
     pub(crate) fn held_by(&self) -> Option<&'static str> {
         match self.what {
             WaitingFor::Asked { .. } => None,

@@ -1,4 +1,4 @@
-//! What a channel waits for, and when. Deadlines are data: whoever hosts asks for the next one and comes back then.
+//! Deadlines of a channel. Deadlines are data: the host asks for the next one and calls `reduce` when it is due.
 
 use crate::channel::{Channel, Phase, WaitingFor};
 use crate::event::WaitUntil;
@@ -6,21 +6,21 @@ use crate::names::AgentId;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
-    /// A lost connection counts now.
+    /// The grace time of a lost connection expired.
     Grace(AgentId),
-    /// A wait is over because the moment has come that the agent waited for.
+    /// The time that the agent waited for has come.
     WaitOver,
-    /// A person who interrupted has said nothing more.
+    /// The person who interrupted sent no further message in time.
     HoldOver,
-    /// A wait took too long.
+    /// The wait exceeded its limit.
     WaitTimeout,
-    /// The agent spoke and has been silent since.
+    /// The agent was silent for too long after its last message.
     Silence,
     TurnTimeout,
 }
 
 impl Channel {
-    /// The next thing to become due.
+    /// Returns the earliest deadline.
     pub fn next_due(&self) -> Option<(i64, Due)> {
         let grace = |(agent, member): (&AgentId, &crate::Member)| {
             member.grace_due_ms.map(|due| (due, Due::Grace(agent.clone())))
@@ -29,7 +29,7 @@ impl Channel {
     }
 
     fn turn_due(&self) -> Option<(i64, Due)> {
-        // A paused channel has no clock.
+        // No turn deadline runs while the channel is paused.
         let turn = self.turn.as_ref().filter(|_| self.paused_ms.is_none())?;
         match &turn.phase {
             Phase::Running { deadline_ms, silence_due_ms } => {

@@ -1,4 +1,4 @@
-//! `Effect`: what follows from an event. A host commits them with the channel, and then makes them happen.
+//! `Effect`: the consequences of an event. The host commits them with the channel, then carries them out.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,22 +9,22 @@ use crate::names::{AgentId, TurnId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// A member changed its state: an event for its instance, and a line for the log.
+    /// A member changed state: one event for its instance and one log line.
     Moved(Moved),
-    /// A message is in the channel.
+    /// A message was posted.
     Posted(Message),
-    /// A person's message waits until the turn ends.
+    /// A person's message is held until the turn ends.
     Held {
         person: String,
         text: String,
     },
-    /// These agents see the message now.
+    /// The message is delivered to these agents now.
     Delivered {
         number: u64,
         to: Vec<AgentId>,
     },
-    /// An agent has the turn, and gets the messages after one and up to another. `again`: it had it before it
-    /// reconnected. Without a deadline its turn is paused.
+    /// An agent has the turn and receives the messages after `after`, up to `upto`. `again`: it had the turn before it
+    /// reconnected. The turn is paused if there is no deadline.
     Granted {
         agent: AgentId,
         turn: TurnId,
@@ -33,19 +33,19 @@ pub enum Effect {
         upto: u64,
         again: bool,
     },
-    /// A turn pauses, not by the agent's own wish.
+    /// The turn was suspended, not at the agent's request.
     Suspended {
         agent: AgentId,
         turn: TurnId,
         reason: SuspendReason,
     },
-    /// The agent waits at most until then.
+    /// The agent waits, at most until this time.
     WaitBegan {
         agent: AgentId,
         turn: TurnId,
         due_ms: i64,
     },
-    /// A paused turn goes on. The messages are those since it paused.
+    /// A suspended turn resumes. The messages are those posted since it was suspended.
     Resumed {
         agent: AgentId,
         turn: TurnId,
@@ -58,7 +58,7 @@ pub enum Effect {
         turn: TurnId,
         reason: EndReason,
     },
-    /// An agent is in the queue now.
+    /// An agent joined the queue.
     Assigned {
         agent: AgentId,
     },
@@ -66,7 +66,7 @@ pub enum Effect {
         agent: AgentId,
         by: String,
     },
-    /// Something for the log that is no transition.
+    /// A log entry that is not a transition.
     Warned {
         agent: AgentId,
         turn: TurnId,
@@ -87,7 +87,7 @@ pub struct Moved {
     pub at_ms: i64,
 }
 
-/// Why a turn ended.
+/// Reason why a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
@@ -109,7 +109,7 @@ pub enum SuspendReason {
 }
 
 impl Moved {
-    /// Whether the agent was alone in the queue; the chart asks.
+    /// Returns true if the agent was alone in the queue. The chart has a guard on it.
     pub fn is_solo(&self) -> bool {
         self.by == Move::TurnComplete && self.to == State::Idle
     }

@@ -1,4 +1,4 @@
-//! `Event`: what can happen to a channel. A closed set; the time comes beside it.
+//! `Event`: the inputs of a channel, a closed set. The current time is a separate argument of `reduce`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,27 +8,27 @@ use crate::options::TurnOptions;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// An agent connected. `resumed`: with the session it had, so that it goes on where it was.
+    /// An agent connected. `resumed`: with its previous session, so it keeps its state.
     AgentStarted {
         agent: AgentId,
         session: String,
         resumed: bool,
     },
-    /// It said goodbye.
+    /// The agent disconnected properly.
     AgentStopped {
         agent: AgentId,
     },
-    /// Its connection broke. It may come back within the grace time.
+    /// The connection broke. The agent may reconnect within the grace time.
     ConnectionLost {
         agent: AgentId,
     },
-    /// It is gone for certain.
+    /// The agent is lost for certain.
     AgentLost {
         agent: AgentId,
         loss: Loss,
     },
 
-    /// A person put it into the channel. `session`: the one it is connected with, if it is.
+    /// A person assigned the agent to the channel. `session`: its current connection, if any.
     Assigned {
         agent: AgentId,
         by: String,
@@ -39,7 +39,7 @@ pub enum Event {
         by: String,
     },
 
-    /// An agent said something. Without a turn it means the one it has, or the one it just had.
+    /// An agent sent a message. Without a turn id it belongs to the current turn, or to the turn that just ended.
     AgentSpoke {
         agent: AgentId,
         turn: Option<TurnId>,
@@ -60,7 +60,7 @@ pub enum Event {
         turn: Option<TurnId>,
         reason: String,
         until: WaitUntil,
-        /// How long at most; the channel's own limit counts if it is shorter.
+        /// Requested limit of the wait. The limit of the channel applies if it is shorter.
         timeout_ms: Option<u64>,
     },
     WaitResolved {
@@ -68,16 +68,16 @@ pub enum Event {
         turn: Option<TurnId>,
     },
 
-    /// A person decides about the agent that waits.
+    /// A person resolves the wait of an agent.
     Overridden {
         by: String,
         to: OverrideTo,
     },
-    /// A person ends the turn that runs.
+    /// A person ends the current turn.
     Skipped {
         by: String,
     },
-    /// A person says who is next.
+    /// A person names the agent that gets the next turn.
     NextNamed {
         agent: AgentId,
         by: String,
@@ -88,7 +88,7 @@ pub enum Event {
     Resumed {
         by: String,
     },
-    /// A person put the list in order; who is not named keeps its place behind them.
+    /// A person reorders the list. Agents that are not named keep their order, after the named ones.
     OrderSet {
         agents: Vec<AgentId>,
     },
@@ -101,40 +101,40 @@ pub enum Event {
         options: TurnOptions,
     },
 
-    /// Something may be due.
+    /// A deadline may have passed.
     TimePassed,
-    /// The host started again: every connection is gone, and time has passed.
+    /// The host restarted: all connections are gone, and time has passed.
     Recovered,
 }
 
-/// How an agent was lost.
+/// Reason why an agent was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
-    /// Its process ended.
+    /// The process exited.
     Exited,
-    /// It did not send its heartbeats.
+    /// Heartbeats were missing.
     HeartbeatsMissed,
-    /// It did not come back within the grace time.
+    /// The agent did not reconnect within the grace time.
     DidNotReturn,
-    /// It registered anew, without its session: whatever it was doing is forgotten.
+    /// The agent registered without its session: its previous state is discarded.
     StartedAnew,
-    /// It was cut off: too slow, too fast, or not speaking the protocol.
+    /// The server disconnected it: too slow, too fast, or a protocol violation.
     CutOff,
 }
 
-/// What brings a waiting agent back to its turn. Saying so itself always does.
+/// Condition that ends a wait. The agent can always end it itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitUntil {
-    /// Only the agent itself.
+    /// Only a request by the agent.
     #[default]
     Resumed,
-    /// The next message of anybody else.
+    /// The next message from another author.
     Message,
-    /// The next message of a person.
+    /// The next message from a person.
     Person,
-    /// A moment, in milliseconds since 1970.
+    /// A point in time, in milliseconds since 1970.
     Time(i64),
 }
 
@@ -145,7 +145,7 @@ pub enum OverrideTo {
     Queued,
 }
 
-/// Whom options are for.
+/// Layer that options belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {

@@ -1,4 +1,4 @@
-//! Who speaks next in a channel, decided as data: events in, effects out. No waiting, no calling, no clock.
+//! Turn taking in a channel as a pure reducer: events in, effects out. It does not wait, perform I/O or read the clock.
 //!
 //! ```
 //! use rawko_turns::{Author, Channel, Effect, Event, reduce};

@@ -1,9 +1,9 @@
-//! The five states of a membership and the moves between them, as the chart `charts/agent_lifecycle.yaml` has them; and
-//! the line that every move leaves in the log.
+//! The five states of a membership and the moves between them, as declared in `charts/agent_lifecycle.yaml`, and the
+//! log line of each move.
 
 use serde::{Deserialize, Serialize};
 
-/// What a member is.
+/// State of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum State {
@@ -15,7 +15,7 @@ pub enum State {
     Waiting,
 }
 
-/// An event of the lifecycle chart.
+/// Event of the lifecycle chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Move {
@@ -35,7 +35,7 @@ pub enum Move {
     Skipped,
 }
 
-/// Why a member moved, as the log says it.
+/// Cause of a move, as written to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trigger {
     #[serde(rename = "Agent starts")]
@@ -80,7 +80,7 @@ pub enum Trigger {
     ChannelResumed,
 }
 
-/// A line of the log, in the shape that every transition is logged in.
+/// Log line. Every transition is logged in this format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
     pub timestamp: String,
@@ -92,7 +92,7 @@ pub struct LogLine {
     pub to: State,
     pub trigger: Trigger,
     pub channel: String,
-    /// More about it, where there is more to say.
+    /// Additional details, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -110,7 +110,7 @@ impl State {
         }
     }
 
-    /// In the channel: reads along, and has the turn or will have it.
+    /// Returns true for a member of the channel that reads along and has the turn or will get it.
     pub fn is_in_queue(self) -> bool {
         matches!(self, State::Queued | State::Active | State::Waiting)
     }
@@ -134,7 +134,7 @@ impl Move {
         Move::Skipped,
     ];
 
-    /// The name of the event that the chart takes.
+    /// Returns the name of the chart event.
     pub fn as_str(self) -> &'static str {
         match self {
             Move::AgentStarted => "AGENT_STARTED",
@@ -154,7 +154,7 @@ impl Move {
         }
     }
 
-    /// Where it leads; `None` where the chart does not know it. `solo`: nobody else is in the queue.
+    /// Returns the target state, or `None` if the chart has no such transition. `solo`: the queue holds no other agent.
     pub fn leads(self, from: State, solo: bool) -> Option<State> {
         match (from, self) {
             (State::Offline, Move::AgentStarted) => Some(State::Idle),

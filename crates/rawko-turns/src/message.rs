@@ -1,25 +1,25 @@
-//! What is said in a channel.
+//! Messages of a channel and their authors.
 
 use serde::{Deserialize, Serialize};
 
 use crate::names::{AgentId, TurnId};
 
-/// One message. Numbers are without gaps, so that whoever reads can tell what is missing.
+/// One message. Numbers have no gaps, so a reader can detect missing messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Its place in the channel, counted from 1.
+    /// Position in the channel, counted from 1.
     pub number: u64,
     pub at_ms: i64,
     #[serde(flatten)]
     pub author: Author,
     pub text: String,
-    /// The turn it was said in.
+    /// The turn it was posted in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// It came after that turn had ended.
+    /// Set if it arrived after that turn had ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
-    /// The sender's own id for it.
+    /// Id chosen by the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
@@ -38,7 +38,7 @@ impl Author {
         matches!(self, Author::Agent(author) if author == agent)
     }
 
-    /// Who it was, in a word.
+    /// Returns a short name for the author.
     pub fn name(&self) -> &str {
         match self {
             Author::Agent(agent) => agent.as_str(),

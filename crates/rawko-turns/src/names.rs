@@ -1,14 +1,13 @@
-//! Names and numbers that must not be mixed up: agents, turns.
+//! Newtypes for agent names and turn numbers, so that they cannot be confused.
 
 use std::borrow::Borrow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Longer names are not names.
 const NAME_CHARS_MAX: usize = 64;
 
-/// An agent, by the name it registers with.
+/// Agent, identified by the name it registers with.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AgentId(pub String);
@@ -18,7 +17,8 @@ pub struct AgentId(pub String);
 #[serde(transparent)]
 pub struct TurnId(pub u64);
 
-/// Whether this can be the name of a channel or an agent: it becomes part of an instance's id, where dots separate.
+/// Returns true if the text is valid as the name of a channel or agent. The name becomes part of an instance id, where
+/// dots are separators.
 pub fn is_name(text: &str) -> bool {
     let fits = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_');
     !text.is_empty() && text.chars().count() <= NAME_CHARS_MAX && text.chars().all(fits)

@@ -1,4 +1,4 @@
-//! What the channel itself says, in the seed's words.
+//! Texts that the channel itself posts, with the wording of the specification.
 
 use crate::names::AgentId;
 
@@ -16,5 +16,5 @@ pub(crate) fn unattended(turns: u32) -> String {
     format!("⏸️ {turns} turns without a person; the channel rests until somebody posts")
 }
 
-/// Goes to the log, not to the channel.
+/// Written to the log, not to the channel.
 pub(crate) const NO_COMPLETE: &str = "Agent completed response without TURN_COMPLETE";

@@ -1,5 +1,5 @@
-//! Options of turns, in layers: what a project says, what it says of an agent, what a channel says, what a channel says
-//! of an agent. A layer says only what it wants to change.
+//! Turn options in four layers: project, agent in the project, channel, agent in the channel. A layer sets only the
+//! options that it changes.
 
 use std::collections::BTreeMap;
 
@@ -7,35 +7,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::AgentId;
 
-/// What becomes of a person's message while an agent has the turn.
+/// Handling of a person's message while an agent has the turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptMode {
-    /// Held back, and posted when the turn ends.
+    /// Held, and posted when the turn ends.
     Queue,
-    /// The turn pauses; the person has the floor.
+    /// Suspends the turn; the person has the floor.
     Interrupt,
-    /// Posted, and handed to the active agent at once.
+    /// Posted, and delivered to the active agent immediately.
     #[default]
     Inject,
-    /// Posted, and handed to everybody who is connected; the turn takes no notice.
+    /// Posted, and delivered to all connected agents; the turn is unaffected.
     Parallel,
 }
 
-/// Who is next.
+/// Strategy that selects the next agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnOrder {
-    /// Around the list of the channel.
+    /// Round-robin over the list of the channel.
     #[default]
     RoundRobin,
-    /// Everybody once in a cycle, the highest priority first.
+    /// Each agent once per cycle, highest priority first.
     Priority,
-    /// Whom a person names, and nobody otherwise.
+    /// Only agents that a person names.
     Manual,
 }
 
-/// One layer. The names on paper are the seed's `turnConfig`, and more in its style.
+/// One layer. Serialized names are those of `turnConfig` in the specification, with additions in the same style.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TurnOptions {
@@ -52,7 +52,7 @@ pub struct TurnOptions {
     pub announce_timeouts: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announce_disconnects: Option<bool>,
-    /// Whether the channel says so when its last agent is gone.
+    /// Post a notice when the last agent has left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announce_empty: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub struct TurnOptions {
         skip_serializing_if = "Option::is_none"
     )]
     pub silence_ms: Option<u64>,
-    /// How long an agent may wait in its turn.
+    /// Longest wait of an agent within its turn.
     #[serde(
         rename = "waitTimeoutSeconds",
         with = "seconds",
@@ -72,10 +72,10 @@ pub struct TurnOptions {
         skip_serializing_if = "Option::is_none"
     )]
     pub wait_timeout_ms: Option<u64>,
-    /// How long a person who interrupted keeps the floor without saying more.
+    /// Time that a person who interrupted keeps the floor without another message.
     #[serde(rename = "humanHoldSeconds", with = "seconds", default, skip_serializing_if = "Option::is_none")]
     pub hold_ms: Option<u64>,
-    /// How long a lost connection may stay lost before it counts.
+    /// Time within which a lost connection may be restored.
     #[serde(
         rename = "reconnectGraceSeconds",
         with = "seconds",
@@ -85,18 +85,18 @@ pub struct TurnOptions {
     pub grace_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_order: Option<TurnOrder>,
-    /// Whether turns stop when everybody had one and nobody said anything.
+    /// Grant no more turns once every agent had one without posting a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_when_quiet: Option<bool>,
-    /// Turns without a message of a person after which the channel rests; 0 is no limit.
+    /// Turns without a message from a person after which the channel rests; 0 means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns_unattended_max: Option<u32>,
-    /// How many messages from before it came a new member gets.
+    /// Number of earlier messages that a new member receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join_messages: Option<u64>,
 }
 
-/// All layers together.
+/// Effective options, with all layers merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnConfig {
     pub timeout_ms: u64,
@@ -115,7 +115,7 @@ pub struct TurnConfig {
     pub join_messages: u64,
 }
 
-/// Who says what.
+/// All layers, from the project to the single agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionLayers {
     #[serde(default)]
@@ -129,7 +129,7 @@ pub struct OptionLayers {
 }
 
 impl TurnOptions {
-    /// This layer where it says something, the other where it does not.
+    /// Merges two layers: options set in `self` win over those of `below`.
     #[must_use]
     pub fn over(self, below: &TurnOptions) -> TurnOptions {
         TurnOptions {
@@ -171,12 +171,12 @@ impl TurnOptions {
 }
 
 impl OptionLayers {
-    /// What holds for the channel as a whole.
+    /// Returns the effective options of the channel as a whole.
     pub fn for_channel(&self) -> TurnConfig {
         self.channel.clone().over(&self.project).with_defaults()
     }
 
-    /// What holds for an agent's turn: the nearest layer that says something.
+    /// Returns the effective options of an agent's turn. The most specific layer wins.
     pub fn for_agent(&self, agent: &AgentId) -> TurnConfig {
         let said = |layer: &BTreeMap<AgentId, TurnOptions>| layer.get(agent).cloned().unwrap_or_default();
         let all =
@@ -185,11 +185,11 @@ impl OptionLayers {
     }
 }
 
-/// Seconds on paper, milliseconds in here.
+/// Serializes milliseconds as seconds.
 mod seconds {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-    /// A year: longer is a mistake, and would not fit everywhere.
+    /// One year: longer values are mistakes and would overflow elsewhere.
     const SECONDS_MAX: f64 = 31_536_000.0;
 
     pub(super) fn serialize<S: Serializer>(ms: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {

@@ -1,4 +1,4 @@
-//! Who is next. Apart from granting: here is only the choice, and the list it is made from.
+//! Selection of the next agent. Separate from granting: this file only holds the choice and the list it is made from.
 
 use crate::channel::Channel;
 use crate::lifecycle::State;
@@ -6,7 +6,7 @@ use crate::names::AgentId;
 use crate::options::TurnOrder;
 
 impl Channel {
-    /// Who gets the next turn; nobody while the channel rests.
+    /// Returns the agent that gets the next turn; none while the channel rests.
     pub(crate) fn pick(&self) -> Option<AgentId> {
         let queued: Vec<&AgentId> = self.in_state(State::Queued).collect();
         if let Some(named) = self.next.as_ref().filter(|named| queued.contains(named)) {
@@ -23,21 +23,21 @@ impl Channel {
         }
     }
 
-    /// Whether turns stop until somebody speaks: everybody had one since the last word and had nothing to say, or too
-    /// many passed without a person.
+    /// Returns true if no turn is granted until the next message: every agent had a turn without posting, or too many
+    /// turns passed without a message from a person.
     pub fn rests(&self) -> bool {
         let config = self.options.for_channel();
         let limit = config.turns_unattended_max;
         config.rest_when_quiet && self.is_quiet() || limit > 0 && self.unattended_turns >= limit
     }
 
-    /// Everybody in the queue was asked since the last word, and the last word it was.
+    /// Returns true if every queued agent had a turn since the last message.
     fn is_quiet(&self) -> bool {
         let mut queued = self.in_state(State::Queued).filter_map(|agent| self.members.get(agent));
         queued.all(|member| member.asked)
     }
 
-    /// The list, from behind whoever had the last turn.
+    /// Returns the list, starting after the holder of the last turn.
     fn around(&self) -> Vec<&AgentId> {
         let last = self.last.as_ref().and_then(|last| self.order.iter().position(|agent| agent == last));
         let from = last.map_or(0, |last| last + 1);
@@ -48,16 +48,16 @@ impl Channel {
         let due: Vec<&&AgentId> = queued.iter().filter(|agent| !self.taken.contains(**agent)).collect();
         let due = if due.is_empty() { queued.iter().collect() } else { due };
         let priority = |agent: &AgentId| self.members.get(agent).map_or(0, |member| member.priority);
-        // The first of equals: `min_by_key` keeps it.
+        // `min_by_key` returns the first of several equal elements.
         due.into_iter().min_by_key(|agent| std::cmp::Reverse(priority(agent))).map(|agent| (*agent).clone())
     }
 
-    /// Notes who has the turn now, for the choices to come.
+    /// Records the holder of the turn for later choices.
     pub(crate) fn note_turn(&mut self, agent: &AgentId) {
         if self.next.as_ref() == Some(agent) {
             self.next = None;
         }
-        // Everybody had one: a new cycle.
+        // Every agent had a turn: a new cycle begins.
         let everybody = self.in_state(State::Queued).all(|queued| self.taken.contains(queued));
         if everybody && self.taken.contains(agent) {
             self.taken.clear();
@@ -72,7 +72,7 @@ impl Channel {
         }
     }
 
-    /// Takes an agent out of the list; whoever came after it is next.
+    /// Removes an agent from the list; the agent after it is next.
     pub(crate) fn leave_order(&mut self, agent: &AgentId) {
         let Some(place) = self.order.iter().position(|known| known == agent) else { return };
         self.order.remove(place);

@@ -1,8 +1,8 @@
-//! Why something was not done. The channel is as it was.
+//! Refusals of an event. The channel is unchanged.
 
 use crate::names::{AgentId, TurnId};
 
-/// A refusal with what to tell whoever asked.
+/// Refusal, with a message for the sender.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -16,7 +16,7 @@ pub enum Refusal {
     TurnOver { turn: TurnId },
     #[error("your turn is paused: {why}")]
     TurnPaused { why: &'static str },
-    /// It was done the first time.
+    /// The message was already accepted.
     #[error("this was posted before, as message {number}")]
     Duplicate { number: u64 },
     #[error("this was said before, and waits for the turn to end")]
@@ -42,7 +42,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// A word for programs.
+    /// Returns the machine-readable code.
     pub fn code(&self) -> &'static str {
         match self {
             Refusal::NotAMember { .. } => "not_a_member",

@@ -1,9 +1,9 @@
-//! The word that ends a turn, for agents that can only talk.
+//! The word that ends a turn, for agents that can only send text.
 
-/// A text that ends in this word completes the turn; the word is taken off.
+/// A text that ends in this word completes the turn; the word is removed.
 pub const COMPLETE_WORD: &str = "TURN_COMPLETE";
 
-/// The text without the word, and whether it was there.
+/// Returns the text without the word, and whether the word was present.
 pub fn split_complete(text: &str) -> (&str, bool) {
     let trimmed = text.trim_end();
     let Some(rest) = trimmed.strip_suffix(COMPLETE_WORD) else { return (text, false) };

@@ -1,4 +1,4 @@
-//! An instance as one JSON document: what `show --json` prints and the API gives.
+//! An instance as one JSON document, as printed by `show --json` and returned by the API.
 
 use std::collections::BTreeSet;
 
@@ -13,30 +13,30 @@ use crate::faults::{self, FaultLine};
 use crate::rows::Row;
 use crate::standing::{self, Running, Standing};
 
-/// Everything about an instance after some step.
+/// Complete state of an instance after a step.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Instance)]
 pub struct Document {
-    /// The list's row, with `step`, `status` and `configuration` as they were after the step.
+    /// Row of the instance list, with `step`, `status` and `configuration` as of this step.
     #[serde(flatten)]
     pub row: Row,
     pub v: u32,
-    /// The last step there is.
+    /// Number of the latest step.
     pub last_step: u64,
-    /// When the step was taken.
+    /// Time of the step.
     pub at_ms: i64,
-    /// Every active state, those that have an active state inside them too.
+    /// All active states, including those that contain other active states.
     pub active: Vec<String>,
     pub context: Value,
     pub input: Value,
     pub output: Value,
-    /// The work that failed, where nothing handles it.
+    /// Failed work that no transition handles.
     pub failure: Option<FailureDocument>,
-    /// Expressions that failed and steps that could not be taken, among the last steps.
+    /// Failed expressions and steps among the latest steps.
     pub faults: FaultsDocument,
     pub running: Vec<RunningDocument>,
     pub waits: WaitsDocument,
-    /// The ids of those that it invoked, oldest first.
+    /// Ids of the invoked instances, oldest first.
     pub children: Vec<String>,
     pub child_rows: Vec<Row>,
 }
@@ -49,12 +49,12 @@ pub struct FailureDocument {
     pub error: Value,
 }
 
-/// What went wrong in an instance's own chart, among its last 200 steps.
+/// Faults in the instance's own chart, among its last 200 steps.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Faults)]
 pub struct FaultsDocument {
     pub count: usize,
-    /// The latest one.
+    /// Most recent fault.
     pub last: Option<LastFault>,
 }
 
@@ -62,7 +62,7 @@ pub struct FaultsDocument {
 pub struct LastFault {
     pub step: u64,
     pub at_ms: i64,
-    /// In one line: place and reason.
+    /// One line: place and reason.
     pub text: String,
 }
 
@@ -77,37 +77,37 @@ impl FaultsDocument {
     }
 }
 
-/// Something that is done for the instance now.
+/// Work that currently runs for the instance.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Running)]
 pub struct RunningDocument {
     pub invoke: String,
     pub src: String,
-    /// `service`, `agent`, `child`, `call`, `send`, `unknown`; null for the past.
+    /// `service`, `agent`, `child`, `call`, `send`, `unknown`; null for past steps.
     pub kind: Option<&'static str>,
     pub attempt: Option<u32>,
     pub idempotency: Option<String>,
     pub since_ms: Option<i64>,
 }
 
-/// What would move an instance.
+/// Inputs that the instance waits for.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Moves)]
 pub struct WaitsDocument {
     pub asks: Vec<AskDocument>,
-    /// Events that it would take now.
+    /// Events that the instance accepts now.
     pub events: Vec<String>,
     pub timers: Vec<TimerDocument>,
 }
 
-/// What a person is asked.
+/// Pending request to a person.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Ask)]
 pub struct AskDocument {
-    /// The instance that asks: this one, or one below it.
+    /// Requesting instance: this one, or a descendant.
     pub id: String,
     pub invoke: String,
-    /// `title`, `prompt`, `form` and whatever else the chart gives.
+    /// `title`, `prompt`, `form` and other keys from the chart.
     pub input: Value,
     pub expires_ms: Option<i64>,
 }
@@ -117,7 +117,7 @@ pub struct AskDocument {
 pub struct TimerDocument {
     /// `after`, `send`, `timeout`, `retry`.
     pub kind: &'static str,
-    /// In words.
+    /// Purpose as text.
     #[serde(rename = "for")]
     pub purpose: String,
     pub due_ms: i64,
@@ -155,13 +155,13 @@ impl Document {
     }
 }
 
-/// Every active state but the root, in document order.
+/// Returns the paths of all active states except the root, in document order.
 pub fn active_paths(chart: &Chart, configuration: &Configuration) -> Vec<String> {
     let nodes = active_nodes(chart, configuration).into_iter();
     nodes.map(|node| chart.node(node).path.to_string()).filter(|path| !path.is_empty()).collect()
 }
 
-/// Every active node, the root too, in document order.
+/// Returns all active nodes including the root, in document order.
 pub fn active_nodes(chart: &Chart, configuration: &Configuration) -> Vec<NodeId> {
     let mut active = BTreeSet::new();
     for leaf in configuration.frontier() {
@@ -213,7 +213,7 @@ impl WaitsDocument {
     }
 }
 
-/// What would move an instance, as JSON.
+/// Returns the pending waits of an instance as JSON.
 pub fn waits(standing: &Standing) -> Value {
     serde_json::to_value(WaitsDocument::of(standing)).unwrap_or_default()
 }

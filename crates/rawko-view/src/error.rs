@@ -1,4 +1,4 @@
-//! Why something cannot be shown.
+//! Errors of reading instances and journals for display.
 
 use rawko_host::HostError;
 use rawko_store::StoreError;
@@ -8,7 +8,7 @@ use rawko_store::StoreError;
 pub enum ViewError {
     #[error(transparent)]
     Host(#[from] HostError),
-    /// A journal that this rawko cannot read.
+    /// Journal with a record that this version of rawko cannot read.
     #[error("{0}")]
     Unreadable(String),
 }

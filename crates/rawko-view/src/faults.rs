@@ -1,5 +1,5 @@
-//! Faults found in stored journals: expressions of a chart that failed, and steps that could not be taken. Read from the
-//! records alone, without playing an instance back, so that looking for them is cheap.
+//! Faults in stored journals: failed expressions and failed steps. They are read from the records alone, without
+//! replaying an instance, so the search is cheap.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use rawko_store::{InstanceKey, InstanceRow, Record, RecordKind};
 
 use crate::error::ViewError;
 
-/// Steps of one instance that [`recent`] searches.
+/// Number of steps of one instance that [`recent`] searches.
 pub const STEPS_SEARCHED: u64 = 200;
-/// Records of one instance: a step that fails again and again has many.
+/// Limit on records of one instance: a step that fails repeatedly has many.
 const RECORDS_MAX: usize = 2_000;
-/// Records of the whole store that [`since`] searches.
+/// Number of records of the whole store that [`since`] searches.
 const TAIL_RECORDS: u64 = 20_000;
 const RECORDS_PER_READ: usize = 1_024;
 
-/// One fault in one line.
+/// One fault as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultLine {
     pub step: u64,
@@ -26,7 +26,7 @@ pub struct FaultLine {
     pub text: String,
 }
 
-/// The faults of one instance since some time.
+/// Faults of one instance since a given time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faulty {
     pub instance: Arc<str>,
@@ -34,10 +34,10 @@ pub struct Faulty {
     pub last: FaultLine,
 }
 
-/// The faults among the last steps of an instance up to `at`, oldest first.
+/// Returns the faults among the last steps of an instance up to `at`, oldest first.
 pub fn recent(reader: &Reader, row: &InstanceRow, at: Option<u64>) -> Result<Vec<FaultLine>, ViewError> {
     let last = at.unwrap_or(row.step).min(row.step);
-    // A step that could not be taken has the number after the last.
+    // A failed step has the number after the last successful one.
     let through = if last == row.step { last.saturating_add(1) } else { last };
     let steps = last.saturating_sub(STEPS_SEARCHED - 1)..=through;
     let mut found = Vec::new();
@@ -47,7 +47,7 @@ pub fn recent(reader: &Reader, row: &InstanceRow, at: Option<u64>) -> Result<Vec
     Ok(found)
 }
 
-/// The instances with faults since a moment, the latest first.
+/// Returns the instances with faults since a given time, latest first.
 pub fn since(reader: &Reader, from_ms: i64) -> Result<Vec<Faulty>, ViewError> {
     let store = reader.store();
     let mut after = store.last_seq()?.saturating_sub(TAIL_RECORDS);
@@ -94,7 +94,7 @@ fn lines_of(reader: &Reader, record: &Record) -> Result<Vec<FaultLine>, ViewErro
         let event = reader.unpack(&record.event)?;
         return Ok(vec![line(format!("step failed on {}: {reason}", event_word(&event)))]);
     }
-    // Nearly every record has none, and reading effects costs more than looking at their text.
+    // Few records contain faults, and parsing effects costs more than a text search.
     if !record.effects.contains("\"fault\"") {
         return Ok(Vec::new());
     }

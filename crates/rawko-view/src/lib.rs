@@ -1,5 +1,5 @@
-//! What a person is shown of instances, as data: lists, how one stands, its journal. The terminal and the page show the
-//! same things from here; how they look is theirs.
+//! Read models of instances: lists, current state, journal. The terminal and the page share this data; only the
+//! presentation is theirs.
 
 pub mod document;
 mod error;

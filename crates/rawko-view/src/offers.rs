@@ -1,4 +1,4 @@
-//! The events that would do something now, as the prompt, `show` and the page list them.
+//! Events that have an effect now, as listed by the prompt, `show` and the page.
 
 use rawko_core::{
     Chart, Event, Now, Outcome, Refusal, Snapshot, Trace, TraceEntry, TransitionId, Value, step_traced,
@@ -6,7 +6,7 @@ use rawko_core::{
 
 use crate::explain;
 
-/// An event a person may send, and what each of its transitions would do.
+/// Event that a person can send, with the result of each of its transitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     pub event: String,
@@ -14,7 +14,8 @@ pub struct Offer {
     pub transitions: Vec<String>,
 }
 
-/// What a stored instance would take now. Results of what runs for it are the host's to say, not a person's.
+/// Returns the events that a stored instance accepts now. Results of running work are excluded: only the host sends
+/// those.
 pub fn in_snapshot(chart: &Chart, snapshot: &Snapshot, now: Now<'_>) -> Vec<Offer> {
     if snapshot.status().is_over() {
         return Vec::new();
@@ -37,12 +38,12 @@ fn is_of_the_host(event: &str) -> bool {
         .any(|prefix| event.starts_with(prefix))
 }
 
-/// Completions and errors that the engine itself raises are no offers.
+/// Returns false for completions and errors that the engine raises itself.
 pub fn is_for_people(event: &str) -> bool {
     !event.starts_with("done.state.") && !event.starts_with("error.execution")
 }
 
-/// What became of each candidate for the event itself; what follows from it is for when it is sent.
+/// Returns the outcome of each candidate transition for the event itself, without follow-up events.
 pub fn outcomes(chart: &Chart, trace: &Trace, event: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut its_own = false;
@@ -59,7 +60,7 @@ pub fn outcomes(chart: &Chart, trace: &Trace, event: &str) -> Vec<String> {
     words
 }
 
-/// The event is tried without data, so a guard that fails may only be missing it.
+/// The event is tried without data, so a guard may fail only because the data is missing.
 fn outcome_words(chart: &Chart, transition: TransitionId, outcome: &Outcome) -> String {
     let does = explain::effect_words(chart, transition);
     match outcome {

@@ -1,4 +1,4 @@
-//! Instances as lists show them.
+//! Rows of the instance list.
 
 use rawko_core::Status;
 use rawko_host::{HostError, Reader, Restored, Spent};
@@ -9,62 +9,62 @@ use utoipa::ToSchema;
 
 use crate::vocabulary::{StatusWord, WaitWord};
 
-/// An instance as lists know it.
+/// An instance in a list.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Row {
     pub id: String,
     pub chart: String,
     pub version: String,
-    /// Of the very chart that it began with.
+    /// Hash of the chart version that the instance started with.
     pub chart_hash: String,
     #[schema(value_type = StatusWord)]
     pub status: Status,
-    /// What would move it.
+    /// Kind of input that the instance waits for.
     #[schema(value_type = WaitWord)]
     pub waits_for: Wait,
-    /// When its next timer is due.
+    /// Due time of the next timer.
     pub next_due_ms: Option<i64>,
-    /// Why the host stopped driving it: a step that could not be taken.
+    /// Reason why the host stopped driving it: a step failed.
     pub fault: Option<String>,
     pub step: u64,
     pub created_ms: i64,
     pub updated_ms: i64,
     pub parent: Option<ParentRef>,
     pub forked_from: Option<OriginRef>,
-    /// The agent that it plays.
+    /// Agent that the instance runs.
     pub agent: Option<String>,
     pub spent: SpentDocument,
-    /// The innermost active states; null where they cannot be read.
+    /// Innermost active states; null if they cannot be read.
     pub configuration: Option<Vec<String>>,
 }
 
-/// Whose invocation an instance is.
+/// Parent instance and its invoke.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ParentRef {
     pub id: String,
     pub invoke: String,
 }
 
-/// The past step that an instance was forked from.
+/// Past step that the instance was forked from.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct OriginRef {
     pub id: String,
     pub step: u64,
 }
 
-/// What an instance and everything below it has cost so far.
+/// Usage of an instance and its descendants so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
 #[schema(as = Spent)]
 pub struct SpentDocument {
     pub tokens: u64,
     pub cost_usd: f64,
-    /// Time that agents were at work.
+    /// Time that agents were running.
     pub time_ms: u64,
     pub tool_calls: u64,
 }
 
 impl Row {
-    /// What the row of the store says; the states take reading the snapshot.
+    /// Builds the row from the store only; the states would require the snapshot.
     pub fn of(row: &InstanceRow) -> Row {
         let (new, head) = (&row.new, &row.head);
         let Spent { tokens, cost_usd, time_ms, tool_calls } = spent(row);
@@ -94,7 +94,7 @@ impl Row {
         }
     }
 
-    /// The same with the active states, for a page of them.
+    /// Returns rows with their active states, for one page of the list.
     pub fn with_states(reader: &Reader, rows: &[InstanceRow]) -> Result<Vec<Row>, HostError> {
         let restored = reader.snapshots(rows)?;
         let states = |restored: Restored| {
@@ -106,24 +106,23 @@ impl Row {
     }
 }
 
-/// A step that could not be taken weighs more than the status.
+/// A fault takes precedence over the status.
 pub fn status_word(row: &InstanceRow) -> &'static str {
     if row.head.fault.is_some() && !row.head.status.is_over() { "fault" } else { row.head.status.as_str() }
 }
 
-/// The active states; nothing where the snapshot cannot be read, which `show` explains.
+/// Returns the active states; `None` if the snapshot cannot be read, which `show` explains.
 pub fn states(reader: &Reader, row: &InstanceRow) -> Option<Vec<String>> {
     let restored = reader.snapshot(row, None).ok()?;
     let paths = restored.chart.leaf_paths(restored.snapshot.configuration());
     Some(paths.map(str::to_owned).collect())
 }
 
-/// A row as JSON.
 pub fn row_json(row: &InstanceRow) -> Value {
     serde_json::to_value(Row::of(row)).unwrap_or_default()
 }
 
-/// What an instance and everything below it has cost so far.
+/// Returns the usage of an instance and its descendants so far.
 pub fn spent(row: &InstanceRow) -> Spent {
     let ledger = row.head.ledger.as_deref();
     let ledger: rawko_core::Value =

@@ -1,5 +1,5 @@
-//! How an instance stands: what it asks, what runs for it, what it would take, what it waits for. What `show` and the
-//! page print and what `run` says when it parks.
+//! Current state of an instance: pending requests, running work, accepted events, timers. Printed by `show`, by the
+//! page, and by `run` when it parks.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::journal::{Timer, words};
 use crate::offers::{self, Offer};
 use crate::rows;
 
-/// An instance after some step.
+/// An instance after a step.
 pub struct Standing {
     pub row: InstanceRow,
     pub chart: Arc<Chart>,
     pub snapshot: Snapshot,
-    /// When that step was taken.
+    /// Time of that step.
     pub at_ms: i64,
     pub timers: Vec<Timer>,
     pub running: Vec<Running>,
@@ -26,21 +26,21 @@ pub struct Standing {
     pub offers: Vec<Offer>,
 }
 
-/// Something that is done for the instance now.
+/// Work that currently runs for the instance.
 #[derive(Clone, Debug)]
 pub struct Running {
-    /// The invoke's id; for a call or a send, the name.
+    /// Id of the invoke; the name for a call or a send.
     pub invoke: String,
     pub name: Arc<str>,
     pub attempt: Option<u32>,
-    /// `None` for the past: it is over.
+    /// `None` for past steps.
     pub open: Option<OpenEffect>,
 }
 
-/// What a person is asked.
+/// Pending request to a person.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// The instance that asks: this one, or one below it.
+    /// Requesting instance: this one, or a descendant.
     pub instance: Arc<str>,
     pub invoke: String,
     pub input: Value,
@@ -48,7 +48,7 @@ pub struct Ask {
     pub expires_ms: Option<i64>,
 }
 
-/// What one instance asks people, without those below it.
+/// Returns the requests of one instance, without its descendants.
 pub fn asked(reader: &Reader, row: &InstanceRow) -> Result<Vec<Ask>, ViewError> {
     let open = reader.store().open_effects(Some(row.key))?;
     let restored = reader.snapshot(row, None)?;
@@ -60,7 +60,7 @@ impl Standing {
         Standing::at(reader, id, None, world, now_ms)
     }
 
-    /// As it was after a step; as it is, if none is given.
+    /// Reads the state after the given step, or the current state.
     pub fn at(
         reader: &Reader,
         id: &str,
@@ -94,7 +94,7 @@ impl Standing {
         self.chart.leaf_paths(self.snapshot.configuration()).collect()
     }
 
-    /// What it and everything below it has cost so far.
+    /// Returns the usage of the instance and its descendants so far.
     pub fn spent(&self) -> Spent {
         rows::spent(&self.row)
     }
@@ -115,7 +115,7 @@ fn running_of(chart: &Chart, snapshot: &Snapshot, effect: &OpenEffect) -> Runnin
     }
 }
 
-/// What ran after a past step, as far as the snapshot knows.
+/// Returns the work that ran after a past step, according to the snapshot.
 fn ran(chart: &Chart, snapshot: &Snapshot) -> Vec<Running> {
     let running = snapshot.invocations().iter().map(|known| Running {
         invoke: chart.invoke_name(known.invoke).to_owned(),
@@ -141,7 +141,7 @@ fn asks_of(row: &InstanceRow, chart: &Chart, snapshot: &Snapshot, open: &[OpenEf
     asks.collect()
 }
 
-/// A parent waits for whoever its children ask.
+/// A parent also waits for the requests of its descendants.
 fn add_asks_below(reader: &Reader, children: &[InstanceRow], asks: &mut Vec<Ask>) -> Result<(), ViewError> {
     for child in children.iter().filter(|child| !child.head.status.is_over()) {
         let open = reader.store().open_effects(Some(child.key))?;
@@ -154,7 +154,7 @@ fn add_asks_below(reader: &Reader, children: &[InstanceRow], asks: &mut Vec<Ask>
     Ok(())
 }
 
-/// When the next attempt of a call is due, of an instance or of one below it.
+/// Returns the time of the next retry of a call, in an instance or its descendants.
 pub fn next_retry_ms(reader: &Reader, id: &str) -> Result<Option<i64>, ViewError> {
     let row = reader.find(id)?;
     if row.head.status.is_over() {

@@ -1,4 +1,4 @@
-//! Tasks: instances of the orchestrator with what only its context says.
+//! Tasks: instances of the orchestrator chart, with data from its context.
 
 use rawko_host::Reader;
 use rawko_store::InstanceRow;
@@ -8,19 +8,19 @@ use utoipa::ToSchema;
 
 use crate::rows::Row;
 
-/// A task as lists show it.
+/// A task in a list.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Task)]
 pub struct TaskDocument {
     #[serde(flatten)]
     pub row: Row,
-    /// What is to be done.
+    /// Description of the task.
     pub task: String,
-    /// How many pieces of work were begun.
+    /// Number of agent runs started.
     pub iteration: u64,
-    /// As the agents keep it; null while there is none.
+    /// Plan as maintained by the agents; null before there is one.
     pub plan: Value,
-    /// Who is at work.
+    /// Agent that is running.
     pub current_agent: Option<String>,
 }
 

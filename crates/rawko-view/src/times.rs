@@ -1,4 +1,4 @@
-//! Moments and lengths of time for people: `3m ago`, `in 2h 5m`, and the time of day in one zone for everybody.
+//! Formatting of times and durations for people: `3m ago`, `in 2h 5m`, and timestamps in UTC.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,13 +18,13 @@ pub fn ago(at_ms: i64, now_ms: i64) -> String {
     if passed < SECOND { "just now".to_owned() } else { format!("{} ago", coarse(passed)) }
 }
 
-/// `in 3m`, or `due` when its time has come.
+/// `in 3m`, or `due` once the time has passed.
 pub fn until(due_ms: i64, now_ms: i64) -> String {
     let left = due_ms.saturating_sub(now_ms);
     if left <= 0 { "due".to_owned() } else { format!("in {}", span(left)) }
 }
 
-/// The two largest units that matter, rounded up, since a moment after it was set a day is still called a day:
+/// Formats the two largest units, rounded up, so that a timer of one day still reads as a day right after it was set:
 /// `250ms`, `1.5s`, `2m 5s`, `23h 59m`, `6d 4h`.
 pub fn span(ms: i64) -> String {
     let unit = match ms {
@@ -35,7 +35,7 @@ pub fn span(ms: i64) -> String {
         DAY.. => HOUR,
     };
     let rounded = ms.max(0).saturating_add(unit - 1) / unit * unit;
-    // Rounded up it may need the next larger unit: 59.98 seconds are a minute.
+    // Rounding up may reach the next larger unit: 59.98 seconds become a minute.
     in_units(rounded)
 }
 
@@ -54,7 +54,7 @@ fn in_units(ms: i64) -> String {
         SECOND..MINUTE => format!("{:.1}s", ms as f64 / SECOND as f64),
         MINUTE..HOUR => two(MINUTE, "m", SECOND, "s"),
         HOUR..DAY => two(HOUR, "h", MINUTE, "m"),
-        // One day reads better as `24h`.
+        // One day is easier to read as `24h`.
         DAY.. if ms == DAY => "24h".to_owned(),
         DAY.. => two(DAY, "d", HOUR, "h"),
     }
@@ -69,7 +69,7 @@ fn coarse(ms: i64) -> String {
     }
 }
 
-/// `2026-11-16 00:46:05` in UTC, with a `Z` so that nobody takes it for local time.
+/// `2026-11-16 00:46:05Z`: UTC, with a `Z` to prevent confusion with local time.
 pub fn moment(at_ms: i64) -> String {
     match jiff::Timestamp::from_millisecond(at_ms) {
         Ok(at) => at.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),

@@ -1,5 +1,5 @@
-//! What was said and done by agents, as a conversation: of an agent's instance, or of a task with everybody who worked on
-//! it. Read back from the end, as people do.
+//! The conversation of agents: that of one agent instance, or of a task with all its agents. Read backwards from the
+//! end, in pages.
 
 use rawko_core::{Effect, Status, Value as Data, World};
 use rawko_host::Reader;
@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 use crate::error::ViewError;
 use crate::journal::{Entry, Player, What, agent, family, task, words};
 
-/// Records that are looked through for one page, at most: journals without agents have nothing to tell.
+/// Limit on records searched for one page: journals without agents have no turns.
 const RECORDS_MAX: usize = 2_000;
-/// Records read at once, at least.
+/// Minimum number of records per read.
 const RECORDS_PER_READ: usize = 200;
 
 /// A page of a conversation, oldest first.
@@ -21,17 +21,17 @@ const RECORDS_PER_READ: usize = 200;
 pub struct Transcript {
     pub v: u32,
     pub turns: Vec<Turn>,
-    /// `before` of the page with what was earlier, which may turn out to be nothing; null at the beginning.
+    /// `before` of the page with earlier turns, which may be empty; null at the beginning.
     pub next: Option<u64>,
 }
 
-/// One thing that was said or done.
+/// One message or action.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Turn {
     pub instance: String,
-    /// Who; null for what nobody in particular did.
+    /// Agent; null if the turn belongs to no agent.
     pub agent: Option<String>,
-    /// The record that it stands in.
+    /// Sequence number of its record.
     pub seq: u64,
     pub step: u64,
     pub at_ms: i64,
@@ -42,7 +42,7 @@ pub struct Turn {
     pub data: Value,
 }
 
-/// The last turns of an instance and everything below it, before a record of the store's journal.
+/// Returns the last turns of an instance and its descendants before a record.
 pub fn read(reader: &Reader, root: InstanceRow, before: u64, limit: usize) -> Result<Transcript, ViewError> {
     let store = reader.store();
     let members = family::of(&**store, root)?;
@@ -67,7 +67,7 @@ pub fn read(reader: &Reader, root: InstanceRow, before: u64, limit: usize) -> Re
     Ok(trimmed(turns, next, limit))
 }
 
-/// No more than were asked for, but never half of a record's.
+/// Trims to the limit, but keeps all turns of a record together.
 fn trimmed(mut turns: Vec<Turn>, next: Option<u64>, limit: usize) -> Transcript {
     let surplus = turns.len().saturating_sub(limit);
     let Some(first) = turns.get(surplus).map(|turn| turn.seq).filter(|_| surplus > 0) else {
@@ -77,7 +77,7 @@ fn trimmed(mut turns: Vec<Turn>, next: Option<u64>, limit: usize) -> Transcript 
     Transcript { v: 1, turns, next: Some(first) }
 }
 
-/// What an entry has to tell; mostly nothing.
+/// Returns the turns of an entry; most entries have none.
 pub fn turns_of(entry: &Entry) -> Vec<Turn> {
     let mut told = Vec::new();
     match &entry.what {
@@ -125,7 +125,7 @@ fn turn(entry: &Entry, (kind, title, text, data): Told) -> Turn {
     }
 }
 
-/// What it is asked to do.
+/// Returns the request that starts the conversation.
 fn begins(entry: &Entry, input: &Data) -> Option<Told> {
     let key = if entry.agent.is_some() { "prompt" } else { "task" };
     let text = input.get(key).as_str()?.to_owned();

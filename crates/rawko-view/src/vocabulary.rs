@@ -1,9 +1,9 @@
-//! The words that documents use for what other crates have as enums, for the API's description of itself. Tests hold them
-//! against those enums.
+//! Enum words used in documents, for the OpenAPI description. The enums themselves belong to other crates; tests
+//! compare them.
 
 use utoipa::ToSchema;
 
-/// Where an instance stands.
+/// Status of an instance.
 #[derive(Clone, Copy, Debug, ToSchema)]
 #[schema(rename_all = "snake_case", as = Status)]
 pub enum StatusWord {

@@ -1,4 +1,4 @@
-//! Facts about the machine and the programs, so that a table can be read later. No paths.
+//! Facts about the machine and the programs, so that a table can be interpreted later. Contains no paths.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: rawko and its peers on the same workloads in the same run, and how they compare.
+//! `cargo xtask bench`: runs rawko and its peers on the same workloads in the same run, and compares them.
 
 mod machine;
 mod options;
@@ -47,7 +47,7 @@ fn root() -> Result<PathBuf> {
     Ok(root.to_path_buf())
 }
 
-/// Progress goes to stderr, so that stdout is only the result. A closed stderr is no reason to stop measuring.
+/// Prints progress to stderr, so that stdout holds only the result. A closed stderr must not stop the run.
 fn progress(message: &str) {
     let _ = writeln!(std::io::stderr(), "bench: {message}");
 }

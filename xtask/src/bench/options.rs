@@ -1,4 +1,4 @@
-//! The arguments of `cargo xtask bench`.
+//! Arguments of `cargo xtask bench`.
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -16,22 +16,22 @@ cargo xtask bench [--quick] [--only w1,st] [--peers xstate,scion] [--repetitions
   --json             everything that was measured, instead of the table
 ";
 
-/// The peers that the targets and the page name.
+/// Peers named by the targets and the page.
 const BESIDE: [Peer; 5] = [Peer::XState, Peer::Scion, Peer::LangGraph, Peer::OpenAiAgents, Peer::AutoGen];
 
 pub(crate) struct Options {
     pub(crate) quick: bool,
     pub(crate) only: Option<Vec<String>>,
-    /// In column order, rawko's own and the limits included.
+    /// In column order, including rawko's own and the limits.
     pub(crate) peers: Vec<Peer>,
     pub(crate) repetitions: usize,
     pub(crate) json: bool,
-    /// As typed, for the page that quotes it.
+    /// As typed, for the page, which quotes it.
     pub(crate) command: String,
 }
 
 impl Options {
-    /// `None` when help was asked for.
+    /// Returns `None` if help was requested.
     pub(crate) fn parse(arguments: &[String]) -> Result<Option<Self>> {
         let mut options = Self {
             quick: false,
@@ -71,7 +71,7 @@ impl Options {
         self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == workload))
     }
 
-    /// Whether this run is fit for the page: everything, often enough, beside the peers the targets name.
+    /// Returns true if the run qualifies for the page: all workloads, enough repetitions, and all peers of the targets.
     pub(crate) fn is_whole(&self) -> bool {
         let has = |peer| self.peers.contains(&peer);
         let beside = BESIDE.into_iter().all(has);

@@ -1,4 +1,4 @@
-//! `docs/performance.md`: prose by people, and between two markers the table of the last whole run.
+//! `docs/performance.md`: written prose, and between two markers the table of the last complete run.
 
 use std::path::Path;
 

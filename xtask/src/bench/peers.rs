@@ -1,4 +1,4 @@
-//! Who is measured, which workloads each can do, and how its program is started.
+//! Peers: the workloads that each supports, and the command that starts it.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ pub(crate) enum Peer {
     RawkoTrace,
     Table,
     Statig,
-    /// The disk's own limit.
+    /// Limit of the disk.
     Sqlite,
     XState,
     Scion,
@@ -49,7 +49,7 @@ impl Peer {
         Self::GUESTS.into_iter().find(|peer| peer.name() == name)
     }
 
-    /// The name in arguments and in the protocol.
+    /// Returns the name in arguments and in the protocol.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Peer::Rawko => "rawko",
@@ -68,7 +68,7 @@ impl Peer {
         }
     }
 
-    /// The name in tables.
+    /// Returns the name in tables.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Peer::XState => "XState",
@@ -108,7 +108,7 @@ impl Peer {
             Peer::XState | Peer::Scion => &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "st"],
             Peer::Sqlite => &["w8"],
             Peer::LangGraph => &["w8", "w9", "w9d"],
-            // Neither keeps a run on disk by itself.
+            // Neither persists a run by itself.
             Peer::OpenAiAgents | Peer::AutoGen => &["w9"],
             Peer::RawkoTrace => &["w1", "w2", "w3", "w4"],
             Peer::Table => &["w1", "w2", "w5"],
@@ -121,7 +121,7 @@ impl Peer {
         workloads.contains(&workload)
     }
 
-    /// The command that runs one workload once and prints the protocol's lines.
+    /// Returns the command that runs one workload once and prints the protocol's lines.
     pub(crate) fn bench(self, tools: &Tools, workload: &str, n: u64) -> Command {
         let mut command = match self {
             Peer::Rawko if matches!(workload, "w8" | "w9d" | "park") => Command::new(&tools.durable),
@@ -150,7 +150,7 @@ impl Peer {
         command
     }
 
-    /// The command that starts w1 as a user would, then takes one event a line on stdin.
+    /// Returns the command that starts w1 as a user would, then reads one event per line from stdin.
     pub(crate) fn first(self, tools: &Tools) -> Option<Command> {
         match self {
             Peer::Rawko => {

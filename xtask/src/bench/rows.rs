@@ -1,4 +1,5 @@
-//! The rows of the table and the targets, as data. A new workload is a row here and a program that speaks the protocol.
+//! The rows of the table and the targets, as data. A new workload is a row here and a program that implements the
+//! protocol.
 
 use super::peers::Peer;
 use super::samples::Clock;
@@ -10,14 +11,14 @@ pub(crate) struct Row {
     pub(crate) unit: &'static str,
     pub(crate) clock: Clock,
     pub(crate) better: Better,
-    /// Whose number has to meet the targets.
+    /// Peer whose number has to meet the targets.
     pub(crate) subject: Peer,
-    /// The limit that is shown beside it.
+    /// Limit shown beside it.
     pub(crate) limit: Option<Peer>,
     pub(crate) targets: &'static [Target],
 }
 
-/// Which way a number improves.
+/// Direction of improvement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Better {
     Less,
@@ -28,22 +29,22 @@ pub(crate) enum Better {
 pub(crate) enum Target {
     AtMost(f64),
     AtLeast(f64),
-    /// At least this share of what a peer reaches.
+    /// At least `factor` times the number of a peer.
     AtLeastTimes {
         of: Peer,
         factor: f64,
     },
-    /// At most one part in so many of what a peer needs.
+    /// At most 1/`parts` of the number of a peer.
     Share {
         of: Peer,
         parts: f64,
     },
-    /// At most so many times what a peer needs.
+    /// At most `factor` times the number of a peer.
     Times {
         of: Peer,
         factor: f64,
     },
-    /// At most so many times what the same peer needs for another workload.
+    /// At most `factor` times the number of the same peer in another workload.
     TimesWorkload {
         workload: &'static str,
         factor: f64,
@@ -82,12 +83,12 @@ pub(crate) const ROWS: &[Row] = &[
     events("w4b", "W4B outermost", Some(Peer::Statig), &[Share { of: Peer::XState, parts: 60.0 }]),
     cpu("w5", "load_ms", "W5 first load", "ms", Some(Peer::Table), &[AtMost(3.0)]),
     cpu("w5", "load_warm_ms", "W5 load again", "ms", Some(Peer::Table), &[AtMost(3.0)]),
-    // That the cost does not grow with the chart leaves room for caches, not for a search.
+    // "Does not grow with the chart" leaves room for cache effects, but not for a search.
     events(
         "w5",
         "W5 1,000 states",
         Some(Peer::Table),
-        // 1.5 is our own reading of "must not grow with the number of states".
+        // 1.5 is our interpretation of "must not grow with the number of states".
         &[AtMost(60.0), TimesWorkload { workload: "w1", factor: 1.5 }],
     ),
     cpu("w6", "save_us", "W6 save", "µs", None, &[AtMost(1.0)]),

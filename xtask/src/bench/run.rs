@@ -1,5 +1,5 @@
-//! Running everything: each repetition goes through all workloads and all peers before the next begins, so that a busy
-//! minute of a shared machine falls on everybody.
+//! Runs all measurements: each repetition runs all workloads on all peers before the next begins, so that a busy minute
+//! on a shared machine affects all peers alike.
 
 use std::process::Stdio;
 
@@ -33,7 +33,7 @@ fn once(tools: &Tools, options: &Options, peer: Peer, workload: &str, samples: &
     if workload == "st" {
         return startup::measure(tools, peer, samples);
     }
-    // The number of parked instances is what the row is about.
+    // The row measures this number of parked instances, so it is never reduced.
     let n = events(peer, workload) / if options.quick && workload != "park" { 5 } else { 1 };
     let output = peer
         .bench(tools, workload, n)
@@ -46,7 +46,8 @@ fn once(tools: &Tools, options: &Options, peer: Peer, workload: &str, samples: &
     lines.lines().try_for_each(|line| samples.add_line(peer, workload, line))
 }
 
-/// How many events (W6: rounds, W7: instances, W9: iterations): enough for a second or so, and always divisible as the checks need.
+/// Number of events (W6: rounds, W7: instances, W9: iterations): enough for about a second, and divisible as the checks
+/// require.
 fn events(peer: Peer, workload: &str) -> u64 {
     let (rust, javascript, python) = match workload {
         "w1" | "w2" => (5_000_000, 1_000_000, 20_000),

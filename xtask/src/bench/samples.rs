@@ -1,4 +1,4 @@
-//! What was measured: the protocol's lines, collected over the repetitions.
+//! Measurements: the protocol's lines, collected over all repetitions.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::peers::Peer;
 
-/// Which of the two clocks a row compares.
+/// Clock that a row compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clock {
-    /// CPU-bound work: the machine may be shared, so waiting for a core does not count.
+    /// CPU-bound work: time spent waiting for a core on a shared machine does not count.
     Cpu,
     Wall,
 }
@@ -21,7 +21,7 @@ struct Sample {
     cpu: Option<f64>,
 }
 
-/// A workload's metric of a peer.
+/// Metric of a peer in a workload.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) peer: Peer,
@@ -35,7 +35,7 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// Takes one line of the protocol, printed by this peer for this workload.
+    /// Adds one protocol line, printed by this peer for this workload.
     pub(crate) fn add_line(&mut self, peer: Peer, workload: &str, line: &str) -> Result<()> {
         let line: Value =
             serde_json::from_str(line).with_context(|| format!("not a line of the protocol: {line}"))?;
@@ -66,7 +66,7 @@ impl Samples {
     }
 }
 
-/// A number that is no time has no CPU form: then both clocks show the same.
+/// Numbers other than times have no CPU value, so both clocks return the same.
 fn values(samples: &[Sample], clock: Clock) -> Vec<f64> {
     samples
         .iter()

@@ -1,5 +1,5 @@
-//! ST: from starting a process to its first transition, and the memory it took until then. Measured from outside, the
-//! same way for every program: it gets one event on stdin and must answer with the new configuration.
+//! ST: time from starting a process to its first transition, and its peak memory until then. Measured from outside,
+//! identically for every program: it receives one event on stdin and must print the new configuration.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
@@ -12,7 +12,7 @@ use super::peers::Peer;
 use super::samples::Samples;
 use super::tools::Tools;
 
-/// A start is short, so each repetition takes several.
+/// A start is short, so each repetition measures several.
 const STARTS: usize = 5;
 
 pub(crate) fn measure(tools: &Tools, peer: Peer, samples: &mut Samples) -> Result<()> {
@@ -33,7 +33,7 @@ pub(crate) fn measure(tools: &Tools, peer: Peer, samples: &mut Samples) -> Resul
     Ok(())
 }
 
-/// The first line is the start, the second what the event did.
+/// The first line reports the start, the second the result of the event.
 fn first_transition(child: &mut Child) -> Result<Value> {
     let stdin = child.stdin.as_mut().context("stdin is piped")?;
     stdin.write_all(b"{\"type\":\"TOGGLE\"}\n")?;
@@ -43,7 +43,7 @@ fn first_transition(child: &mut Child) -> Result<Value> {
     Ok(serde_json::from_str(&line)?)
 }
 
-/// The child still waits for more events, so the kernel can be asked for its peak.
+/// Reads the peak from the kernel while the child waits for more events.
 fn peak_megabytes(pid: u32) -> Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM here")?;

@@ -1,4 +1,4 @@
-//! Medians against targets: one result a row, as a table for people and as JSON for tools.
+//! Medians against targets: one result per row, as a table for people and as JSON for tools.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use super::peers::Peer;
 use super::rows::{Better, Row, Target};
 use super::samples::{Clock, Samples};
 
-/// A row with what was measured.
+/// A row with its measurements.
 pub(crate) struct Outcome {
     pub(crate) row: &'static Row,
     pub(crate) value: f64,
-    /// The medians of everybody who has one.
+    /// Medians of all measured peers.
     others: Vec<(Peer, f64)>,
     pub(crate) verdicts: Vec<Verdict>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Verdict {
     pub(crate) met: bool,
 }
 
-/// `None` when the row's subject was not measured in this run.
+/// Returns `None` if the row's subject was not measured in this run.
 pub(crate) fn result(row: &'static Row, samples: &Samples) -> Option<Outcome> {
     let median = |peer, workload: &str| samples.median(peer, workload, row.metric, row.clock);
     let value = median(row.subject, row.workload)?;
@@ -31,7 +31,7 @@ pub(crate) fn result(row: &'static Row, samples: &Samples) -> Option<Outcome> {
     Some(Outcome { row, value, others, verdicts })
 }
 
-/// `None` when what the target compares with was not measured.
+/// Returns `None` if the target's reference was not measured.
 fn verdict(
     target: Target,
     row: &Row,
@@ -96,7 +96,7 @@ impl Outcome {
     }
 }
 
-/// Three digits that matter; thousands with a separator.
+/// Formats three significant digits, with thousands separators.
 fn number(value: f64) -> String {
     match value.abs() {
         size if size < 0.1 => format!("{value:.3}"),
@@ -118,7 +118,7 @@ fn grouped(value: f64) -> String {
     text
 }
 
-/// A Markdown table, padded so that it reads well in a terminal too.
+/// Renders a Markdown table, padded so that it is readable in a terminal too.
 pub(crate) fn render(outcomes: &[Outcome], options: &Options) -> String {
     let guests: Vec<Peer> =
         options.peers.iter().copied().filter(|peer| Peer::GUESTS.contains(peer)).collect();

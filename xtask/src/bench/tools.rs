@@ -1,5 +1,5 @@
-//! What has to be on the machine before anything is measured: our programs built, the peers' packages installed under
-//! `target/bench`. The only file here that touches the network, through `npm` and `pip`.
+//! Prerequisites of a benchmark run: builds our programs and installs the peers' packages under `target/bench`. The
+//! only file here that uses the network, through `npm` and `pip`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    /// A program of `benches/peers/js`, which finds its packages outside the source tree.
+    /// Returns the command of a program in `benches/peers/js`, whose packages are outside the source tree.
     pub(crate) fn node(&self, program: &str) -> Command {
         let mut command = Command::new("node");
         command.arg("--expose-gc").arg(self.root.join("benches/peers/js").join(program));
@@ -35,7 +35,7 @@ impl Tools {
         command
     }
 
-    /// The version of an installed npm package.
+    /// Returns the version of an installed npm package.
     pub(crate) fn js_version(&self, package: &str) -> Option<String> {
         let path = self.js.join("node_modules").join(package).join("package.json");
         let manifest: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
@@ -105,7 +105,7 @@ fn install_py(tools: &Tools) -> Result<()> {
     pip.args(["install", "--quiet", "--requirement"]).arg(tools.py.join("requirements.txt"));
     let installed = quietly(&mut pip, "pip install");
     if installed.is_err() {
-        // Without the list the next run does not take a half-filled venv for a whole one.
+        // Without the list, the next run does not mistake a partial venv for a complete one.
         std::fs::remove_file(tools.py.join("requirements.txt"))?;
     }
     installed

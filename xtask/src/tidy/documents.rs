@@ -1,4 +1,4 @@
-//! The documents are true: what they link to and name is there.
+//! Checks documents: the files that they link to or name exist.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn links_between_documents_lead_somewhere() {
     assert!(wrong.is_empty(), "links to nowhere: {wrong:#?}");
 }
 
-/// `ARCHITECTURE.md` names crates and paths in backticks; each must exist, and no crate may be left out.
+/// `ARCHITECTURE.md` names crates and paths in backticks; each must exist, and every crate must be listed.
 #[test]
 fn the_architecture_names_what_exists() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();

@@ -1,4 +1,4 @@
-//! A crate depends only on lower layers.
+//! Checks that a crate depends only on lower layers.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn crates_depend_only_on_lower_layers() {
     for package in packages.iter().filter(|package| layers.contains_key(package["name"].as_str().unwrap())) {
         let name = package["name"].as_str().unwrap();
         for dependency in package["dependencies"].as_array().unwrap() {
-            // Tests may look anywhere.
+            // Dev-dependencies are exempt.
             let is_dev = dependency["kind"].as_str() == Some("dev");
             let on = dependency["name"].as_str().unwrap();
             if !is_dev && layers.get(on).is_some_and(|layer| *layer >= layers[name]) {

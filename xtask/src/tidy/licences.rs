@@ -1,4 +1,4 @@
-//! Every dependency has a licence that deny.toml allows.
+//! Checks that every dependency has a licence that deny.toml allows.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ struct Rules {
 }
 
 impl Rules {
-    /// Reads the two lists of deny.toml, which are written one entry a line.
+    /// Reads the two lists of deny.toml, which have one entry per line.
     fn read() -> Self {
         let text = fs::read_to_string(root().join("deny.toml")).unwrap();
         let quoted = |line: &str| line.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
@@ -69,7 +69,7 @@ impl Rules {
         rules
     }
 
-    /// AND binds tighter than OR; `/` is an old OR.
+    /// AND binds tighter than OR; `/` is the old notation for OR.
     fn allow(&self, package: &str, expression: &str) -> bool {
         let text = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
         let words: Vec<&str> = text.split_whitespace().collect();

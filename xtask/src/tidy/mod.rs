@@ -1,4 +1,4 @@
-//! Tidy: what no compiler checks about a repository. Plain tests, so that `cargo test` tells.
+//! Tidy: repository checks beyond those of the compiler. Plain tests, so that `cargo test` runs them.
 
 mod documents;
 mod layers;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::run::root;
 
-/// All files below a folder with this ending, without build output and installed packages.
+/// Returns all files below a folder with this ending, without build output and installed packages.
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     collect(&root().join(folder), ending, &mut found);

@@ -1,4 +1,4 @@
-//! Every source file says what lives in it, and none grows past the mark without shrinking elsewhere.
+//! Checks sources: every file opens with a `//!` line, and files over the size limit may only shrink.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 use super::{files, name};
 use crate::run::root;
 
-/// Past this many lines a file probably holds a second noun.
+/// A longer file probably covers more than one subject.
 const LINES_MAX: usize = 450;
 
 #[test]
@@ -20,7 +20,7 @@ fn every_source_file_opens_with_what_lives_in_it() {
     assert!(wrong.is_empty(), "no `//!` on the first line: {wrong:#?}");
 }
 
-/// A ratchet: `xtask/large-files.txt` lists the files over the mark with their length. They may shrink, not grow.
+/// A ratchet: `xtask/large-files.txt` lists the files over the limit with their length. They may shrink, not grow.
 #[test]
 fn large_files_only_shrink() {
     let list = fs::read_to_string(root().join("xtask/large-files.txt")).unwrap();
@@ -49,7 +49,7 @@ fn large_files_only_shrink() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Nothing of one machine gets into the repository.
+/// The repository must not contain machine-specific paths or addresses.
 #[test]
 fn no_path_or_registry_address_of_a_machine() {
     let needles = ["/root/", "/home/", "registry.npmjs", "static.crates.io", "index.crates.io", "deb.debian"];

@@ -1,10 +1,10 @@
-//! How fast an agent may talk. A bucket that fills with time: a burst is fine, a flood is not.
+//! Rate limit on messages of an agent: a token bucket that allows bursts and rejects floods.
 
 use std::time::Duration;
 
 const BURST: f64 = 200.0;
 const PER_SECOND: f64 = 100.0;
-/// Messages over the limit after which a connection is cut.
+/// Messages over the limit after which the connection is cut.
 const PATIENCE: u32 = 1_000;
 
 pub(crate) struct Bucket {
@@ -12,7 +12,7 @@ pub(crate) struct Bucket {
     refused: u32,
 }
 
-/// What becomes of a message.
+/// Verdict on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     Fine,
@@ -25,7 +25,7 @@ impl Bucket {
         Self { left: BURST, refused: 0 }
     }
 
-    /// A message came, so long after the one before.
+    /// Counts a message that arrived `since` after the previous one.
     pub(crate) fn take(&mut self, since: Duration) -> Flow {
         self.left = (self.left + since.as_secs_f64() * PER_SECOND).min(BURST);
         if self.left >= 1.0 {

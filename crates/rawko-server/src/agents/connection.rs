@@ -1,4 +1,4 @@
-//! One connection from its first message to its last: letting in, hearing, telling, and what its end means.
+//! One connection from its first message to its last: registration, receiving, sending, and the effect of its end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,16 +15,16 @@ use crate::channels::Channels;
 use crate::http::Tokens;
 use crate::protocol::{FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent};
 
-/// How long a new connection may take to register.
+/// Time limit for registration on a new connection.
 const REGISTER_WITHIN: Duration = Duration::from_secs(10);
-/// How long one message may take to be taken by the other side.
+/// Time limit for sending one message.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
-/// Messages in a row that are no messages, after which nobody listens any more.
+/// Consecutive invalid messages after which the connection is closed.
 const NONSENSE_MAX: u32 = 20;
-/// Signs of life that may be missing.
+/// Heartbeats that may be missing.
 const MISSED_MAX: u32 = 3;
 
-/// What connections share.
+/// State shared by all connections.
 #[derive(Clone)]
 pub(crate) struct Desk {
     pub(crate) channels: Channels,
@@ -32,19 +32,19 @@ pub(crate) struct Desk {
     pub(crate) heartbeat: Duration,
 }
 
-/// Told of a wrong token, before whoever showed it hears that it is wrong.
+/// Called on a wrong token, before the response is sent.
 pub(crate) type OnGuess = Arc<dyn Fn() + Send + Sync>;
 
-/// Where a connection comes in.
+/// Origin of a connection.
 #[derive(Clone)]
 pub(crate) enum Door {
-    /// From outside. `trusted`: it has shown the token already, or needs none.
+    /// From outside. `trusted`: it has already authenticated, or no token is required.
     Socket { trusted: bool, on_guess: OnGuess },
-    /// The server started this agent. `again`: it goes on where it was when the server stopped.
+    /// Started by the server. `again`: it resumes its state from before the server stopped.
     Own { agent: AgentId, again: bool },
 }
 
-/// Why a connection is not let in.
+/// Reason why a registration is rejected.
 struct Refused {
     code: &'static str,
     words: String,
@@ -56,7 +56,7 @@ impl Refused {
     }
 }
 
-/// How a connection ended.
+/// Reason why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Goodbye,
@@ -98,7 +98,7 @@ pub(crate) async fn serve<T: Transport>(mut transport: T, desk: Desk, door: Door
     }
 }
 
-/// The first message, if it lets the agent in.
+/// Returns the first message, if it registers the agent.
 async fn let_in<T: Transport>(transport: &mut T, desk: &Desk, door: &Door) -> Option<(AgentId, FromAgent)> {
     let first = timeout(REGISTER_WITHIN, transport.recv()).await.unwrap_or(Incoming::Closed);
     let refused = match first {
@@ -162,19 +162,19 @@ fn register(desk: &Desk, agent: &AgentId, door: &Door, first: &FromAgent) -> Reg
         heartbeat_seconds: desk.heartbeat.as_secs().max(1),
         channels: registration.channels.clone(),
     };
-    // Before any channel can tell it anything.
+    // Sent before any channel can send to the agent.
     desk.channels.hub().tell(agent, &welcome);
     registration
 }
 
-/// Tells every channel of an agent. A channel that cannot take it now hears of it when it is recovered.
+/// Sends an event to every channel of an agent. A channel that fails to apply it now catches up when it is recovered.
 async fn tell_channels(desk: &Desk, agent: &AgentId, event: impl Fn(AgentId) -> Event) {
     for channel in desk.channels.hub().channels_of(agent) {
         let _ = desk.channels.apply(&channel, event(agent.clone())).await;
     }
 }
 
-/// What the end of a connection means for the agent's channels.
+/// Applies the end of a connection to the agent's channels.
 async fn part(desk: &Desk, agent: &AgentId, door: &Door, ending: Ending) {
     let event = |agent: AgentId| match ending {
         Ending::Goodbye => Some(Event::AgentStopped { agent }),
@@ -247,13 +247,13 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Says why, if the other side still listens.
+    /// Sends the reason, if the client still reads.
     async fn last_word(&mut self, code: &str, words: &str) {
         let text = ToAgent::fatal(code, words).to_text();
         let _ = timeout(Duration::from_secs(1), self.transport.send(text)).await;
     }
 
-    /// One message. `Some` when the connection is over.
+    /// Handles one message. Returns `Some` when the connection is over.
     async fn hear(&mut self, incoming: Incoming, since: Duration) -> Option<Ending> {
         let text = match incoming {
             Incoming::Text(text) => text,

@@ -1,4 +1,4 @@
-//! `Hub`: who is connected, and which agents are in which channels. Rooms tell agents through it and never wait.
+//! `Hub`: the connected agents, and the channels of each. Rooms send to agents through it and never block.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -17,19 +17,19 @@ pub(crate) struct Hub {
 #[derive(Default)]
 struct Inner {
     links: HashMap<AgentId, Link>,
-    /// The channels of each agent.
+    /// Channels of each agent.
     seats: HashMap<AgentId, BTreeMap<String, Seat>>,
     presence: HashMap<AgentId, Arc<tokio::sync::Mutex<()>>>,
     generation: u64,
 }
 
-/// An agent in a channel.
+/// Membership of an agent in a channel.
 struct Seat {
     state: State,
     session: Option<String>,
 }
 
-/// A connection that was let in.
+/// A registered connection.
 pub(crate) struct Registration {
     pub(crate) generation: u64,
     pub(crate) session: String,
@@ -38,12 +38,12 @@ pub(crate) struct Registration {
     pub(crate) channels: Vec<ChannelInfo>,
 }
 
-/// How a connection may go on where another one was.
+/// Rule for resuming the session of an earlier connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resume<'s> {
-    /// With the session it says it had.
+    /// Resumes if the session sent by the agent is known.
     With(Option<&'s str>),
-    /// The server itself started the agent and knows that it is the one.
+    /// Always resumes: the server itself started the agent.
     Known,
 }
 
@@ -52,12 +52,13 @@ impl Hub {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Held while an agent comes or goes, so that its channels hear of it in one order.
+    /// Returns a lock held while an agent connects or disconnects, so that all its channels see the events in the same
+    /// order.
     pub(crate) fn presence(&self, agent: &AgentId) -> Arc<tokio::sync::Mutex<()>> {
         Arc::clone(self.lock().presence.entry(agent.clone()).or_default())
     }
 
-    /// Lets a connection in. A connection of the same agent that is there already is cut: the newer one wins.
+    /// Registers a connection. An existing connection of the same agent is cut: the newer one wins.
     pub(crate) fn register(&self, agent: &AgentId, resume: Resume<'_>, observe: bool) -> Registration {
         let mut inner = self.lock();
         inner.generation += 1;
@@ -79,7 +80,7 @@ impl Hub {
         Registration { generation, session, resumed, outgoing, channels }
     }
 
-    /// A connection ended. Whether it was still the agent's.
+    /// Removes a connection. Returns true if it was still the agent's current one.
     pub(crate) fn unregister(&self, agent: &AgentId, generation: u64) -> bool {
         let mut inner = self.lock();
         let current = inner.links.get(agent).is_some_and(|link| link.generation == generation);
@@ -89,12 +90,12 @@ impl Hub {
         current
     }
 
-    /// The session that an agent is connected with.
+    /// Returns the session of an agent's connection.
     pub(crate) fn session(&self, agent: &AgentId) -> Option<String> {
         self.lock().links.get(agent).map(|link| link.session.clone())
     }
 
-    /// The channels that want to know whether an agent is there.
+    /// Returns the channels that track the presence of an agent.
     pub(crate) fn channels_of(&self, agent: &AgentId) -> Vec<String> {
         let inner = self.lock();
         inner.seats.get(agent).into_iter().flat_map(BTreeMap::keys).cloned().collect()
@@ -108,7 +109,7 @@ impl Hub {
         }
     }
 
-    /// Remembers who is in a channel.
+    /// Updates the members of a channel.
     pub(crate) fn note_members(&self, channel: &Channel) {
         let mut inner = self.lock();
         for (agent, member) in &channel.members {
@@ -121,7 +122,7 @@ impl Hub {
         self.lock().seats.values_mut().for_each(|seats| drop(seats.remove(name)));
     }
 
-    /// Ends all connections; their agents may come back to the next server.
+    /// Closes all connections; their agents may reconnect to the next server.
     pub(crate) fn close(&self) {
         self.lock().links.values().for_each(|link| link.cut(Cut::Closing));
     }
@@ -143,7 +144,7 @@ impl Inner {
     }
 }
 
-/// Not to be guessed: keyed hashes whose keys the operating system gave.
+/// Unpredictable: keyed hashes with keys from the operating system.
 fn new_session() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("s-{:016x}{:016x}", random(), random())

@@ -1,39 +1,39 @@
-//! `Link`: the sending side of a connection. Bounded in messages and bytes: whoever does not read is cut, and nobody
-//! else waits for it.
+//! `Link`: the sending side of a connection. Bounded in messages and bytes: a client that does not read is cut, without
+//! delaying others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{mpsc, watch};
 
-/// Messages and bytes that may wait for a slow reader.
+/// Limits on messages and bytes queued for a slow reader.
 const QUEUE_MAX: usize = 256;
 const QUEUE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Why the server ends a connection.
+/// Reason why the server ends a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// It does not read what it is sent.
+    /// The client does not read its messages.
     TooSlow,
-    /// A newer connection of the same agent took its place.
+    /// A newer connection of the same agent replaced it.
     Superseded,
-    /// The server stops.
+    /// The server is stopping.
     Closing,
 }
 
-/// To a connection.
+/// Handle for sending to a connection.
 #[derive(Clone)]
 pub(crate) struct Link {
     pub(crate) generation: u64,
     pub(crate) session: String,
-    /// Whether it wants to read along.
+    /// True if the agent reads along without having the turn.
     pub(crate) observe: bool,
     queue: mpsc::Sender<String>,
     waiting_bytes: Arc<AtomicUsize>,
     cut: Arc<watch::Sender<Option<Cut>>>,
 }
 
-/// The connection's own side.
+/// The connection's side of the queue.
 pub(crate) struct Outgoing {
     queue: mpsc::Receiver<String>,
     waiting_bytes: Arc<AtomicUsize>,
@@ -49,7 +49,7 @@ impl Link {
         (Link { generation, session, observe, queue: sender, waiting_bytes, cut: Arc::new(cut) }, outgoing)
     }
 
-    /// Never waits. A connection that cannot take more is cut.
+    /// Queues a message without waiting. If the queue is full, the connection is cut.
     pub(crate) fn send(&self, text: String) {
         let waiting = self.waiting_bytes.fetch_add(text.len(), Ordering::Relaxed) + text.len();
         if waiting > QUEUE_BYTES_MAX || self.queue.try_send(text).is_err() {
@@ -57,7 +57,7 @@ impl Link {
         }
     }
 
-    /// The first reason stands.
+    /// Only the first reason is kept.
     pub(crate) fn cut(&self, cut: Cut) {
         self.cut.send_if_modified(|reason| {
             let first = reason.is_none();
@@ -75,7 +75,7 @@ impl Outgoing {
     }
 }
 
-/// Waits until the server wants to end the connection.
+/// Waits until the server ends the connection.
 pub(crate) async fn cut_off(cut: &mut watch::Receiver<Option<Cut>>) -> Cut {
     loop {
         if let Some(reason) = *cut.borrow_and_update() {
@@ -88,7 +88,7 @@ pub(crate) async fn cut_off(cut: &mut watch::Receiver<Option<Cut>>) -> Cut {
 }
 
 impl Cut {
-    /// What the agent is told: a code and words.
+    /// Returns the code and text that are sent to the agent.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
             Cut::TooSlow => ("too_slow", "too many messages wait to be read"),

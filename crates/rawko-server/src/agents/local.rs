@@ -1,5 +1,5 @@
-//! Agents that are code of this process, such as the project's LLM agents: whoever implements [`TurnTaker`] is asked
-//! when one of its agents has the turn. It speaks the same protocol as everybody else, without leaving the process.
+//! Agents implemented in this process, such as the project's LLM agents: an implementation of [`TurnTaker`] is called
+//! when one of its agents has the turn. It uses the same protocol as other agents, without leaving the process.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -14,46 +14,46 @@ use super::connection::{Desk, Door, serve};
 use super::transport::{Incoming, Transport};
 use crate::protocol::{FromAgent, PROTOCOL, ToAgent, WireMessage};
 
-/// Messages on their way between an agent of this process and its connection.
+/// Queue size between an agent of this process and its connection.
 const QUEUE: usize = 64;
 
 /// Takes turns for agents of this process.
 pub trait TurnTaker: Send + Sync {
-    /// The agents it speaks for.
+    /// Returns its agents.
     fn agents(&self) -> Vec<AgentId>;
 
-    /// One turn, or the rest of one after more was said. Dropped when the turn ends before it does.
+    /// Takes one turn, or continues it after new messages. The future is dropped if the turn ends first.
     fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>>;
 }
 
-/// What an agent is asked.
+/// Input of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenTurn {
     pub agent: AgentId,
     pub channel: String,
     pub turn: u64,
-    /// When the turn is over, as RFC 3339.
+    /// End of the turn, as RFC 3339.
     pub deadline: Option<String>,
-    /// What others said since the agent's last turn, or since it was asked last.
+    /// Messages from others since the agent's last turn, or since the last call.
     pub messages: Vec<WireMessage>,
-    /// The same for a turn that is asked again after a crash.
+    /// Key that stays the same when a turn is repeated after a crash.
     pub idempotency: String,
 }
 
-/// What an agent made of its turn.
+/// Result of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// Said, and done. The word TURN_COMPLETE at the end changes nothing.
+    /// Message that ends the turn. A trailing TURN_COMPLETE has no effect.
     Said(String),
-    /// Nothing to say.
+    /// No message.
     Passed,
-    /// It waits for a person's message, and is asked again then.
+    /// Waits for a message from a person, and is called again then.
     AwaitsPerson { reason: String },
-    /// It could not: the channel is told why, and the turn ends.
+    /// Failure: the reason is posted to the channel, and the turn ends.
     Failed(String),
 }
 
-/// Registers an agent and lets it take turns until the connection ends. `again`: it goes on where it was.
+/// Registers an agent and lets it take turns until the connection ends. `again`: it resumes its state.
 pub(crate) fn spawn_taker(
     desk: Desk,
     agent: AgentId,
@@ -71,7 +71,7 @@ pub(crate) fn spawn_taker(
     })
 }
 
-/// A connection within the process.
+/// Connection within the process.
 struct Memory {
     incoming: mpsc::Receiver<String>,
     outgoing: mpsc::Sender<String>,
@@ -91,19 +91,19 @@ impl Transport for Memory {
     }
 }
 
-/// An agent's side of the conversation.
+/// The agent's side of a connection.
 struct Speaker {
     agent: AgentId,
     taker: Arc<dyn TurnTaker>,
     to_server: mpsc::Sender<String>,
-    /// The turn it has in each channel.
+    /// Current turn in each channel.
     turns: BTreeMap<String, Running>,
 }
 
 struct Running {
     turn: u64,
     deadline: Option<String>,
-    /// What was said meanwhile.
+    /// Messages that arrived during the turn.
     injected: Vec<WireMessage>,
     asked: u32,
     task: Option<JoinHandle<()>>,
@@ -141,7 +141,7 @@ impl Speaker {
     }
 
     async fn say(&self, message: &FromAgent) {
-        // If nobody listens any more, the connection is ending.
+        // A failed send means that the connection is ending.
         let _ = self.to_server.send(serde_json::to_string(message).unwrap_or_default()).await;
     }
 
@@ -182,7 +182,7 @@ impl Speaker {
         }
     }
 
-    /// Asks the taker about what was said, unless it is at it.
+    /// Calls the taker with the new messages, unless a call is running.
     fn ask(&mut self, channel: &str, done: &Done) {
         let Some(running) = self.turns.get_mut(channel) else { return };
         if running.task.as_ref().is_some_and(|task| !task.is_finished()) {
@@ -205,7 +205,7 @@ impl Speaker {
         }));
     }
 
-    /// Says what the taker made of it. If more was said meanwhile, the turn goes on with that.
+    /// Sends the taker's result. If messages arrived meanwhile, the turn continues with those.
     async fn finish(&mut self, channel: String, turn: u64, taken: Taken, done: &Done) {
         let Some(running) = self.turns.get_mut(&channel).filter(|running| running.turn == turn) else {
             return;
@@ -237,5 +237,5 @@ impl Speaker {
     }
 }
 
-/// Where finished turns go.
+/// Sender of finished turns.
 type Done = mpsc::Sender<(String, u64, Taken)>;

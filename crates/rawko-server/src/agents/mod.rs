@@ -1,5 +1,5 @@
-//! Agents at the other end of a connection: a socket, a process's pipes, or code of this process that takes turns. All
-//! speak the same protocol; what differs is how bytes come and go.
+//! Connections to agents: a socket, the pipes of a process, or code of this process that takes turns. All use the same
+//! protocol over different transports.
 
 mod bucket;
 mod connection;

@@ -1,5 +1,5 @@
-//! Agents that are processes of the server's own: a JSON object a line on stdin and stdout. What they write to stderr goes
-//! to the server's. Of the environment they see what they are given, and no token or key of the server.
+//! Agents that run as child processes: one JSON object per line on stdin and stdout. Their stderr goes to the server's.
+//! They only see the environment variables that they are given, and no token or key of the server.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,16 +16,16 @@ use super::connection::{Desk, Door, serve};
 use super::transport::{Incoming, Transport};
 use crate::protocol::MESSAGE_BYTES_MAX;
 
-/// Lines read ahead.
+/// Lines to read ahead.
 const AHEAD: usize = 16;
 
-/// How to start an agent.
+/// Command that starts an agent.
 #[derive(Clone, Debug)]
 pub(crate) struct AgentCommand {
     pub(crate) program: Vec<String>,
     pub(crate) folder: PathBuf,
     pub(crate) env: BTreeMap<String, String>,
-    /// Variables of the server's own environment that it may see.
+    /// Variables passed from the server's own environment.
     pub(crate) pass_env: Vec<String>,
     pub(crate) environment: Environment,
 }
@@ -38,7 +38,7 @@ impl AgentCommand {
     }
 }
 
-/// Starts the process and serves it until it ends. `again`: it goes on where it was when the server stopped.
+/// Starts the process and serves it until it ends. `again`: it resumes its state from before the server stopped.
 pub(crate) fn spawn_process(
     desk: Desk,
     agent: AgentId,
@@ -71,7 +71,7 @@ pub(crate) fn spawn_process(
 struct Pipe {
     incoming: mpsc::Receiver<Incoming>,
     stdin: ChildStdin,
-    /// Ends with the connection.
+    /// Killed with the connection.
     _child: Child,
 }
 
@@ -90,7 +90,7 @@ impl Transport for Pipe {
     }
 }
 
-/// Reads lines until there are no more. A line that is too long is skipped to its end.
+/// Reads lines until the end. A line that is too long is skipped.
 async fn read_lines(stdout: ChildStdout, lines: mpsc::Sender<Incoming>) {
     let mut reader = BufReader::new(stdout);
     let limit = MESSAGE_BYTES_MAX as u64 + 1;
@@ -103,7 +103,7 @@ async fn read_lines(stdout: ChildStdout, lines: mpsc::Sender<Incoming>) {
         }
         let whole = line.ends_with(b"\n") || line.len() < MESSAGE_BYTES_MAX;
         let incoming = match (std::mem::replace(&mut skipping, !whole), whole) {
-            // The end of a line that was too long, or its middle.
+            // Rest of a line that was too long.
             (true, _) => continue,
             (false, false) => Incoming::Oversized,
             (false, true) => match String::from_utf8(line) {

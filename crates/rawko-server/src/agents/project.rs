@@ -1,5 +1,5 @@
-//! The project's own agents in channels, with no code: a turn is an event to an instance of `charts/speaker.yaml`, which
-//! puts the agent to work. What it has begun goes on after a crash, and its conversation is remembered.
+//! The project's agents in channels, without extra code: a turn is an event to an instance of `charts/speaker.yaml`,
+//! which runs the agent. Its work continues after a crash, and its conversation is kept.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use super::local::{Taken, TakenTurn, TurnTaker};
 use crate::protocol::WireMessage;
 
 const SPEAKER: &str = include_str!("../../../../charts/speaker.yaml");
-/// An answer that says only this has nothing to say.
+/// A response of only this word means that the agent has nothing to post.
 const PASS: &str = "PASS";
 
 /// Takes turns for agents of the project.
@@ -23,7 +23,7 @@ pub struct ProjectAgents {
 }
 
 impl ProjectAgents {
-    /// `names`: the agents that charts may put to work as `agent:NAME`.
+    /// `names`: the agents that charts may invoke as `agent:NAME`.
     pub fn new(host: Host, names: Vec<String>) -> Result<Self, HostError> {
         host.library().offer(Edition::read("rawko's own speaker.yaml", SPEAKER)?);
         Ok(Self { host, names })
@@ -38,7 +38,7 @@ impl TurnTaker for ProjectAgents {
     fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>> {
         let host = self.host.clone();
         Box::pin(async move {
-            // Nothing was said: no model need be asked whether it has something to say to that.
+            // Without new messages there is no need to call a model.
             if turn.messages.is_empty() {
                 return Taken::Passed;
             }
@@ -56,14 +56,14 @@ async fn speak(host: &Host, turn: &TakenTurn) -> Result<Taken, HostError> {
     let number = i64::try_from(turn.turn).unwrap_or(i64::MAX);
     let data = Value::map([("turn", Value::Int(number)), ("prompt", Value::from(prompt(turn)))]);
     let unfinished = Unfinished { host: host.clone(), id: id.clone() };
-    // The same turn again after a crash is the same event: it is taken once.
+    // A turn repeated after a crash is the same event, which is delivered once.
     host.send(&id, NamedEvent::new("TURN", data), Some(&turn.idempotency)).await?;
     let answer = answered(host, &id, number).await?;
     std::mem::forget(unfinished);
     Ok(said(&answer))
 }
 
-/// The agent's instance in this channel, begun with its first turn.
+/// Starts the agent's instance in this channel, on its first turn.
 async fn begin(host: &Host, id: &str, turn: &TakenTurn) -> Result<(), HostError> {
     let input =
         Value::map([("agent", Value::str(turn.agent.as_str())), ("channel", Value::str(&turn.channel))]);
@@ -85,7 +85,7 @@ async fn answered(host: &Host, id: &str, turn: i64) -> Result<Value, HostError> 
         if answer.get("turn").as_i64() == Some(turn) {
             return Ok(answer.clone());
         }
-        // It rests without having answered: the turn was ended, and this future is about to be dropped.
+        // Idle without an answer: the turn has ended, and this future is about to be dropped.
         if changes.changed().await.is_err() {
             return Err(HostError::Closing);
         }
@@ -102,7 +102,7 @@ fn said(answer: &Value) -> Taken {
     }
 }
 
-/// What was said since it spoke last, and that it is its turn.
+/// Returns the new messages and the request to take the turn.
 fn prompt(turn: &TakenTurn) -> String {
     let lines: Vec<String> = turn.messages.iter().map(line).collect();
     let said = lines.join("\n");
@@ -121,7 +121,7 @@ fn line(message: &WireMessage) -> String {
     }
 }
 
-/// The turn ended before the answer came: the agent need not go on.
+/// Sends `TURN_ENDED` when dropped: the turn ended before the answer, so the agent can stop.
 struct Unfinished {
     host: Host,
     id: String,
@@ -130,7 +130,7 @@ struct Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         let (host, id) = (self.host.clone(), self.id.clone());
-        // When the whole process ends, the turn goes on at the next start instead.
+        // Without a runtime the process is ending, and the turn continues at the next start.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime
                 .spawn(async move { host.send(&id, NamedEvent::new("TURN_ENDED", Value::Null), None).await });

@@ -1,4 +1,4 @@
-//! What a registered agent asks for, and the answer to it.
+//! Requests of registered agents, and their responses.
 
 use rawko_turns::{AgentId, Effect, Event, Refusal, TurnId, WaitUntil};
 
@@ -6,10 +6,10 @@ use crate::channels::Channels;
 use crate::error::ChannelError;
 use crate::protocol::{FromAgent, MESSAGE_BYTES_MAX, ToAgent, WireMessage};
 
-/// Messages that one `history` gives.
+/// Messages per `history` request.
 const HISTORY_MAX: u32 = 200;
 
-/// Does what is asked. `None`: there is nothing to answer.
+/// Handles a request. Returns `None` if it needs no response.
 pub(crate) async fn answer(channels: &Channels, agent: &AgentId, message: FromAgent) -> Option<ToAgent> {
     let id = message.id().map(str::to_owned);
     let who = agent.clone();
@@ -98,7 +98,7 @@ async fn history(
     }
 }
 
-/// Seconds of a stranger, as milliseconds.
+/// Converts untrusted seconds to milliseconds.
 fn milliseconds(seconds: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and NaN is 0")]
     let ms = (seconds.max(0.0) * 1000.0) as u64;

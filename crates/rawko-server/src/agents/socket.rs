@@ -1,4 +1,4 @@
-//! Agents over WebSocket. Where a connection comes from was looked at before it gets here.
+//! Agents over WebSocket. The origin of a request is checked before it gets here.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use super::transport::{Incoming, Transport};
 use crate::http::{Problem, ProblemCode};
 use crate::protocol::MESSAGE_BYTES_MAX;
 
-/// Beyond this a message is not even read to be refused: the connection ends.
+/// Larger messages are not read: the connection ends without an error message.
 const FRAME_BYTES_MAX: usize = 8 * MESSAGE_BYTES_MAX;
-/// Connections at a time; more are told to come again later.
+/// Concurrent connections; further ones are rejected.
 const CONNECTIONS_MAX: usize = 10_000;
 
-/// Decides who may connect.
+/// Accepts agent connections.
 #[derive(Clone)]
 pub(crate) struct Gatekeeper {
     desk: Desk,
@@ -28,7 +28,8 @@ impl Gatekeeper {
     }
 }
 
-/// Lets a connection begin. `trusted`: it has shown a token already, or needs none. `on_guess`: what a wrong one costs.
+/// Accepts a connection. `trusted`: it has already authenticated, or no token is required. `on_guess`: called on a
+/// wrong token.
 pub(crate) fn connect(
     gate: &Gatekeeper,
     upgrade: WebSocketUpgrade,

@@ -1,26 +1,26 @@
-//! How messages come and go, whatever carries them.
+//! `Transport`: messages over any carrier.
 
 use std::future::Future;
 
-/// What came in.
+/// Received message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Incoming {
     Text(String),
-    /// A sign of life without content.
+    /// Heartbeat without content.
     Alive,
-    /// A message that is too long; it was not kept.
+    /// Message over the size limit; its content was discarded.
     Oversized,
-    /// A message that is not text.
+    /// Binary message.
     NotText,
-    /// The other side is gone.
+    /// The connection is closed.
     Closed,
 }
 
 pub(crate) trait Transport: Send {
-    /// May be dropped and called again without losing anything.
+    /// Cancel-safe: no message is lost if the future is dropped.
     fn recv(&mut self) -> impl Future<Output = Incoming> + Send;
-    /// Whether it went out.
+    /// Returns false if the message could not be sent.
     fn send(&mut self, text: String) -> impl Future<Output = bool> + Send;
-    /// Asks for a sign of life, where the carrier has a way to.
+    /// Requests a heartbeat, if the carrier supports it.
     fn ping(&mut self) -> impl Future<Output = bool> + Send;
 }

@@ -1,4 +1,4 @@
-//! From effects to what agents hear.
+//! Converts effects to messages for agents.
 
 use rawko_turns::{AgentId, Channel, Effect, Message, State, SuspendReason};
 
@@ -7,12 +7,12 @@ use super::messages::Messages;
 use crate::agents::Hub;
 use crate::protocol::{ToAgent, WireMessage, moment};
 
-/// Messages that come with a turn; more are counted, and can be asked for.
+/// Limit on messages sent with a turn; the number of older ones is sent, and `history` returns them.
 const WITH_TURN_MAX: usize = 200;
-/// Their texts together; the last message comes in any case.
+/// Limit on their total size; the last message is always included.
 const WITH_TURN_BYTES_MAX: usize = 1024 * 1024;
 
-/// Tells agents what follows from one change.
+/// Sends the effects of one change to the agents.
 pub(crate) fn deliver(
     hub: &Hub,
     channel: &Channel,
@@ -35,7 +35,7 @@ fn deliver_one(
 ) {
     let name = || channel.name.clone();
     let range = |agent: &AgentId, after: u64, upto: u64| {
-        // The last ones, if there are too many.
+        // Only the last ones, if there are too many.
         let from = after.max(upto.saturating_sub(WITH_TURN_MAX as u64));
         let found = messages.range(keeping, &channel.name, from, upto, WITH_TURN_MAX).unwrap_or_default();
         let found = last_that_fit(&found);
@@ -44,7 +44,7 @@ fn deliver_one(
     };
     match effect {
         Effect::Delivered { number, to } => {
-            // Whoever gets it with its turn does not need it twice.
+            // Skips agents that receive the message with their turn.
             let to: Vec<&AgentId> =
                 to.iter().filter(|agent| !comes_with_turn(rest, agent, *number)).collect();
             to_readers(hub, channel, messages, keeping, *number, &to);
@@ -121,7 +121,7 @@ fn last_that_fit(messages: &[Message]) -> &[Message] {
     &messages[messages.len() - count.max(1).min(messages.len())..]
 }
 
-/// What others said: an agent knows its own words.
+/// Returns the messages of others, since an agent knows its own.
 fn others(messages: &[Message], agent: &AgentId) -> Vec<WireMessage> {
     messages.iter().filter(|message| !message.author.is(agent)).map(WireMessage::from).collect()
 }

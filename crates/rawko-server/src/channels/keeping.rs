@@ -1,5 +1,5 @@
-//! How a channel lives in the store: an instance of `charts/channel.yaml`, and one of `charts/agent_lifecycle.yaml` for
-//! each member. A change is one event to the channel's instance; the moves of members are committed with it.
+//! Storage of a channel: an instance of `charts/channel.yaml`, and one of `charts/agent_lifecycle.yaml` for each
+//! member. A change is one event to the channel's instance; the moves of members are committed with it.
 
 use rawko_core::{NamedEvent, Status, Value};
 use rawko_host::{Edition, Host, HostError};
@@ -11,10 +11,10 @@ use crate::error::ChannelError;
 
 const CHANNEL_CHART: &str = include_str!("../../../../charts/channel.yaml");
 const MEMBER_CHART: &str = include_str!("../../../../charts/agent_lifecycle.yaml");
-/// Records read from the journal at once.
+/// Records per read of the journal.
 const PAGE: usize = 500;
 
-/// The store, as channels use it.
+/// Store access for channels.
 #[derive(Clone)]
 pub(crate) struct Keeping {
     host: Host,
@@ -22,7 +22,7 @@ pub(crate) struct Keeping {
     member: Edition,
 }
 
-/// What the journal has of one change.
+/// One change, as read from the journal.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Change {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -31,7 +31,7 @@ pub(crate) struct Change {
     pub(crate) log: Vec<Entry>,
 }
 
-/// A line of a channel's log: a transition, or something worth a warning.
+/// Entry of a channel's log: a transition or a warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Entry {
@@ -51,12 +51,12 @@ pub struct Warning {
     pub message: String,
 }
 
-/// The id of a channel's instance.
+/// Returns the id of a channel's instance.
 pub fn channel_instance(channel: &str) -> String {
     format!("channel.{channel}")
 }
 
-/// The id of a member's instance.
+/// Returns the id of a member's instance.
 pub fn member_instance(channel: &str, agent: &str) -> String {
     format!("channel.{channel}.{agent}")
 }
@@ -72,7 +72,7 @@ impl Keeping {
         &self.host
     }
 
-    /// The names of all channels that are not closed, sorted.
+    /// Returns the names of all open channels, sorted.
     pub(crate) fn names(&self) -> Result<Vec<String>, ChannelError> {
         let filter = Filter {
             chart: Some(self.channel.chart.id().to_owned()),
@@ -96,7 +96,7 @@ impl Keeping {
         }
     }
 
-    /// The channel as the store has it; `None` if there is none, or it is closed.
+    /// Loads a channel from the store; `None` if it does not exist or is closed.
     pub(crate) fn load(&self, name: &str) -> Result<Option<Channel>, ChannelError> {
         let reader = self.host.reader();
         let row = match reader.find(&channel_instance(name)) {
@@ -113,7 +113,7 @@ impl Keeping {
         serde_json::from_value(kept).map(Some).map_err(unreadable)
     }
 
-    /// Writes a change: what the channel is now, what happened, and what becomes of its members. All or nothing.
+    /// Commits a change: the new channel state, its event, and the moves of its members. All or nothing.
     pub(crate) async fn commit(
         &self,
         channel: &Channel,
@@ -138,7 +138,7 @@ impl Keeping {
         Ok(())
     }
 
-    /// Makes sure that a member has an instance. One that is there already is used again.
+    /// Creates the instance of a member, unless it exists.
     pub(crate) async fn ensure_member(&self, channel: &str, agent: &AgentId) -> Result<(), ChannelError> {
         let input = Value::from_json(serde_json::json!({"agentId": agent, "channel": channel}));
         let id = Some(member_instance(channel, agent.as_str()));
@@ -148,13 +148,13 @@ impl Keeping {
         }
     }
 
-    /// Closes a channel for good. Its journal stays.
+    /// Closes a channel permanently. Its journal is kept.
     pub(crate) async fn close(&self, name: &str) -> Result<(), ChannelError> {
         self.host.send(&channel_instance(name), NamedEvent::new("CLOSED", Value::Null), None).await?;
         Ok(())
     }
 
-    /// Goes through all changes of a channel, oldest first, until `take` has enough.
+    /// Passes all changes of a channel to `take`, oldest first, until it stops.
     pub(crate) fn changes(
         &self,
         name: &str,
@@ -201,7 +201,7 @@ fn moved(effect: &Effect) -> Option<&Moved> {
     if let Effect::Moved(moved) = effect { Some(moved) } else { None }
 }
 
-/// What the log says about these effects.
+/// Returns the log entries of these effects.
 pub(crate) fn entries(channel: &str, effects: &[Effect]) -> Vec<Entry> {
     let at_ms = effects.iter().find_map(moved).map_or(0, |moved| moved.at_ms);
     let entry = |effect: &Effect| match effect {
@@ -228,7 +228,7 @@ pub(crate) fn entries(channel: &str, effects: &[Effect]) -> Vec<Entry> {
     effects.iter().filter_map(entry).collect()
 }
 
-/// The event for a member's instance.
+/// Returns the event for a member's instance.
 fn letter(channel: &str, moved: &Moved) -> serde_json::Value {
     serde_json::json!({
         "instance": member_instance(channel, moved.agent.as_str()),

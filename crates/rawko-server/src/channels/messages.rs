@@ -1,4 +1,4 @@
-//! What was said in a channel, as far as it is in memory. Older messages are read from the journal when somebody asks.
+//! Recent messages of a channel in memory. Older ones are read from the journal on demand.
 
 use std::collections::VecDeque;
 
@@ -7,12 +7,12 @@ use rawko_turns::Message;
 use super::keeping::Keeping;
 use crate::error::ChannelError;
 
-/// Messages kept in memory, for each channel.
+/// Messages in memory per channel.
 const TAIL_MAX: usize = 256;
 
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
-    /// The last ones, without gaps.
+    /// The last messages, without gaps.
     tail: VecDeque<Message>,
 }
 
@@ -24,7 +24,7 @@ impl Messages {
         self.tail.push_back(message);
     }
 
-    /// Those with numbers above `after` and up to `upto`, at most `limit`, the first ones.
+    /// Returns the first messages with numbers above `after` and up to `upto`, at most `limit`.
     pub(crate) fn range(
         &self,
         keeping: &Keeping,

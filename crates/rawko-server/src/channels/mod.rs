@@ -1,4 +1,4 @@
-//! `Channels`: all channels of a host. A channel is opened when somebody first touches it, and recovered then.
+//! `Channels`: all channels of a host. A channel is opened and recovered on first use.
 
 mod delivering;
 mod keeping;
@@ -35,11 +35,11 @@ struct Inner {
     rooms: Mutex<Rooms>,
 }
 
-/// The channels that are open.
+/// Open channels.
 #[derive(Default)]
 struct Rooms {
     open: BTreeMap<String, (RoomHandle, JoinHandle<()>)>,
-    /// Nothing is opened any more.
+    /// Set on shutdown: no channel is opened anymore.
     closing: bool,
 }
 
@@ -58,12 +58,12 @@ impl Channels {
         &self.inner.hub
     }
 
-    /// The names of all channels.
+    /// Returns the names of all channels.
     pub fn names(&self) -> Result<Vec<String>, ChannelError> {
         self.inner.keeping.names()
     }
 
-    /// Makes a channel.
+    /// Creates a channel.
     pub async fn create(&self, name: &str, options: OptionLayers) -> Result<(), ChannelError> {
         if !is_name(name) {
             return Err(ChannelError::BadName(name.to_owned()));
@@ -72,7 +72,7 @@ impl Channels {
         self.inner.keeping.create(&channel).await
     }
 
-    /// Opens all channels: whatever came due while nobody hosted them happens now.
+    /// Opens all channels: deadlines that passed while the server was down are handled now.
     pub async fn open_all(&self) -> Result<(), ChannelError> {
         for name in self.names()? {
             self.room(&name).await?;
@@ -80,40 +80,40 @@ impl Channels {
         Ok(())
     }
 
-    /// Something happens in a channel. Returns once it is on disk, with what follows.
+    /// Applies an event to a channel. Returns its effects once it is on disk.
     pub async fn apply(&self, name: &str, event: Event) -> Result<Vec<Effect>, ChannelError> {
         self.room(name).await?.apply(event).await
     }
 
-    /// A person puts an agent into a channel; whether it is connected is looked up.
+    /// Assigns an agent to a channel, with its current connection if it has one.
     pub async fn assign(&self, name: &str, agent: &str, by: &str) -> Result<Vec<Effect>, ChannelError> {
         if !is_name(agent) {
             return Err(ChannelError::BadName(agent.to_owned()));
         }
         let agent = AgentId::from(agent);
         let presence = self.inner.hub.presence(&agent);
-        // So that it cannot come or go between looking and assigning.
+        // Prevents the agent from connecting or disconnecting between lookup and assignment.
         let _steady = presence.lock().await;
         let session = self.inner.hub.session(&agent);
         self.apply(name, Event::Assigned { agent, by: by.to_owned(), session }).await
     }
 
-    /// The channel as it is now.
+    /// Returns the current state of the channel.
     pub async fn look(&self, name: &str) -> Result<Arc<Glance>, ChannelError> {
         Ok(self.room(name).await?.glance())
     }
 
-    /// Changes whenever the channel does.
+    /// Returns a receiver that is notified of every change of the channel.
     pub async fn watch(&self, name: &str) -> Result<watch::Receiver<Arc<Glance>>, ChannelError> {
         Ok(self.room(name).await?.watch())
     }
 
-    /// Messages with a number above `after`, the first ones.
+    /// Returns the first messages with a number above `after`.
     pub async fn messages(&self, name: &str, after: u64, limit: usize) -> Result<Vec<Message>, ChannelError> {
         self.room(name).await?.messages(after, limit).await
     }
 
-    /// The channel's log, oldest first.
+    /// Returns the channel's log, oldest first.
     pub fn log(&self, name: &str) -> Result<Vec<Entry>, ChannelError> {
         let mut entries = Vec::new();
         self.inner.keeping.changes(name, |change| {
@@ -123,7 +123,7 @@ impl Channels {
         Ok(entries)
     }
 
-    /// Closes a channel for good: everybody is removed, and its journal stays.
+    /// Closes a channel permanently: all agents are removed, and its journal is kept.
     pub async fn close(&self, name: &str, by: &str) -> Result<(), ChannelError> {
         let room = self.room(name).await?;
         for agent in
@@ -137,7 +137,7 @@ impl Channels {
         Ok(())
     }
 
-    /// Stops all rooms: after this nothing is written, and whoever holds the store next is alone with it.
+    /// Stops all rooms: afterwards nothing is written, so another process can open the store.
     pub(crate) async fn stop(&self) {
         let open = {
             let mut rooms = self.inner.rooms.lock().await;
@@ -145,7 +145,7 @@ impl Channels {
             std::mem::take(&mut rooms.open)
         };
         for (_, (room, task)) in open {
-            // It ends when nobody can ask it anything any more.
+            // The task ends when its last handle is dropped.
             drop(room);
             let _ = task.await;
         }

@@ -1,5 +1,5 @@
-//! `Room`: one channel in memory, with a task of its own. It alone changes the channel: an event comes in, the outcome is
-//! committed, and only then anybody hears of it.
+//! `Room`: one channel in memory, with its own task. Only this task changes the channel: it applies an event, commits
+//! the outcome, and notifies others only then.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,16 +15,16 @@ use super::messages::Messages;
 use crate::agents::Hub;
 use crate::error::ChannelError;
 
-/// Requests that may wait for a channel. Whoever asks for more waits with them.
+/// Queue size of a channel. Further senders wait.
 const MAILBOX: usize = 256;
-/// How long until a change that the store refused is tried again.
+/// Delay before a change that the store rejected is retried.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What a channel looks like to whoever watches.
+/// State of a channel, for watchers.
 #[derive(Clone, Debug)]
 pub struct Glance {
     pub channel: Channel,
-    /// Counts changes.
+    /// Number of changes.
     pub version: u64,
 }
 
@@ -33,14 +33,14 @@ pub(crate) enum Ask {
     Messages { after: u64, limit: usize, reply: oneshot::Sender<Result<Vec<Message>, ChannelError>> },
 }
 
-/// A way to a room.
+/// Handle of a room.
 #[derive(Clone)]
 pub(crate) struct RoomHandle {
     asks: mpsc::Sender<Ask>,
     glance: watch::Receiver<Arc<Glance>>,
 }
 
-/// Who hears of every line of the log.
+/// Receives every entry of the log.
 pub type LogSink = Arc<dyn Fn(&Entry) + Send + Sync>;
 
 pub(crate) struct Room {
@@ -110,7 +110,7 @@ impl Room {
         }
     }
 
-    /// How long until something is due.
+    /// Returns the time until the next deadline.
     fn until_due(&self) -> Option<Duration> {
         let (due_ms, _) = self.channel.next_due()?;
         let wait = due_ms.saturating_sub(self.clock.now_ms());
@@ -118,7 +118,7 @@ impl Room {
     }
 
     async fn obey(&mut self, ask: Ask) {
-        // Whoever asked may be gone; what was done is done.
+        // The requester may be gone; the change stands.
         match ask {
             Ask::Apply { event, reply } => drop(reply.send(self.apply(event).await)),
             Ask::Messages { after, limit, reply } => {
@@ -142,7 +142,7 @@ impl Room {
         Ok(effects)
     }
 
-    /// On disk: now it has happened.
+    /// Applies a change in memory once it is on disk.
     fn committed(&mut self, next: Channel, effects: &[Effect]) {
         self.channel = next;
         self.version += 1;

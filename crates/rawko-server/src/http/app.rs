@@ -1,4 +1,4 @@
-//! `App`: what every handler can reach. Cheap to clone.
+//! `App`: the state shared by all handlers. Cheap to clone.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use super::settings::ServerSettings;
 use crate::agents::Gatekeeper;
 use crate::serving::Serving;
 
-/// Event streams at a time.
+/// Concurrent event streams.
 const STREAMS_MAX: usize = 10_000;
 
-/// What to serve.
+/// Options of the server.
 pub struct AppOptions {
     pub engine: Arc<dyn Engine>,
-    /// What expressions see besides context and event.
+    /// Values that expressions see besides context and event.
     pub world: World,
     pub clock: Arc<dyn Clock>,
     pub version: &'static str,
@@ -35,14 +35,14 @@ pub struct AppOptions {
     pub tokens: Tokens,
     pub settings: ServerSettings,
     pub patience: Patience,
-    /// What `/metrics` says, and where requests are counted.
+    /// Source of `/metrics`, and counter of requests.
     pub metrics: Option<Arc<Metrics>>,
-    /// Where it is said what went wrong inside.
+    /// Log for internal errors.
     pub logs: Option<Arc<Logs>>,
 }
 
 impl AppOptions {
-    /// A host and nothing else: no project around it, no channels, nobody to keep out.
+    /// Only a host: no project, no channels, no tokens.
     pub fn new(engine: Arc<dyn Engine>) -> AppOptions {
         AppOptions {
             engine,
@@ -60,7 +60,7 @@ impl AppOptions {
     }
 }
 
-/// What handlers share.
+/// State shared by all handlers.
 #[derive(Clone)]
 pub struct App {
     inner: Arc<Inner>,
@@ -80,7 +80,7 @@ struct Inner {
 }
 
 impl App {
-    /// `address`: where it listens, which decides whom it trusts.
+    /// `address`: the listening address, which determines the trusted host names.
     pub fn new(options: AppOptions, address: SocketAddr) -> App {
         let access = Access::new(options.tokens.clone(), &options.settings, address);
         let inner = Inner {
@@ -122,13 +122,13 @@ impl App {
         &self.inner.options.project
     }
 
-    /// The channels, where this server has any.
+    /// Returns the channels, or a problem if this server has none.
     pub(crate) fn channels(&self) -> Result<&Arc<Serving>, Problem> {
         let none = || Problem::new(ProblemCode::Unavailable, "this server has no channels");
         self.inner.options.channels.as_ref().ok_or_else(none)
     }
 
-    /// Who lets agents in.
+    /// Returns the acceptor of agent connections.
     pub(crate) fn gate(&self) -> Result<&Gatekeeper, Problem> {
         let none = || Problem::new(ProblemCode::Unavailable, "this server has no channels");
         self.inner.gate.as_ref().ok_or_else(none)
@@ -158,7 +158,7 @@ impl App {
         &self.inner.answers
     }
 
-    /// What is known about charts.
+    /// Returns the cache of chart data.
     pub(crate) fn shelf(&self) -> &Shelf {
         &self.inner.shelf
     }
@@ -167,12 +167,12 @@ impl App {
         u64::try_from(self.inner.since.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Whoever reads for all event streams.
+    /// Returns the reader shared by all event streams.
     pub(crate) fn live(&self) -> &Live {
         &self.inner.live
     }
 
-    /// A place for an event stream, held as long as it lasts.
+    /// Reserves an event stream until the permit is dropped.
     pub(crate) fn stream(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let full = |_| Problem::new(ProblemCode::TooManyStreams, "too many event streams are open already");
         Arc::clone(&self.inner.streams).try_acquire_owned().map_err(full)
@@ -187,7 +187,7 @@ impl App {
         self.inner.closing.send_replace(true);
     }
 
-    /// Reads the store, which blocks, where that hurts nobody.
+    /// Runs a blocking store read on the blocking pool.
     pub(crate) async fn read<T, E>(
         &self,
         work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
@@ -200,7 +200,7 @@ impl App {
         let done = tokio::task::spawn_blocking(move || work(&app)).await;
         match done {
             Ok(outcome) => outcome.map_err(Into::into),
-            // It panicked: our bug, contained to this request.
+            // A panic: a bug, contained to this request.
             Err(error) => Err(Problem::internal(error.to_string())),
         }
     }

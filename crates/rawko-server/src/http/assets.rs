@@ -1,5 +1,5 @@
-//! The page: files of `crates/rawko-server/page`, part of a released binary and read from disk by a debug build. Whatever is
-//! no file and has no dot is a place within the page, which finds its way by itself.
+//! The page: files of `crates/rawko-server/page`, embedded in a release binary and read from disk by a debug build. A
+//! path that is not a file and has no dot is a client-side route of the page.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -17,7 +17,7 @@ struct Page;
 
 const INDEX: &str = "index.html";
 
-/// Whatever no route is for.
+/// Fallback for all paths without a route.
 pub(crate) async fn serve(request: Request) -> Response {
     let path = request.uri().path();
     if is_api(path) {
@@ -34,7 +34,7 @@ fn nothing() -> Response {
     Problem::new(ProblemCode::NotFound, "there is nothing here").into_response()
 }
 
-/// The file that a path means.
+/// Returns the file of a path.
 fn find(path: &str) -> Option<(String, EmbeddedFile)> {
     let path = path.trim_start_matches('/');
     let is_plain = |part: &str| {
@@ -47,7 +47,7 @@ fn find(path: &str) -> Option<(String, EmbeddedFile)> {
     {
         return Some((name.to_owned(), file));
     }
-    // Percent signs might hide dots.
+    // Percent signs could encode dots.
     let is_place = !path.contains(['.', '%', '\\']);
     is_place.then(|| Some((INDEX.to_owned(), Page::get(INDEX)?)))?
 }

@@ -1,4 +1,4 @@
-//! The audit: what was decided about every call before it was made.
+//! Audit log: the decision on every call before it was made.
 
 use axum::extract::State;
 use rawko_store::{AuditLine, StoreError};
@@ -24,7 +24,7 @@ pub(crate) fn routes() -> Routes {
 struct AuditQuery {
     /// Only lines of this instance.
     instance: Option<String>,
-    /// How many at most.
+    /// Page size.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u16>,
 }
@@ -32,7 +32,7 @@ struct AuditQuery {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Audit {
     v: u32,
-    /// The last ones, oldest first.
+    /// The last lines, oldest first.
     lines: Vec<Line>,
 }
 
@@ -40,19 +40,19 @@ pub(crate) struct Audit {
 struct Line {
     at_ms: i64,
     instance: String,
-    /// The effect's idempotency key.
+    /// Idempotency key of the effect.
     effect: String,
     service: String,
     /// `allowed`, `refused`, `answered`, `failed`, `interrupted`, …
     decision: String,
-    /// The rule that decided, or what went wrong.
+    /// Rule that decided, or the error.
     reason: String,
-    /// Where the service comes from, what was asked, by whom; `null` where nobody noted it.
+    /// Source of the service, the request and its author; `null` if not recorded.
     #[schema(value_type = Option<Object>)]
     provenance: Option<Map<String, Json>>,
 }
 
-/// The last lines of the audit
+/// Read the end of the audit log
 #[utoipa::path(get, path = "/v1/audit", tag = "server", params(AuditQuery), responses((status = 200, body = Audit)))]
 async fn audit(
     State(app): State<App>,

@@ -1,4 +1,4 @@
-//! Our own extractors: whatever is wrong with a path, a query or a body is a [`Problem`], never axum's plain text.
+//! Custom extractors: an invalid path, query or body is a [`Problem`], never axum's plain text.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -9,15 +9,15 @@ use serde_json::error::Category;
 
 use super::problem::{Problem, ProblemCode};
 
-/// A body of JSON.
+/// JSON body.
 #[derive(Clone, Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// What stands behind the `?`. A key may be repeated where a list is expected.
+/// Query string. A key may be repeated for a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Query<T>(pub(crate) T);
 
-/// The parts of the path in braces.
+/// Path parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Path<T>(pub(crate) T);
 

@@ -1,4 +1,4 @@
-//! What went wrong inside, for whoever runs the server: a line in its log. Apart from the answer, which says nothing of it.
+//! Logs internal errors. Separate from the response, which must not contain them.
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -8,7 +8,7 @@ use rawko_telemetry::LogLevel;
 use super::app::App;
 use super::metrics::{PAGE, method_of};
 
-/// Travels with an answer as far as here, and no further.
+/// Attached to a response and removed here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cause(pub(super) String);
 

@@ -1,5 +1,4 @@
-//! What every answer carries, whatever it is: the headers that keep browsers honest, and a problem for what axum answers
-//! by itself.
+//! Headers of every response: security headers, and a problem body for errors that axum generates itself.
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -11,7 +10,7 @@ use super::problem::{Problem, ProblemCode};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A drawing that is opened by itself has its colours within it, and nothing else.
+/// A drawing that is opened directly contains its own styles, and nothing else.
 const DRAWING_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
 
 const ALWAYS: [(HeaderName, &str); 4] = [
@@ -37,7 +36,7 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     for (name, value) in ALWAYS {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // What the API says is of this moment, and for whoever asked.
+    // API responses are current and specific to the caller, so they must not be cached.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }

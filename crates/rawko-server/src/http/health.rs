@@ -1,4 +1,4 @@
-//! Whether the server does what it is for. Anybody may ask; whoever shows no token is told little.
+//! Health of the server. Public, but callers without a token receive few details.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -28,11 +28,11 @@ pub(crate) struct Health {
 #[serde(rename_all = "snake_case")]
 enum HealthWord {
     Ok,
-    /// The store gives nothing.
+    /// The store is unavailable.
     Degraded,
 }
 
-/// Only for whoever may look.
+/// Only for callers with a role.
 #[derive(Debug, Serialize, ToSchema)]
 struct More {
     version: &'static str,
@@ -44,11 +44,11 @@ struct More {
 #[derive(Debug, Serialize, ToSchema)]
 struct StoreHealth {
     ok: bool,
-    /// The number of the last record.
+    /// Sequence number of the last record.
     last_seq: u64,
 }
 
-/// How the server is
+/// Check the health of the server
 #[utoipa::path(get, path = "/v1/health", tag = "server",
     responses((status = 200, body = Health), (status = 503, description = "the store gives nothing", body = Health)))]
 async fn health(State(app): State<App>, caller: Option<Caller>) -> Response {
@@ -71,7 +71,7 @@ async fn health(State(app): State<App>, caller: Option<Caller>) -> Response {
 
 fn look(app: &App) -> Result<(u64, u64), StoreError> {
     let store = app.reader().store();
-    // Reading works on a full disk and on a deleted file; what counts is whether an event could be acknowledged.
+    // Reads succeed on a full disk and on a deleted file, so the probe checks that an event could be acknowledged.
     store.probe()?;
     let page = store.list(&Filter { limit: 1, ..Filter::default() })?;
     Ok((page.total, store.last_seq()?))

@@ -1,5 +1,5 @@
-//! `Server`: accepts connections and serves the router on them. Our own loop, for what `axum::serve` has no word for: how
-//! long headers may take, how many connections there may be, and ending all of them in good order.
+//! `Server`: accepts connections and serves the router on them. A custom loop, because `axum::serve` has no header
+//! timeout, no connection limit, and no bounded shutdown.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,18 +22,18 @@ use super::limits::{Impatient, Patience};
 use super::live::Hangup;
 use super::router;
 
-/// Connections at a time: event streams, agents and everybody else. More wait to be accepted.
+/// Concurrent connections, including event streams and agents. Further ones wait to be accepted.
 const CONNECTIONS_MAX: usize = 22_000;
-/// Headers larger than this end the connection.
+/// Larger headers end the connection.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
-/// How long requests under way may take when the server closes.
+/// Time for running requests to finish on shutdown.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Who is at the other end.
+/// Address of the client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Listens until it is closed.
+/// A listening server. Runs until it is closed.
 pub struct Server {
     address: SocketAddr,
     app: App,
@@ -52,7 +52,7 @@ impl Server {
         self.address
     }
 
-    /// Takes no more connections, ends streams, and gives requests under way a while to finish.
+    /// Stops accepting connections, ends streams, and gives running requests time to finish.
     pub async fn close(self) {
         self.app.close();
         let mut task = self.task;
@@ -77,7 +77,7 @@ async fn accept(
             accepted = one(&listener, &room) => accepted,
         };
         let Some((stream, peer, place)) = stream else {
-            // Out of descriptors, most likely; what is open goes on.
+            // Most likely out of file descriptors; open connections continue.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
@@ -97,7 +97,7 @@ async fn one(
 ) -> Option<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
     let place = Arc::clone(room).acquire_owned().await.ok()?;
     let (stream, peer) = listener.accept().await.ok()?;
-    // Answers are small and whole: nothing is won by waiting for more.
+    // Responses are written whole, so delaying packets gains nothing.
     let _ = stream.set_nodelay(true);
     Some((stream, peer, place))
 }
@@ -125,9 +125,9 @@ async fn talk(
         .with_upgrades();
     let mut connection = pin!(connection);
     tokio::select! {
-        // It ended, in whatever way: that is the connection's own trouble.
+        // Errors only affect this connection.
         _ = connection.as_mut() => return,
-        // Its client does not read what a stream has to tell.
+        // The client does not read its event stream.
         () = cut.wanted() => return,
         _ = closing.wait_for(|closing| *closing) => connection.as_mut().graceful_shutdown(),
     }

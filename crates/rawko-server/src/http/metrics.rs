@@ -1,4 +1,4 @@
-//! Numbers for Prometheus: the door to them, and what the server itself counts.
+//! The Prometheus endpoint, and the metrics of the server itself.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,14 +20,14 @@ use super::app::App;
 use super::problem::{Problem, ProblemBody, ProblemCode};
 
 const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// Everything that is no route of the API: the page, and paths that are nothing.
+/// Label for paths outside the API: the page, and unknown paths.
 pub(super) const PAGE: &str = "page";
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(metrics))
 }
 
-/// Metrics, as Prometheus reads them
+/// Read metrics in Prometheus format
 #[utoipa::path(get, path = "/metrics", tag = "server",
     responses((status = 200, content((String = "text/plain"))),
         (status = 404, description = "nothing is measured", body = ProblemBody, content_type = "application/problem+json")))]
@@ -38,7 +38,7 @@ async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())
 }
 
-/// Nothing but the metrics, for a process that serves nothing else to people.
+/// Serves only the metrics, for a process without other endpoints.
 pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) -> std::io::Result<()> {
     let door = get(move || {
         let text = metrics.render();
@@ -47,7 +47,7 @@ pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) -> std:
     axum::serve(listener, Router::new().route("/metrics", door)).await
 }
 
-/// A method that anybody may ask with; whatever else comes is one word, or clients could make up labels without end.
+/// Returns a known method name, or one common word for others: clients must not be able to create labels.
 pub(super) fn method_of(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -61,7 +61,7 @@ pub(super) fn method_of(method: &Method) -> &'static str {
     }
 }
 
-/// Counts a request by its route, never by its path: ids would be labels without end.
+/// Counts a request by its route, not its path: ids would make the labels unbounded.
 pub(super) async fn count(State(app): State<App>, request: Request, next: Next) -> Response {
     let Some(metrics) = app.metrics().cloned() else { return next.run(request).await };
     let route = request.extensions().get::<MatchedPath>().map_or(PAGE, MatchedPath::as_str).to_owned();

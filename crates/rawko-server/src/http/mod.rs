@@ -1,5 +1,5 @@
-//! The HTTP API under `/v1`, the agents' socket and the page: one router. A folder or file per noun, each with its
-//! `routes()`; the OpenAPI document grows out of the same code.
+//! The HTTP API under `/v1`, the agents' socket and the page: one router. One folder or file per noun, each with its
+//! `routes()`; the OpenAPI document is generated from the same code.
 
 mod access;
 mod agents;
@@ -39,10 +39,10 @@ pub use problem::{Problem, ProblemCode};
 pub use project::{AgentHealth, AgentInfo, ChartOrigin, HealthState, NewTask, NoProject, Project, Working};
 pub use settings::{Rate, ServerSettings};
 
-/// What every noun adds to the API.
+/// Router of one noun.
 pub(crate) type Routes = OpenApiRouter<App>;
 
-/// All nouns, without what goes around them.
+/// All nouns, without middleware.
 fn nouns() -> Routes {
     let nouns = [
         session::routes(),
@@ -58,7 +58,7 @@ fn nouns() -> Routes {
     nouns.into_iter().fold(OpenApiRouter::with_openapi(openapi::preamble()), OpenApiRouter::merge)
 }
 
-/// Everything that is served on one address. The last layer is the first to see a request.
+/// The complete router of an address. The last layer is the first to see a request.
 pub(crate) fn router(app: App) -> Router {
     let (routes, _) = nouns().split_for_parts();
     routes

@@ -1,4 +1,4 @@
-//! The OpenAPI document: what the handlers say about themselves, and what is the same for all of them.
+//! The OpenAPI document: the descriptions of the handlers, and the parts that all share.
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -21,7 +21,7 @@ use super::problem::ProblemBody;
 static TEXT: LazyLock<String> =
     LazyLock::new(|| serde_json::to_string_pretty(&document()).unwrap_or_default());
 
-/// What the document begins with.
+/// Returns the header of the document.
 pub(super) fn preamble() -> OpenApi {
     let info = InfoBuilder::new()
         .title("rawko")
@@ -33,7 +33,7 @@ pub(super) fn preamble() -> OpenApi {
     OpenApiBuilder::new().info(info).components(Some(Components::new())).build()
 }
 
-/// The whole document.
+/// Returns the complete document.
 pub fn document() -> OpenApi {
     let (_, mut document) = nouns().split_for_parts();
     let components = document.components.get_or_insert_default();
@@ -60,14 +60,14 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (HttpMethod, &mut Ope
     all.into_iter().filter_map(|(method, operation)| Some((method, operation?)))
 }
 
-/// A name that no other operation has: `get_channels_name_messages`.
+/// Returns a unique operation id: `get_channels_name_messages`.
 fn name(path: &str, verb: &axum::http::Method) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != "v1");
     let words = parts.map(|part| part.trim_matches(['{', '}']).replace('.', "_"));
     std::iter::once(verb.as_str().to_lowercase()).chain(words).collect::<Vec<_>>().join("_")
 }
 
-/// What every operation may answer, and who may ask.
+/// Adds the common responses and the required role of an operation.
 fn finish(path: &str, method: HttpMethod, operation: &mut Operation) {
     let verb = match method {
         HttpMethod::Get => axum::http::Method::GET,

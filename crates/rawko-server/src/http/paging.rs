@@ -1,5 +1,5 @@
-//! Pages of lists: how many, from where, and the cursor that leads to the next one. A cursor says nothing to whoever holds
-//! it, so that what it means may change.
+//! Pages of lists: size, position, and the cursor of the next page. Cursors are opaque, so that their meaning can
+//! change.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,15 +11,15 @@ use super::problem::{Problem, ProblemCode};
 const LIMIT: u16 = 50;
 const LIMIT_MAX: u16 = 500;
 
-/// Which page of a list.
+/// Page of a list.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
-    /// How many at most.
+    /// Page size.
     #[param(minimum = 1, maximum = 500, default = 50)]
     pub(crate) limit: Option<u16>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     pub(crate) cursor: Option<String>,
 }
 
@@ -28,13 +28,13 @@ impl PageQuery {
         limit_of(self.limit)
     }
 
-    /// The key that the page begins below.
+    /// Returns the key below which the page starts.
     pub(crate) fn before(&self) -> Result<Option<i64>, Problem> {
         self.cursor.as_deref().map(read_cursor).transpose()
     }
 }
 
-/// A limit as it was asked for, within bounds.
+/// Validates a page size.
 pub(crate) fn limit_of(asked: Option<u16>) -> Result<usize, Problem> {
     let limit = asked.unwrap_or(LIMIT);
     if (1..=LIMIT_MAX).contains(&limit) {
@@ -43,7 +43,7 @@ pub(crate) fn limit_of(asked: Option<u16>) -> Result<usize, Problem> {
     Err(Problem::new(ProblemCode::InvalidRequest, format!("`limit` is between 1 and {LIMIT_MAX}")))
 }
 
-/// A cursor for a key of the store.
+/// Encodes a key of the store as a cursor.
 pub(crate) fn cursor(key: i64) -> String {
     URL_SAFE_NO_PAD.encode(format!("k{key}"))
 }

@@ -1,4 +1,4 @@
-//! Panics contained: a bug in one request is that request's 500.
+//! Contains panics: a bug in one request becomes a 500 response.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;

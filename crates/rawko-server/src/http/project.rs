@@ -1,5 +1,5 @@
-//! `Project`: what only the binary knows about the project that it serves. The server sees it through this, and needs to know
-//! nothing of files, providers or the orchestrator.
+//! `Project`: interface to the served project, implemented by the binary. It keeps the server independent of files,
+//! providers and the orchestrator.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,27 +11,27 @@ use utoipa::ToSchema;
 
 use super::problem::{Problem, ProblemCode};
 
-/// Something that a project is asked to do.
+/// Future of a project operation.
 pub type Working<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 pub trait Project: Send + Sync {
-    /// Who can be put to work, with what is known without asking anybody.
+    /// Returns the agents, with the data that is available without any request.
     fn agents(&self) -> Vec<AgentInfo>;
-    /// How they are, by name; may ask programs and services, so it takes its time.
+    /// Checks the health of the agents, by name. May call programs and services, so it can take a while.
     fn health(&self) -> Working<'_, Vec<(String, AgentHealth)>>;
-    /// Has a task done by the project's agents.
+    /// Starts a task for the project's agents.
     fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, Problem>>;
-    /// The chart that [`Project::start_task`] runs.
+    /// Returns the chart that [`Project::start_task`] runs.
     fn task_chart(&self) -> &str;
-    /// What charts of this project may refer to.
+    /// Returns the names that charts of this project may refer to.
     fn registry(&self) -> Registry;
-    /// Whether a chart is one of rawko's own, or of the project's files; `None`: neither.
+    /// Returns the origin of a chart: built into rawko, or a file of the project; `None`: neither.
     fn origin(&self, chart: &str, version: &str) -> Option<ChartOrigin>;
-    /// Keeps an uploaded chart, so that it is offered after a restart. Blocks.
+    /// Stores an uploaded chart, so that it is published after a restart. Blocks.
     fn keep_chart(&self, chart: &str, version: &str, text: &str) -> std::io::Result<()>;
 }
 
-/// No project at all: nobody to put to work, nothing that charts could refer to.
+/// No project: no agents, and nothing that charts could refer to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProject;
 
@@ -65,7 +65,7 @@ impl Project for NoProject {
     }
 }
 
-/// Where a chart that is offered comes from.
+/// Origin of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChartOrigin {
@@ -73,13 +73,13 @@ pub enum ChartOrigin {
     Project,
     /// Uploaded.
     Uploaded,
-    /// One of rawko's own.
+    /// Built into rawko.
     BuiltIn,
-    /// Not offered: instances began with it.
+    /// Not published; used by existing instances.
     Stored,
 }
 
-/// An agent as its file describes it.
+/// An agent as defined in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentInfo {
     pub name: String,
@@ -88,7 +88,7 @@ pub struct AgentInfo {
     pub model: Option<String>,
     pub description: String,
     pub file: String,
-    /// Why it cannot be used, if its file is wrong.
+    /// Error in its file that makes it unusable.
     pub broken: Option<String>,
 }
 
@@ -107,22 +107,22 @@ pub enum HealthState {
     Unknown,
 }
 
-/// A task in plain words, with limits.
+/// A task in plain language, with limits.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewTask {
     pub task: String,
-    /// Who begins, whatever the arbiter thinks.
+    /// Agent that runs first, overriding the arbiter.
     pub agent: Option<String>,
-    /// So many pieces of work at most.
+    /// Stop after this many agent runs.
     #[schema(minimum = 1)]
     pub max_iterations: Option<u32>,
-    /// So much money at most, in US dollars.
+    /// Stop once this much is spent (USD).
     pub max_budget_usd: Option<f64>,
-    /// So much time at most: `30m`.
+    /// Stop after this time: `30m`.
     pub timeout: Option<String>,
-    /// For agents whose files name no model: `provider/model`.
+    /// Model for agents whose files name none: `provider/model`.
     pub model: Option<String>,
-    /// The id of the instance; without one it is made up.
+    /// Instance id (generated if omitted).
     pub id: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Logging in: the page trades a token for a cookie, because an event stream cannot send headers.
+//! Login: the page exchanges a token for a cookie, because an event stream cannot send headers.
 
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -19,12 +19,12 @@ pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(look, log_in, log_out))
 }
 
-/// Who the server takes the caller for.
+/// Identity of the caller.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Session {
-    /// `null`: nobody it knows.
+    /// `null` if the caller is unknown.
     role: Option<Role>,
-    /// Whether a token is needed at all.
+    /// True if a token is required.
     required: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct LogIn {
     token: String,
 }
 
-/// Who the caller is
+/// Read the current session
 #[utoipa::path(get, path = "/v1/session", tag = "session", responses((status = 200, body = Session)))]
 async fn look(State(app): State<App>, caller: Option<Caller>) -> axum::Json<Session> {
     axum::Json(session(&app, caller.map(|caller| caller.role)))
@@ -43,7 +43,7 @@ async fn look(State(app): State<App>, caller: Option<Caller>) -> axum::Json<Sess
 
 /// Log in with a token
 ///
-/// Sets the cookie `rawko_session`, which is good for twelve hours, or until the token is changed.
+/// Sets the cookie `rawko_session`, which is valid for twelve hours, or until the token changes.
 #[utoipa::path(post, path = "/v1/session", tag = "session", request_body = LogIn,
     responses((status = 200, body = Session)))]
 async fn log_in(
@@ -76,7 +76,7 @@ fn session(app: &App, role: Option<Role>) -> Session {
 }
 
 fn cookie(value: &str, age_s: i64, headers: &HeaderMap) -> HeaderValue {
-    // A proxy that ends TLS says so; a browser then never sends the cookie in the clear.
+    // A proxy that terminates TLS sets this header; the browser then never sends the cookie unencrypted.
     let by_tls = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
     let secure = if by_tls { "; Secure" } else { "" };
     let text = format!("{COOKIE}={value}; Path=/; Max-Age={age_s}; HttpOnly; SameSite=Strict{secure}");

@@ -1,4 +1,4 @@
-//! The `server` section of a project's settings: tokens, the names the server goes by, and how often a client may ask.
+//! The `server` section of a project's settings: tokens, host names, and the rate limit.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use super::access::{Role, Tokens};
 
 const RATE: Rate = Rate { per_second: 500, burst: 2_000 };
 
-/// How often a client may ask.
+/// Rate limit per client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     pub per_second: u32,
     pub burst: u32,
 }
 
-/// What the settings say about the server.
+/// Settings of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
     pub listen: Option<SocketAddr>,
-    /// Names besides those of loopback, for a server behind a proxy.
+    /// Host names besides those of loopback, for a server behind a proxy.
     pub hosts: Vec<String>,
-    /// `None`: as often as it likes.
+    /// `None`: unlimited.
     pub rate: Option<Rate>,
     tokens: Vec<TokenSettings>,
 }
@@ -36,7 +36,7 @@ struct TokenSettings {
     from: Source,
 }
 
-/// Where a token's text is; it is never in the settings themselves.
+/// Location of a token's text; it is never in the settings themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
     Variable(String),
@@ -50,7 +50,7 @@ impl Default for ServerSettings {
 }
 
 impl ServerSettings {
-    /// Reads the section; the project's goes over the user's. What is wrong comes with the file it stands in.
+    /// Reads the section; project settings override user settings. Findings are returned with their file.
     pub fn read(settings: &Settings, root: &Path) -> (Self, Vec<(String, Vec<Finding>)>) {
         let (mut said, mut problems) = (Said::default(), Vec::new());
         for section in settings.sections("server") {
@@ -64,7 +64,7 @@ impl ServerSettings {
         (said.settled(), problems)
     }
 
-    /// The tokens, with their texts looked up. A token that is named but not there is a mistake, not an open door.
+    /// Reads the texts of the tokens. A missing token is an error, because ignoring it could leave the server open.
     pub fn tokens(&self, environment: &Environment) -> Result<Tokens, String> {
         let mut tokens = Tokens::default();
         for TokenSettings { name, role, from } in &self.tokens {
@@ -86,7 +86,7 @@ impl ServerSettings {
     }
 }
 
-/// What one file says.
+/// Settings of one file.
 #[derive(Default)]
 struct Said {
     listen: Option<SocketAddr>,

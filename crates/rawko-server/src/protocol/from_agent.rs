@@ -1,31 +1,31 @@
-//! What an agent says.
+//! Messages from agents.
 
 use rawko_turns::WaitUntil;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A message from an agent. `id` is the agent's own: the answer names it, and the same message again is taken once.
+/// A message from an agent. `id` is chosen by the agent: responses repeat it, and duplicates are applied once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromAgent {
     /// The first message of a connection.
     Register {
-        /// The version of the protocol, 1.
+        /// Version of the protocol, 1.
         protocol: u32,
-        /// The agent's name: letters, digits, `-` and `_`.
+        /// Name of the agent: letters, digits, `-` and `_`.
         agent: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<String>,
-        /// The session of the connection before this one: with it the agent goes on where it was.
+        /// Session of the previous connection: with it the agent resumes its state.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<String>,
-        /// Whether to get the messages of others while waiting for the turn. They come with the turn in any case.
+        /// Receive messages of others while waiting for the turn. They are sent with the turn in any case.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         observe: Option<bool>,
     },
-    /// A sign of life. Any other message is one too.
+    /// Heartbeat. Every other message counts as one too.
     Heartbeat {},
-    /// Says something. Text that ends in the word TURN_COMPLETE completes the turn.
+    /// Posts a message. Text that ends in the word TURN_COMPLETE completes the turn.
     Message {
         channel: String,
         text: String,
@@ -41,7 +41,7 @@ pub enum FromAgent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
-    /// Pauses the own turn. Nobody else gets it meanwhile.
+    /// Suspends the agent's turn. No other agent gets it meanwhile.
     Wait {
         channel: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,13 +50,13 @@ pub enum FromAgent {
         reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Until>,
-        /// After this the turn is forfeited; the channel's own limit counts if it is shorter.
+        /// Time after which the turn is forfeited; the channel's own limit applies if it is shorter.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_seconds: Option<f64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
-    /// Goes on with a turn that waits.
+    /// Resumes a waiting turn.
     Resumed {
         channel: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,10 +64,10 @@ pub enum FromAgent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
-    /// Asks for messages of a channel the agent is in.
+    /// Requests messages of a channel that the agent is in.
     History {
         channel: String,
-        /// Those with a number above this one.
+        /// Only messages with a number above this one.
         #[serde(default)]
         after: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,21 +75,21 @@ pub enum FromAgent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
-    /// The agent stops. Without it a connection that ends counts as broken.
+    /// The agent stops. Without this message, a closed connection counts as broken.
     Goodbye {},
 }
 
-/// What ends a wait, besides the agent itself.
+/// Condition that ends a wait. The agent can always end it itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
     /// Only `resumed`.
     Resumed,
-    /// The next message of anybody else.
+    /// The next message from another author.
     Message,
-    /// The next message of a person.
+    /// The next message from a person.
     Person,
-    /// A moment, in milliseconds since 1970.
+    /// A point in time, in milliseconds since 1970.
     Time(i64),
 }
 
@@ -105,7 +105,7 @@ impl From<Until> for WaitUntil {
 }
 
 impl FromAgent {
-    /// The agent's own id of the message.
+    /// Returns the agent's id of the message.
     pub fn id(&self) -> Option<&str> {
         match self {
             FromAgent::Message { id, .. }

@@ -1,5 +1,5 @@
-//! What agents and the server say to each other: JSON, one object a WebSocket message or a line. The types only; the
-//! page `docs/formats/agent-protocol.md` and its JSON Schema say the same and are tested against these.
+//! Protocol between agents and the server: JSON, one object per WebSocket message or line. Only the types;
+//! `docs/formats/agent-protocol.md` and its JSON Schema document them and are tested against them.
 
 mod from_agent;
 mod schema;
@@ -9,13 +9,13 @@ pub use from_agent::{FromAgent, Until};
 pub use schema::json_schema;
 pub use to_agent::{ChannelInfo, ToAgent, WireMessage};
 
-/// The version of the protocol. An agent says which one it speaks; another one is refused.
+/// Version of the protocol. An agent sends its version; any other is rejected.
 pub const PROTOCOL: u32 = 1;
 
-/// A message of an agent may not be longer than this.
+/// Size limit on messages from an agent.
 pub const MESSAGE_BYTES_MAX: usize = 128 * 1024;
 
-/// Milliseconds as people and programs read a moment.
+/// Formats a time as RFC 3339.
 pub(crate) fn moment(at_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(at_ms).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string()
 }

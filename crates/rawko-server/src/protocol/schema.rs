@@ -1,11 +1,11 @@
-//! The protocol as a JSON Schema, from the same types that read and write it.
+//! JSON Schema of the protocol, generated from the types that implement it.
 
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
 use super::{FromAgent, PROTOCOL, ToAgent};
 
-/// Both directions under `$defs`: `from_agent` and `to_agent`.
+/// Returns both directions under `$defs`: `from_agent` and `to_agent`.
 pub fn json_schema() -> Value {
     let mut generator = SchemaGenerator::default();
     let from_agent = generator.root_schema_for::<FromAgent>();
@@ -15,7 +15,7 @@ pub fn json_schema() -> Value {
         let mut schema = schema.to_value();
         if let Some(map) = schema.as_object_mut() {
             map.remove("$schema");
-            // What both use is defined once, at the top.
+            // Definitions used by both directions are merged at the top.
             if let Some(Value::Object(inner)) = map.remove("$defs") {
                 definitions.extend(inner);
             }

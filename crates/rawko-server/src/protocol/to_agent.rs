@@ -1,4 +1,4 @@
-//! What the server says.
+//! Messages to agents.
 
 use rawko_turns::{Author, Message};
 use schemars::JsonSchema;
@@ -10,20 +10,20 @@ use super::moment;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToAgent {
-    /// The answer to `register`.
+    /// Response to `register`.
     Registered {
         protocol: u32,
         agent: String,
-        /// To reconnect with.
+        /// Session to reconnect with.
         session: String,
-        /// Whether the agent goes on where it was.
+        /// True if the agent resumes its state.
         resumed: bool,
-        /// Three of these without a sign of life, and the agent counts as gone.
+        /// Heartbeat interval; an agent that misses three is considered lost.
         heartbeat_seconds: u64,
         channels: Vec<ChannelInfo>,
     },
     Heartbeat {},
-    /// The agent is in a channel's queue now.
+    /// The agent joined a channel's queue.
     Assigned {
         channel: String,
         members: Vec<String>,
@@ -32,36 +32,36 @@ pub enum ToAgent {
     TurnGranted {
         channel: String,
         turn: u64,
-        /// Until then; null while the turn is paused.
+        /// End of the turn; null while the turn is paused.
         deadline: Option<String>,
-        /// What was said since the agent's last turn.
+        /// Messages since the agent's last turn.
         messages: Vec<WireMessage>,
-        /// How many more there were before these; `history` has them.
+        /// Number of earlier messages that are not included; `history` returns them.
         #[serde(default, skip_serializing_if = "is_zero")]
         earlier: u64,
         /// The agent had this turn before it reconnected.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
-    /// Somebody said something. `observing`: the agent does not have the turn.
+    /// A message was posted. `observing`: the agent does not have the turn.
     Message {
         channel: String,
         message: WireMessage,
         observing: bool,
     },
-    /// The agent's turn pauses, not by its own wish.
+    /// The agent's turn is suspended, not at its request.
     TurnSuspended {
         channel: String,
         turn: u64,
         why: String,
     },
-    /// The agent's wait began, and ends at the latest then.
+    /// The agent's wait began, and ends at `until` at the latest.
     Waiting {
         channel: String,
         turn: u64,
         until: String,
     },
-    /// A paused turn goes on.
+    /// A suspended turn resumes.
     Resumed {
         channel: String,
         turn: u64,
@@ -77,21 +77,21 @@ pub enum ToAgent {
         channel: String,
         by: String,
     },
-    /// What the agent asked was done. Only for messages with an `id`.
+    /// The request succeeded. Only for messages with an `id`.
     Accepted {
         id: String,
         channel: String,
-        /// The number of the message that was posted.
+        /// Number of the posted message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         number: Option<u64>,
-        /// It was done before, and once.
+        /// The request had already been applied.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         duplicate: bool,
     },
     History {
         channel: String,
         messages: Vec<WireMessage>,
-        /// Whether there are more after these.
+        /// True if there are more messages.
         more: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
@@ -103,13 +103,13 @@ pub enum ToAgent {
         id: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
-        /// The connection ends with this.
+        /// The connection is closed after this error.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fatal: bool,
     },
 }
 
-/// A channel the agent knows.
+/// A channel of the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelInfo {
     pub channel: String,
@@ -117,17 +117,17 @@ pub struct ChannelInfo {
     pub state: String,
 }
 
-/// A message of a channel on the wire.
+/// A message of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WireMessage {
-    /// Its place in the channel, without gaps.
+    /// Position in the channel, without gaps.
     pub number: u64,
     pub at: String,
     /// `agent`, `person` or `notice`.
     pub kind: String,
     pub from: String,
     pub text: String,
-    /// It came after its turn had ended.
+    /// Set if it arrived after its turn had ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
 }

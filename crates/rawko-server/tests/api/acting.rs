@@ -1,4 +1,4 @@
-//! Starting instances and acting on them; what is refused, and with which code.
+//! Starting instances and acting on them; rejected requests and their codes.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ async fn sending_cancelling_retrying_and_forking() {
     let fork = api.get("/v1/instances/f-1").await.ok();
     assert_eq!(fork["context"], json!({"amount": 20, "paid": 0, "note": "hurry"}));
     assert_eq!(fork["forked_from"], json!({"id": "o-1", "step": 2}));
-    // The bank is closed, and will be.
+    // The service fails every time.
     api.host.settled("o-1", std::time::Duration::ZERO).await.unwrap();
     assert_eq!(api.get("/v1/instances/o-1").await.ok()["failure"]["invoke"], "charge");
     assert_eq!(api.ask("POST", &at("retry"), &[], None).await.ok()["instance"], "o-1");

@@ -14,7 +14,7 @@ async fn a_thousand_clients_hear_everything() {
         let query = if number % 10 == 0 { "?instance=o-1" } else { "" };
         clients.push(Events::open(api.address(), query, None).await);
     }
-    // All of them are in once they have heard where they begin.
+    // A client is connected once it has received its start position.
     for client in &mut clients {
         assert_eq!(client.named("hello").await.id, Some(1));
     }
@@ -26,7 +26,7 @@ async fn a_thousand_clients_hear_everything() {
             assert_eq!(client.named("step").await.id, Some(id));
         }
     }
-    // They end together, and at once.
+    // All streams end together, and promptly.
     api.stop().await;
     for client in &mut clients {
         assert_eq!(client.next().await, None);
@@ -41,7 +41,7 @@ async fn a_client_that_does_not_read_is_cut_off_and_resumes() {
     let mut eager = Events::open(api.address(), "?instance=o-1", None).await;
     assert_eq!(lazy.named("hello").await.id, Some(1));
     assert_eq!(eager.named("hello").await.id, Some(1));
-    // Each is some hundred kilobytes with what it changes: more than queue and sockets hold between them.
+    // Each event is some hundred kilobytes with its changes: more than the queue and sockets hold together.
     let text = "x".repeat(200_000);
     for number in 0..100 {
         api.send("o-1", "NOTE", json!([number, text])).await;

@@ -1,4 +1,4 @@
-//! The journal: entries with all there is to tell, and any place of a long one.
+//! The journal: complete entries, and any position of a long one.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ async fn entries_say_what_happened_in_the_chart() {
     let begun =
         r#"3 "forked" "forked from o-1 at step 3" ["work.shipped"] ["work","work.shipped"] [] "active""#;
     assert_eq!(keys(&fork["entries"][0], &TOLD), begun);
-    // What was taken is found again in the drawing.
+    // The transitions taken exist in the drawing.
     let drawing = api.get("/v1/instances/o-1/drawing").await.text;
     for (step, ends) in
         [(2, ["open", "work"]), (3, ["work.packing", "work.shipped"]), (5, ["work", "closed"])]
@@ -125,14 +125,14 @@ async fn any_place_of_a_long_journal() {
     }
     let last = api.get("/v1/instances/long/journal?order=desc&limit=3").await.ok();
     assert_eq!(steps(&last), [100_000, 99_999, 99_998]);
-    // It goes on from there.
+    // The instance continues from there.
     api.send("long", "TICK", json!(null)).await;
     let last = api.get("/v1/instances/long/journal?order=desc&limit=1").await.ok();
     assert_eq!(steps(&last), [100_001]);
     api.stop().await;
 }
 
-/// Faults, and steps that could not be taken, also when they are the last there is.
+/// Faults and failed steps, even if they are the last entry.
 #[tokio::test]
 async fn entries_and_instances_show_faults() {
     let api = Api::start().await;

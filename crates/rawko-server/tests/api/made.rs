@@ -20,7 +20,7 @@ statechart:
     even: {on: {TICK: {target: odd, actions: [{type: assign, context_updates: {count: context.count + 1}}]}}}
     odd: {on: {TICK: {target: even, actions: [{type: assign, context_updates: {count: context.count + 1}}]}}}
 ";
-/// As a host spaces them, about.
+/// About the interval that a host uses.
 const STEPS_PER_SNAPSHOT: u64 = 200;
 const COMMITS_AT_ONCE: usize = 2_000;
 
@@ -36,7 +36,7 @@ pub(crate) fn instances(folder: &Path, count: i64) {
     commits.chunks(COMMITS_AT_ONCE).for_each(|chunk| store.commit(chunk).unwrap());
 }
 
-/// One instance `long`, each of whose steps counts one further.
+/// One instance `long`; each step increments its counter.
 pub(crate) fn journal(folder: &Path, steps: u64) {
     let (store, edition) = store(folder);
     let (chart, world) = (&edition.chart, World::default());

@@ -1,4 +1,4 @@
-//! What people are asked, over all instances, and their answers.
+//! Requests to people, over all instances, and their answers.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ async fn what_is_asked_is_listed_and_answered() {
     let document = api.get("/v1/instances/o-1").await.ok();
     assert_eq!(keys(&document, &["configuration"]), r#"["work.packing"]"#);
     assert_eq!(document["context"]["note"], "ada");
-    // Whoever looks at the parent answers for the child.
+    // Answering on the parent answers the child.
     api.post("/v1/instances/p-1/answer", json!({"approved": false})).await.ok();
     assert_eq!(api.get("/v1/instances/p-1.order.0").await.ok()["status"], "done");
     assert_eq!(asked(&api, "").await.0, [""; 0]);

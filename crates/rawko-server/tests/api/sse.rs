@@ -1,4 +1,4 @@
-//! A client of event streams, as a browser is one: reads frames, knows the last id.
+//! A client of event streams, like a browser: reads frames, tracks the last id.
 
 use std::net::SocketAddr;
 
@@ -10,9 +10,9 @@ use crate::support::{PATIENCE, request};
 
 pub(crate) struct Events {
     stream: TcpStream,
-    /// What came over the wire and was not unpacked yet.
+    /// Received bytes that are not decoded yet.
     raw: Vec<u8>,
-    /// What the chunks held.
+    /// Content of the chunks.
     text: Vec<u8>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Event {
 }
 
 impl Events {
-    /// Asks for a stream. The answer's head has been read when it returns.
+    /// Opens a stream. Returns once the response headers were read.
     pub(crate) async fn open(address: SocketAddr, query: &str, last: Option<u64>) -> Events {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let last = last.map(|last| last.to_string());
@@ -45,7 +45,7 @@ impl Events {
         events
     }
 
-    /// The next event; `None` when the stream has ended.
+    /// Returns the next event; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             while let Some(end) = find(&self.text, b"\n\n") {
@@ -62,7 +62,7 @@ impl Events {
         }
     }
 
-    /// The next one of this name.
+    /// Returns the next event with this name.
     pub(crate) async fn named(&mut self, name: &str) -> Event {
         loop {
             let event = self.next().await.unwrap_or_else(|| panic!("no {name} before the end"));
@@ -77,7 +77,7 @@ impl Events {
         matches!(read.await.expect("something, or the end"), Ok(1..))
     }
 
-    /// Takes whole chunks out of what came.
+    /// Decodes complete chunks.
     fn unpack(&mut self) {
         while let Some(at) = find(&self.raw, b"\r\n") {
             let length = std::str::from_utf8(&self.raw[..at]).unwrap();

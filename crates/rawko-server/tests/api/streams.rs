@@ -1,4 +1,4 @@
-//! Event streams: who is told what, and that nothing is lost or told twice.
+//! Event streams: subscriptions, and that no event is lost or repeated.
 
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ async fn what_was_missed_is_told_first_wherever_the_client_was() {
             assert_eq!(told, missed, "{query} after {last}");
         }
     }
-    // A number of another store: it begins with what comes now.
+    // A number from another store: the stream starts at the end.
     let mut events = Events::open(api.address(), "?after=999999", None).await;
     assert_eq!(events.named("hello").await.data["seq"], 402);
     api.send("p-1.order.0", "NOTE", json!("last")).await;
@@ -128,7 +128,7 @@ async fn nothing_is_lost_or_told_twice_while_clients_come_and_go_under_load() {
                     format!("?instance=o-{}", client / 2)
                 };
                 let (mut seen, mut at) = (Vec::new(), Some(SENDERS));
-                // Each goes away after some events, and comes again.
+                // Each client disconnects after some events, and reconnects.
                 let expected = if client.is_multiple_of(2) { SENDERS * EVENTS } else { EVENTS };
                 while (seen.len() as u64) < expected {
                     let mut events = Events::open(address, &query, at).await;
@@ -179,8 +179,8 @@ statechart:
     api.stop().await;
 }
 
-/// The last words of a call and its answer are a race in the host; whoever listens must not see a call begin again after its
-/// end.
+/// The last progress of a call and its result are a race in the host; a client must not see progress of a call after
+/// its end.
 #[tokio::test]
 async fn nothing_is_told_of_a_call_after_its_answer() {
     const CALLS: u64 = 300;

@@ -1,4 +1,4 @@
-//! A server to ask, and the plainest of clients.
+//! Test server and minimal client.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Nothing here takes longer unless it hangs.
+/// Timeout that only a hang exceeds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Takes money, asks a person when it is much, and has somebody pack.
+/// An order: paid directly, approved by a person or charged by a service, then packed and shipped.
 pub(crate) const ORDER: &str = "
 statechart:
   id: order
@@ -49,7 +49,7 @@ statechart:
     closed: {type: final, output: {paid: context.paid}}
 ";
 
-/// Has another chart ask for it.
+/// Invokes `order` as a child.
 pub(crate) const PARENT: &str = "
 statechart:
   id: parent
@@ -72,7 +72,7 @@ impl Api {
         Self::with(Arc::new(tempfile::tempdir().unwrap()), |_| {}).await
     }
 
-    /// In the folder of a server that was there before.
+    /// Reuses the folder of an earlier server.
     pub(crate) async fn after(before: Arc<tempfile::TempDir>) -> Api {
         Self::with(before, |_| {}).await
     }
@@ -118,7 +118,7 @@ impl Api {
         Answer::of(&bytes)
     }
 
-    /// An order with this id.
+    /// Starts an order with this id.
     pub(crate) async fn order(&self, id: &str) {
         let answer = self.post("/v1/instances", json!({"chart": "order", "id": id})).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
@@ -129,7 +129,7 @@ impl Api {
         self.post(&format!("/v1/instances/{id}/events"), body).await.ok()
     }
 
-    /// Streams end, and everything is on disk.
+    /// Ends all streams and flushes to disk.
     pub(crate) async fn stop(self) -> Arc<tempfile::TempDir> {
         self.server.close().await;
         self.host.close().await;
@@ -147,7 +147,7 @@ async fn host(folder: &Path) -> Host {
     builder.start().await.unwrap()
 }
 
-/// One that never works, and one that tells how far it is until it is stopped.
+/// A service that always fails, one that reports progress until it is stopped, and one that reports it three times.
 fn services() -> Services {
     let charge = closure(|_| async { Err(ServiceError::new(Category::Failed, "the bank is closed")) });
     let count = closure(|call| async move {
@@ -203,13 +203,13 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 
-    /// The body of an answer that is as it should be.
+    /// Returns the body of a successful response.
     pub(crate) fn ok(&self) -> Value {
         assert!(self.status == 200 || self.status == 201, "{} {}", self.status, self.text);
         self.json()
     }
 
-    /// `404 no_instance`
+    /// Formats a problem as `404 no_instance`.
     pub(crate) fn problem(&self) -> String {
         assert!(self.head.contains("content-type: application/problem+json"), "{}", self.head);
         let problem = self.json();
@@ -219,7 +219,7 @@ impl Answer {
     }
 }
 
-/// These keys of an object, in a line.
+/// Returns these keys of an object, on one line.
 pub(crate) fn keys(object: &Value, keys: &[&str]) -> String {
     keys.iter().map(|key| object[key].to_string()).collect::<Vec<_>>().join(" ")
 }

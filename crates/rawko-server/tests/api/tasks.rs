@@ -1,4 +1,4 @@
-//! Tasks: started through the project, listed with what the orchestrator keeps about them.
+//! Tasks: started through the project, listed with the orchestrator's data.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,7 +21,7 @@ statechart:
     stopped: {type: final}
 ";
 
-/// Has the orchestrator of this file begin.
+/// Starts the orchestrator chart of this file.
 #[derive(Default)]
 struct Tasks {
     host: OnceLock<Host>,

@@ -1,10 +1,10 @@
-//! Transcripts: what was said and done, of an instance and what is below it, page by page.
+//! Transcripts: the messages and actions of an instance and its descendants, page by page.
 
 use serde_json::{Value, json};
 
 use crate::support::{Api, keys};
 
-/// Tells a line for each event, and has another below it that does the same.
+/// Logs the data of its only event.
 const TELLING: &str = "
 statechart:
   id: telling

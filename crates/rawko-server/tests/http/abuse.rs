@@ -1,4 +1,4 @@
-//! Requests that are too large, too slow, too many, or not requests at all.
+//! Requests that are too large, too slow, too many, or malformed.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn a_body_that_does_not_say_how_large_it_is_is_cut_off() {
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     let _ = stream.write_all(&request).await;
     let answer = Answer::read(&mut stream).await;
-    // The answer may be lost when the server closes while we still write; that nothing more is read is what matters.
+    // The response may be lost if the server closes during our write; it matters only that no more is read.
     assert!([0, 413].contains(&answer.status), "{answer:?}");
     assert_eq!(server.get("/v1/channels").send().await.json(), json!({"channels": [], "offered": true}));
     server.stop().await;
@@ -86,7 +86,7 @@ async fn too_many_requests_are_told_to_come_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_clients_are_let_go() {
-    // On a busy machine, those who are not slow need longer for their headers than one would think.
+    // Generous header timeout, because fast clients can be slow on a loaded machine.
     let (headers, body) = (Duration::from_secs(2), Duration::from_millis(200));
     let server =
         start(Tokens::default(), |app| app.patience = Patience { headers, body, ..app.patience }).await;
@@ -97,7 +97,7 @@ async fn slow_clients_are_let_go() {
     in_headers.write_all(head.as_bytes()).await.unwrap();
     let mut in_body = TcpStream::connect(server.address()).await.unwrap();
     in_body.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
-    // Somebody else is served meanwhile.
+    // Another client is served meanwhile.
     assert_eq!(server.get("/v1/session").send().await.status, 200);
     let answer = Answer::read(&mut in_body).await;
     assert_eq!((answer.status, answer.problem().as_str()), (408, "slow_body"));
@@ -113,7 +113,7 @@ async fn who_takes_nothing_of_the_answer_is_let_go() {
         start(Tokens::default(), |app| app.patience = Patience { taken: short, ..app.patience }).await;
     let request = format!("GET /v1/openapi.json HTTP/1.1\r\nhost: {}\r\n\r\n", server.address());
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
-    // It asks and asks, and never reads: sooner or later both ends can hold no more.
+    // Sends requests without reading: eventually the buffers on both ends are full.
     let asked = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
     tokio::time::timeout(PATIENCE, asked).await.expect("the server closes the connection");
     assert_eq!(server.get("/v1/session").send().await.status, 200);

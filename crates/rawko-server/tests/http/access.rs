@@ -1,4 +1,4 @@
-//! Who is let in: by token, by cookie, or not at all; and that no answer gives a secret away.
+//! Authentication by token and by cookie; and that no response reveals a secret.
 
 use std::net::SocketAddr;
 
@@ -89,7 +89,7 @@ async fn health_says_little_to_strangers() {
     server.stop().await;
 }
 
-/// Whichever way they are shown. Whoever has a token is another client, and does not suffer.
+/// For every way of presenting a token. A client with a valid token is not affected.
 #[tokio::test(flavor = "multi_thread")]
 async fn guessing_tokens_is_slow() {
     for way in ["bearer", "session", "register"] {
@@ -110,7 +110,7 @@ async fn guessing_tokens_is_slow() {
     }
 }
 
-/// What an agent hears when it registers with a token, in the numbers of HTTP.
+/// Returns the result of registering with a token, as an HTTP status.
 async fn registered(address: SocketAddr, token: &str) -> u16 {
     let mut socket = match tokio_tungstenite::connect_async(format!("ws://{address}/v1/agents")).await {
         Ok((socket, _)) => socket,

@@ -25,7 +25,7 @@ async fn agents_and_how_they_are() {
     server.stop().await;
 }
 
-/// Connects and registers as `ada`; what the server says first.
+/// Connects and registers as `ada`; returns the server's first message.
 async fn register(server: &TestServer, bearer: Option<&str>, token: Option<&str>) -> Value {
     use futures_util::{SinkExt, StreamExt};
     let mut request = format!("ws://{}/v1/agents", server.address()).into_client_request().unwrap();
@@ -61,7 +61,7 @@ async fn an_agent_needs_a_token_that_may_operate() {
     server.stop().await;
 }
 
-/// The list needs a role; saying that one wants a socket must not lead around that.
+/// The list requires a role; an upgrade header must not bypass that.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_header_is_no_way_around_the_guard() {
     let server = guarded().await;

@@ -1,4 +1,4 @@
-//! The page as it is served: nothing outside its folder, and the right types.
+//! The page as served: nothing outside its folder, and the right content types.
 
 use crate::support::{guarded, open};
 

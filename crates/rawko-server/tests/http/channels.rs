@@ -68,7 +68,7 @@ async fn a_channel_from_its_making_to_its_end() {
     server.stop().await;
 }
 
-/// With it somebody else could go on in an agent's place.
+/// A session would allow others to impersonate the agent.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_comes_back_with_is_shown_to_nobody() {
     use futures_util::{SinkExt, StreamExt};

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{DOOR, open};
 
-/// One that says that nothing leads to a state.
+/// A chart with an unreachable state, which is a finding.
 const LOST: &str = "id: lost\ninitial: a\nstates:\n  a: {on: {GO: b}}\n  b: {}\n  c: {}\n";
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! The same request twice is done once.
+//! A repeated request is applied once.
 
 use rawko_server::Role;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! The HTTP API over real sockets: who may do what, what is refused and how, and what cannot be abused. What a request looks
-//! like on the wire is written out here, because half of these requests no client library would send.
+//! The HTTP API over real sockets: permissions, rejections, and abuse. Requests are written out as bytes, because no
+//! client library would send half of them.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! Pages of other sites, and names that only a rebound DNS entry leads here.
+//! Requests from pages of other sites, and from host names that indicate DNS rebinding.
 
 use rawko_server::Tokens;
 use serde_json::json;

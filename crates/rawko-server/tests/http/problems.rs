@@ -1,4 +1,4 @@
-//! What is wrong with a request is said as a problem, always in the same form, and never with a secret in it.
+//! Errors are reported as problems, always in the same format, and never contain a secret.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -142,7 +142,7 @@ async fn no_answer_has_a_secret_in_it() {
     ];
     for (number, ask) in asks.into_iter().enumerate() {
         let answer = ask.send().await;
-        // What stands in a path is the caller's own affair.
+        // The path is the caller's own input, so it may be repeated.
         if number > 0 {
             assert!(!format!("{answer:?}").contains(secret), "{answer:?}");
         }

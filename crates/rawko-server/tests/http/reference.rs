@@ -1,4 +1,4 @@
-//! What is written about the API is what it does.
+//! The API documentation matches the implementation.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ fn every_route_is_in_the_reference() {
     }
 }
 
-/// The document as it is published.
+/// The published OpenAPI document.
 #[test]
 fn the_document() {
     let text = serde_json::to_string_pretty(&openapi_document()).unwrap();

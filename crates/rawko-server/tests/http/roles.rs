@@ -1,4 +1,4 @@
-//! Every route with every role, out of the OpenAPI document itself: a route that nobody thought of fails here.
+//! Every route with every role, from the OpenAPI document itself: a route without a rule fails here.
 
 use expect_test::expect;
 use rawko_server::{Role, openapi_document};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Ask, TestServer, guarded};
 
-/// The routes of the document, as requests that find nothing to do.
+/// Returns the routes of the document, as requests without effect.
 fn routes() -> Vec<(String, String)> {
     let document = serde_json::to_value(openapi_document()).unwrap();
     let mut routes = Vec::new();
@@ -24,11 +24,11 @@ fn routes() -> Vec<(String, String)> {
 fn ask(server: &TestServer, method: &str, path: &str) -> Ask {
     let path = path.replace("{id}", "nobody").replace("{name}", "nobody");
     let ask = server.ask(method, &path);
-    // No route takes this: whoever is let in gets no further than the body.
+    // No route accepts this body, so an admitted request fails at its body.
     if method == "POST" { ask.json(&json!([])) } else { ask }
 }
 
-/// Whether access was refused, whatever became of the rest.
+/// Returns whether access was granted, regardless of the rest of the response.
 fn word(status: u16) -> &'static str {
     match status {
         401 => "token?",
@@ -43,7 +43,7 @@ async fn every_route_with_every_role() {
     let mut table = String::new();
     for (method, path) in routes() {
         let mut words = Vec::new();
-        // A stream is not read here: it goes on.
+        // An invalid parameter, because a valid stream would not end.
         let path_asked = if path == "/v1/stream" { format!("{path}?after=nonsense") } else { path.clone() };
         for role in [None, Some(Role::Read), Some(Role::Operate), Some(Role::Admin)] {
             let request = ask(&server, &method, &path_asked);
@@ -53,7 +53,7 @@ async fn every_route_with_every_role() {
             };
             words.push(word(request.send().await.status));
         }
-        // Logging in with nonsense is refused like any other nonsense.
+        // An invalid login is rejected like any other invalid body.
         table.push_str(&format!("{method:<6} {path:<34} {}\n", words.join(" ")));
     }
     expect![[r#"

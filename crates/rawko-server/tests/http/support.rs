@@ -1,4 +1,4 @@
-//! A server to ask, and the plainest of clients.
+//! Test server and minimal client.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,12 +16,12 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Nothing here takes longer unless it hangs.
+/// Timeout that only a hang exceeds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) const DOOR: &str = "statechart:\n  id: door\n  version: 1.0.0\n  initial: shut\n  states:\n    shut: {on: {OPEN: open}}\n    open: {on: {SHUT: shut}}\n";
 
-/// The secrets of the three tokens. They must never be seen in an answer.
+/// Secrets of the three tokens. They must never appear in a response.
 pub(crate) const SECRETS: [(Role, &str); 3] =
     [(Role::Read, "look-1f9e"), (Role::Operate, "work-7b2c"), (Role::Admin, "rule-44d0")];
 
@@ -33,7 +33,7 @@ pub(crate) struct TestServer {
     folder: tempfile::TempDir,
 }
 
-/// A project with one agent, whose uploads are in memory.
+/// A project with one agent, with uploads in memory.
 #[derive(Default)]
 pub(crate) struct TestProject {
     pub(crate) uploads: Mutex<BTreeMap<(String, String), String>>,
@@ -92,7 +92,7 @@ impl Project for TestProject {
     }
 }
 
-/// On loopback, for everybody.
+/// On loopback, without tokens.
 pub(crate) async fn open() -> TestServer {
     start(Tokens::default(), |_| {}).await
 }
@@ -158,7 +158,7 @@ impl TestServer {
     }
 }
 
-/// A request, written out.
+/// A request, written out as bytes.
 #[derive(Clone)]
 pub(crate) struct Ask {
     address: SocketAddr,
@@ -174,7 +174,7 @@ impl Ask {
         Ask { address, line: format!("{method} {path} HTTP/1.1"), headers, body: Vec::new() }
     }
 
-    /// Sets a header; one that is there already is replaced.
+    /// Sets or replaces a header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Ask {
         self.headers.retain(|(known, _)| known != name);
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -208,17 +208,17 @@ impl Ask {
     }
 }
 
-/// Sends bytes and reads until the other side closes.
+/// Sends bytes and reads until the server closes the connection.
 pub(crate) async fn raw(address: SocketAddr, bytes: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The server may answer and close before it has read everything.
+    // The server may respond and close before it has read everything.
     let _ = stream.write_all(bytes).await;
     Answer::read(&mut stream).await
 }
 
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// 0: nothing was answered.
+    /// 0: no response.
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
     pub(crate) text: String,
@@ -249,7 +249,7 @@ impl Answer {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// All but the time.
+    /// Returns all headers except the date.
     pub(crate) fn headers_sorted(&self) -> Vec<(String, String)> {
         let mut headers: Vec<_> = self.headers.iter().filter(|(name, _)| name != "date").cloned().collect();
         headers.sort();
@@ -260,7 +260,7 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 
-    /// The last word of a problem's code.
+    /// Returns the last word of a problem's code.
     pub(crate) fn problem(&self) -> String {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let json = self.json();

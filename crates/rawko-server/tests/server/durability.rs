@@ -1,4 +1,4 @@
-//! What survives a server that stops, however it stops.
+//! State that survives any kind of server stop.
 
 use rawko_turns::Event;
 use serde_json::json;
@@ -42,7 +42,7 @@ async fn a_turn_past_its_deadline_is_advanced_as_recovery() {
     server.serving.channels().apply("standup", Event::Paused { by: "kim".into() }).await.unwrap();
     let scope = rawko_turns::Scope::Channel;
     server.serving.channels().apply("standup", Event::OptionsSet { scope, options }).await.unwrap();
-    // The turn goes on with hardly any time, and the server is gone before it is over or just after.
+    // The turn resumes with almost no time left, and the server stops before or just after its end.
     server.serving.channels().apply("standup", Event::Skipped { by: "kim".into() }).await.unwrap();
     server.serving.channels().apply("standup", Event::Resumed { by: "kim".into() }).await.unwrap();
     let folder = server.stop().await;

@@ -1,4 +1,4 @@
-//! Agents that misbehave. Nobody else's turn suffers.
+//! Agents that misbehave. The turns of other agents are not affected.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ async fn who_does_not_read_is_cut_and_the_others_go_on() {
     slow.expect("registered").await;
     server.serving.assign("standup", "slow", "kim").await.unwrap();
     clients[0].expect("turn_granted").await;
-    // Far more than sockets and queues hold; `slow` reads along in theory and not at all in practice.
+    // Far more than sockets and queues hold; `slow` subscribed to messages but never reads.
     let mut posted = 0;
     while server.state("standup", "slow").await != "OFFLINE" {
         server.serving.channels().apply("standup", person("x".repeat(100_000))).await.unwrap();
@@ -41,14 +41,14 @@ async fn a_flood_is_throttled_then_cut_and_the_others_go_on() {
     let mut flood = clients.pop().unwrap();
     let flooding = tokio::spawn(async move {
         let text = json!({"type": "message", "channel": "standup", "text": "!"}).to_string();
-        // Until the server has had enough.
+        // Until the server cuts the connection.
         while flood.socket.send(Message::Text(text.clone().into())).await.is_ok() {}
     });
     for round in 0..20 {
         let client = &mut clients[round % 2];
         client.expect("turn_granted").await;
         client.post("standup", "On topic. TURN_COMPLETE").await;
-        // The flood's turn, if it is the flood's, must have begun before it can be taken away.
+        // If `flood` has the turn, it must have started before it can be skipped.
         let name = ["ada", "bob"][round % 2].into();
         server.until("standup", |channel| channel.turn.as_ref().is_none_or(|turn| turn.agent != name)).await;
         if server.state("standup", "flood").await == "ACTIVE" {
@@ -63,7 +63,7 @@ async fn a_flood_is_throttled_then_cut_and_the_others_go_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn three_heartbeats_missed_and_the_turn_goes_on() {
     let server = Setup::with("heartbeatSeconds: 1").start().await;
-    // A client that is not polled answers no ping, as a process that hangs would not.
+    // A client that is not polled answers no ping, like a process that hangs.
     let mut clients = server.channel("standup", &["ada", "bob"]).await;
     let mut bob = clients.pop().unwrap();
     tokio::time::timeout(Duration::from_secs(60), bob.expect("turn_granted")).await.unwrap();

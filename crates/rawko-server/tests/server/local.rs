@@ -1,4 +1,4 @@
-//! Agents of the process itself.
+//! Agents in the server's process.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use rawko_turns::{AgentId, Event};
 
 use crate::support::Setup;
 
-/// Says what it was told.
+/// Repeats the messages that it receives.
 struct Echo;
 
 impl TurnTaker for Echo {

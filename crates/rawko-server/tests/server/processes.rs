@@ -1,4 +1,4 @@
-//! Agents that are processes: started, killed, started again.
+//! Agents as child processes: started, killed, restarted.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -6,7 +6,7 @@ use rawko_turns::Event;
 
 use crate::support::Setup;
 
-/// Says its process id in its first turn, and then nothing until it is told to die.
+/// Posts its process id when it gets the turn, and completes the turn on the message `go on`.
 const AGENT: &str = r#"#!/bin/sh
 echo '{"type":"register","protocol":1,"agent":"'"$RAWKO_AGENT"'","observe":false}'
 while read -r line; do
@@ -17,7 +17,7 @@ while read -r line; do
 done
 "#;
 
-/// Says which variables it sees.
+/// Posts the variables that it sees.
 const NOSY: &str = r#"#!/bin/sh
 echo '{"type":"register","protocol":1,"agent":"'"$RAWKO_AGENT"'","observe":false}'
 while read -r line; do
@@ -92,7 +92,7 @@ async fn a_program_that_is_not_there_is_an_agent_that_is_not_there() {
     assert!(told[0].starts_with("agent ghost: `./nowhere` could not be started: "), "{told:?}");
 }
 
-/// Cargo plants two variables in every test: one is passed by name, the other stands for the server's tokens and keys.
+/// Cargo sets two variables in every test: one is passed by name, the other stands for the server's tokens and keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_sees_only_the_variables_it_is_given() {
     let [passed, planted] = ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR"];

@@ -1,4 +1,4 @@
-//! Connections that break, come back, or are there twice.
+//! Connections that break, reconnect, or exist twice.
 
 use rawko_turns::{Event, Scope, TurnOptions};
 use serde_json::json;
@@ -17,10 +17,10 @@ async fn grace(server: &TestServer, ms: u64) {
         .unwrap();
 }
 
-/// Sends the first half of a message and is gone.
+/// Sends the first half of a message and disconnects.
 async fn cut_in_mid_message(client: Client) {
     let mut socket = client.socket.into_inner();
-    // A text frame that promises 100 masked bytes, and then has three.
+    // A text frame that announces 100 masked bytes, and contains three.
     let begin = [0x81, 0x80 | 100, 1, 2, 3, 4, b'{' ^ 1, b'"' ^ 2, b't' ^ 3];
     let MaybeTlsStream::Plain(stream) = &mut socket else { panic!("no TLS here") };
     stream.write_all(&begin).await.unwrap();
@@ -77,7 +77,7 @@ async fn of_two_connections_with_one_name_the_newer_wins() {
     assert_eq!(clients[0].ended().await, "superseded");
     assert_eq!(newer.expect("turn_granted").await["turn"], 1);
 
-    // Without the session it is another process: what the older one was doing is over.
+    // Without the session it is a new process, and the state of the older one is discarded.
     let mut stranger = server.connect().await;
     stranger.say(json!({"type": "register", "protocol": 1, "agent": "ada"})).await;
     assert_eq!(stranger.expect("registered").await["resumed"], false);

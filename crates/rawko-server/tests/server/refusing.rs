@@ -1,4 +1,4 @@
-//! What is not right has a defined answer.
+//! Invalid messages have defined responses.
 
 use rawko_server::MESSAGE_BYTES_MAX;
 use serde_json::json;

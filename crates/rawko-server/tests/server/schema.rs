@@ -1,4 +1,4 @@
-//! The published schema is the one of the types, and says what they say.
+//! The published schema matches the types.
 
 use rawko_server::{FromAgent, ToAgent, WireMessage, json_schema};
 use serde_json::{Value, json};

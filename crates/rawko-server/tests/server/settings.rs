@@ -1,4 +1,4 @@
-//! The `turns` section: what it says, and what is wrong with it.
+//! The `turns` section: its options and its findings.
 
 use expect_test::expect;
 use rawko_chart::Source;

@@ -1,4 +1,4 @@
-//! A server to talk to, and clients that talk.
+//! Test server and clients.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,10 +17,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-/// Nothing here takes longer unless it hangs.
+/// Timeout that only a hang exceeds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What somebody should look at, as whoever watches the host is told.
+/// Problems reported by the host.
 #[derive(Default)]
 pub(crate) struct Troubles(Mutex<Vec<String>>);
 
@@ -47,7 +47,7 @@ pub(crate) struct TestServer {
     pub(crate) folder: Arc<tempfile::TempDir>,
 }
 
-/// What a server is started with.
+/// Configuration of a test server.
 pub(crate) struct Setup {
     settings: String,
     tokens: Tokens,
@@ -76,7 +76,7 @@ impl Setup {
         self
     }
 
-    /// In the folder of a server that was there before.
+    /// Reuses the folder of an earlier server.
     pub(crate) fn after(mut self, before: &Arc<tempfile::TempDir>) -> Self {
         self.folder = Arc::clone(before);
         self
@@ -125,7 +125,7 @@ fn indent(text: &str) -> String {
 }
 
 impl TestServer {
-    /// A channel with these agents, connected and assigned in this order; each has read what it is told at first.
+    /// Creates a channel with these agents, connected and assigned in this order; their first messages are consumed.
     pub(crate) async fn channel(&self, name: &str, agents: &[&str]) -> Vec<Client> {
         self.serving.channels().create(name, Default::default()).await.unwrap();
         let mut clients = Vec::new();
@@ -138,7 +138,7 @@ impl TestServer {
         clients
     }
 
-    /// A connected, registered agent.
+    /// Connects and registers an agent.
     pub(crate) async fn agent(&self, name: &str) -> Client {
         let mut client = self.connect().await;
         client.say(json!({"type": "register", "protocol": 1, "agent": name, "observe": false})).await;
@@ -157,7 +157,7 @@ impl TestServer {
         Client { socket, session: String::new() }
     }
 
-    /// Waits until the channel is as wanted.
+    /// Waits until the channel satisfies the condition.
     pub(crate) async fn until(&self, channel: &str, wanted: impl Fn(&rawko_turns::Channel) -> bool) {
         let mut watch = self.serving.channels().watch(channel).await.unwrap();
         let seen = tokio::time::timeout(PATIENCE, watch.wait_for(|glance| wanted(&glance.channel)));
@@ -174,7 +174,7 @@ impl TestServer {
         messages.into_iter().map(|message| format!("{}: {}", message.author.name(), message.text)).collect()
     }
 
-    /// Every member's own instance says what the queue says, at once or as soon as it has taken what it was sent.
+    /// Every member's instance agrees with the channel, immediately or once it has processed its events.
     pub(crate) async fn members_are_in_step(&self, channel: &str) {
         let glance = self.serving.channels().look(channel).await.unwrap();
         let mut changes = self.host.changes();
@@ -201,7 +201,7 @@ impl TestServer {
         restored.snapshot.context_map(&restored.chart).get("state").as_str().unwrap().to_owned()
     }
 
-    /// The server stops; its folder stays.
+    /// Stops the server; its folder is kept.
     pub(crate) async fn stop(self) -> Arc<tempfile::TempDir> {
         self.server.close().await;
         self.serving.close().await;
@@ -224,7 +224,7 @@ impl Client {
         self.socket.send(Message::Text(text.into().into())).await.unwrap();
     }
 
-    /// The next message; `None` when the connection is over.
+    /// Returns the next message; `None` at the end of the connection.
     pub(crate) async fn hear(&mut self) -> Option<Value> {
         loop {
             let next = tokio::time::timeout(PATIENCE, self.socket.next()).await.unwrap();
@@ -236,7 +236,7 @@ impl Client {
         }
     }
 
-    /// The next message of this type; others before it are skipped.
+    /// Returns the next message of this type, skipping others.
     pub(crate) async fn expect(&mut self, wanted: &str) -> Value {
         loop {
             let message =
@@ -247,12 +247,12 @@ impl Client {
         }
     }
 
-    /// The code of the next error.
+    /// Returns the code of the next error.
     pub(crate) async fn refused(&mut self) -> String {
         self.expect("error").await["code"].as_str().unwrap().to_owned()
     }
 
-    /// The code of the error that the connection ends with.
+    /// Returns the code of the error that ends the connection.
     pub(crate) async fn ended(&mut self) -> String {
         let mut last = String::from("nothing");
         while let Some(message) = self.hear().await {

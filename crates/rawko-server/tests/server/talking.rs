@@ -1,4 +1,4 @@
-//! The protocol as it should go.
+//! The protocol in normal operation.
 
 use rawko_turns::Event;
 use serde_json::json;

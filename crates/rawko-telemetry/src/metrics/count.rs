@@ -1,4 +1,4 @@
-//! Which numbers change with an observation.
+//! Updates of metrics by observation.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
@@ -10,7 +10,7 @@ use rawko_store::{EffectKind, RecordKind};
 use super::Metrics;
 
 impl Metrics {
-    /// Counts what was observed. On the host's threads, so only numbers change.
+    /// Counts an observation. Runs on the host's threads, so it only updates numbers.
     pub fn count(&self, observation: &Observation) {
         match observation {
             Observation::Committed(committed) => self.committed(committed),
@@ -50,7 +50,7 @@ impl Metrics {
 
     fn called(&self, called: &Called) {
         let calling = &called.calling;
-        // A person's answer is counted with the commit that has it.
+        // A person's answer is counted with the commit that contains it.
         if calling.kind == EffectKind::Person {
             return;
         }

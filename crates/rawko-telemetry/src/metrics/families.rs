@@ -1,4 +1,4 @@
-//! The families that are counted, by name: what a dashboard can be built on.
+//! The metric families by name: the stable interface for dashboards.
 
 use super::family::{Family, Kind};
 

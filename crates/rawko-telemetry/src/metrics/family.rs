@@ -1,14 +1,14 @@
-//! A family of time series in Prometheus' sense: one name, a few labels, a number or a spread for each set of them. Our
-//! own, because it is less code than it takes to set a library up.
+//! A Prometheus metric family: one name, a few labels, and a number or histogram for each label set. Implemented here,
+//! because it is less code than the setup of a library.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
-/// Sets of labels that one family may have. Names come from projects; what comes after this many is `other`.
+/// Limit on label sets per family. Label values come from projects; the rest is counted as `other`.
 const SERIES_MAX: usize = 200;
 
-/// Upper bounds in seconds: from a commit to an agent's day.
+/// Bucket bounds in seconds: from a commit up to an agent run.
 const BOUNDS: [f64; 14] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 600.0];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +38,10 @@ pub(super) struct Family {
 
 #[derive(Default)]
 struct Series {
-    /// The value, or the sum of what was observed.
+    /// Value, or the sum of the observations.
     sum: f64,
     count: u64,
-    /// How many were at most each bound, not counting those of lower bounds.
+    /// Observations per bucket, not cumulative.
     buckets: [u64; BOUNDS.len()],
 }
 
@@ -153,7 +153,7 @@ mod tests {
         .assert_eq(&few.join("\n"));
     }
 
-    /// A program that makes up names cannot fill the memory.
+    /// A program that generates names must not exhaust memory.
     #[test]
     fn labels_are_bounded() {
         let family = Family::new("calls_total", Kind::Counter, &["name"], "How many.");

@@ -1,5 +1,5 @@
-//! Metrics as text for Prometheus. Counted where things happen, with labels that are bounded; what can be looked at instead
-//! (how many instances there are) is looked at when somebody asks.
+//! Metrics in the Prometheus text format. Events are counted as they happen, with bounded labels; gauges such as the
+//! number of instances are read on each scrape.
 
 mod count;
 mod families;
@@ -18,7 +18,7 @@ pub use readings::Readings;
 
 type Look = Box<dyn Fn() -> Readings + Send + Sync>;
 
-/// Everything that is counted.
+/// All metrics of the process.
 pub struct Metrics {
     steps: [AtomicU64; RecordKind::ALL.len()],
     families: Families,
@@ -39,7 +39,7 @@ impl Default for Metrics {
     }
 }
 
-/// A client of an event stream, counted for as long as it is there.
+/// Connected client of an event stream; counted until dropped.
 pub struct StreamClient(Arc<Metrics>);
 
 impl Drop for StreamClient {
@@ -49,7 +49,7 @@ impl Drop for StreamClient {
 }
 
 impl Metrics {
-    /// What Prometheus reads.
+    /// Renders the Prometheus text format.
     pub fn render(&self) -> String {
         let mut out = String::new();
         self.render_process(&mut out);
@@ -82,23 +82,23 @@ impl Metrics {
         steps.render(out);
     }
 
-    /// Where to look for what is not counted.
+    /// Sets the source of gauges, which are read on each scrape.
     pub fn look_at(&self, look: impl Fn() -> Readings + Send + Sync + 'static) {
         *self.look.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(look));
     }
 
-    /// Lets go of the host that is looked at.
+    /// Drops the gauge source and the host that it refers to.
     pub(crate) fn forget_readings(&self) {
         *self.look.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// A request that was answered. `route` is the pattern, never the path: ids would be labels without end.
+    /// Counts a completed request. `route` is the pattern, not the path: ids would make the labels unbounded.
     pub fn request(&self, method: &str, route: &str, status: u16, took: Duration) {
         self.families.requests.add(&[method, route, &status.to_string()], 1.0);
         self.families.request_time.observe(&[route], took.as_secs_f64());
     }
 
-    /// A client of an event stream came; it is gone when this is dropped.
+    /// Counts a client of an event stream until the guard is dropped.
     pub fn stream_client(self: &Arc<Self>) -> StreamClient {
         self.streams.fetch_add(1, Ordering::Relaxed);
         StreamClient(Arc::clone(self))

@@ -1,4 +1,4 @@
-//! What is looked at rather than counted: how many instances there are, what they wait for, how much a host has to do.
+//! Gauges that are read rather than counted: instances by status and wait, and the load of the host.
 
 use rawko_core::Status;
 use rawko_host::{Host, Load};
@@ -6,13 +6,13 @@ use rawko_store::{Filter, Store, Wait};
 
 use super::family::{Family, Kind};
 
-/// A look at a host, or at instances that others host.
+/// Gauges of a host, or of a store that another process hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
-    /// Of the host in this process, where there is one.
+    /// Load of the host in this process, if any.
     pub load: Option<Load>,
     pub statuses: Vec<(Status, u64)>,
-    /// Of those that are active.
+    /// Waits of the active instances.
     pub waits: Vec<(Wait, u64)>,
 }
 
@@ -24,7 +24,7 @@ impl Readings {
         Self { load: Some(host.load()), ..Self::of_store(&**host.reader().store()) }
     }
 
-    /// What there is, whoever hosts it.
+    /// Reads the gauges from the store, independent of the host.
     pub fn of_store(store: &dyn Store) -> Self {
         let statuses = STATUSES.map(|status| (status, total(store, &[status], &[])));
         let waits = WAITS.map(|wait| (wait, total(store, &[Status::Active], &[wait])));
@@ -80,7 +80,7 @@ fn render_load(load: &Load, out: &mut String) {
     }
 }
 
-/// What cannot be read is nothing; the page about the store's health says why.
+/// Unreadable counts are reported as 0; the health endpoint reports the reason.
 fn total(store: &dyn Store, statuses: &[Status], waits: &[Wait]) -> u64 {
     let filter = Filter { statuses: statuses.to_vec(), waits: waits.to_vec(), limit: 1, ..Filter::default() };
     store.list(&filter).map_or(0, |page| page.total)

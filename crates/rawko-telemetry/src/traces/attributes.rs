@@ -1,4 +1,4 @@
-//! The names of attributes: those of the GenAI conventions (semantic conventions 1.41), and our own under `rawko.`.
+//! Attribute names: those of the GenAI conventions (semantic conventions 1.41), and rawko's own under `rawko.`.
 
 pub(super) const OPERATION: &str = "gen_ai.operation.name";
 pub(super) const PROVIDER: &str = "gen_ai.provider.name";
@@ -19,7 +19,7 @@ pub(super) const TOOL_TYPE: &str = "gen_ai.tool.type";
 pub(super) const TOOL_CALL: &str = "gen_ai.tool.call.id";
 pub(super) const ERROR_TYPE: &str = "error.type";
 
-/// What was said; only where content is wanted.
+/// Message content; only exported if enabled.
 pub(super) const SYSTEM: &str = "gen_ai.system_instructions";
 pub(super) const INPUT: &str = "gen_ai.input.messages";
 pub(super) const OUTPUT: &str = "gen_ai.output.messages";
@@ -43,7 +43,7 @@ pub(super) const ATTEMPT: &str = "rawko.attempt";
 pub(super) const DECISION: &str = "rawko.decision";
 pub(super) const MESSAGE: &str = "rawko.error.message";
 
-/// As the conventions call a provider whose usual name is another.
+/// Returns the name that the conventions use for a provider.
 pub(super) fn provider(name: &str) -> String {
     match name {
         "gemini" => "gcp.gemini".to_owned(),

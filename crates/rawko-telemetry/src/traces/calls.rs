@@ -1,4 +1,4 @@
-//! Spans of calls: `chat`, `execute_tool`, `invoke_agent` where the agent is a program, and whatever else a chart calls.
+//! Spans of calls: `chat`, `execute_tool`, `invoke_agent` for agents that are programs, and other calls of a chart.
 
 use rawko_host::{Called, Calling, Completed, Outcome};
 use rawko_store::EffectKind;
@@ -8,7 +8,7 @@ use super::span::{Attribute, Span};
 use super::tracer::{Tracer, call_span};
 use crate::lineage::Lineage;
 
-/// What a call is to the conventions.
+/// Kind of a call in the conventions.
 enum What<'c> {
     Tool(&'c str),
     Agent(&'c str),
@@ -28,10 +28,10 @@ fn what(call: &str) -> What<'_> {
 }
 
 impl Tracer {
-    /// `has_asked`: completions of it have spans of their own.
+    /// `has_asked`: its completions have separate spans.
     pub(super) fn called(&self, called: &Called, has_asked: bool, lineage: &Lineage) {
         let calling = &called.calling;
-        // What people were asked is told with the commit that has their answer.
+        // Requests to people are exported with the commit that contains the answer.
         if calling.kind == EffectKind::Person {
             return;
         }
@@ -52,7 +52,7 @@ impl Tracer {
     }
 
     pub(super) fn chat(&self, completed: &Completed, calling: &Calling, lineage: &Lineage) {
-        // A completion is the whole of `model:complete`; elsewhere it is a part of what was called.
+        // For `model:complete` the completion is the whole call; elsewhere it is part of one.
         let parent = match what(&calling.name) {
             What::Model => lineage.span,
             What::Tool(_) | What::Agent(_) | What::Workflow(_) | What::Other => call_span(lineage, calling),
@@ -130,7 +130,7 @@ fn with_outcome(span: Span, called: &Called) -> Span {
         Outcome::Answered => span,
         Outcome::Complained => span.failed("tool_error"),
         Outcome::Stopped => span.with(name::OUTCOME, "stopped"),
-        // What exactly was said may repeat what was asked: only where that is wanted.
+        // The message may repeat the input, so it is only exported if content is enabled.
         Outcome::Failed { code, message } => {
             let told = called.calling.input.as_ref().map(|_| message.clone());
             span.with_some(name::MESSAGE, told).failed(code)

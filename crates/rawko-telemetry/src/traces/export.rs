@@ -1,5 +1,5 @@
-//! `Export`: spans in batches over HTTP, on a task of its own. A collector that is away is tried again a few times, told of
-//! once, and never waited for.
+//! `Export`: sends spans in batches over HTTP, on a separate task. If the collector is unreachable, a batch is retried
+//! a few times, the failure is logged once, and the host is never blocked.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,13 +20,13 @@ use crate::metrics::Metrics;
 use crate::telemetry::TelemetryError;
 use rawko_settings::Redactor;
 
-/// How often a batch is tried, and how long after the first failure.
+/// Attempts per batch, and the delay after the first failure.
 const ATTEMPTS: u32 = 3;
 const BACK_OFF: Duration = Duration::from_millis(100);
 
 enum Parcel {
     Span(Box<Span>),
-    /// Send what there is, and say so.
+    /// Flush, then confirm.
     Last(oneshot::Sender<()>),
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Export {
 }
 
 impl Export {
-    /// Within a tokio runtime.
+    /// Must be called within a tokio runtime.
     pub(crate) fn start(
         settings: &TraceSettings,
         environment: &Environment,
@@ -62,13 +62,13 @@ impl Export {
         }
     }
 
-    /// Sends what is left, if that does not take long. Not for an async thread.
+    /// Flushes the spans, for at most `patience`. Blocks, so it must not run on an async thread.
     pub(crate) fn close(&self, patience: Duration) {
         let (tell, told) = oneshot::channel();
         let parcels = self.parcels.clone();
         let last = async move {
             if parcels.send(Parcel::Last(tell)).await.is_ok() {
-                // Dropped unanswered: the task has gone, and there is nothing left to wait for.
+                // A dropped sender means that the task has ended, so there is nothing to wait for.
                 let _ = told.await;
             }
         };
@@ -76,7 +76,7 @@ impl Export {
     }
 }
 
-/// The one who carries batches away.
+/// Sender of batches.
 struct Post {
     client: reqwest::Client,
     sending: Sending,
@@ -84,7 +84,7 @@ struct Post {
     redactor: Redactor,
     metrics: Arc<Metrics>,
     logs: Option<Arc<Logs>>,
-    /// Somebody was told that the last batch did not arrive.
+    /// True if the failure of the last batch was logged.
     is_failing: AtomicBool,
 }
 
@@ -118,12 +118,12 @@ impl Post {
                 }
                 Ok(Some(Parcel::Last(tell))) => {
                     self.deliver(std::mem::take(&mut batch)).await;
-                    // Whoever waited may have lost patience.
+                    // The receiver may have timed out.
                     let _ = tell.send(());
                     return;
                 }
                 Ok(None) => return,
-                // It is time.
+                // The batch interval has passed.
                 Err(_) => {}
             }
             due = None;
@@ -153,7 +153,7 @@ impl Post {
         }
     }
 
-    /// Once until it works again: a collector that is away must not fill the log.
+    /// Logs only the first failure until an export succeeds: an unreachable collector must not fill the log.
     fn give_up(&self, why: &str) {
         self.metrics.exported("failed");
         let is_news = !self.is_failing.swap(true, Ordering::Relaxed);
@@ -195,7 +195,7 @@ fn headers(pairs: &[(String, String)]) -> Result<HeaderMap, String> {
     Ok(headers)
 }
 
-/// The reason under the reason: "error sending request" alone helps nobody.
+/// Appends the causes: "error sending request" alone is not helpful.
 fn words(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut next = error.source();

@@ -1,4 +1,4 @@
-//! Spans of instances: `invoke_workflow` and `invoke_agent`, when they end; each step; and what people were asked.
+//! Spans of instances: `invoke_workflow` and `invoke_agent`, created when they end; steps; and requests to people.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +11,7 @@ use super::span::{Span, moment};
 use super::tracer::Tracer;
 use crate::lineage::{Lineage, span_of};
 
-/// How an agent says that all went well.
+/// Outcome of a successful agent.
 const FINISHED: &str = "finished";
 
 impl Tracer {
@@ -61,7 +61,7 @@ impl Tracer {
     }
 }
 
-/// Why it did not come to a good end. To be cancelled is an end like another.
+/// Returns the reason why an instance failed. Cancellation is not a failure.
 fn fault(committed: &Committed, lineage: &Lineage) -> Option<String> {
     match (committed.status, committed.outcome.as_deref()) {
         (Status::Error, _) => Some(committed.error.as_deref().unwrap_or("failed").to_owned()),
@@ -72,13 +72,13 @@ fn fault(committed: &Committed, lineage: &Lineage) -> Option<String> {
     }
 }
 
-/// From when it was taken until it was on disk.
+/// Spans the time from taking the step until it is on disk.
 fn step(taken: &Taken, lineage: &Lineage, at: SystemTime) -> Span {
     let (kind, title) = match taken.kind {
         RecordKind::Started => ("started", "step start".to_owned()),
         RecordKind::Forked => ("forked", "step fork".to_owned()),
         RecordKind::Stepped => ("stepped", format!("step {}", taken.event)),
-        // Anybody can send anything; what nobody handles must not become names.
+        // Ignored events may have arbitrary names, which must not become span names.
         RecordKind::Ignored => ("ignored", "step".to_owned()),
         RecordKind::Failed => ("failed", format!("step {}", taken.event)),
     };

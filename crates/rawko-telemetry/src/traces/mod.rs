@@ -1,5 +1,5 @@
-//! Traces: OpenTelemetry spans with the GenAI conventions, made out of observations and sent by OTLP over HTTP. Ids are
-//! worked out from what the journal has, so that a trace goes on when another process does.
+//! Traces: OpenTelemetry spans with the GenAI conventions, created from observations and sent by OTLP over HTTP. Ids
+//! are derived from the journal, so a trace continues across processes.
 
 mod attributes;
 mod calls;
@@ -16,7 +16,7 @@ pub use settings::TraceSettings;
 pub(crate) use tracer::Tracer;
 pub(crate) use variables::wanted_by;
 
-/// The trace that an instance without a parent begins, as traces and log lines name it.
+/// Returns the trace id of a root instance, in the format of traces and log lines.
 pub fn trace_id(root: &str, created_ms: i64) -> String {
     crate::lineage::trace_of(root, created_ms).to_string()
 }

@@ -1,16 +1,16 @@
-//! Spans in the protobuf of OTLP. A pure function from spans to bytes; the numbers of fields are those of
-//! `opentelemetry/proto/trace/v1/trace.proto` and its neighbours.
+//! Encodes spans as OTLP protobuf. A pure function from spans to bytes; field numbers are those of
+//! `opentelemetry/proto/trace/v1/trace.proto` and its imports.
 
 use std::time::SystemTime;
 
 use super::span::{Attribute, Span, SpanKind};
 
-/// How a field is written.
+/// Wire types.
 const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
 const BYTES: u64 = 2;
 
-/// A message that is being written.
+/// Message under construction.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -50,7 +50,7 @@ impl Message {
     }
 }
 
-/// `ExportTraceServiceRequest`: all of these spans, by one resource and one scope.
+/// Encodes an `ExportTraceServiceRequest`: all spans under one resource and one scope.
 pub(super) fn request(resource: &[(String, String)], spans: &[Span]) -> Vec<u8> {
     let mut request = Message::default();
     request.message(1, |of_resource| {
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::lineage::{SpanId, TraceId};
 
-    /// The bytes are those that the protocol's own definitions write (the Python package `opentelemetry-proto`).
+    /// The expected bytes come from the official definitions (Python package `opentelemetry-proto`).
     #[test]
     fn a_span_as_bytes() {
         let start = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_000);

@@ -1,19 +1,19 @@
-//! Where traces go and what is in them.
+//! Settings of trace export: destination and content.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Traces that are wanted. What the standard variables (`OTEL_…`) say goes over it.
+/// Trace settings. The standard variables (`OTEL_…`) override them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TraceSettings {
-    /// The collector, such as `http://127.0.0.1:4318`; `None`: as the environment says.
+    /// Collector URL, such as `http://127.0.0.1:4318`; `None`: from the environment.
     pub endpoint: Option<String>,
-    /// Sent with each batch; may hold secrets.
+    /// Sent with each batch; may contain secrets.
     pub headers: BTreeMap<String, String>,
     pub service_name: Option<String>,
-    /// Whether prompts, answers, and what tools are given and give back are in spans.
+    /// Include prompts, responses, and the inputs and outputs of tools.
     pub content: bool,
-    /// Whether each step has a span.
+    /// Create a span for each step.
     pub steps: bool,
 }
 
@@ -23,7 +23,7 @@ impl Default for TraceSettings {
     }
 }
 
-/// The names of headers only.
+/// Shows only the names of headers.
 impl fmt::Debug for TraceSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<&String> = self.headers.keys().collect();

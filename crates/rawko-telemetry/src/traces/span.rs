@@ -1,4 +1,4 @@
-//! A span on its way out: what all of ours have in common.
+//! `Span`: the common data of all exported spans.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,11 +6,11 @@ use super::attributes::{ERROR_TYPE, INSTANCE, STEP};
 use crate::lineage::{Lineage, SpanId, TraceId};
 use rawko_settings::Redactor;
 
-/// What a span is to those on the other side.
+/// OpenTelemetry span kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpanKind {
     Internal,
-    /// It calls somebody else.
+    /// Call to another service.
     Client,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// A span within an instance.
+    /// Creates a span within an instance.
     pub(super) fn new(lineage: &Lineage, id: SpanId, parent: Option<SpanId>, name: String) -> Self {
         let span = Self {
             trace: lineage.trace,
@@ -96,28 +96,28 @@ impl Span {
         }
     }
 
-    /// A number, unless it is nothing.
+    /// Adds a number, unless it is zero.
     pub(super) fn with_count(self, key: &'static str, count: u64) -> Self {
         if count == 0 { self } else { self.with(key, i64::try_from(count).unwrap_or(i64::MAX)) }
     }
 
-    /// Which step it belongs to; the first is 0.
+    /// Adds the step number, counted from 0.
     pub(super) fn in_step(self, step: u64) -> Self {
         self.with(STEP, i64::try_from(step).unwrap_or(i64::MAX))
     }
 
-    /// It did not work. What exactly was said may hold anything, so the kind has to do.
+    /// Marks the span as failed. Only the kind is exported, because an error message may contain anything.
     pub(super) fn failed(self, kind: &str) -> Self {
         Self { is_error: true, ..self.with(ERROR_TYPE, kind) }
     }
 
-    /// Without secrets.
+    /// Removes secrets.
     pub(super) fn clean(mut self, redactor: &Redactor) -> Self {
         self.name = redactor.hide(&self.name).into_owned();
         for (_, attribute) in &mut self.attributes {
             match attribute {
                 Attribute::Text(text) => *text = redactor.hide(text).into_owned(),
-                // Words of closed sets.
+                // These hold numbers or fixed words, never secrets.
                 Attribute::Texts(_) | Attribute::Int(_) | Attribute::Float(_) => {}
             }
         }

@@ -1,5 +1,5 @@
-//! `Tracer`: observations in, spans out. It remembers which calls are under way, because a completion belongs to one, and
-//! what the models of an agent took, because its own span says so.
+//! `Tracer`: observations in, spans out. It tracks running calls, because a completion belongs to one, and the token
+//! usage of an agent, which is reported in the agent's span.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use crate::lineage::{Lineage, Lineages, SpanId, span_of};
 use crate::relay::Seen;
 use rawko_settings::Redactor;
 
-/// Agents whose sums are kept; those of the others are left out of their spans.
+/// Limit on agents with tracked usage; the spans of further agents omit it.
 const TALLIES_MAX: usize = 10_000;
 
 pub(crate) struct Tracer {
     pub(super) export: Arc<Export>,
     pub(super) redactor: Redactor,
-    /// Whether each step has a span.
+    /// Create a span for each step.
     pub(super) steps: bool,
-    /// By idempotency key.
+    /// Running calls by idempotency key.
     pub(super) running: HashMap<Arc<str>, Running>,
     pub(super) tallies: HashMap<Arc<str>, Tally>,
 }
 
-/// A call under way.
+/// A running call.
 pub(super) struct Running {
     pub(super) calling: Arc<Calling>,
-    /// A completion was told of it.
+    /// True if a completion was observed for it.
     pub(super) has_asked: bool,
 }
 
-/// What the models of one instance took, while this process watched.
+/// Model usage of one instance, observed by this process.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) provider: String,
@@ -92,7 +92,7 @@ impl Tracer {
         self.chat(completed, &calling, &lineage);
     }
 
-    /// The call that a completion belongs to: its key begins with the call's.
+    /// Finds the call of a completion, whose key starts with the key of the call.
     fn call_of(&mut self, key: &str) -> Option<&mut Running> {
         let belongs = |own: &str| {
             key.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '-']))
@@ -106,7 +106,7 @@ impl Tracer {
     }
 }
 
-/// The span of a call. With the moment it began, because a call that a host could not finish is made again.
+/// Returns the span id of a call. Includes the start time, because a call that was interrupted is made again.
 pub(super) fn call_span(lineage: &Lineage, calling: &Calling) -> SpanId {
     let began = calling.started.duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
     let what = format!("call {}/{} {}", calling.step, calling.index, began.as_nanos());

@@ -1,4 +1,4 @@
-//! The standard variables (`OTEL_…`) and our settings as one: where spans go, in which batches, and which of them.
+//! Merges the standard variables (`OTEL_…`) with our settings: destination, batching and sampling.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::lineage::TraceId;
 const DEFAULT_ENDPOINT: &str = "http://localhost:4318";
 const PATH: &str = "/v1/traces";
 
-/// Everything that sending needs to know.
+/// Complete export configuration.
 #[derive(Clone)]
 pub(super) struct Sending {
     pub(super) url: String,
@@ -23,7 +23,7 @@ pub(super) struct Sending {
     pub(super) delay: Duration,
 }
 
-/// Which traces are kept. Decided by the id alone, so that all of a trace is, or nothing.
+/// Sampling of traces. Decided by the trace id alone, so that a trace is kept completely or not at all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Sampling {
     All,
@@ -39,13 +39,13 @@ impl Sampling {
             Sampling::Ratio(ratio) => ratio.clamp(0.0, 1.0),
         };
         let low: [u8; 8] = std::array::from_fn(|at| trace.0[8 + at]);
-        // As other SDKs do it: 63 bits, so that they agree about a trace.
+        // Uses 63 bits like other SDKs, so that all agree about a trace.
         ((u64::from_be_bytes(low) >> 1) as f64) < ratio * (1_u64 << 63) as f64
     }
 }
 
-/// What the standard variables say about sending at all: `Some(false)` whatever settings say, `Some(true)` even if they
-/// say nothing.
+/// Returns whether the standard variables enable export: `Some(false)` disables it regardless of settings, `Some(true)`
+/// enables it without any.
 pub(crate) fn wanted_by(environment: &Environment) -> Option<bool> {
     let is_disabled =
         said(environment, "OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
@@ -93,13 +93,13 @@ fn said<'e>(environment: &'e Environment, name: &str) -> Option<&'e str> {
     environment.get(name).map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// A variable of the exporter; the one for traces goes over the one for everything.
+/// Returns an exporter variable; the one for traces overrides the general one.
 fn of_exporter<'e>(environment: &'e Environment, what: &str) -> Option<&'e str> {
     said(environment, &format!("OTEL_EXPORTER_OTLP_TRACES_{what}"))
         .or_else(|| said(environment, &format!("OTEL_EXPORTER_OTLP_{what}")))
 }
 
-/// The address for traces is taken as it is; to the one for everything a path is added.
+/// The traces endpoint is used unchanged; the traces path is appended to the general endpoint.
 fn endpoint(environment: &Environment) -> Option<String> {
     let own = said(environment, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").map(str::to_owned);
     own.or_else(|| said(environment, "OTEL_EXPORTER_OTLP_ENDPOINT").map(with_path))
@@ -118,7 +118,7 @@ fn insist(environment: &Environment, what: &str, known: &str) -> Result<(), Stri
     }
 }
 
-/// `a=b,c=d`, as headers and attributes are written; what is `%20` is a space.
+/// Parses `a=b,c=d`, the format of headers and attributes, with percent-encoding.
 fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
     pairs.map(|(key, value)| (key.trim().to_owned(), decoded(value.trim())))
@@ -158,7 +158,7 @@ fn resource(settings: &TraceSettings, environment: &Environment) -> Vec<(String,
     all
 }
 
-/// A trace of ours has no parent elsewhere, so `parentbased_…` is what it is at the root.
+/// rawko's traces have no remote parent, so the `parentbased_` prefix has no effect.
 fn sampling(environment: &Environment) -> Result<Sampling, String> {
     let named = said(environment, "OTEL_TRACES_SAMPLER").unwrap_or("always_on");
     match named.strip_prefix("parentbased_").unwrap_or(named) {
@@ -183,7 +183,7 @@ mod tests {
         Sending::new(&settings, &environment)
     }
 
-    /// Its name, the variables, what settings say, and where spans go.
+    /// Name, variables, settings, and expected destination.
     type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], Option<&'c str>, &'c str);
 
     #[test]

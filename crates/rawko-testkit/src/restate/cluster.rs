@@ -1,4 +1,4 @@
-//! `RestateCluster`: three nodes, each with every role, everything kept twice, the metadata three times.
+//! `RestateCluster`: three nodes, each with every role; data is replicated twice, metadata three times.
 
 use std::io;
 
@@ -7,18 +7,18 @@ use tempfile::TempDir;
 use super::node::{Node, Ports};
 use super::{RestateOptions, ports, restate_program};
 
-/// Three nodes that forget everything when they are dropped.
+/// Three nodes with temporary storage, deleted on drop.
 #[derive(Debug)]
 pub struct RestateCluster {
     nodes: Vec<Node>,
-    /// Gone after the processes.
+    /// Dropped after the processes.
     _folder: TempDir,
 }
 
 impl RestateCluster {
     pub const NODES: usize = 3;
 
-    /// Starts them and waits until each answers for all partitions.
+    /// Starts the nodes and waits until each serves all partitions.
     pub fn start(options: &RestateOptions) -> io::Result<RestateCluster> {
         let program = restate_program()?;
         let folder = tempfile::tempdir()?;
@@ -37,7 +37,7 @@ impl RestateCluster {
         Ok(started)
     }
 
-    /// Where requests to a node go, as a URL; nodes are counted from 0.
+    /// Returns the ingress URL of a node; nodes are counted from 0.
     pub fn ingress(&self, node: usize) -> String {
         format!("http://127.0.0.1:{}", self.nodes[node].ports.ingress)
     }
@@ -46,17 +46,17 @@ impl RestateCluster {
         format!("http://127.0.0.1:{}", self.nodes[node].ports.admin)
     }
 
-    /// SIGKILL. What it had on disk stays.
+    /// Sends SIGKILL. Data on disk is kept.
     pub fn kill(&mut self, node: usize) {
         self.nodes[node].kill();
     }
 
-    /// Starts a node again on what is on its disk.
+    /// Restarts a node with its data on disk.
     pub fn restart(&mut self, node: usize) -> io::Result<()> {
         self.nodes[node].start()
     }
 
-    /// Waits until a node answers for all partitions, whoever leads them.
+    /// Waits until a node serves all partitions, with any leaders.
     pub fn wait_ready(&self, node: usize) -> io::Result<()> {
         self.nodes[node].wait_ready()
     }

@@ -1,5 +1,5 @@
-//! Real Restate servers on loopback, from what `cargo xtask tools` installs: one node or three, small, without
-//! telemetry, each in a folder of its own, killed and started again at will.
+//! Real Restate servers on loopback, installed by `cargo xtask tools`: one node or three, small, without telemetry,
+//! each in its own folder, killed and restarted on demand.
 
 mod cluster;
 mod node;
@@ -13,7 +13,7 @@ pub use cluster::RestateCluster;
 pub use ports::free_port;
 pub use server::{RestateOptions, RestateServer};
 
-/// The server's program, which must be there.
+/// Returns the path of the server program; fails if it is not installed.
 pub fn restate_program() -> io::Result<PathBuf> {
     let packages =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/restate/node_modules/@restatedev");

@@ -1,4 +1,4 @@
-//! One node: its settings as a file, its process, and whether it is ready.
+//! One node: its configuration file, its process, and its readiness.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -9,11 +9,11 @@ use std::time::Duration;
 use super::RestateOptions;
 use crate::guarded::{Guarded, Spawn, wait_until};
 
-/// A loaded machine may take long.
+/// Generous, because the machine may be loaded.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// Where a node listens.
+/// Ports of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ports {
     pub(super) ingress: u16,
@@ -30,7 +30,8 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Writes its settings below `folder`; nothing runs yet. `all` are the nodes of the cluster, itself among them.
+    /// Writes the configuration below `folder` without starting the node. `all` lists the nodes of the cluster,
+    /// including this one.
     pub(super) fn new(
         program: &Path,
         folder: &Path,
@@ -63,12 +64,12 @@ impl Node {
         self.process = None;
     }
 
-    /// SIGTERM. Returns when it has put everything away.
+    /// Sends SIGTERM and waits for a clean exit.
     pub(super) fn stop(&mut self) -> io::Result<()> {
         self.process.take().map_or(Ok(None), Guarded::terminate).map(drop)
     }
 
-    /// Where it keeps everything.
+    /// Returns the data directory.
     pub(super) fn data(&self) -> PathBuf {
         self.spawn.folder.join("data")
     }
@@ -77,7 +78,8 @@ impl Node {
         self.spawn.log.clone()
     }
 
-    /// Answers questions about every partition, as itself: another server may have taken the port.
+    /// Returns true if the node answers queries over all partitions, under its own name: another server may have taken
+    /// the port.
     pub(super) fn is_ready(&self) -> bool {
         let query = r#"{"query":"select count(*) as n from state"}"#;
         ask(self.ports.admin, "GET", "/cluster-health", "")
@@ -96,7 +98,7 @@ impl Node {
     }
 }
 
-/// The whole answer as text; `None` if there is none.
+/// Returns the whole response as text; `None` if there is none.
 fn ask(port: u16, method: &str, path: &str, body: &str) -> Option<String> {
     let address = SocketAddr::from(([127, 0, 0, 1], port));
     let mut stream = TcpStream::connect_timeout(&address, ANSWER_WITHIN).ok()?;
@@ -113,7 +115,7 @@ fn ask(port: u16, method: &str, path: &str, body: &str) -> Option<String> {
     Some(answer)
 }
 
-/// Small, quick to start, quick to try again, silent towards the world.
+/// Small, quick to start and to retry, without telemetry.
 fn settings(own: &Path, cluster: &str, number: usize, all: &[Ports], options: &RestateOptions) -> String {
     let Ports { ingress, admin, fabric } = all[number];
     let addresses: Vec<String> =
@@ -163,7 +165,7 @@ http2-streams-per-connection-limit = {streams}
 "#,
         name = number + 1,
         log = options.log,
-        // As `data` says.
+        // Same path as in `data`.
         base = own.join("data").display(),
         first = number == 0,
         partitions = options.partitions,

@@ -1,4 +1,4 @@
-//! Ports on loopback that stay free while a server is down: below those that the system gives to outgoing connections.
+//! Loopback ports that stay free while a server is down: below the range of outgoing connections.
 
 use std::io;
 use std::net::TcpListener;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const FIRST: u32 = 12_000;
 const COUNT: u32 = 20_000;
 
-/// A port that nobody listens on, and that stays free while whoever listened on it is away.
+/// Returns a free port, which stays free while its server is down.
 pub fn free_port() -> io::Result<u16> {
     Ok(free(1)?[0])
 }
 
-/// So many ports that nobody listens on. Another process may look at the same moment, so begin anew if one is taken.
+/// Returns `wanted` free ports. Starts over if one is taken, because another process may search at the same time.
 pub(super) fn free(wanted: usize) -> io::Result<Vec<u16>> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id().wrapping_mul(2_654_435_761) % COUNT;

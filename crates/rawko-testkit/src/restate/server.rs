@@ -1,4 +1,4 @@
-//! `RestateServer`: one node.
+//! `RestateServer`: a single Restate node.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,15 +11,15 @@ use super::{ports, restate_program};
 /// Ports may be taken between finding and using them.
 const ATTEMPTS: usize = 3;
 
-/// How servers are set up.
+/// Server configuration.
 #[derive(Clone, Debug)]
 pub struct RestateOptions {
     pub partitions: usize,
-    /// Requests that share a connection to a worker. Few, where several workers share an address.
+    /// Concurrent requests per connection to a worker. Few, if several workers share an address.
     pub streams_per_connection: usize,
-    /// How much it says: `warn`, `info`, or as its `log-filter` takes it.
+    /// Log filter: `warn`, `info`, or any value of Restate's `log-filter`.
     pub log: String,
-    /// More of its settings, at the end of the file: in `[worker.invoker]`, or in sections of their own.
+    /// Further configuration, appended to the file: in `[worker.invoker]`, or in separate sections.
     pub more: String,
 }
 
@@ -29,16 +29,16 @@ impl Default for RestateOptions {
     }
 }
 
-/// A Restate server that forgets everything when it is dropped.
+/// Restate server with temporary storage, deleted on drop.
 #[derive(Debug)]
 pub struct RestateServer {
     node: Node,
-    /// Gone after the process.
+    /// Dropped after the process.
     _folder: TempDir,
 }
 
 impl RestateServer {
-    /// Starts one and waits until it is ready.
+    /// Starts a server and waits until it is ready.
     pub fn start(options: &RestateOptions) -> io::Result<RestateServer> {
         let program = restate_program()?;
         let mut last = io::Error::other("not tried");
@@ -57,7 +57,7 @@ impl RestateServer {
         Err(last)
     }
 
-    /// Where requests go, as a URL.
+    /// Returns the ingress URL.
     pub fn ingress(&self) -> String {
         format!("http://127.0.0.1:{}", self.node.ports.ingress)
     }
@@ -66,22 +66,22 @@ impl RestateServer {
         format!("http://127.0.0.1:{}", self.node.ports.admin)
     }
 
-    /// SIGKILL. What it had on disk stays.
+    /// Sends SIGKILL. Data on disk is kept.
     pub fn kill(&mut self) {
         self.node.kill();
     }
 
-    /// SIGTERM. Returns when it has put everything away.
+    /// Sends SIGTERM and waits for a clean exit.
     pub fn stop(&mut self) -> io::Result<()> {
         self.node.stop()
     }
 
-    /// Its `base-dir`.
+    /// Returns its `base-dir`.
     pub fn data(&self) -> PathBuf {
         self.node.data()
     }
 
-    /// Starts it again on what is on disk; whoever needs it ready waits.
+    /// Restarts the server with its data on disk, without waiting until it is ready.
     pub fn restart(&mut self) -> io::Result<()> {
         self.node.start()
     }
@@ -90,7 +90,7 @@ impl RestateServer {
         self.node.wait_ready()
     }
 
-    /// What it has said.
+    /// Returns its log.
     pub fn said(&self) -> String {
         std::fs::read_to_string(self.node.log()).unwrap_or_default()
     }

@@ -1,11 +1,11 @@
-//! Events of a message stream.
+//! Events of an Anthropic message stream.
 
 use serde_json::{Value, json};
 
 use super::{Answer, Reason, pieces};
 use crate::reply::Reply;
 
-/// An event; its name stands in its data too.
+/// Formats an event; its name is also in the data.
 pub fn event(data: &Value) -> String {
     let name = data.get("type").and_then(Value::as_str).unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n")

@@ -1,4 +1,4 @@
-//! Chunks of generated content. Calls come whole, and the reason is `STOP` also when there are some.
+//! Chunks of Gemini generated content. Tool calls are sent whole, and the finish reason is `STOP` even with tool calls.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ pub fn event(data: &Value) -> String {
     format!("data: {data}\r\n\r\n")
 }
 
-/// One event with these parts.
+/// Formats one event with these parts.
 pub fn parts(parts: Value) -> String {
     event(&json!({"candidates": [{"content": {"parts": parts, "role": "model"}, "index": 0}],
         "modelVersion": "test-model", "responseId": "r1"}))

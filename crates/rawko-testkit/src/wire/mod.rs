@@ -1,4 +1,4 @@
-//! Answers in the wire formats of model services, written from their documentation and from what they really send.
+//! Responses in the wire formats of model services, written from their documentation and from recorded responses.
 
 pub mod anthropic;
 pub mod gemini;
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::reply::Reply;
 
-/// What a model says, whatever the format.
+/// Response of a model, independent of the format.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// Pieces, as they are streamed.
+    /// Text chunks, as streamed.
     pub text: Vec<String>,
     pub calls: Vec<Call>,
     pub reason: Reason,
@@ -64,7 +64,7 @@ pub enum Format {
 impl Format {
     pub const ALL: [Format; 4] = [Format::OpenAi, Format::Anthropic, Format::Gemini, Format::Ollama];
 
-    /// The whole answer as the service streams it.
+    /// Formats the whole response as the service streams it.
     pub fn reply(self, answer: &Answer) -> Reply {
         match self {
             Format::OpenAi => openai::reply(answer),
@@ -74,7 +74,7 @@ impl Format {
         }
     }
 
-    /// A failure as the service says it.
+    /// Formats an error of the service.
     pub fn failure(self, status: u16, kind: &str, message: &str) -> Reply {
         let body = match self {
             Format::OpenAi => {
@@ -92,7 +92,7 @@ impl Format {
     }
 }
 
-/// Text in pieces of a few bytes, cut between characters: how inputs of tools are streamed.
+/// Splits text into chunks of a few bytes at character boundaries, as tool inputs are streamed.
 fn pieces(text: &str) -> Vec<&str> {
     let (mut pieces, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {

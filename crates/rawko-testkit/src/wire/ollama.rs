@@ -1,11 +1,11 @@
-//! Lines of a chat.
+//! Lines of an Ollama chat.
 
 use serde_json::{Value, json};
 
 use super::{Answer, Reason};
 use crate::reply::Reply;
 
-/// One line that is not the last.
+/// Formats one line that is not the last.
 pub fn line(message: Value) -> String {
     let line = json!({"model": "test-model", "created_at": "2025-01-01T00:00:00Z", "message": message, "done": false});
     format!("{line}\n")

@@ -1,4 +1,4 @@
-//! Chat completion chunks.
+//! Chunks of an OpenAI chat completion.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::reply::Reply;
 
 pub const DONE: &str = "data: [DONE]\n\n";
 
-/// One event with these choices.
+/// Formats one event with these choices.
 pub fn chunk(choices: Value) -> String {
     let chunk = json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000,
         "model": "test-model", "system_fingerprint": "fp_1", "choices": choices});
@@ -26,7 +26,7 @@ pub fn finish(reason: &str) -> String {
     chunk(json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": reason}]))
 }
 
-/// The chunk after the last, without choices.
+/// Formats the final chunk, without choices.
 pub fn usage(input: u64, output: u64) -> String {
     event(&json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000,
         "model": "test-model", "choices": [], "usage": {"prompt_tokens": input, "completion_tokens": output,

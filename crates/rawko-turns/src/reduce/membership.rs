@@ -1,4 +1,4 @@
-//! Who is in the channel: assigning and removing.
+//! Membership of the channel: assigning and removing agents.
 
 use super::Work;
 use crate::channel::Member;
@@ -22,7 +22,7 @@ impl Work<'_> {
             return Err(Refusal::AlreadyAssigned { agent: agent.clone() });
         }
         member.assigned = true;
-        // Also while it is away: the list is in the order that people made it.
+        // Offline agents are listed too: the list keeps the order of assignment.
         self.channel.order.push(agent.clone());
         let Some(member) = self.channel.members.get_mut(agent) else { return Ok(()) };
         if member.state == State::Offline && session.is_some() {
@@ -44,7 +44,7 @@ impl Work<'_> {
         let reason = by.map(|by| format!("by {by}"));
         self.step(agent, Move::Assigned, Trigger::AssignedToChannel, reason);
         self.channel.join_order(agent);
-        // It may have something to say, even if nobody said anything since it was here.
+        // A new member gets a turn even if no message was posted since its last one.
         if let Some(member) = self.channel.members.get_mut(agent) {
             member.asked = false;
         }

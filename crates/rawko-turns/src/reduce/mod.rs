@@ -1,4 +1,5 @@
-//! `reduce`: one event, and what follows from it. A flat `match`; each arm is a function in the file of its topic.
+//! `reduce`: applies one event and returns its effects. A flat `match`; each arm is a function in the file of its
+//! topic.
 
 mod membership;
 mod posting;
@@ -17,9 +18,9 @@ use crate::names::AgentId;
 use crate::options::TurnConfig;
 use crate::refusal::Refusal;
 
-/// Applies an event. On a refusal the channel is as it was.
+/// Applies an event. A refusal leaves the channel unchanged.
 ///
-/// **Invariant**: at most one member is ACTIVE or WAITING, and it is the one whose turn it is.
+/// **Invariant**: at most one member is ACTIVE or WAITING, and it is the holder of the turn.
 pub fn reduce(channel: &mut Channel, event: Event, now_ms: i64) -> Result<Vec<Effect>, Refusal> {
     let mut work = Work { channel, now_ms, effects: Vec::new() };
     match event {
@@ -50,7 +51,7 @@ pub fn reduce(channel: &mut Channel, event: Event, now_ms: i64) -> Result<Vec<Ef
     Ok(work.effects)
 }
 
-/// A channel that is being changed, and what follows so far.
+/// The channel under change, with the effects so far.
 struct Work<'c> {
     channel: &'c mut Channel,
     now_ms: i64,
@@ -67,7 +68,7 @@ impl Work<'_> {
         self.channel.options.for_agent(agent)
     }
 
-    /// Moves a member along the lifecycle, and says so.
+    /// Moves a member along the lifecycle and emits `Moved`.
     fn step(&mut self, agent: &AgentId, by: Move, trigger: Trigger, reason: Option<String>) {
         let solo = by == Move::TurnComplete && self.is_alone(agent);
         let at_ms = self.now_ms;
@@ -82,13 +83,13 @@ impl Work<'_> {
         self.effects.push(Effect::Moved(Moved { agent, by, from, to, trigger, reason, at_ms }));
     }
 
-    /// Whether nobody else is in the queue.
+    /// Returns true if the queue holds no other agent.
     fn is_alone(&self, agent: &AgentId) -> bool {
         let mut others = self.channel.members.iter().filter(|(other, _)| *other != agent);
         !others.any(|(_, member)| member.state.is_in_queue())
     }
 
-    /// Now and some milliseconds.
+    /// Returns the time `ms` from now.
     fn in_ms(&self, ms: u64) -> i64 {
         self.now_ms.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))
     }

@@ -1,4 +1,4 @@
-//! Putting messages into the channel and in front of whoever reads along.
+//! Posting messages to the channel and delivering them to the members that read along.
 
 use super::Work;
 use crate::channel::{HeldMessage, Phase, WaitingFor};
@@ -8,20 +8,20 @@ use crate::lifecycle::{State, Trigger};
 use crate::message::{Author, Message};
 use crate::names::{AgentId, TurnId};
 
-/// Ids of messages that are remembered, for each author.
+/// Number of message ids remembered per author, for deduplication.
 const RECENT_MAX: usize = 64;
 
-/// Who gets a message while it is posted.
+/// Recipients of a message when it is posted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Those in the queue, who read along.
+    /// Members in the queue, which read along.
     Queue,
-    /// Everybody who is connected.
+    /// All connected members.
     Everybody,
 }
 
 impl Work<'_> {
-    /// Posts what an agent or a person said: it wakes, resolves waits, and breaks the quiet.
+    /// Posts a message from an agent or a person: it wakes idle members, resolves waits and ends a quiet period.
     pub(super) fn say(
         &mut self,
         author: Author,
@@ -47,7 +47,7 @@ impl Work<'_> {
         number
     }
 
-    /// The channel says something itself. That wakes nobody.
+    /// Posts a notice from the channel itself. Notices wake no members.
     pub(super) fn notice(&mut self, text: String) {
         let number = self.post(Author::Notice, text, None, None);
         self.deliver(number, None, Reach::Queue);
@@ -90,7 +90,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whoever waits for a message, or for a person, has it now.
+    /// Resumes the agent that waits for a message, or for a person.
     fn resolve_wait(&mut self, author: Option<&AgentId>, from_person: bool) {
         let Some(turn) = self.channel.turn.as_ref().filter(|turn| Some(&turn.agent) != author) else {
             return;
@@ -121,7 +121,7 @@ impl Work<'_> {
         }
     }
 
-    /// Posts what people said while a turn ran.
+    /// Posts the messages that were held during the turn.
     pub(super) fn release_held(&mut self) {
         for HeldMessage { person, id, text, .. } in std::mem::take(&mut self.channel.held) {
             self.say(Author::Person(person), text, id, None, Reach::Queue);

@@ -1,4 +1,4 @@
-//! Agents that come and go: starting, reconnecting, getting lost.
+//! Presence of agents: starting, reconnecting, getting lost.
 
 use super::Work;
 use crate::channel::Phase;
@@ -28,10 +28,10 @@ impl Work<'_> {
             return Ok(());
         }
         let assigned = member.assigned;
-        // A new process counts its messages anew.
+        // A new process numbers its messages from the start.
         member.recent.clear();
         self.step(agent, Move::AgentStarted, Trigger::AgentStarts, None);
-        // It was assigned while it was away; after a loss it would not be.
+        // It was assigned while offline. A lost agent is no longer assigned.
         if assigned {
             self.enqueue(agent);
             self.grant_next();
@@ -39,7 +39,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Tells a reconnected agent about the turn it still has.
+    /// Grants the turn again to a reconnected agent that still holds it.
     fn remind(&mut self, agent: &AgentId) {
         let upto = self.channel.posted;
         let Some(turn) = self.channel.turn.as_ref().filter(|turn| turn.agent == *agent) else { return };
@@ -77,7 +77,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Sets an agent OFFLINE from wherever it is, and lets the next one speak. `mid_turn`: the trigger where it had the
+    /// Moves an agent to OFFLINE from any state and grants the next turn. `mid_turn`: the trigger to log if it held the
     /// turn.
     fn lose(&mut self, agent: &AgentId, mid_turn: Trigger, words: &str) {
         let state = self.channel.state_of(agent);
@@ -111,7 +111,7 @@ impl Work<'_> {
         }
     }
 
-    /// What the log says about a turn that was cut off.
+    /// Returns the log text for a turn that was cut off.
     fn turn_context(&self, words: &str) -> String {
         let turn = self.channel.turn.as_ref();
         turn.map_or_else(

@@ -1,4 +1,4 @@
-//! What agents and people say, and whether they may.
+//! Messages from agents and people, and the checks whether they are allowed.
 
 use super::Work;
 use super::posting::Reach;
@@ -12,7 +12,7 @@ use crate::options::InterruptMode;
 use crate::refusal::Refusal;
 use crate::text::split_complete;
 
-/// People's messages that are held back during one turn.
+/// Limit on messages from people that are held during one turn.
 const HELD_MAX: usize = 1_000;
 
 impl Work<'_> {
@@ -50,7 +50,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The turn just ended, if the message belongs to it.
+    /// Returns the turn that just ended, if the message belongs to it.
     fn late(&self, agent: &AgentId, turn: Option<TurnId>) -> Option<TurnId> {
         let ended = self.channel.ended.as_ref().filter(|ended| ended.agent == *agent)?;
         let assigned = self.channel.members.get(agent).is_some_and(|member| member.assigned);
@@ -59,7 +59,7 @@ impl Work<'_> {
         (assigned && meant).then_some(ended.id)
     }
 
-    /// From now on silence counts, where it should.
+    /// Starts the silence timer, if enabled.
     fn await_silence(&mut self, agent: &AgentId) {
         let config = self.config(agent);
         let due = config.auto_detect_turn_end.then(|| self.in_ms(config.silence_ms));
@@ -104,7 +104,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Whether the turn stands still until somebody says something: then nothing is gained by holding it back.
+    /// Returns true if the turn is suspended until the next message. Holding a message back then has no use.
     fn waits_for_person(&self) -> bool {
         let waiting = self.channel.turn.as_ref().map(|turn| &turn.phase);
         matches!(
@@ -129,7 +129,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Pauses the turn that runs; a person who goes on talking keeps the floor.
+    /// Suspends the current turn. Each further message extends the person's hold.
     fn interrupt(&mut self, person: &str) {
         let Some(agent) = self.channel.turn.as_ref().map(|turn| turn.agent.clone()) else { return };
         let due = self.in_ms(self.config(&agent).hold_ms);
@@ -138,7 +138,7 @@ impl Work<'_> {
                 *due_ms = Some(due);
                 true
             }
-            // The agent's own wait, or a pause, goes on as it was.
+            // A wait of the agent, or a pause, continues unchanged.
             Some(Phase::Waiting(_)) | None => true,
             Some(Phase::Running { .. }) => false,
         };
@@ -156,7 +156,7 @@ impl Work<'_> {
         }
     }
 
-    /// The agent has something new to answer.
+    /// Restarts the silence timer, because the agent has a new message to answer.
     fn restart_silence(&mut self) {
         let Some(turn) = &self.channel.turn else { return };
         if let Phase::Running { silence_due_ms: Some(_), .. } = turn.phase {
@@ -165,7 +165,7 @@ impl Work<'_> {
         }
     }
 
-    /// Stops the clock of the turn.
+    /// Suspends the turn and stops its clock.
     pub(super) fn pause_turn(
         &mut self,
         what: WaitingFor,

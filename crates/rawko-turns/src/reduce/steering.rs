@@ -1,4 +1,4 @@
-//! What people change while turns go on: skipping, pausing, order, priorities, options.
+//! Control by people while turns run: skipping, pausing, order, priorities, options.
 
 use super::Work;
 use crate::channel::{Phase, WaitingFor};
@@ -83,7 +83,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Counts from the next turn on; a deadline that is set stays.
+    /// Takes effect with the next turn; a running deadline is kept.
     pub(super) fn options_set(&mut self, scope: Scope, options: TurnOptions) {
         let layers = &mut self.channel.options;
         match scope {

@@ -1,4 +1,4 @@
-//! What happens because time passed.
+//! Expiry of deadlines.
 
 use super::Work;
 use crate::due::Due;
@@ -8,13 +8,13 @@ use crate::lifecycle::{Move, Trigger};
 use crate::notices;
 
 impl Work<'_> {
-    /// Everything that is due, the earliest first. `late`: why it comes later than it should.
+    /// Handles all expired deadlines, earliest first. `late`: reason for the delay, for the log.
     pub(super) fn time_passed(&mut self, late: Option<&str>) {
         while let Some((at_ms, due)) = self.channel.next_due().filter(|(at_ms, _)| *at_ms <= self.now_ms) {
             let words = late.map(|late| format!("recovery: {late}, due {} ms ago", self.now_ms - at_ms));
             match due {
                 Due::Grace(agent) => {
-                    // It is a member: its grace time was found with it.
+                    // Cannot fail: the grace time was read from the member itself.
                     let _ = self.agent_lost(&agent, Loss::DidNotReturn);
                 }
                 Due::TurnTimeout => self.turn_timeout(words),

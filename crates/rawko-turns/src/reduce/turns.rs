@@ -1,4 +1,4 @@
-//! Granting and ending turns: the only place where a channel's turn begins or is over.
+//! Granting and ending turns: no other file starts or ends a turn of a channel.
 
 use super::Work;
 use crate::channel::{EndedTurn, Phase, Turn};
@@ -9,7 +9,7 @@ use crate::notices;
 use crate::refusal::Refusal;
 
 impl Work<'_> {
-    /// Gives the turn to whoever is next, if nobody has it.
+    /// Grants the turn to the next agent, unless a turn is held.
     pub(super) fn grant_next(&mut self) {
         if self.channel.turn.is_some() {
             return;
@@ -41,13 +41,13 @@ impl Work<'_> {
         self.effects.push(Effect::Granted { agent, turn: id, deadline_ms, after, upto, again: false });
     }
 
-    /// Ends the turn that runs or waits. The caller grants the next one.
+    /// Ends the running or suspended turn. The caller grants the next one.
     pub(super) fn end_turn(&mut self, by: Move, trigger: Trigger, reason: EndReason, words: Option<String>) {
         let Some(turn) = self.channel.turn.take() else { return };
         self.step(&turn.agent, by, trigger, words);
         let answered = match reason {
             EndReason::Completed | EndReason::Silence => true,
-            // What it was given and said nothing to, it is given again.
+            // Messages delivered in this turn are delivered again if the agent posted nothing.
             EndReason::Timeout
             | EndReason::WaitTimeout
             | EndReason::Skipped
@@ -79,13 +79,13 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The agent said that it is done.
+    /// Ends the turn as completed.
     pub(super) fn complete(&mut self) {
         self.end_turn(Move::TurnComplete, Trigger::TurnComplete, EndReason::Completed, None);
         self.grant_next();
     }
 
-    /// The turn of this agent, if it runs.
+    /// Returns the turn of this agent, if it is running.
     pub(super) fn running(&mut self, agent: &AgentId, id: Option<TurnId>) -> Result<&mut Turn, Refusal> {
         let turn = self.own_turn(agent, id)?;
         match &turn.phase {
@@ -97,7 +97,7 @@ impl Work<'_> {
         }
     }
 
-    /// The turn of this agent, running or not.
+    /// Returns the turn of this agent, running or suspended.
     pub(super) fn own_turn(&mut self, agent: &AgentId, id: Option<TurnId>) -> Result<&mut Turn, Refusal> {
         if !self.member(agent)?.assigned {
             return Err(Refusal::NotAMember { agent: agent.clone() });
@@ -112,7 +112,7 @@ impl Work<'_> {
         }
     }
 
-    /// Members who had finished alone have something to read now.
+    /// Moves idle members that finished alone back to the queue: there are new messages.
     pub(super) fn wake(&mut self, author: Option<&AgentId>) {
         let members = self.channel.members.iter();
         let sleeping: Vec<AgentId> = members

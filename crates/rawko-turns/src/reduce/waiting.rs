@@ -1,4 +1,4 @@
-//! Turns that stand still: an agent that waits, and how it comes back.
+//! Suspended turns: waits requested by the agent, and resuming.
 
 use super::Work;
 use crate::channel::{Phase, WaitingFor};
@@ -43,7 +43,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The turn goes on with what was left of it.
+    /// Resumes the turn with the time that was left.
     pub(super) fn resume_turn(&mut self, trigger: Trigger, words: Option<String>) {
         let (now_ms, upto) = (self.now_ms, self.channel.posted);
         let Some(turn) = &mut self.channel.turn else { return };
@@ -52,7 +52,7 @@ impl Work<'_> {
             i64::try_from(self.channel.options.for_agent(&turn.agent).timeout_ms).unwrap_or(i64::MAX);
         let left_ms = match waiting.what {
             WaitingFor::Asked { .. } => waiting.remaining_ms,
-            // Nobody loses a turn because somebody else stopped the clock in its last second.
+            // An interruption in the last second must not cost the agent its turn.
             WaitingFor::Person | WaitingFor::Pause => waiting.remaining_ms.max(timeout / 4),
         };
         let (deadline_ms, after) = (now_ms.saturating_add(left_ms), waiting.since);

@@ -1,4 +1,4 @@
-//! What can happen, drawn at random from a seed.
+//! Random events, drawn from a seed.
 
 use rawko_turns::{
     AgentId, Event, InterruptMode, Loss, OverrideTo, Scope, State, TurnId, TurnOptions, TurnOrder, WaitUntil,
@@ -8,7 +8,7 @@ use crate::model::Room;
 
 pub(crate) const AGENTS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// A small generator of random numbers: the same seed, the same story.
+/// Small random number generator: the same seed gives the same sequence.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -36,7 +36,7 @@ impl Dice {
         all[index].clone()
     }
 
-    /// Mostly moments, sometimes past every deadline.
+    /// Mostly short times, sometimes longer than every deadline.
     pub(crate) fn pause_ms(&mut self) -> i64 {
         self.pick(&[0, 1, 10, 500, 3_000, 11_000, 61_000, 400_000])
     }
@@ -61,7 +61,7 @@ impl Dice {
         self.pick(&AGENTS).into()
     }
 
-    /// Whoever has the turn, mostly; sometimes somebody else.
+    /// Usually the holder of the turn, sometimes another agent.
     fn speaker(&mut self, room: &Room) -> (AgentId, Option<TurnId>) {
         match &room.channel.turn {
             Some(turn) if !self.one_in(4) => (turn.agent.clone(), self.one_in(2).then_some(turn.id)),
@@ -69,7 +69,8 @@ impl Dice {
         }
     }
 
-    /// What happens next, and where. Connections are of an agent, and so in every channel it is in.
+    /// Draws the next event and its rooms. A connection belongs to an agent, so its events go to every channel of the
+    /// agent.
     pub(crate) fn happening(&mut self, rooms: &[Room]) -> Vec<(usize, Event)> {
         let at = usize::try_from(self.below(rooms.len() as u64)).unwrap();
         if self.one_in(4) {

@@ -1,5 +1,5 @@
-//! Random interleavings of every event, in several channels that share their agents, with crashes at any moment. After
-//! every event the invariant holds; in the end no message is lost. A seed reproduces a failure, and is told with it.
+//! Random interleavings of all events, in several channels that share their agents, with crashes at any point. The
+//! invariant holds after every event, and no message is lost. A failure prints its seed, which reproduces it.
 
 #![allow(clippy::disallowed_methods, reason = "a seed comes from whoever runs the test")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -14,7 +14,7 @@ use rawko_turns::Event;
 const INTERLEAVINGS: u64 = 100_000;
 const EVENTS: usize = 24;
 const CHANNELS: usize = 2;
-/// For looking at one again: `RAWKO_SEED=17 cargo test -p rawko-turns --test interleavings`.
+/// Replays one seed: `RAWKO_SEED=17 cargo test -p rawko-turns --test interleavings`.
 const SEED: &str = "RAWKO_SEED";
 
 #[test]
@@ -33,7 +33,7 @@ fn interleave(seed: u64) {
     for _ in 0..EVENTS {
         now_ms += dice.pause_ms();
         if dice.one_in(16) {
-            // The host dies: all that is left is what was written, and all connections are gone.
+            // The host crashes: only the committed state survives, and all connections are gone.
             for room in &mut rooms {
                 room.restart();
                 room.play(Event::Recovered, now_ms);

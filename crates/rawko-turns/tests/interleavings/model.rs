@@ -1,4 +1,4 @@
-//! A channel, and what an observer who sees only the effects knows about it. The two must agree.
+//! A channel, with a model of it built only from its effects. The two must agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use crate::generate::{AGENTS, Dice};
 pub(crate) struct Room {
     pub(crate) channel: Channel,
     seed: u64,
-    /// As the log tells it.
+    /// States according to the log.
     states: BTreeMap<AgentId, State>,
-    /// What each agent was handed, or said itself.
+    /// Messages that each agent received or posted.
     got: BTreeMap<AgentId, BTreeSet<u64>>,
-    /// The last message that each had seen when we looked.
+    /// Last message seen by each agent at the previous check.
     seen: BTreeMap<AgentId, u64>,
     posted: u64,
-    /// Messages that were taken from somebody, and those that came out of the channel.
+    /// Messages accepted from authors, and messages posted by the channel.
     accepted: usize,
     said: usize,
-    /// The number of the last of them.
+    /// Number of the last posted one.
     last_said: u64,
 }
 
@@ -43,7 +43,7 @@ impl Room {
         }
     }
 
-    /// What was written is all there is.
+    /// Restores the channel from its serialized state.
     pub(crate) fn restart(&mut self) {
         let text = serde_json::to_string(&self.channel).unwrap();
         let read: Channel = serde_json::from_str(&text).unwrap();
@@ -103,7 +103,7 @@ impl Room {
         }
     }
 
-    /// What does not hold.
+    /// Returns the first violated invariant.
     fn wrong(&self, timed: Option<i64>) -> Option<&'static str> {
         let channel = &self.channel;
         let with_turn: Vec<&AgentId> = channel
@@ -156,14 +156,14 @@ impl Room {
     fn seen_was_handed_over(&self) -> bool {
         let nothing = BTreeSet::new();
         self.channel.members.iter().all(|(agent, member)| {
-            // What came before it was a member does not count.
+            // Messages from before the membership do not count.
             let Some(before) = self.seen.get(agent) else { return true };
             let got = self.got.get(agent).unwrap_or(&nothing);
             (before + 1..=member.seen).all(|number| got.contains(&number))
         })
     }
 
-    /// Everybody does what is asked of them, and in the end everybody has seen everything.
+    /// Lets every agent complete its turns until all messages are seen.
     pub(crate) fn drain(&mut self, now_ms: i64) {
         let by = || "p".to_owned();
         self.play(Event::Resumed { by: by() }, now_ms);

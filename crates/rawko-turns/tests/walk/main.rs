@@ -1,4 +1,4 @@
-//! Walkthroughs: what a channel does, event by event, as goldens that double as documentation.
+//! Walkthroughs: the behaviour of a channel, event by event, as goldens that double as documentation.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

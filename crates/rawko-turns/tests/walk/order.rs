@@ -1,4 +1,4 @@
-//! Who is next: around the list, by priority, or whom a person names.
+//! Turn order: round-robin, by priority, or named by a person.
 
 use rawko_turns::{Event, Refusal, reduce};
 

@@ -1,4 +1,4 @@
-//! Who may speak, and what becomes of what is said.
+//! Permission to speak, and the handling of messages.
 
 use expect_test::expect;
 use rawko_turns::Event;

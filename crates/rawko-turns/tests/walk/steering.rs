@@ -1,4 +1,4 @@
-//! What people change while turns go on.
+//! Control by people while turns run.
 
 use expect_test::expect;
 use rawko_turns::Event;

@@ -1,4 +1,4 @@
-//! A channel that is walked through, and the text it becomes: `>` is an event, the rest is what followed.
+//! Drives a channel and renders it as text: `>` marks an event, the lines below it are its effects.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use rawko_turns::{
     AgentId, Author, Channel, Effect, Event, Loss, Scope, State, TurnId, TurnOptions, WaitUntil, reduce,
 };
 
-/// 2026-02-04T21:00:00Z, the seed's example.
+/// 2026-02-04T21:00:00Z, the time in the example of the specification.
 pub(crate) const NINE: i64 = 1_770_238_800_000;
 
 pub(crate) struct Walk {
@@ -20,7 +20,7 @@ impl Walk {
         Self { channel: Channel::new("reviews"), now_ms: NINE, text: String::new() }
     }
 
-    /// Agents that are there and assigned; how they came is not shown.
+    /// Connected and assigned agents; the setup is not part of the text.
     pub(crate) fn with(agents: &[&str]) -> Self {
         let mut walk = Self::new();
         for agent in agents {
@@ -188,13 +188,13 @@ impl Walk {
         writeln!(self.text, "    {line}").unwrap();
     }
 
-    /// Forgets how it came here.
+    /// Discards the text so far.
     pub(crate) fn quiet(mut self) -> Self {
         self.text.clear();
         self
     }
 
-    /// Everything so far, and where everybody is.
+    /// Returns the text so far, followed by the state of each agent.
     pub(crate) fn text(mut self) -> String {
         let place = |agent: &AgentId| format!("{agent} {}", self.channel.state_of(agent).as_str());
         let all: Vec<String> = self.channel.members.keys().map(place).collect();
@@ -202,7 +202,7 @@ impl Walk {
         self.text
     }
 
-    /// Only who was granted the turn, in order.
+    /// Returns only the agents that were granted the turn, in order.
     pub(crate) fn grants(&self) -> String {
         let lines = self.text.lines().filter_map(|line| line.trim().split_once("granted to "));
         let who = lines.map(|(_, rest)| rest.split([':', ' ']).next().unwrap_or("?"));

@@ -1,4 +1,4 @@
-//! The transition table, row by row: what the channel does, and the line in the log.
+//! The transition table, row by row: the effects of each event and the log line.
 
 use expect_test::{Expect, expect};
 use rawko_turns::{Loss, Move, State, WaitUntil};
@@ -199,7 +199,7 @@ fn waiting_to_offline_agent_disconnects() {
     );
 }
 
-/// `agent_lifecycle.yaml` and the table in Rust are one table.
+/// `agent_lifecycle.yaml` and the table in Rust must agree.
 #[test]
 fn the_chart_knows_the_same_moves() {
     let text = include_str!("../../../../charts/agent_lifecycle.yaml");

@@ -1,4 +1,4 @@
-//! An agent waits in its turn; nobody else gets it meanwhile.
+//! An agent waits within its turn; no other agent gets the turn meanwhile.
 
 use expect_test::expect;
 use rawko_turns::{Event, OverrideTo, State, WaitUntil};

@@ -1,17 +1,17 @@
-//! An agent at work as something to read: what it says, which tools it calls, what they give back. Its chart's states and
-//! context are there with `-v`; whoever follows a piece of work wants to hear the work.
+//! Readable output of an agent's work: its messages, tool calls and tool results. The states and context of its chart
+//! are only shown with `-v`, because a user who follows a run wants to see the work.
 
 use rawko_core::{Effect, Status, Value};
 
 use super::{Entry, What};
 
-/// Longer texts are cut; `history -v` has all of them.
+/// Longer texts are cut; `history -v` prints them in full.
 const SAID_LINES_MAX: usize = 12;
 const GIVEN_CHARS_MAX: usize = 100;
-/// What a call is mostly about, for one line.
+/// Input keys that summarize a call in one line, in order of preference.
 const SUBJECTS: [&str; 8] = ["command", "path", "pattern", "url", "agent", "goal", "id", "query"];
 
-/// The lines of an entry, each with its title; nothing for what only the machinery does.
+/// Returns the lines of an entry, each with a title; none for internal steps.
 pub fn told(entry: &Entry) -> Vec<(&'static str, String)> {
     let mut lines = match &entry.what {
         What::Started { input, .. } => {
@@ -30,7 +30,7 @@ pub fn told(entry: &Entry) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// What an agent's result says, in one line; `None` for the result of anything else.
+/// Returns the result of an agent as one line; `None` for other results.
 pub fn report(data: &Value) -> Option<String> {
     let agent = data.get("agent").as_str()?;
     let text = data.get("text").as_str()?;
@@ -74,7 +74,7 @@ fn failed(invoke: &str, error: &Value) -> Vec<(&'static str, String)> {
     vec![(title, given(message))]
 }
 
-/// A wait that somebody may wonder about.
+/// Returns a line for waits that need an explanation.
 fn waits(effect: &Effect, entry: &Entry) -> Option<(&'static str, String)> {
     let backing_off = entry.configuration.iter().any(|path| path == "working.backing_off");
     match effect {
@@ -93,7 +93,7 @@ pub(crate) fn ending(output: &Value) -> String {
     }
 }
 
-/// `Bash python3 -m unittest`
+/// Formats a call, such as `Bash python3 -m unittest`.
 pub(crate) fn call_words(call: &Value) -> String {
     let name = call.get("name").as_str().unwrap_or("?");
     let input = call.get("input");
@@ -101,7 +101,7 @@ pub(crate) fn call_words(call: &Value) -> String {
     subject.map_or_else(|| name.to_owned(), |subject| format!("{name} {}", first_line(subject)))
 }
 
-/// The first line, and how many more there are.
+/// Returns the first line and the number of further lines.
 fn given(text: &str) -> String {
     let lines = text.trim_end().lines().count();
     let first = first_line(text);
@@ -113,7 +113,7 @@ fn given(text: &str) -> String {
 }
 
 fn first_line(text: &str) -> String {
-    // A rule of dashes says nothing.
+    // Skips lines that consist only of rule characters.
     let says = |line: &&str| line.chars().any(|c| !['=', '-', '_', '*'].contains(&c));
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines.clone().find(says).or_else(|| lines.next()).unwrap_or_default();

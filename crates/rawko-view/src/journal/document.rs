@@ -1,4 +1,4 @@
-//! An entry as one JSON document: what the API's journal and its event streams give.
+//! A journal entry as one JSON document, for the journal API and its event streams.
 
 use rawko_core::{Fault, Status};
 use rawko_store::{RecordKind, Wait};
@@ -13,43 +13,43 @@ use crate::vocabulary::{StatusWord, WaitWord};
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Entry)]
 pub struct EntryDocument {
-    /// The place in the store's whole journal.
+    /// Position in the journal of the store.
     pub seq: u64,
-    /// The step that it led to, or would have.
+    /// Number of the resulting step, or of the step that failed.
     pub step: u64,
     pub at_ms: i64,
     /// `started`, `forked`, `step`, `ignored` or `refused`.
     pub kind: &'static str,
-    /// What happened, in a few words.
+    /// Short description of the event.
     pub title: String,
-    /// What happened: `kind` says which keys there are.
+    /// Event data; its keys depend on `kind`.
     pub event: Value,
-    /// The innermost active states afterwards.
+    /// Innermost active states after the step.
     pub configuration: Vec<String>,
-    /// States that were entered, in order.
+    /// Entered states, in order.
     pub entered: Vec<String>,
-    /// States that were left, in order.
+    /// Exited states, in order.
     pub left: Vec<String>,
-    /// Transitions that were taken, as `data-transition` of the drawing has them.
+    /// Transitions taken, numbered as `data-transition` in the drawing.
     pub transitions: Vec<u32>,
-    /// Keys of the context that have another value than before.
+    /// Context keys whose value changed.
     pub changes: Vec<ChangeDocument>,
-    /// What was asked of the host, as `history --json` prints it.
+    /// Effects requested from the host, as in `history --json`.
     #[schema(value_type = Vec<Object>)]
     pub effects: Vec<Value>,
     /// Expressions of the chart that failed in this step.
     pub faults: Vec<FaultDocument>,
     #[schema(value_type = StatusWord)]
     pub status: Status,
-    /// What came out of it, where this step ended it.
+    /// Output of the instance, if this step completed it.
     pub output: Value,
-    /// Why the step could not be taken.
+    /// Reason why the step failed.
     pub error: Option<String>,
-    /// Which transitions were looked at, and why; empty unless it was asked for.
+    /// Transitions that were considered, with reasons; empty unless requested.
     pub story: Vec<String>,
 }
 
-/// A key of the context before and after.
+/// A context key before and after.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Change)]
 pub struct ChangeDocument {
@@ -58,7 +58,7 @@ pub struct ChangeDocument {
     pub after: Value,
 }
 
-/// An expression of the chart that failed to evaluate.
+/// Expression of the chart that failed to evaluate.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Fault)]
 pub struct FaultDocument {
@@ -83,7 +83,7 @@ impl FaultDocument {
     }
 }
 
-/// What a list needs to know of an entry.
+/// Summary of an entry for lists.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Glimpse {
     pub instance: String,
@@ -94,7 +94,7 @@ pub struct Glimpse {
     pub status: Status,
     pub title: String,
     pub configuration: Vec<String>,
-    /// Number of faults in this step; a step that could not be taken counts as one.
+    /// Number of faults in this step; a failed step counts as one.
     pub faults: usize,
     #[schema(value_type = WaitWord)]
     pub waits_for: Wait,
@@ -147,7 +147,7 @@ impl EntryDocument {
     }
 }
 
-/// What a record is, in one word.
+/// Returns the record kind as one word.
 pub fn kind_word(kind: RecordKind) -> &'static str {
     match kind {
         RecordKind::Started => "started",

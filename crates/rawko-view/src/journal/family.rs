@@ -1,12 +1,12 @@
-//! Several instances read as one journal: an instance and everything below it, in the store's order, from any place on
-//! and back from any place. Each is read by its own index, so that whatever else the store holds costs nothing.
+//! Reads an instance and its descendants as one journal, in store order, forwards or backwards from any position. Each
+//! member is read through its own index, so the rest of the store adds no cost.
 
 use rawko_store::{InstanceRow, Record, Store, StoreError};
 
-/// More than this below one instance is not read together.
+/// Limit on instances that are read together.
 const MEMBERS_MAX: usize = 10_000;
 
-/// An instance and everything below it.
+/// Returns an instance and all its descendants.
 pub fn of(store: &dyn Store, root: InstanceRow) -> Result<Vec<InstanceRow>, StoreError> {
     let mut members = vec![root];
     let mut next = 0;
@@ -19,7 +19,7 @@ pub fn of(store: &dyn Store, root: InstanceRow) -> Result<Vec<InstanceRow>, Stor
     Ok(members)
 }
 
-/// Records of these instances with `after < seq <= through`, the first ones.
+/// Returns the first records of these instances with `after < seq <= through`.
 pub fn after(
     store: &dyn Store,
     members: &[InstanceRow],
@@ -37,8 +37,8 @@ pub fn after(
     Ok(all)
 }
 
-/// Records of these instances with `seq < before`, the last ones, in order. The newest members first: most of the others
-/// were over before these began, and need not be read.
+/// Returns the last records of these instances with `seq < before`, in order. Reads the newest members first: most
+/// older ones finished earlier and need not be read.
 pub fn before(
     store: &dyn Store,
     members: &[InstanceRow],
@@ -60,7 +60,8 @@ pub fn before(
     Ok(all)
 }
 
-/// Every step has a record, so as many steps hold as many records, unless the journal begins before.
+/// Returns the last records of one member. Every step has a record, so `limit` steps hold at least `limit` records,
+/// unless the journal begins later.
 fn last_of(
     store: &dyn Store,
     member: &InstanceRow,
@@ -68,7 +69,7 @@ fn last_of(
     limit: usize,
 ) -> Result<Vec<Record>, StoreError> {
     let next = store.records(member.key, before.saturating_sub(1), 1)?;
-    // One that could not be taken has the number of the step after the last.
+    // A failed step has the number after the last successful one.
     let through = next.first().map_or(member.step + 1, |next| next.step);
     let from = through.saturating_sub(limit as u64);
     let mut records = store.steps(member.key, from..=through, usize::MAX)?;

@@ -1,5 +1,5 @@
-//! An entry as JSON lines: what `--output-format stream-json`, `history --json` and `logs --json` print. Other programs
-//! read these: every line has `v` and `type`, and keys are only ever added.
+//! An entry as JSON lines, as printed by `--output-format stream-json`, `history --json` and `logs --json`. This is a
+//! stable interface: every line has `v` and `type`, and keys are only ever added.
 
 use rawko_core::{Effect, Fault};
 use serde_json::{Map, Value as Json, json};
@@ -7,15 +7,15 @@ use serde_json::{Map, Value as Json, json};
 use super::document::kind_word;
 use super::{Entry, Told, What, words};
 
-/// The version of the lines. It changes when a key changes its meaning or goes away.
+/// Version of the lines. It changes when a key changes its meaning or is removed.
 pub const VERSION: u32 = 1;
 
-/// The line for the step, then one for each thing it asked for.
+/// Returns one line for the step, then one for each of its effects.
 pub fn of(entry: &Entry) -> Vec<Json> {
     std::iter::once(step(entry)).chain(entry.effects.iter().filter_map(|told| effect(entry, told))).collect()
 }
 
-/// Only what a log would say: messages, emitted events, failures.
+/// Returns only log lines: messages, emitted events, failures.
 pub fn log_lines(entry: &Entry) -> Vec<Json> {
     let mut lines = Vec::new();
     if let What::CallFailed { invoke, error } = &entry.what {
@@ -40,7 +40,7 @@ pub fn log_lines(entry: &Entry) -> Vec<Json> {
     lines
 }
 
-/// A line of another kind about an entry.
+/// Returns a line of another type about an entry.
 pub fn with(kind: &str, entry: &Entry, fields: Json) -> Json {
     let mut line = begin(kind, entry);
     if let Json::Object(fields) = fields {
@@ -49,7 +49,7 @@ pub fn with(kind: &str, entry: &Entry, fields: Json) -> Json {
     Json::Object(line)
 }
 
-/// What every line about an entry begins with.
+/// Returns the common fields of all lines about an entry.
 fn begin(kind: &str, entry: &Entry) -> Map<String, Json> {
     let mut line = Map::new();
     line.insert("v".into(), json!(VERSION));
@@ -93,7 +93,7 @@ fn step(entry: &Entry) -> Json {
     Json::Object(line)
 }
 
-/// What was delivered, by kind.
+/// Returns the delivered event by kind.
 pub(super) fn event(what: &What) -> Json {
     match what {
         What::Started { .. } | What::Forked { .. } => Json::Null,
@@ -141,6 +141,6 @@ pub(super) fn effect(entry: &Entry, told: &Told) -> Option<Json> {
         }
         Effect::Stall { id, error } => ("stalled", json!({"invoke": id, "error": error.to_json()})),
     };
-    // The kind of a timer must not hide what the line is.
+    // The kind of a timer must not overwrite the type of the line.
     Some(with(kind, entry, fields))
 }

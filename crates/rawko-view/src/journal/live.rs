@@ -1,5 +1,5 @@
-//! What running calls tell meanwhile, as lines for programs. Nothing of it is kept: the journal's lines say it all again,
-//! whole. Whoever shows text as it comes reads these, everybody else may leave them out.
+//! Progress of running calls as JSON lines. Progress is not stored, because the journal holds the complete result.
+//! Clients that show text while it arrives read these lines; others can ignore them.
 
 use rawko_core::Value;
 use rawko_host::Progress;
@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::lines;
 
-/// `None` for what nobody is shown: pieces of a tool's input, the arbiter's answer, which is data.
+/// Returns `None` for progress that is not shown: fragments of tool input, and the arbiter's response, which is data.
 pub fn line(heard: &Progress, agent: &str) -> Option<Json> {
     let text = |key: &str| heard.data.get(key).as_str().unwrap_or_default();
     let (kind, fields) = match text("type") {
@@ -22,13 +22,13 @@ pub fn line(heard: &Progress, agent: &str) -> Option<Json> {
     Some(line)
 }
 
-/// Whether an agent says it, rather than somebody who decides about agents.
+/// Returns true for progress of an agent, as opposed to the arbiter.
 pub fn is_agents(heard: &Progress) -> bool {
     &*heard.name == "model:complete" || heard.name.starts_with("agent:")
 }
 
-/// How many of these, the progress of one call in order, belong to an answer with this text. A call may ask more than
-/// once before it answers; what follows the answer is the next call's.
+/// Returns how many of these progress events of one call belong to the response with this text. A call may issue
+/// several requests; events after the response belong to the next call.
 pub fn belonging<'p>(heard: impl Iterator<Item = &'p Value>, answer: &str) -> usize {
     let (mut said, mut count) = (String::new(), 0);
     for data in heard {

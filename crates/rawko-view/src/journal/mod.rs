@@ -1,5 +1,5 @@
-//! The journal as people and programs read it: stored records become entries, entries become lines. Apart from the
-//! commands, because `run`, `resume`, `history`, `logs` and the page all show the same thing.
+//! The journal for people and programs: stored records become entries, entries become lines. Separate from the
+//! commands, because `run`, `resume`, `history`, `logs` and the page all show the same entries.
 
 pub mod agent;
 pub mod document;
@@ -21,40 +21,40 @@ use rawko_store::{RecordKind, Wait};
 pub use player::Player;
 pub use tree::Tree;
 
-/// One record of an instance, with what is needed to tell it.
+/// One record of an instance, with everything needed to display it.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its place in the store's whole journal.
+    /// Position in the journal of the store.
     pub seq: u64,
     pub instance: Arc<str>,
-    /// The id of its chart.
+    /// Id of the chart.
     pub chart: Arc<str>,
-    /// The agent that the instance plays.
+    /// Agent that the instance runs.
     pub agent: Option<Arc<str>>,
     pub step: u64,
     pub at_ms: i64,
     pub kind: RecordKind,
     pub what: What,
-    /// The active states afterwards.
+    /// Active states after the step.
     pub configuration: Vec<String>,
     pub changes: Vec<Change>,
     pub effects: Vec<Told>,
     pub status: Status,
-    /// What would move it, as far as it is known for a step of the past.
+    /// What the instance waits for, as far as it is known for a past step.
     pub wait: Wait,
-    /// What the step did in the chart; only where steps are taken again.
+    /// States and transitions of the step; only set when steps are replayed.
     pub moves: Moves,
-    /// Whether this step brought the status.
+    /// True if this step changed the status.
     pub status_changed: bool,
     pub output: Value,
-    /// Why the step could not be taken.
+    /// Reason why the step failed.
     pub refusal: Option<String>,
-    /// Which transitions were looked at, and why; only when asked for.
+    /// Transitions that were considered, with reasons; only if requested.
     pub story: Vec<String>,
 }
 
 impl Entry {
-    /// Expressions of the chart that failed in this step.
+    /// Returns the expressions of the chart that failed in this step.
     pub fn faults(&self) -> impl Iterator<Item = &Fault> {
         self.effects.iter().filter_map(|told| match &told.effect {
             Effect::Fault(fault) => Some(fault),
@@ -73,17 +73,17 @@ impl Entry {
     }
 }
 
-/// Which states a step left and entered, and by which transitions.
+/// States that a step exited and entered, and the transitions it took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moves {
     /// Paths, in order.
     pub entered: Vec<String>,
     pub left: Vec<String>,
-    /// As `data-transition` of a drawing has them.
+    /// Numbered as `data-transition` in a drawing.
     pub transitions: Vec<u32>,
 }
 
-/// What a record is about.
+/// Kind of a record, with its data.
 #[derive(Clone, Debug)]
 pub enum What {
     Started {
@@ -96,13 +96,13 @@ pub enum What {
         from: Option<(Arc<str>, u64)>,
         edits: Value,
     },
-    /// An event by name; `origin` is null when it came from outside.
+    /// Named event; `origin` is null for events from outside.
     Event {
         name: Arc<str>,
         data: Value,
         origin: Value,
     },
-    /// A timer fired; what it was for, in words.
+    /// A timer fired; holds its purpose as text.
     Timer(String),
     Answered {
         invoke: String,
@@ -116,28 +116,28 @@ pub enum What {
     Cancelled {
         reason: Value,
     },
-    /// A record that this rawko cannot read.
+    /// Record that this version of rawko cannot read.
     Unreadable(String),
 }
 
-/// A key of the context that has another value than before.
+/// Context key whose value changed.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub key: Arc<str>,
-    /// `None`: there is no before.
+    /// `None` if the key is new.
     pub before: Option<Value>,
     pub after: Value,
 }
 
-/// An effect, with what only the snapshot beside it knows.
+/// Effect, with data from the snapshot.
 #[derive(Clone, Debug)]
 pub struct Told {
     pub effect: Effect,
-    /// What a timer is for; `None` for what nobody wants to hear of.
+    /// Purpose of a timer; `None` for effects without a timer worth showing.
     pub timer: Option<Timer>,
 }
 
-/// A pending timer in words.
+/// Pending timer as text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timer {
     pub purpose: String,

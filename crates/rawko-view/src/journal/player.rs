@@ -1,5 +1,5 @@
-//! `Player`: plays records back into entries. It keeps the snapshot of every instance it has met, so that each record
-//! can be told against what was before it.
+//! `Player`: replays records into entries. It keeps the snapshot of each instance it has seen, so that every record can
+//! be compared with the state before it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::traced::{self, Step};
 use super::{Change, Entry, Moves, Told, What, words};
 use crate::error::ViewError;
 
-/// Tells records in order. One that is met in the middle of its instance's life is told from there.
+/// Converts records to entries, in order. An instance first seen in the middle of its life is replayed from there.
 pub struct Player {
     reader: Reader,
-    /// With a world every step is taken again to see what it did in the chart.
+    /// If set, every step is replayed to find its states and transitions.
     world: Option<World>,
-    /// And why.
+    /// True if replayed steps also record the reasons.
     has_story: bool,
     met: HashMap<InstanceKey, Met>,
 }
@@ -25,27 +25,27 @@ pub struct Player {
 struct Met {
     row: InstanceRow,
     chart: Arc<Chart>,
-    /// As it was before the next record; `None` before the first one.
+    /// Snapshot before the next record; `None` before the first one.
     snapshot: Option<Snapshot>,
 }
 
 impl Player {
-    /// With a world every step is told with its story.
+    /// With a world, every entry includes its story.
     pub fn new(reader: Reader, explaining: Option<World>) -> Self {
         Self { reader, has_story: explaining.is_some(), world: explaining, met: HashMap::new() }
     }
 
-    /// Tells what each step did in the chart, without the story.
+    /// Replays each step for its states and transitions, without the story.
     pub fn moving(reader: Reader, world: World) -> Self {
         Self { reader, has_story: false, world: Some(world), met: HashMap::new() }
     }
 
-    /// An instance whose next records somebody else will tell, or nobody.
+    /// Drops the snapshot of an instance whose next records are not read here.
     pub fn forget(&mut self, key: InstanceKey) {
         self.met.remove(&key);
     }
 
-    /// How many instances it keeps a snapshot of.
+    /// Returns the number of instances with a cached snapshot.
     pub fn met(&self) -> usize {
         self.met.len()
     }
@@ -54,12 +54,12 @@ impl Player {
         self.met.clear();
     }
 
-    /// Tells a record.
+    /// Converts a record to an entry.
     pub fn entry(&mut self, record: &Record) -> Result<Entry, ViewError> {
         self.told(record, self.world.is_some())
     }
 
-    /// Tells a record without taking its step again.
+    /// Converts a record to an entry without replaying its step.
     pub fn glance(&mut self, record: &Record) -> Result<Entry, ViewError> {
         self.told(record, false)
     }
@@ -199,7 +199,7 @@ impl Played<'_> {
         }
     }
 
-    /// The invoke's id in the chart: that of a running invocation, or of the one that failed.
+    /// Returns the chart's id of an invoke: that of a running invocation, or of the one that failed.
     fn invoke_name(&self, id: u64) -> String {
         let known = |snapshot: &Snapshot| words::invoke_name(&self.met.chart, snapshot, id);
         let name = self.before.and_then(known).or_else(|| known(self.after));
@@ -238,7 +238,7 @@ impl Played<'_> {
     }
 }
 
-/// What would move an instance. Whether somebody who plays an agent is a person only the open effects say.
+/// Returns what an instance waits for. Only the open effects show whether an agent is played by a person.
 fn wait_of(after: &Snapshot, key: InstanceKey, store: &Arc<dyn Store>) -> Result<Wait, ViewError> {
     let running = after.invocations();
     if after.status().is_over() {

@@ -1,5 +1,5 @@
-//! `Tail`: the end of the journal as it grows, for whoever follows an instance. Reads only the store, so that it works
-//! beside a host in this process or in another one.
+//! `Tail`: follows the end of the journal as it grows. It only reads the store, so it works with a host in this process
+//! or in another one.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use rawko_host::Reader;
 use super::{Entry, Player, Tree};
 use crate::error::ViewError;
 
-/// Records read at once.
+/// Records per read.
 const RECORDS_PER_READ: usize = 512;
 
 pub struct Tail {
     reader: Reader,
     tree: Tree,
     player: Player,
-    /// The last record that was read.
+    /// Sequence number of the last record read.
     seq: u64,
 }
 
 impl Tail {
-    /// What comes after `seq`.
+    /// Starts after `seq`.
     pub fn after(seq: u64, reader: &Reader, tree: Tree, explaining: Option<World>) -> Self {
         Self { reader: reader.clone(), tree, player: Player::new(reader.clone(), explaining), seq }
     }
 
-    /// Everything that has come since the last time, each entry with the name its instance has in the tree.
+    /// Passes all new entries to `each`, with the name of their instance in the tree.
     pub fn read<E: From<ViewError>>(
         &mut self,
         mut each: impl FnMut(&Entry, &Arc<str>) -> Result<(), E>,
@@ -47,7 +47,7 @@ impl Tail {
         }
     }
 
-    /// Goes on with another way to the same store.
+    /// Returns the position, so that another reader of the same store can continue.
     pub fn seq(&self) -> u64 {
         self.seq
     }

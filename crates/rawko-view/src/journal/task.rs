@@ -1,12 +1,12 @@
-//! What a task tells besides its states: who was chosen and why, how the plan stands, what was said and called. Read out of
-//! the journal's entries, for people as words and for programs as lines.
+//! Task-specific content of journal entries: decisions, plan, messages and calls. Rendered as text for people and as
+//! lines for programs.
 
 use rawko_core::{Effect, Value};
 use serde_json::{Value as Json, json};
 
 use super::{Entry, What, lines};
 
-/// What the arbiter decided in an entry: the decision, whom it named, and what it was asked.
+/// Arbiter decision in an entry: the decision, the chosen agent, and the record of the request.
 pub struct Decision<'e> {
     pub decision: &'e Value,
     pub agent: Option<&'e str>,
@@ -14,7 +14,7 @@ pub struct Decision<'e> {
     pub record: &'e Value,
 }
 
-/// A result with a record of how it came about is the arbiter's, whatever the chart calls it.
+/// Any result with a `record` comes from the arbiter, under any name in the chart.
 pub fn decision(entry: &Entry) -> Option<Decision<'_>> {
     let What::Answered { data, .. } = &entry.what else { return None };
     let record = data.get("record");
@@ -25,7 +25,7 @@ pub fn decision(entry: &Entry) -> Option<Decision<'_>> {
     Some(Decision { decision, agent, record })
 }
 
-/// The decision alone, without what led to it.
+/// Returns only the decision, without its record.
 pub fn bare(decision: &Value) -> Json {
     let keys = ["type", "mode", "reason", "summary", "by", "why"];
     let said = keys.iter().filter(|key| !decision.get(key).is_null());
@@ -33,7 +33,7 @@ pub fn bare(decision: &Value) -> Json {
 }
 
 impl Decision<'_> {
-    /// A title and a sentence.
+    /// Returns a title and a sentence.
     pub fn words(&self) -> (&'static str, String) {
         let text = |key: &str| self.decision.get(key).as_str().unwrap_or_default();
         let agent = self.agent.unwrap_or("nobody");
@@ -55,14 +55,14 @@ impl Decision<'_> {
     }
 }
 
-/// The plan, if this entry changed it.
+/// Returns the plan, if this entry changed it.
 pub fn plan(entry: &Entry) -> Option<&Value> {
     let changed = entry.changes.iter().find(|change| &*change.key == "plan")?;
     let plan = &changed.after;
     plan.get("steps").as_list().filter(|steps| !steps.is_empty()).map(|_| plan)
 }
 
-/// `[x] strip  Ignore spaces around names`
+/// Formats a step: `[x] strip  Ignore spaces around names`.
 pub fn step_words(step: &Value) -> String {
     let text = |keys: [&str; 2]| keys.iter().find_map(|key| step.get(key).as_str()).unwrap_or_default();
     let mark = match step.get("status").as_str() {
@@ -75,7 +75,8 @@ pub fn step_words(step: &Value) -> String {
     format!("[{mark}] {}", text(["title", "description"]))
 }
 
-/// What a step waits for, by title, and how to tell that it is done: `after Ignore spaces`, `accepted if all tests pass`.
+/// Returns the dependencies of a step, by title, and its acceptance criteria: `after Ignore spaces`, `accepted if all
+/// tests pass`.
 pub fn step_details(step: &Value, plan: &Value) -> Vec<String> {
     let texts = |key: &str| {
         let list = step.get(key).as_list().unwrap_or_default();
@@ -91,7 +92,7 @@ pub fn step_details(step: &Value, plan: &Value) -> Vec<String> {
     after.chain(accepted).collect()
 }
 
-/// Lines for programs, beside those of the entry itself.
+/// Returns additional lines for programs, beside those of the entry itself.
 pub fn lines_of(entry: &Entry) -> Vec<Json> {
     let mut all = Vec::new();
     if let Some(found) = decision(entry) {

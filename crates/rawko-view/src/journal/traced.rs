@@ -1,5 +1,5 @@
-//! A step taken once more, to see what it did in the chart and why. It gives the same as the first time: time and world are
-//! those of the record.
+//! Replays a step to find its states, transitions and reasons. The replay gives the same result, because time and world
+//! come from the record.
 
 use rawko_core::{
     Chart, NodeId, Now, Outcome, Snapshot, Trace, TraceEntry, World, start_traced, step_traced,
@@ -18,7 +18,7 @@ pub(super) struct Step<'a> {
     pub(super) event: &'a str,
 }
 
-/// What a step did, and the story of it if wanted.
+/// Returns the moves of a step, and its story if requested.
 pub(super) fn again(
     step: &Step<'_>,
     record: &Record,
@@ -53,7 +53,7 @@ pub(super) fn again(
 
 fn moves(chart: &Chart, trace: &Trace) -> Moves {
     let mut moves = Moves::default();
-    // The root is always there, and no picture shows it coming or going.
+    // The root is always active and is not drawn.
     let path = |node: &NodeId| Some(chart.node(*node).path.to_string()).filter(|path| !path.is_empty());
     for entry in &trace.entries {
         match entry {

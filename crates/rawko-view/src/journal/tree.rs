@@ -1,11 +1,11 @@
-//! `Tree`: an instance and everything it invoked, directly or not. Which records belong to what a person follows.
+//! `Tree`: an instance and its descendants. Decides which records belong to the followed instance.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use rawko_store::{InstanceKey, InstanceRow, Store, StoreError};
 
-/// The instances below one, found as their records come by.
+/// Descendants of one instance, discovered as their records are read.
 pub struct Tree {
     /// `None`: every instance belongs.
     root: Option<Arc<str>>,
@@ -21,7 +21,7 @@ impl Tree {
         Self { root: None, known: HashMap::new() }
     }
 
-    /// The id of an instance that belongs, relative to the root: empty for the root itself.
+    /// Returns the id of a member relative to the root: empty for the root itself, `None` for other instances.
     pub fn name(&mut self, key: InstanceKey, store: &dyn Store) -> Result<Option<Arc<str>>, StoreError> {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
@@ -50,7 +50,7 @@ impl Tree {
         }
     }
 
-    /// Ids of children begin with their parent's; what is said of them needs only the rest.
+    /// Child ids start with the parent's id; the remainder is enough to identify them.
     fn short(&self, id: &Arc<str>) -> Arc<str> {
         match &self.root {
             None => Arc::clone(id),

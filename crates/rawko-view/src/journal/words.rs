@@ -1,4 +1,4 @@
-//! What happens to an instance, in words: timers, invocations, errors, events. The same words wherever they are said.
+//! Text for timers, invocations, errors and events, shared by all output so that the wording is consistent.
 
 use rawko_core::{
     Chart, FailedWork, Failure, Invocation, PendingTimer, SendTarget, Snapshot, TimerPurpose, Value,
@@ -7,7 +7,7 @@ use rawko_core::{
 use super::{Timer, TimerKind, What};
 use crate::explain;
 
-/// Longer values are cut where a person reads; `-v` and JSON show all of them.
+/// Longer values are cut in text for people; `-v` and JSON show them in full.
 const VALUE_CHARS_MAX: usize = 160;
 
 pub fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) -> Timer {
@@ -31,7 +31,7 @@ pub fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) -> Timer 
     Timer { purpose, kind, due_ms: timer.due_ms }
 }
 
-/// The invoke's id of a running invocation, or of the one that failed.
+/// Returns the invoke id of a running invocation, or of the one that failed.
 pub fn invoke_name<'a>(chart: &Chart, snapshot: &'a Snapshot, id: u64) -> Option<String> {
     let failed = |failure: &'a Failure| match &failure.work {
         FailedWork::Invocation(invocation) => Some(invocation),
@@ -42,7 +42,7 @@ pub fn invoke_name<'a>(chart: &Chart, snapshot: &'a Snapshot, id: u64) -> Option
     known.map(|Invocation { invoke, .. }| chart.invoke_name(*invoke).to_owned())
 }
 
-/// What happened, as the head of a line. `>` marks what came from outside the instance's own work.
+/// Returns the start of a line. `>` marks events from outside the instance's own work.
 pub fn headline(what: &What, whole: bool) -> String {
     match what {
         What::Started { .. } => "start".to_owned(),
@@ -60,7 +60,7 @@ pub fn headline(what: &What, whole: bool) -> String {
     }
 }
 
-/// What happened, in as few words as a timeline has room for.
+/// Returns a short title for a timeline.
 pub fn title(what: &What) -> String {
     match what {
         What::Event { name, .. } => name.to_string(),
@@ -75,13 +75,13 @@ pub fn title(what: &What) -> String {
     }
 }
 
-/// JSON, cut short unless the whole is wanted.
+/// Formats a value as JSON, cut unless `whole` is set.
 pub fn value(value: &Value, whole: bool) -> String {
     let text = value.to_json().to_string();
     if whole { text } else { clipped(&text, VALUE_CHARS_MAX) }
 }
 
-/// At most this many characters, with a mark where something is missing.
+/// Cuts a text to `chars_max` characters and marks the cut.
 pub fn clipped(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -89,7 +89,7 @@ pub fn clipped(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// What went wrong: `category: message` where the error has them, otherwise the value.
+/// Formats an error: `category: message` if it has both, otherwise the value.
 pub fn error(error: &Value) -> String {
     match (error.get("category").as_str(), error.get("message").as_str()) {
         (Some(category), Some(message)) => format!("{category}: {message}"),
@@ -98,7 +98,7 @@ pub fn error(error: &Value) -> String {
     }
 }
 
-/// Where a send goes, as the chart writes it.
+/// Returns the target of a send, in chart notation.
 pub fn target(target: &SendTarget) -> String {
     match target {
         SendTarget::Itself => "self".to_owned(),

@@ -1,4 +1,4 @@
-//! The plainest of HTTP clients: one connection, one request after the other.
+//! Minimal HTTP client: one connection, sequential requests.
 
 use std::net::SocketAddr;
 
@@ -51,7 +51,7 @@ impl Client {
         }
     }
 
-    /// Asks for a stream; from then on the connection only tells.
+    /// Requests a stream; afterwards the connection only receives.
     pub(crate) async fn stream(mut self) -> Result<Stream> {
         let request = format!("GET /v1/stream HTTP/1.1\r\nhost: {}\r\n\r\n", self.address);
         self.stream.write_all(request.as_bytes()).await?;
@@ -61,14 +61,14 @@ impl Client {
     }
 }
 
-/// Events, as bytes: how they are packed does not matter to whoever looks for titles only.
+/// Event stream as bytes. Framing is irrelevant here, because the benchmark only searches for titles.
 pub(crate) struct Stream {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 impl Stream {
-    /// What came, up to the last whole event.
+    /// Returns the received data, up to the end of the last complete event.
     pub(crate) async fn next(&mut self) -> Result<Vec<u8>> {
         loop {
             if let Some(end) = self.buffer.windows(2).rposition(|two| two == b"\n\n") {

@@ -1,6 +1,6 @@
-//! `api RAWKO [INSTANCES] [STEPS] [SECONDS]`: the HTTP API of a real `rawko serve`, over real sockets and a real store. Fills
-//! the store through the API, then prints requests a second and how long they take with some clients at once, and how
-//! many events a second reach how many streams, and after what time.
+//! `api RAWKO [INSTANCES] [STEPS] [SECONDS]`: measures the HTTP API of a real `rawko serve`, over real sockets and a
+//! real store. Fills the store through the API, then prints requests per second and their latency with concurrent
+//! clients, and the throughput and latency of events over a number of streams.
 
 mod client;
 mod requests;
@@ -13,12 +13,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use server::Served;
 
-/// What is measured against.
+/// Size of the measured store.
 pub(crate) struct Size {
     pub(crate) instances: u64,
-    /// Of the journal of the first instance.
+    /// Steps in the journal of the first instance.
     pub(crate) steps: u64,
-    /// How long each measurement takes.
+    /// Duration of each measurement.
     pub(crate) each: Duration,
 }
 
@@ -51,7 +51,7 @@ async fn measure(rawko: &std::path::Path, size: &Size) -> Result<()> {
     served.stop()
 }
 
-/// The value below which this share of the sorted times lies, in milliseconds.
+/// Returns the percentile of the sorted times, in milliseconds.
 pub(crate) fn percentile_ms(sorted: &[Duration], share: f64) -> f64 {
     #[expect(
         clippy::cast_precision_loss,

@@ -1,4 +1,4 @@
-//! Requests a second, and how long they take.
+//! Requests per second, and their latency.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -17,9 +17,9 @@ pub(crate) enum Request {
     List,
     /// One instance.
     Read,
-    /// Fifty entries from somewhere in a long journal.
+    /// Fifty entries from a random position in a long journal.
     Journal,
-    /// An event, until it is on disk.
+    /// An event, acknowledged once it is on disk.
     Send,
 }
 
@@ -36,7 +36,7 @@ impl Request {
     }
 
     async fn run(self, client: &mut Client, number: u64, size: &Size) -> Result<Vec<u8>> {
-        // Far apart from each other, and the same every time.
+        // Spread widely, and the same in every run.
         let somewhere = |most: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % most.max(1);
         match self {
             Request::List => client.get("/v1/instances").await,
@@ -53,7 +53,7 @@ impl Request {
     }
 }
 
-/// The instances, and the long journal of the first.
+/// Creates the instances, and the long journal of the first.
 pub(crate) async fn fill(address: SocketAddr, size: &Size) -> Result<()> {
     let begun = Instant::now();
     let mut fillers = tokio::task::JoinSet::new();

@@ -1,4 +1,4 @@
-//! A `rawko serve` of its own, in a folder of its own.
+//! A separate `rawko serve` process in its own folder.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ statechart:
     even: {on: {'*': {target: odd, actions: [{type: assign, context_updates: {count: context.count + 1}}]}}}
     odd: {on: {'*': {target: even, actions: [{type: assign, context_updates: {count: context.count + 1}}]}}}
 ";
-/// All clients of the benchmark come from one address, at once.
+/// Disables the rate limit, because all clients of the benchmark share one address.
 const SETTINGS: &str = "server: {rate: {per_second: 0}}\n";
 
 pub(crate) struct Served {
@@ -29,7 +29,7 @@ pub(crate) struct Served {
 impl Served {
     pub(crate) fn start(rawko: &Path) -> Result<Served> {
         let program = std::env::current_exe()?;
-        // Beside the program, because a temporary directory may be no disk at all.
+        // Beside the program, because a temporary directory may be in memory.
         let beside = program.parent().context("a program lies in a directory")?;
         let place = beside.join(format!("bench-api-{}", std::process::id()));
         std::fs::create_dir_all(place.join(".rawko/charts"))?;

@@ -1,4 +1,4 @@
-//! Events a second through streams, and how long they take from being sent to being heard.
+//! Events per second through streams, and the latency from sending to receiving.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -11,15 +11,15 @@ use super::client::{Client, Stream};
 use super::{Size, percentile_ms};
 
 const SENDERS: u64 = 8;
-/// Sent at most in one measurement.
+/// Limit on events in one measurement.
 const EVENTS_MAX: usize = 1 << 20;
-/// So many streams look when each event was sent; the others only count.
+/// Number of streams that measure latency; the others only count.
 const LOOKING: u64 = 16;
 const TITLE: &str = "\"title\":\"E";
 
 type Sent = Arc<Vec<OnceLock<Instant>>>;
 
-/// What one stream heard.
+/// Events received by one stream.
 struct Heard {
     events: u64,
     times: Vec<Duration>,
@@ -30,7 +30,7 @@ pub(crate) async fn measure(address: SocketAddr, clients: u64, size: &Size) -> R
     let mut streams = Vec::new();
     for _ in 0..clients {
         let mut stream = Client::connect(address).await?.stream().await?;
-        // It is in once it has heard where it begins.
+        // The first event confirms that the stream is open.
         stream.next().await?;
         streams.push(stream);
     }
@@ -74,7 +74,7 @@ async fn send(address: SocketAddr, sender: u64, instances: u64, until: Instant, 
     Ok(count)
 }
 
-/// Until it has heard as many events as were sent.
+/// Reads until all sent events have arrived.
 async fn listen(
     mut stream: Stream,
     sent: Option<Sent>,

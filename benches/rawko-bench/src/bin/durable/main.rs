@@ -1,6 +1,6 @@
-//! `durable w8|w9d|park [N]`: rawko's host on a real file. W8 counts acknowledged events a second; W9D is the loop of W9 with
-//! every transition on disk; `park` starts a host on ten thousand parked instances. The work is done by this program
-//! started once more, which then dies without a word, so that what is checked afterwards is what was on disk.
+//! `durable w8|w9d|park [N]`: rawko's host on a real file. W8 counts acknowledged events per second; W9D is the loop of
+//! W9 with every transition on disk; `park` starts a host on ten thousand parked instances. The work runs in a second
+//! process of this program, which then aborts, so that only data on disk is checked afterwards.
 
 mod park;
 mod w8;
@@ -35,7 +35,7 @@ fn default_n(workload: &str) -> Result<u64> {
     }
 }
 
-/// Beside this program's own build, because a temporary directory may be no disk at all.
+/// Beside this program's own build, because a temporary directory may be in memory.
 fn directory() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let place = program.parent().context("a program lies in a directory")?.join("bench-disk");
@@ -61,7 +61,7 @@ fn measure_in(place: &Path, workload: &str, n: u64) -> Result<()> {
         .arg(&path)
         .stderr(Stdio::inherit())
         .output()?;
-    // It aborts when it is through; a worker that failed says so with an exit code.
+    // A successful worker aborts; an exit code means failure.
     ensure!(output.status.code().is_none(), "the worker failed");
     match workload {
         "w8" => w8::check(&path, n)?,

@@ -1,4 +1,4 @@
-//! Parked instances: how long a host takes to start on a store full of them, and what it holds in memory then.
+//! Parked instances: the start time of a host on a store full of them, and its memory afterwards.
 
 use std::path::Path;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use rawko_bench::report::{Report, resident_bytes};
 use rawko_core::{NamedEvent, Value};
 use rawko_host::Start;
 
-/// Half of them wait for a person, half for a timer, all with a little context.
+/// Half of them wait for a person, half for a timer, all with a small context.
 const PARKED: &str = "
 statechart:
   id: parked
@@ -49,7 +49,7 @@ pub(crate) async fn work(path: &Path, n: u64) -> Result<()> {
     let report = Report::new("rawko", "park");
     let from = Instant::now();
     let host = crate::host(path, "parked.yaml", PARKED).await?;
-    // The host is there when it takes an event.
+    // The host is ready once it accepts an event.
     host.send("p1", NamedEvent::new("WAKE", Value::Null), None).await?;
     report.amount("restart_ms", from.elapsed().as_secs_f64() * 1e3, "ms", n)?;
     report.amount("resident_mb", resident_bytes()? / 1e6, "MB", n)

@@ -1,4 +1,4 @@
-//! W8: every INC is acknowledged once it is on disk; one instance in sequence, then 64 at once.
+//! W8: every INC is acknowledged once it is on disk; one instance in sequence, then 64 concurrently.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rawko_core::{NamedEvent, Value};
 use rawko_host::{Host, Start};
 
 const INSTANCES: u64 = 64;
-/// Alone, each event waits for the disk; a tenth of the events takes long enough.
+/// Each sequential event waits for the disk, so a tenth of the events is enough.
 const ALONE: u64 = 10;
 
 pub(crate) async fn work(path: &Path, n: u64) -> Result<()> {
@@ -54,7 +54,7 @@ async fn increment(host: &Host, id: &str, times: u64) -> Result<()> {
     Ok(())
 }
 
-/// Each count is right in what the dead process left behind.
+/// Checks the counts in the store of the aborted process.
 pub(crate) fn check(path: &Path, n: u64) -> Result<()> {
     let reader = crate::reader(path)?;
     let report = Report::new("rawko", "w8");

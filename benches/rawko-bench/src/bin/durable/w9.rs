@@ -1,4 +1,4 @@
-//! W9 on disk: the same loop by the host, every transition committed before the next agent is asked.
+//! W9 on disk: the same loop in the host, with every transition committed before the next agent is invoked.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) async fn work(path: &Path, n: u64) -> Result<()> {
     let agents = function(move |call| {
         let answer = answer(&call.name, &call.input);
         if answer.as_ref().is_some_and(|answer| answer.get("done").as_bool() == Some(true)) {
-            // Nobody listens any more only when the whole program ends.
+            // The receiver is only closed when the program ends.
             let _ = judged.send(());
         }
         answer.ok_or_else(|| ServiceError::new(Category::Unknown, "no such stub"))
@@ -48,8 +48,8 @@ pub(crate) async fn work(path: &Path, n: u64) -> Result<()> {
     report.amount("commits_per_iteration", commits as f64 / rounds as f64, "", rounds)
 }
 
-/// Starts an instance and waits until it is done. The store is not looked at before the judge is content, so that looking
-/// is no part of what is measured.
+/// Starts an instance and waits until it is done. Reads the store only after the last judgement, so that polling is not
+/// part of the measurement.
 async fn play(host: &Host, id: &str, judgements: &mut UnboundedReceiver<()>) -> Result<()> {
     host.start(Start { chart: "w9".into(), input: Value::Null, id: Some(id.to_owned()) }).await?;
     judgements.recv().await.context("the host is gone")?;
@@ -64,7 +64,7 @@ fn instances(n: u64) -> u64 {
     (n / ROUNDS).max(1)
 }
 
-/// All of them ended as they should in what the dead process left behind.
+/// Checks the final contexts in the store of the aborted process.
 pub(crate) fn check(path: &Path, n: u64) -> Result<()> {
     let reader = crate::reader(path)?;
     let report = Report::new("rawko", LABEL);

@@ -1,5 +1,5 @@
-//! `limits table|statig|sqlite WORKLOAD [N]`: how fast a chart can be when it is not loaded at run time, and how fast a
-//! disk. The same protocol as `rawko-bench`.
+//! `limits table|statig|sqlite WORKLOAD [N]`: the speed of charts that are compiled instead of loaded at run time, and
+//! of the disk. Prints the same protocol as `rawko-bench`.
 
 mod sqlite;
 mod statig;

@@ -1,4 +1,4 @@
-//! The disk's own limit as SQLite has it: rows inserted, one and 64 a commit, WAL and `synchronous=FULL`.
+//! Disk limit of SQLite: inserted rows, one and 64 per commit, with WAL and `synchronous=FULL`.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,5 +1,5 @@
-//! The limit: what a table-driven flat automaton costs that has no hierarchy, no context, no checks and no effects.
-//! Its table is filled from the same chart text. W2, which no plain table can express, is written by hand.
+//! Lower limit: the cost of a flat table-driven automaton without hierarchy, context, checks or effects. Its table is
+//! built from the same chart text. W2, which a plain table cannot express, is written by hand.
 
 use std::collections::HashMap;
 use std::hint::black_box;

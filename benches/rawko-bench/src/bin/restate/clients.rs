@@ -1,4 +1,4 @@
-//! Clients that send one event after the other, and what they find. The same for every host.
+//! Clients that send events sequentially, and their latencies. Shared by all hosts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,11 +10,12 @@ use rawko_host::{Edition, Engine};
 pub(crate) struct Measured {
     pub(crate) per_second: f64,
     pub(crate) median_ms: f64,
-    /// 99 of 100 took no longer.
+    /// 99th percentile.
     pub(crate) most_ms: f64,
 }
 
-/// Runs so many clients for a while. Every count must be right afterwards: a fast wrong answer is no answer.
+/// Runs `clients` for the given time. All counts are checked afterwards, because the speed of wrong results is
+/// meaningless.
 pub(crate) async fn measure(
     engine: &Arc<dyn Engine>,
     chart: &Edition,
@@ -26,7 +27,7 @@ pub(crate) async fn measure(
     for id in &ids {
         let input = Value::map([("limit", Value::Int(1_000_000_000))]);
         engine.start(chart.clone(), input, Some(id.clone()), Value::Null).await?;
-        // So that nobody is the first.
+        // Warms up the instance.
         increment(&**engine, id).await?;
     }
     let begun = Instant::now();

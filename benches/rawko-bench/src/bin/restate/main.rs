@@ -1,8 +1,8 @@
-//! `restate [SECONDS]`: events a second and how long one takes, with 1, 16 and 64 clients: on the host of this machine, and
-//! on a Restate server on loopback with one worker and with three. Each client has an instance of its own and sends it one
-//! event after the other, each acknowledged once it is kept. Prints a table for `docs/performance.md`.
+//! `restate [SECONDS]`: events per second and latency with 1, 16 and 64 clients: on the local host, and on a Restate
+//! server on loopback with one worker and with three. Each client has its own instance and sends events sequentially,
+//! each acknowledged once it is stored. Prints a table for `docs/performance.md`.
 //!
-//! Workers are the `rawko` that lies beside this program.
+//! Workers run the `rawko` binary beside this program.
 
 mod clients;
 mod site;
@@ -57,12 +57,12 @@ async fn embedded(time: Duration, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Counts, without an end.
+/// A counter that never ends.
 fn counter() -> Result<Edition> {
     Ok(Edition::read("w2.json", charts::W2)?)
 }
 
-/// Beside this program's own build, because a temporary directory may be no disk at all.
+/// Beside this program's own build, because a temporary directory may be in memory.
 fn directory() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let place = program.parent().context("a program lies in a directory")?.join("bench-restate");
@@ -71,7 +71,7 @@ fn directory() -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Printed as it comes: the whole takes minutes.
+/// Rows are printed as they are measured, because the whole run takes minutes.
 struct Table {
     out: std::io::Stdout,
 }

@@ -1,4 +1,4 @@
-//! A Restate server and workers, for as long as they are measured.
+//! A Restate server and its workers, for the duration of a measurement.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use rawko_restate::client::Restate;
 use rawko_testkit::{Guarded, RestateOptions, RestateServer, Spawn};
 
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// The server's own default is 128; with fewer, all workers behind an address get some.
+/// The server's default is 128; with fewer, all workers behind one address receive requests.
 const SHARED_STREAMS: usize = 8;
 
 pub(crate) struct Site {
@@ -62,7 +62,7 @@ impl Site {
     }
 }
 
-/// The binary of the same build.
+/// Returns the `rawko` binary of the same build.
 fn rawko() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let program = own.parent().context("a program lies in a directory")?.join("rawko");

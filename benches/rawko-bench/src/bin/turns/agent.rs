@@ -1,4 +1,4 @@
-//! An agent of the benchmark: thinks, speaks, gives the turn away, and notes when.
+//! An agent of the benchmark: thinks, posts, ends its turn, and records the times.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::Shared;
 
-/// Connects, registers, and takes turns until there is nothing left to post.
+/// Connects, registers, and takes turns until all posts are made.
 pub(crate) async fn spawn(name: String, address: &str, shared: Arc<Shared>) -> Result<JoinHandle<()>> {
     let (socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/v1/agents")).await?;
     let (mut sink, mut stream) = socket.split();

@@ -1,6 +1,6 @@
-//! `turns [CHANNELS] [ROUNDS] [THINK_MS]`: channels with five agents each, every agent posting in every round, over real
-//! sockets and a real store. Prints how long a hand-over takes, from the word that ends a turn until the next agent has
-//! it, and what the whole holds in memory. Agents think for a while before they speak, as agents do.
+//! `turns [CHANNELS] [ROUNDS] [THINK_MS]`: channels with five agents each, every agent posting in every round, over
+//! real sockets and a real store. Prints the hand-over latency, from the end of a turn until the next agent has it, and
+//! the memory of the process. Agents think for a while before they post, like real ones.
 
 mod agent;
 
@@ -17,16 +17,16 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 const AGENTS: usize = 5;
-/// Channels that one connection is in.
+/// Channels per connection.
 const SHARED: usize = 20;
 
-/// What agents measure together.
+/// Measurements shared by all agents.
 pub(crate) struct Shared {
-    /// When the turn that runs was given away, by channel.
+    /// End of the last turn, by channel.
     pub(crate) ended: Vec<Mutex<Option<Instant>>>,
     pub(crate) handed_over: Mutex<Vec<Duration>>,
     pub(crate) think: Duration,
-    /// Posts that are still to be made; each takes one.
+    /// Remaining posts; each takes one permit.
     pub(crate) left: Semaphore,
 }
 
@@ -44,7 +44,7 @@ fn main() -> Result<()> {
 
 async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> {
     let program = std::env::current_exe()?;
-    // Beside the program, because a temporary directory may be no disk at all.
+    // Beside the program, because a temporary directory may be in memory.
     let place = program.parent().context("a program lies in a directory")?.join("bench-turns");
     std::fs::create_dir_all(&place)?;
     let path = place.join(format!("{}.db", std::process::id()));
@@ -61,7 +61,7 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
     let serving = Arc::new(Serving::start(host.clone(), options).await?);
     let mut app =
         AppOptions { channels: Some(Arc::clone(&serving)), ..AppOptions::new(Arc::new(host.clone())) };
-    // All agents of the benchmark come from one address, at once.
+    // Disables the rate limit, because all agents of the benchmark share one address.
     app.settings.rate = None;
     let server = Server::start(TcpListener::bind("127.0.0.1:0").await?, app)?;
     let address = server.address();
@@ -76,7 +76,7 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
     let begun = Instant::now();
     for channel in 0..channels {
         serving.channels().apply(&channel.to_string(), Event::Resumed { by: "bench".to_owned() }).await?;
-        // Spread over the time that agents think, so that not all speak at once.
+        // Spread over the thinking time, so that not all agents post at once.
         tokio::time::sleep(think / u32::try_from(channels)?).await;
     }
     while posted(&serving, channels).await? < posts as u64 {
@@ -91,7 +91,7 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
     Ok(())
 }
 
-/// Makes the channels and lets everybody in.
+/// Creates the channels and connects all agents.
 async fn connect(
     serving: &Serving,
     channels: usize,
@@ -107,7 +107,7 @@ async fn connect(
     for channel in 0..channels {
         let name = channel.to_string();
         serving.channels().create(&name, Default::default()).await?;
-        // Until everybody is there.
+        // Paused until all agents are connected.
         serving.channels().apply(&name, Event::Paused { by: "bench".to_owned() }).await?;
         for n in 0..AGENTS {
             serving.assign(&name, &format!("agent-{}-{n}", channel / SHARED), "bench").await?;

@@ -1,4 +1,4 @@
-//! The guard: the first to look at a request. Where it comes from, who asks, how often, and whether they may.
+//! Guard: the first middleware of a request. Checks its origin, caller, rate and permission.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,27 +17,28 @@ use crate::http::limits::Client;
 use crate::http::listen::Peer;
 use crate::http::problem::{Problem, ProblemCode};
 
-/// A wrong token costs as much as so many requests.
+/// A wrong token costs as much as this many requests.
 const WRONG_TOKEN_COST: f64 = 50.0;
 
-/// Whoever asks, as far as it is known.
+/// Caller of a request, as far as it is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// The token's name; `local` where none is needed.
+    /// Name of the token; `local` if none is required.
     pub(crate) name: Arc<str>,
     pub(crate) role: Role,
-    /// Whether a token says so.
+    /// True if a token was presented.
     is_proven: bool,
 }
 
 impl Caller {
-    /// Whom a request is by. A token knows that better than the request; where none is needed, the request is believed.
+    /// Returns the author of a request. The token's name overrides the name in the request, which is only used if no
+    /// token is required.
     pub(crate) fn person(&self, claimed: Option<String>) -> Option<String> {
         if self.is_proven { Some(self.name.to_string()) } else { claimed }
     }
 }
 
-/// What the guard found out. Every request has one.
+/// Result of the guard, attached to every request.
 #[derive(Clone, Debug, Default)]
 struct Found(Option<Caller>);
 
@@ -61,7 +62,7 @@ fn admit(app: &App, request: &Request) -> Result<Option<Caller>, Problem> {
     };
     let named = caller.as_ref().filter(|_| !app.access().tokens.is_empty()).map(|caller| &caller.name);
     app.buckets().take(Client::new(named, peer.map(|Peer(address)| address.ip())), 1.0)?;
-    // An agent may show its token later, when it registers.
+    // An agent may present its token later, when it registers.
     let needed = if is_agents_socket(path, headers) { None } else { needed(request.method(), path) };
     match (needed, &caller) {
         (None, _) => Ok(caller),
@@ -80,7 +81,7 @@ fn admit(app: &App, request: &Request) -> Result<Option<Caller>, Problem> {
     }
 }
 
-/// The answer to a wrong token, whichever way it was shown. It costs: nobody guesses one.
+/// Returns the response to a wrong token, presented in any way. The rate limit makes guessing infeasible.
 pub(crate) fn wrong_token(app: &App, peer: Option<Peer>) -> Problem {
     let address = peer.map(|Peer(address)| address.ip());
     let wrong = Problem::new(ProblemCode::Unauthorized, "the token is not one of this server's");
@@ -89,7 +90,7 @@ pub(crate) fn wrong_token(app: &App, peer: Option<Peer>) -> Problem {
 
 struct WrongToken;
 
-/// By bearer token, or by the page's cookie. A token that is wrong is worse than none.
+/// Identifies the caller by bearer token, or by the page's cookie. A wrong token is an error, a missing one is not.
 fn caller(app: &App, headers: &HeaderMap) -> Result<Option<Caller>, WrongToken> {
     let tokens = &app.access().tokens;
     if tokens.is_empty() {
@@ -114,12 +115,12 @@ fn is_agents_socket(path: &str, headers: &HeaderMap) -> bool {
     path == "/v1/agents" && is_upgrade(headers)
 }
 
-/// Whether somebody wants to talk rather than to ask.
+/// Returns true if the request asks for a protocol upgrade.
 pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
     headers.contains_key(header::UPGRADE)
 }
 
-/// For handlers that want to know who asks.
+/// For handlers that require a caller.
 impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
@@ -129,7 +130,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// For handlers that anybody may ask.
+/// For handlers without authentication.
 impl<S: Send + Sync> OptionalFromRequestParts<S> for Caller {
     type Rejection = Infallible;
 

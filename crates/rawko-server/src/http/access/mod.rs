@@ -1,4 +1,4 @@
-//! Who may do what: everything that is decided about a request before anybody looks at what it wants.
+//! Access control: all checks of a request before it reaches its handler.
 
 mod guard;
 mod origin;
@@ -17,7 +17,7 @@ pub(crate) use visit::{COOKIE, VISIT_MS};
 
 use super::settings::ServerSettings;
 
-/// What decides about requests.
+/// Configuration of the access checks.
 pub(crate) struct Access {
     pub(crate) tokens: Tokens,
     pub(crate) names: Names,

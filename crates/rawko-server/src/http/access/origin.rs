@@ -1,5 +1,4 @@
-//! Where a request comes from: pages of other sites are refused, and so is a name that only a rebound DNS entry could have
-//! led here.
+//! Origin checks: rejects requests from pages of other sites, and unknown host names, which indicate DNS rebinding.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,9 +7,9 @@ use axum::http::{HeaderMap, Method, Uri, header};
 use super::roles::is_api;
 use crate::http::problem::{Problem, ProblemCode};
 
-/// The names that the server goes by.
+/// Host names of the server.
 pub(crate) struct Names {
-    /// Besides loopback; empty: any name, if it is not on loopback.
+    /// In addition to loopback; if empty, any name is accepted unless the server is on loopback.
     hosts: Vec<String>,
     loopback: bool,
 }
@@ -21,7 +20,7 @@ impl Names {
         Names { hosts, loopback: address.ip().is_loopback() }
     }
 
-    /// Lets a request pass, or says why not.
+    /// Accepts a request, or returns the reason for its rejection.
     pub(crate) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
         let host = authority(uri, headers);
         if !self.knows(host) {
@@ -47,13 +46,13 @@ impl Names {
     }
 }
 
-/// What the client thinks that it talks to.
+/// Returns the host that the client addressed.
 fn authority<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> &'r str {
     let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
     host.or_else(|| uri.authority().map(|authority| authority.as_str())).unwrap_or_default()
 }
 
-/// Without the port.
+/// Returns the authority without the port.
 fn name_of(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -61,7 +60,7 @@ fn name_of(authority: &str) -> &str {
     }
 }
 
-/// A browser says which page asks; programs say nothing.
+/// Browsers name the requesting page in a header; other programs send none.
 fn is_own_page(host: &str, headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let by_site = text("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
@@ -71,7 +70,7 @@ fn is_own_page(host: &str, headers: &HeaderMap) -> bool {
     by_site && by_origin
 }
 
-/// A link to the page, followed from elsewhere: the browser shows it on its own, and no cookie comes with it.
+/// Returns true for a link to the page from another site: the browser navigates to it, and sends no cookie.
 fn is_visit(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
     let is = |name: &str, expected: &str| headers.get(name).is_some_and(|value| value == expected);
     method == Method::GET

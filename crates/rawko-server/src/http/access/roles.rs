@@ -1,18 +1,19 @@
-//! Roles, and which one a request needs. One table for the whole API: what nobody thought of needs more, not less.
+//! Roles, and the role that each request requires. One table for the whole API: an unlisted route requires more, not
+//! less.
 
 use axum::http::Method;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What a token is good for; each includes the ones before.
+/// Role of a token; each includes the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Looks at everything and changes nothing.
+    /// Reads everything and changes nothing.
     Read,
-    /// Starts instances and acts on them, answers what people are asked, speaks in channels, connects as an agent.
+    /// Starts instances and acts on them, answers requests to people, posts in channels, connects as an agent.
     Operate,
-    /// Changes what can be started.
+    /// Changes the available charts.
     Admin,
 }
 
@@ -32,17 +33,17 @@ impl Role {
     }
 }
 
-/// The role that a request needs; `None`: anybody may.
+/// Returns the role that a request requires; `None` for public routes.
 pub(crate) fn needed(method: &Method, path: &str) -> Option<Role> {
     let looks = [Method::GET, Method::HEAD].contains(method);
     match path {
-        // Logging in, and what there is to know before one has.
+        // Login, and information available before it.
         "/v1/session" | "/v1/openapi.json" => None,
         "/v1/health" if looks => None,
         "/metrics" => Some(Role::Read),
         "/v1/charts/check" => Some(Role::Read),
         "/v1/charts" if !looks => Some(Role::Admin),
-        // The page and what belongs to it; there is nothing of the project in it.
+        // The page and its assets; they contain no project data.
         _ if !is_api(path) => None,
         _ if looks => Some(Role::Read),
         _ => Some(Role::Operate),

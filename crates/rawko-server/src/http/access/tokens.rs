@@ -1,4 +1,4 @@
-//! `Tokens`: what callers show. Kept as hashes, compared in a time that does not tell how much of one is right.
+//! `Tokens`: the credentials of callers. Stored as hashes, and compared in constant time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use super::roles::Role;
 
-/// The tokens of a server. Without any, everybody who can reach it is trusted. Cheap to clone.
+/// The tokens of a server. Without any, all clients are trusted. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Tokens {
     all: Arc<Vec<Token>>,
@@ -17,12 +17,12 @@ pub(crate) struct Token {
     pub(crate) name: Arc<str>,
     pub(crate) role: Role,
     hash: [u8; 32],
-    /// Proves visits; derived, so that changing the token ends them.
+    /// Key that signs session cookies; derived, so that changing the token invalidates them.
     pub(super) visit_key: [u8; 32],
 }
 
 impl Tokens {
-    /// Adds a token. Of two with the same text the first counts.
+    /// Adds a token. If two have the same text, the first wins.
     #[must_use]
     pub fn with(self, name: &str, role: Role, secret: &str) -> Tokens {
         let mut all =
@@ -36,17 +36,17 @@ impl Tokens {
         Tokens { all: Arc::new(all) }
     }
 
-    /// Whether a token is needed at all.
+    /// Returns true if no token is required.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Whether a token has this name already.
+    /// Returns true if a token with this name exists.
     pub fn has(&self, name: &str) -> bool {
         self.named(name).is_some()
     }
 
-    /// The token with this text. Every one is looked at, whichever fits.
+    /// Returns the token with this text. Compares all of them, so that the time reveals nothing.
     pub(crate) fn find(&self, given: &str) -> Option<&Token> {
         let hash = *blake3::hash(given.as_bytes()).as_bytes();
         let mut found = 0_u32;
@@ -61,7 +61,7 @@ impl Tokens {
         self.all.iter().find(|token| &*token.name == name)
     }
 
-    /// Whether whoever shows this may connect as an agent.
+    /// Returns true if this token may connect as an agent.
     pub(crate) fn let_in_agent(&self, given: Option<&str>) -> bool {
         let fits = |given| self.find(given).is_some_and(|token| token.role >= Role::Operate);
         self.is_empty() || given.is_some_and(fits)
@@ -74,7 +74,7 @@ impl Token {
     }
 }
 
-/// Says how many there are, and nothing of them.
+/// Prints only the number of tokens.
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} tokens", self.all.len())

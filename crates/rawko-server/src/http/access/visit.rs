@@ -1,5 +1,5 @@
-//! A visit: what the page's cookie proves, so that a browser need not keep the token. It names the token and an end, and is
-//! signed with a key that comes from the token itself: it outlives a restart, and ends when the token is changed.
+//! Session cookie of the page, so that a browser need not store the token. It names the token and an expiry time, and
+//! is signed with a key derived from the token: it survives a restart, and becomes invalid when the token changes.
 
 use axum::http::{HeaderMap, header};
 use subtle::ConstantTimeEq;
@@ -7,11 +7,11 @@ use subtle::ConstantTimeEq;
 use super::tokens::{Token, Tokens};
 
 pub(crate) const COOKIE: &str = "rawko_session";
-/// How long one stays logged in.
+/// Lifetime of a session.
 pub(crate) const VISIT_MS: i64 = 12 * 60 * 60 * 1000;
 
 impl Token {
-    /// The cookie's value for a visit until then.
+    /// Returns the cookie value of a session that expires at `until_ms`.
     pub(crate) fn visit(&self, until_ms: i64) -> String {
         let claim = format!("{}.{until_ms}", hex(self.name.as_bytes()));
         format!("{claim}.{}", hex(&self.sign(&claim)))
@@ -23,7 +23,7 @@ impl Token {
 }
 
 impl Tokens {
-    /// The token that a cookie stands for, if it still does.
+    /// Returns the token of a cookie, if the cookie is valid.
     pub(crate) fn of_visit(&self, cookie: &str, now_ms: i64) -> Option<&Token> {
         let (claim, signature) = cookie.rsplit_once('.')?;
         let (name, until_ms) = claim.split_once('.')?;
@@ -33,7 +33,7 @@ impl Tokens {
     }
 }
 
-/// The cookie's value.
+/// Returns the cookie value of a request.
 pub(super) fn cookie_of(headers: &HeaderMap) -> Option<&str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));

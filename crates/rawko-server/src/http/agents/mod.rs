@@ -1,5 +1,5 @@
-//! Agents: who can be put to work, how they are and what they do. The same path is the agents' socket for whoever asks to
-//! upgrade.
+//! Agents of the project: health and activity. With an upgrade header, the same path is the socket that agents connect
+//! to.
 
 mod work;
 
@@ -31,7 +31,7 @@ pub(crate) struct AgentList {
     agents: Vec<Agent>,
 }
 
-/// An agent of the project, and how it is.
+/// An agent of the project, with its health.
 #[derive(Debug, Serialize, ToSchema)]
 struct Agent {
     name: String,
@@ -41,18 +41,18 @@ struct Agent {
     kind: String,
     model: Option<String>,
     description: String,
-    /// Where it is described.
+    /// File that defines it.
     file: String,
     health: AgentHealth,
-    /// The channels that it is in.
+    /// Channels that it is a member of.
     channels: Vec<String>,
     #[serde(flatten)]
     work: Work,
 }
 
-/// All agents
+/// List agents
 ///
-/// With `Upgrade: websocket` this is the socket that agents connect to, see the agents' protocol.
+/// With `Upgrade: websocket` this is the socket that agents connect to; see the agent protocol.
 #[utoipa::path(get, path = "/v1/agents", tag = "agents", responses((status = 200, body = AgentList)))]
 async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) -> Result<Response, Problem> {
     if is_upgrade(request.headers()) {
@@ -86,7 +86,7 @@ fn health_of(info: &AgentInfo, health: &[(String, AgentHealth)]) -> AgentHealth 
     broken.or(known).unwrap_or_else(unknown)
 }
 
-/// Every channel with who is assigned to it.
+/// Returns every channel with its assigned agents.
 async fn members(app: &App) -> Result<Vec<(String, Vec<String>)>, Problem> {
     let Ok(serving) = app.channels() else { return Ok(Vec::new()) };
     let mut all = Vec::new();

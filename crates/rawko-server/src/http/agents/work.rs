@@ -1,4 +1,4 @@
-//! What agents have done and do, counted over the instances that play them.
+//! Usage of agents, counted over the instances that run them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use crate::http::app::App;
 
 const PAGE: usize = 1_000;
 
-/// So far, in all instances of the store.
+/// Totals over all instances in the store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub(super) struct Work {
-    /// How many of its calls are under way.
+    /// Number of running calls.
     busy: u64,
     calls: u64,
     failures: u64,
     cost_usd: f64,
 }
 
-/// By agent.
+/// Returns the usage by agent.
 pub(super) fn work(app: &App) -> Result<HashMap<Arc<str>, Work>, StoreError> {
     let mut all: HashMap<Arc<str>, Work> = HashMap::new();
     let mut before = None;

@@ -1,4 +1,4 @@
-//! What a person may do to a channel besides speaking.
+//! Actions of people on a channel, besides posting.
 
 use rawko_turns::{Event, OverrideTo, Scope, TurnOptions};
 use serde::Deserialize;
@@ -7,28 +7,28 @@ use utoipa::ToSchema;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Action {
-    /// Nobody gets the turn, and the clock of the one who has it stands still.
+    /// Grants no turns, and stops the clock of the current one.
     Pause {},
     Resume {},
-    /// The turn that runs is over.
+    /// Ends the current turn.
     Skip {},
-    /// Who is next.
+    /// Names the agent of the next turn.
     Next {
         agent: String,
     },
-    /// Puts an agent into the channel.
+    /// Assigns an agent to the channel.
     Assign {
         agent: String,
     },
-    /// Takes one out of it.
+    /// Removes an agent from the channel.
     Remove {
         agent: String,
     },
-    /// Decides about the agent that waits: it goes on, or gives up the turn.
+    /// Resolves the wait of an agent: it continues, or gives up the turn.
     Override {
         to: Waiter,
     },
-    /// The list that turns go around; who is not named keeps its place behind.
+    /// Sets the turn order; agents that are not named keep their order, after the named ones.
     Order {
         agents: Vec<String>,
     },
@@ -36,12 +36,12 @@ pub(super) enum Action {
         agent: String,
         priority: i32,
     },
-    /// Options of turns, as the settings have them.
+    /// Sets turn options, in the format of the settings.
     Options {
         #[schema(value_type = Object)]
         options: TurnOptions,
     },
-    /// For good: everybody is removed, and the journal stays.
+    /// Closes the channel permanently: all agents are removed, and the journal is kept.
     Close,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Waiter {
 }
 
 impl Action {
-    /// The event that an action is, where it is one.
+    /// Returns the event of an action, if it has one.
     pub(super) fn event(self, by: String) -> Option<Event> {
         Some(match self {
             Action::Pause {} => Event::Paused { by },

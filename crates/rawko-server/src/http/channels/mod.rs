@@ -1,4 +1,4 @@
-//! Channels over HTTP: looking at them, making them, speaking in them, steering them.
+//! Channels over HTTP: reading, creating, posting, controlling.
 
 mod actions;
 mod wire;
@@ -22,7 +22,7 @@ use crate::asking::{ChannelAnswer, ChannelRequest};
 use actions::Action;
 use wire::{Channel, Message, Room, Turn};
 
-/// Messages that come with a channel.
+/// Messages returned with a channel.
 const LAST: u64 = 100;
 
 pub(crate) fn routes() -> Routes {
@@ -36,11 +36,11 @@ pub(crate) fn routes() -> Routes {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ChannelList {
     channels: Vec<Channel>,
-    /// Whether there can be any here: they live on one machine, so where instances live on Restate there are none.
+    /// False if this server cannot have channels: they require the local host, and are unavailable on Restate.
     offered: bool,
 }
 
-/// All channels
+/// List channels
 #[utoipa::path(get, path = "/v1/channels", tag = "channels", responses((status = 200, body = ChannelList)))]
 async fn list(State(app): State<App>) -> Result<axum::Json<ChannelList>, Problem> {
     let mut channels = Vec::new();
@@ -58,16 +58,16 @@ async fn list(State(app): State<App>) -> Result<axum::Json<ChannelList>, Problem
 struct NewChannel {
     #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
     name: String,
-    /// Who is put into it.
+    /// Agents to assign.
     #[serde(default)]
     agents: Vec<String>,
-    /// Options of turns, as the settings have them.
+    /// Turn options, in the format of the settings.
     #[serde(default)]
     #[schema(value_type = Object)]
     options: TurnOptions,
 }
 
-/// Make a channel
+/// Create a channel
 #[utoipa::path(post, path = "/v1/channels", tag = "channels", request_body = NewChannel,
     responses((status = 201, body = Room)))]
 async fn create(
@@ -83,7 +83,7 @@ async fn create(
         .into_response())
 }
 
-/// One channel, with its last messages
+/// Read a channel with its last messages
 #[utoipa::path(get, path = "/v1/channels/{name}", tag = "channels", params(("name" = String, Path)),
     responses((status = 200, body = Room)))]
 async fn look(State(app): State<App>, Path(name): Path<String>) -> Result<axum::Json<Room>, Problem> {
@@ -108,10 +108,10 @@ async fn room(app: &App, name: &str) -> Result<Room, Problem> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct MessagesQuery {
-    /// Only those with a number above this.
+    /// Only messages with a number above this.
     #[serde(default)]
     after: u64,
-    /// How many at most.
+    /// Page size.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u16>,
 }
@@ -119,11 +119,11 @@ struct MessagesQuery {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Messages {
     messages: Vec<Message>,
-    /// `after` for those that follow, when there are any.
+    /// `after` of the next page, if there is one.
     next: Option<u64>,
 }
 
-/// What was said
+/// List messages
 #[utoipa::path(get, path = "/v1/channels/{name}/messages", tag = "channels",
     params(("name" = String, Path), MessagesQuery), responses((status = 200, body = Messages)))]
 async fn messages(
@@ -144,22 +144,22 @@ async fn messages(
 struct NewMessage {
     #[schema(min_length = 1)]
     text: String,
-    /// Who says it, where no token is needed; with one it is the token's name.
+    /// Author, if no token is required; otherwise the token's name is used.
     by: Option<String>,
 }
 
-/// What became of a message.
+/// Result of posting a message.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Said {
-    /// Its number; `null` while it is held, and if it was said before.
+    /// Number of the message; `null` while it is held, and for a repeated message.
     number: Option<u64>,
-    /// It waits for the turn to end.
+    /// The message is held until the turn ends.
     held: bool,
 }
 
-/// Say something
+/// Post a message
 ///
-/// With an `Idempotency-Key` it is said once, also over a restart.
+/// With an `Idempotency-Key` it is posted once, even across a restart.
 #[utoipa::path(post, path = "/v1/channels/{name}/messages", tag = "channels", params(("name" = String, Path)),
     request_body = NewMessage, responses((status = 201, body = Said)))]
 async fn post(
@@ -181,7 +181,7 @@ async fn post(
     Ok((StatusCode::CREATED, axum::Json(said)).into_response())
 }
 
-/// Steer a channel
+/// Control a channel
 #[utoipa::path(post, path = "/v1/channels/{name}/actions", tag = "channels", params(("name" = String, Path)),
     request_body = Action, responses((status = 200, body = Channel)))]
 async fn act(

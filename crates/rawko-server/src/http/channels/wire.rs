@@ -1,4 +1,4 @@
-//! Channels as a page sees them. Not as they are kept: what an agent shows to come back with is nobody else's business.
+//! Channels in API responses. Separate from the stored form, because the session of an agent must stay secret.
 
 use rawko_turns::{self as turns, AgentId, Author, Phase, State, TurnOptions, TurnOrder, WaitingFor};
 use serde::Serialize;
@@ -7,20 +7,20 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Channel {
     name: String,
-    /// Everybody who is or was in it: first those in the queue, in its order.
+    /// All current and former members: first those in the queue, in order.
     members: Vec<Member>,
-    /// How many messages there are.
+    /// Number of messages.
     posted: u64,
-    /// How many turns there were.
+    /// Number of turns.
     turns: u64,
     turn: Option<Turn>,
-    /// Whom a person named to be next.
+    /// Agent that a person named as next.
     next: Option<String>,
-    /// Messages of people that wait for the turn to end.
+    /// Messages from people that are held until the turn ends.
     held: usize,
-    /// Since when it is paused.
+    /// Start of the current pause.
     paused_ms: Option<i64>,
-    /// What the channel's own options say.
+    /// The channel's own options.
     #[schema(value_type = Object)]
     options: TurnOptions,
 }
@@ -34,20 +34,20 @@ struct Member {
     priority: i32,
     /// Messages that it has not seen.
     unread: u64,
-    /// Its connection is lost; until then it may come back.
+    /// End of the grace time after a lost connection. The agent may reconnect until then.
     grace_due_ms: Option<i64>,
 }
 
-/// Who has the turn.
+/// The current turn.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Turn {
     agent: String,
     id: u64,
     since_ms: i64,
-    /// When it ends at the latest, while it runs; when the wait ends, while it waits.
+    /// Latest end of a running turn, or of the wait.
     deadline_ms: Option<i64>,
     state: TurnState,
-    /// What it waits for, in words.
+    /// Reason for the wait.
     reason: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Turn {
 #[serde(rename_all = "snake_case")]
 enum TurnState {
     Running,
-    /// For what the agent asked to wait for.
+    /// The agent asked to wait.
     Waiting,
     /// A person has the floor.
     Interrupted,
@@ -64,28 +64,28 @@ enum TurnState {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Message {
-    /// Its place in the channel, counted from 1.
+    /// Position in the channel, counted from 1.
     number: u64,
     at_ms: i64,
-    /// `agent`, `person` or `notice`: the channel itself.
+    /// `agent`, `person`, or `notice` for the channel itself.
     kind: &'static str,
     from: Option<String>,
     text: String,
-    /// The turn it was said in.
+    /// The turn it was posted in.
     turn: Option<u64>,
-    /// It came after that turn had ended.
+    /// Set if it arrived after that turn had ended.
     late: bool,
 }
 
-/// A channel, and what goes on in it.
+/// A channel with its messages and turns.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Room {
     pub(super) channel: Channel,
-    /// Counts changes.
+    /// Number of changes.
     pub(super) version: u64,
-    /// The last hundred.
+    /// The last hundred messages.
     pub(super) messages: Vec<Message>,
-    /// Who waits for the turn, the next one first.
+    /// Agents that wait for the turn, next one first.
     pub(super) queue: Vec<String>,
     pub(super) turn: Option<Turn>,
 }
@@ -154,7 +154,7 @@ impl From<turns::Message> for Message {
     }
 }
 
-/// Who waits for the turn: around the list, from behind whoever had it last.
+/// Returns the agents that wait for the turn, in turn order after its last holder.
 pub(super) fn queue(channel: &turns::Channel) -> Vec<String> {
     let after =
         |agent: &AgentId| channel.order.iter().position(|known| known == agent).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! Checking a chart that is not here yet: what `rawko check` would say, and the drawing with it.
+//! Checks a chart without adding it: the findings of `rawko check`, and the drawing.
 
 use axum::extract::State;
 use rawko_chart::draw::{self, Spot, SvgOptions, Theme};
@@ -12,13 +12,13 @@ use crate::http::app::App;
 use crate::http::extract::Json;
 use crate::http::problem::Problem;
 
-/// A chart's text.
+/// Text of a chart.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ChartText {
     /// YAML or JSON.
     pub(super) text: String,
-    /// The name of the file, for messages.
+    /// File name, for messages.
     pub(super) name: Option<String>,
 }
 
@@ -30,14 +30,14 @@ impl ChartText {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Check {
-    /// Whether `rawko check` would pass it.
+    /// True if `rawko check` would pass.
     ok: bool,
     findings: Vec<wire::Finding>,
-    /// The drawing, with findings marked; `null` when there is nothing to draw.
+    /// The drawing, with findings marked; `null` if the chart cannot be drawn.
     svg: Option<String>,
 }
 
-/// A text that was checked against what the project has.
+/// A text checked against the project.
 pub(super) struct Checked {
     source: Source,
     pub(super) chart: Option<Chart>,

@@ -1,4 +1,4 @@
-//! A chart as a drawing: the same as `rawko graph` makes.
+//! Drawing of a chart, the same as `rawko graph`.
 
 use axum::extract::State;
 use axum::http::header;
@@ -23,7 +23,7 @@ pub(crate) enum Format {
     Dot,
 }
 
-/// The colours of an SVG; `auto` follows the viewer's own setting.
+/// Colours of an SVG; `auto` follows the viewer's setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Theme {
@@ -47,7 +47,7 @@ impl From<Theme> for draw::Theme {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct GraphQuery {
-    /// `1.2.0`, or a range: `^1`. The newest, without one.
+    /// `1.2.0`, or a range: `^1`. Default: the newest.
     version: Option<String>,
     #[serde(default)]
     #[param(inline)]
@@ -57,9 +57,9 @@ pub(super) struct GraphQuery {
     theme: Theme,
 }
 
-/// A chart as a drawing
+/// Draw a chart
 ///
-/// In an SVG, what findings are about has the class `finding` and their codes in `data-finding`.
+/// In an SVG, elements with findings have the class `finding` and the codes in `data-finding`.
 #[utoipa::path(get, path = "/v1/charts/{id}/graph", tag = "charts", params(("id" = String, Path), GraphQuery),
     responses((status = 200, content((String = "image/svg+xml"), (String = "text/plain")))))]
 pub(super) async fn graph(

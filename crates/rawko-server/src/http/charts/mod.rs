@@ -1,4 +1,4 @@
-//! Charts over HTTP: what can be started and what was, as text and as a drawing; checking one, and adding one.
+//! Charts over HTTP: published and stored charts, as text and as a drawing; checking and adding charts.
 
 mod checking;
 mod drawing;
@@ -34,9 +34,9 @@ pub(crate) struct ChartList {
     charts: Vec<ChartInfo>,
 }
 
-/// All charts
+/// List charts
 ///
-/// Those that can be started, and those that instances began with.
+/// Published charts, and those of existing instances.
 #[utoipa::path(get, path = "/v1/charts", tag = "charts", responses((status = 200, body = ChartList)))]
 async fn list(State(app): State<App>) -> Result<axum::Json<ChartList>, Problem> {
     let charts = app.read(shelf::list).await?;
@@ -47,23 +47,23 @@ async fn list(State(app): State<App>) -> Result<axum::Json<ChartList>, Problem> 
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct VersionQuery {
-    /// `1.2.0`, or a range: `^1`. The newest, without one.
+    /// `1.2.0`, or a range: `^1`. Default: the newest.
     version: Option<String>,
 }
 
-/// A chart with its text and what is to say about it.
+/// A chart with its text and findings.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Chart {
     #[serde(flatten)]
     about: About,
     text: String,
-    /// Everything that `rawko check` says.
+    /// All findings of `rawko check`.
     findings: Vec<Finding>,
-    /// The versions that there are, of all that is offered or stored.
+    /// All published and stored versions.
     versions: Vec<String>,
 }
 
-/// One chart
+/// Read a chart
 #[utoipa::path(get, path = "/v1/charts/{id}", tag = "charts", params(("id" = String, Path), VersionQuery),
     responses((status = 200, body = Chart)))]
 async fn read(
@@ -87,7 +87,7 @@ async fn read(
     chart.await.map(axum::Json)
 }
 
-/// A chart that is offered, or else one that some instance began with.
+/// Returns a published chart, or else one that an instance started with.
 pub(super) fn find(app: &App, id: &str, version: Option<&str>) -> Result<Edition, Problem> {
     let reference = version.map_or_else(|| id.to_owned(), |version| format!("{id}@{version}"));
     let missing = match app.engine().library().resolve(&reference) {

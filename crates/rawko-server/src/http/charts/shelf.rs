@@ -1,5 +1,5 @@
-//! `Shelf`: the list of charts, with what takes time to find out kept: how many findings a chart has, and how many instances
-//! began with it. Instances never change their chart, so only new ones are counted.
+//! `Shelf`: the list of charts, with a cache of expensive data: the number of findings of a chart, and of its
+//! instances. Instances never change their chart, so only new ones are counted.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -28,7 +28,7 @@ struct Counted {
 }
 
 impl Shelf {
-    /// How many instances began with each chart.
+    /// Returns the number of instances by chart.
     fn instances(&self, store: &dyn Store) -> Result<HashMap<ChartHash, u64>, StoreError> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let (known, mut newest, mut before) = (counted.upto, counted.upto, None);
@@ -57,13 +57,13 @@ impl Shelf {
         })
     }
 
-    /// What a chart refers to may be there now.
+    /// Clears the cache, because a missing reference may exist now.
     pub(super) fn forget_findings(&self) {
         self.findings.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
-/// All charts: those offered, in their order, then those that only instances have.
+/// Returns all charts: published ones in their order, then those that only instances use.
 pub(super) fn list(app: &App) -> Result<Vec<ChartInfo>, StoreError> {
     let store = app.reader().store();
     let counts = app.shelf().instances(&**store)?;

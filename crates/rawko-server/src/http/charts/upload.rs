@@ -1,4 +1,5 @@
-//! Adding a chart to a running server: offered at once, and after a restart. Running instances keep the one they began with.
+//! Adds a chart to a running server: it is published immediately, and after a restart. Existing instances keep their
+//! chart.
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -19,13 +20,13 @@ pub(crate) struct Uploaded {
     id: String,
     version: String,
     hash: String,
-    /// What is worth saying about it, though it can run.
+    /// Warnings about the chart.
     findings: Vec<wire::Finding>,
 }
 
 /// Add a chart
 ///
-/// One that was uploaded before with the same id and version is replaced; a file of the project is not.
+/// An uploaded chart with the same id and version is replaced; a file of the project is not.
 #[utoipa::path(post, path = "/v1/charts", tag = "charts", request_body = ChartText,
     responses((status = 201, body = Uploaded)))]
 pub(super) async fn upload(State(app): State<App>, Json(new): Json<ChartText>) -> Result<Response, Problem> {
@@ -34,7 +35,7 @@ pub(super) async fn upload(State(app): State<App>, Json(new): Json<ChartText>) -
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], axum::Json(uploaded)).into_response())
 }
 
-/// A name as it may stand in a path; names are the author's.
+/// Encodes a name for a URL path, because names are chosen by authors.
 fn in_path(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     name.bytes()

@@ -1,4 +1,4 @@
-//! Charts and findings as a page sees them.
+//! Charts and findings in API responses.
 
 use rawko_chart::draw::{self, Spot};
 use rawko_chart::{Places, Source, render};
@@ -14,7 +14,7 @@ use crate::http::project::ChartOrigin;
 pub(crate) struct ChartInfo {
     #[serde(flatten)]
     pub(super) about: About,
-    /// How many things `rawko check` finds; `null` for what is not offered.
+    /// Number of findings of `rawko check`; `null` for charts that are not published.
     pub(super) findings: Option<usize>,
 }
 
@@ -22,21 +22,21 @@ pub(crate) struct ChartInfo {
 pub(crate) struct About {
     pub(super) id: String,
     pub(super) version: String,
-    /// Of what it means, in hexadecimal.
+    /// Hash of the compiled chart, in hexadecimal.
     pub(super) hash: String,
-    /// The file it comes from.
+    /// Source file.
     pub(super) name: String,
     pub(super) source: ChartOrigin,
     pub(super) description: Option<String>,
-    /// How many state nodes it has.
+    /// Number of state nodes.
     pub(super) states: usize,
-    /// How many instances began with it.
+    /// Number of instances that started with it.
     pub(super) instances: u64,
-    /// Whether its id alone means this one.
+    /// True if the id without a version resolves to this chart.
     pub(super) latest: bool,
 }
 
-/// One thing to tell the author.
+/// One finding of the checker.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Finding {
     #[schema(example = "rawko::chart::unknown_target")]
@@ -48,17 +48,17 @@ pub(crate) struct Finding {
     column: u64,
     end_line: u64,
     end_column: u64,
-    /// What stands under the underlined place; may be empty.
+    /// Label of the underlined text; may be empty.
     label: String,
-    /// What to do.
+    /// Suggested fix.
     help: Option<String>,
-    /// The path of the state node that it is about.
+    /// Path of the state node that it refers to.
     node: Option<String>,
-    /// The transition that it is about, as `data-transition` of the drawing has it.
+    /// Transition that it refers to, numbered as `data-transition` in the drawing.
     transition: Option<u32>,
 }
 
-/// Findings with the parts of the chart that they are about.
+/// Converts findings and locates the parts of the chart that they refer to.
 pub(super) fn findings(
     source: &Source,
     chart: Option<&Chart>,

@@ -1,4 +1,4 @@
-//! Acting on an instance: sending events, ending it, trying again, forking. Each answers once it is on disk.
+//! Actions on an instance: send an event, cancel, retry, fork. Each responds once the change is on disk.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -30,8 +30,8 @@ pub(crate) struct EventBody {
 
 /// Send an event
 ///
-/// Answers once it is on disk, with what became of it. With an `Idempotency-Key` the same delivery twice is taken once,
-/// after a restart too.
+/// Responds with the result once it is on disk. With an `Idempotency-Key` a repeated delivery is applied once, even
+/// across a restart.
 #[utoipa::path(post, path = "/v1/instances/{id}/events", tag = "instances", params(("id" = String, Path)),
     request_body = EventBody, responses((status = 200, body = ReceiptBody)))]
 pub(super) async fn send(
@@ -51,14 +51,14 @@ pub(super) async fn send(
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CancelBody {
-    /// Why; charts and the journal see it.
+    /// Reason, visible to the chart and in the journal.
     #[serde(default)]
     reason: Value,
 }
 
-/// End an instance
+/// Cancel an instance
 ///
-/// Exit actions run; timers and whatever it invoked stop.
+/// Runs exit actions, and stops timers and invoked work.
 #[utoipa::path(post, path = "/v1/instances/{id}/cancel", tag = "instances", params(("id" = String, Path)),
     request_body = CancelBody, responses((status = 200, body = ReceiptBody)))]
 pub(super) async fn cancel(
@@ -69,9 +69,9 @@ pub(super) async fn cancel(
     Ok(axum::Json(app.engine().cancel(id, reason.into()).await?.into()))
 }
 
-/// Try again
+/// Retry
 ///
-/// Starts the failed call of an instance in status `error` once more, or goes on after a fault.
+/// Restarts the failed call of an instance in status `error`, or continues after a fault.
 #[utoipa::path(post, path = "/v1/instances/{id}/retry", tag = "instances", params(("id" = String, Path)),
     responses((status = 200, body = ReceiptBody)))]
 pub(super) async fn retry(State(app): State<App>, Path(id): Path<String>) -> Done {
@@ -81,19 +81,19 @@ pub(super) async fn retry(State(app): State<App>, Path(id): Path<String>) -> Don
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ForkBody {
-    /// The step to go on from; the last one, if none is given.
+    /// Step to continue from. Default: the last one.
     at: Option<u64>,
-    /// Keys of the context, and the expressions that give their new values.
+    /// Context keys, with expressions for their new values.
     #[serde(default)]
     set: std::collections::BTreeMap<String, String>,
-    /// The id of the new instance; one is made up if there is none.
+    /// Id of the new instance (generated if omitted).
     #[schema(min_length = 1, max_length = 200)]
     id: Option<String>,
 }
 
-/// Fork
+/// Fork an instance
 ///
-/// A new instance that goes on from a past step of this one.
+/// Creates an instance that continues from a past step of this one.
 #[utoipa::path(post, path = "/v1/instances/{id}/fork", tag = "instances", params(("id" = String, Path)),
     request_body = ForkBody,
     responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "where it is")))))]

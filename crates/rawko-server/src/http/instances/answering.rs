@@ -1,5 +1,5 @@
-//! Answering what an instance asks a person. Where only one below it asks, that one is answered: it is the same work to
-//! whoever answers.
+//! Answers a request to a person. If only one descendant of the instance has a request, that one is answered: the
+//! person need not know which instance it was.
 
 use axum::extract::State;
 use rawko_host::PersonAnswer;
@@ -17,18 +17,18 @@ use crate::http::problem::{Problem, ProblemCode};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AnswerBody {
-    /// Which, where it asks for several things.
+    /// Invoke to answer, if there are several requests.
     invoke: Option<String>,
     approved: bool,
-    /// Who answers, where no token is needed; with one it is the token's name.
+    /// Author, if no token is required; otherwise the token's name is used.
     by: Option<String>,
     comment: Option<String>,
-    /// The fields of a form.
+    /// Fields of a form.
     #[serde(default)]
     data: Value,
 }
 
-/// Answer for a person
+/// Answer a request to a person
 #[utoipa::path(post, path = "/v1/instances/{id}/answer", tag = "instances", params(("id" = String, Path)),
     request_body = AnswerBody, responses((status = 200, body = ReceiptBody)))]
 pub(super) async fn answer(
@@ -50,7 +50,7 @@ fn who_asks(app: &App, id: String, invoke: Option<&str>) -> Result<String, Probl
     let asks = standing.asks.iter().filter(|ask| invoke.is_none_or(|wanted| wanted == ask.invoke));
     let who: Vec<&str> = asks.map(|ask| &*ask.instance).collect();
     match who.as_slice() {
-        // It says itself that nobody asks.
+        // The engine reports that there is no pending request.
         [] => Ok(id),
         _ if who.contains(&id.as_str()) => Ok(id),
         [one] => Ok((*one).to_owned()),

@@ -1,4 +1,4 @@
-//! Everything that people are asked, over all instances.
+//! Pending requests to people, over all instances.
 
 use axum::extract::State;
 use rawko_store::{Filter, InstanceKey, InstanceRow, Wait};
@@ -13,11 +13,11 @@ use crate::http::extract::Query;
 use crate::http::paging::{PageQuery, cursor};
 use crate::http::problem::Problem;
 
-/// A page of what people are asked, newest first.
+/// A page of pending requests, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Approvals {
     approvals: Vec<Approval>,
-    /// How many instances ask, in all pages.
+    /// Number of instances with requests, on all pages.
     total: u64,
     /// `cursor` of the next page; null on the last.
     next: Option<String>,
@@ -27,12 +27,12 @@ pub(crate) struct Approvals {
 struct Approval {
     #[serde(flatten)]
     ask: AskDocument,
-    /// The chart of the instance that asks.
+    /// Chart of the requesting instance.
     chart: String,
     since_ms: i64,
 }
 
-/// What people are asked
+/// List pending requests to people
 #[utoipa::path(get, path = "/v1/approvals", tag = "people", params(PageQuery),
     responses((status = 200, body = Approvals)))]
 pub(super) async fn approvals(

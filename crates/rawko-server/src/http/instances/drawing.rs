@@ -1,4 +1,4 @@
-//! The chart of an instance as a picture, with the active states lit.
+//! Drawing of an instance's chart, with the active states highlighted.
 
 use axum::extract::State;
 use axum::http::header;
@@ -17,14 +17,14 @@ use crate::http::problem::Problem;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DrawingQuery {
-    /// After this step; the last one, if none is given.
+    /// State after this step. Default: the last one.
     at: Option<u64>,
     #[serde(default)]
     #[param(inline, required = false)]
     theme: ThemeWord,
 }
 
-/// The colours; `auto` follows the reader's own setting.
+/// Colours; `auto` follows the viewer's setting.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum ThemeWord {
@@ -34,9 +34,10 @@ enum ThemeWord {
     Dark,
 }
 
-/// An instance's chart, drawn
+/// Draw an instance
 ///
-/// Active states are lit. Elements have `data-node` (the path of a state) and `data-transition` (as the journal has them).
+/// Active states are highlighted. Elements have `data-node` (path of a state) and `data-transition` (number as in the
+/// journal).
 #[utoipa::path(get, path = "/v1/instances/{id}/drawing", tag = "instances",
     params(("id" = String, Path), DrawingQuery),
     responses((status = 200, body = String, content_type = "image/svg+xml")))]

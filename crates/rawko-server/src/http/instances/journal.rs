@@ -1,4 +1,4 @@
-//! The journal of an instance, a stretch of steps at a time, from any place and in both directions.
+//! The journal of an instance, in pages of steps, from any position and in both directions.
 
 use axum::extract::State;
 use rawko_host::Reader;
@@ -15,22 +15,22 @@ use crate::http::problem::{Problem, ProblemCode};
 
 const STEPS: u64 = 100;
 const STEPS_MAX: u64 = 500;
-/// A step that is refused again and again has many records; they are cut here.
+/// A step that fails repeatedly has many records; the response is limited to this number.
 const RECORDS_MAX: usize = 4_096;
 
 #[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct JournalQuery {
-    /// The first step, in this order; the first there is or the last, if none is given.
+    /// First step, in this order. Default: the first or the last step.
     from: Option<u64>,
-    /// How many steps at most.
+    /// Number of steps.
     #[param(minimum = 1, maximum = 500, default = 100)]
     limit: Option<u64>,
     #[serde(default)]
     #[param(inline, required = false)]
     order: Order,
-    /// With the story of each step: which transitions were looked at, and why.
+    /// Include the story of each step: the transitions considered, with reasons.
     #[serde(default)]
     #[param(required = false)]
     explain: bool,
@@ -44,20 +44,19 @@ enum Order {
     Desc,
 }
 
-/// A stretch of a journal.
+/// A page of a journal.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Journal {
     v: u32,
     entries: Vec<EntryDocument>,
-    /// `from` of the next stretch in this order; null at the end.
+    /// `from` of the next page in this order; null at the end.
     next_step: Option<u64>,
     last_step: u64,
 }
 
-/// What happened to an instance
+/// Read the journal of an instance
 ///
-/// Every event with what it changed. `limit` counts steps: one that could not be taken stands before the one with its
-/// number that could.
+/// Every event with its changes. `limit` counts steps: a failed step precedes the successful one with the same number.
 #[utoipa::path(get, path = "/v1/instances/{id}/journal", tag = "instances",
     params(("id" = String, Path), JournalQuery), responses((status = 200, body = Journal)))]
 pub(super) async fn journal(
@@ -107,7 +106,7 @@ fn stretch(app: &App, id: &str, query: JournalQuery, limit: u64) -> Result<Journ
     Ok(Journal { v: 1, entries, next_step, last_step: row.step })
 }
 
-/// The first step, and the highest number of a record: a step that could not be taken has the next one.
+/// Returns the first step, and the highest number of a record: a failed step has the number after the last one.
 fn bounds(reader: &Reader, row: &InstanceRow) -> Result<(u64, u64), ViewError> {
     let first = row.new.origin.as_ref().map_or(0, |origin| origin.step);
     let next = row.step.saturating_add(1);

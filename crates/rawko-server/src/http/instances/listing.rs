@@ -1,4 +1,4 @@
-//! The list of instances: filters, pages, and how many there are of each kind.
+//! The list of instances: filters, pages, and counts.
 
 use axum::extract::State;
 use rawko_core::Status;
@@ -22,20 +22,20 @@ pub(crate) struct ListQuery {
     #[serde(default)]
     #[param(value_type = Vec<StatusWord>, inline, required = false)]
     status: Vec<Status>,
-    /// What they wait for: any of these. Whoever looks for questions to people gets those of children, too.
+    /// Any of these waits. A filter for `person` includes descendants.
     #[serde(default)]
     #[param(value_type = Vec<WaitWord>, inline, required = false)]
     waits: Vec<Wait>,
-    /// The id of the chart.
+    /// Id of the chart.
     chart: Option<String>,
     /// Part of the id.
     q: Option<String>,
-    /// Those that others invoked, too.
+    /// Include instances invoked by others.
     children: Option<bool>,
-    /// How many at most.
+    /// Page size.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u16>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -44,25 +44,25 @@ pub(crate) struct ListQuery {
 pub(crate) struct InstanceList {
     v: u32,
     instances: Vec<Row>,
-    /// In all pages.
+    /// Number on all pages.
     total: u64,
     /// `cursor` of the next page; null on the last.
     next: Option<String>,
     counts: Counts,
 }
 
-/// How many there are, whatever `status` and `waits` ask for.
+/// Totals, independent of `status` and `waits`.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 struct Counts {
     active: u64,
     done: u64,
     error: u64,
     cancelled: u64,
-    /// Those that ask a person, children included.
+    /// Instances with a request to a person, including descendants.
     person: u64,
 }
 
-/// All instances
+/// List instances
 ///
 /// Newest first.
 #[utoipa::path(get, path = "/v1/instances", tag = "instances", params(ListQuery),

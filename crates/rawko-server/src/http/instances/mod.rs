@@ -1,5 +1,5 @@
-//! Instances: starting them, looking at them now and after any step, acting on them. What is shown is what the command line
-//! prints (`rawko-view`); here it becomes requests and answers.
+//! Instances over HTTP: starting them, reading them now and after any step, acting on them. The documents come from
+//! `rawko-view`, as on the command line; this module adds requests and responses.
 
 mod acting;
 mod answering;
@@ -41,7 +41,7 @@ impl From<ViewError> for Problem {
     fn from(error: ViewError) -> Problem {
         match error {
             ViewError::Host(error) => error.into(),
-            // A journal that cannot be read, and whatever is added later, is a fault of ours or of the file.
+            // An unreadable journal, or a new error variant, is an internal error.
             error => Problem::internal(error.to_string()),
         }
     }

@@ -1,4 +1,4 @@
-//! One instance: how it stands, now or after any step, and what it invoked.
+//! One instance: its state, now or after any step, and its children.
 
 use axum::extract::State;
 use rawko_view::ViewError;
@@ -16,7 +16,7 @@ use crate::http::problem::Problem;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AtQuery {
-    /// After this step; the last one, if none is given.
+    /// State after this step. Default: the last one.
     at: Option<u64>,
 }
 
@@ -26,9 +26,9 @@ pub(crate) struct Children {
     instances: Vec<Row>,
 }
 
-/// One instance
+/// Read an instance
 ///
-/// As it stands, or as it stood after a step.
+/// Its current state, or its state after a step.
 #[utoipa::path(get, path = "/v1/instances/{id}", tag = "instances", params(("id" = String, Path), AtQuery),
     responses((status = 200, body = Document)))]
 pub(super) async fn read(
@@ -44,7 +44,7 @@ fn document(app: &App, id: &str, at: Option<u64>) -> Result<Document, ViewError>
     Document::of(app.reader(), &standing)
 }
 
-/// What an instance invoked
+/// List the children of an instance
 #[utoipa::path(get, path = "/v1/instances/{id}/children", tag = "instances", params(("id" = String, Path)),
     responses((status = 200, body = Children)))]
 pub(super) async fn children(

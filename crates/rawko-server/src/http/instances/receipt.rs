@@ -1,4 +1,4 @@
-//! `Receipt`: what became of something that was asked of an instance, once it is on disk.
+//! `Receipt`: the result of a request to an instance, once it is on disk.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -12,14 +12,14 @@ use crate::http::problem::{Problem, ProblemCode};
 
 const ID_CHARS_MAX: usize = 200;
 
-/// What became of it.
+/// Result of a request to an instance.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Receipt)]
 pub(crate) struct ReceiptBody {
     instance: String,
-    /// The step that it led to.
+    /// Resulting step.
     step: u64,
-    /// Whether a transition took it.
+    /// True if a transition handled the event.
     handled: bool,
     #[schema(value_type = StatusWord)]
     status: Status,
@@ -31,7 +31,7 @@ impl From<Receipt> for ReceiptBody {
     }
 }
 
-/// There is a new instance, and this is where.
+/// Responds with the URL of a new instance.
 pub(super) fn created(receipt: Receipt) -> Response {
     let place = format!("/v1/instances/{}", encoded(&receipt.instance));
     let mut response = (StatusCode::CREATED, axum::Json(ReceiptBody::from(receipt))).into_response();
@@ -48,7 +48,7 @@ fn encoded(id: &str) -> String {
         .collect()
 }
 
-/// An id that somebody gives: one that can be read, typed and put into an address.
+/// Validates a given id: it must be readable, typeable and usable in a URL.
 pub(super) fn check_id(id: Option<&str>) -> Result<(), Problem> {
     let Some(id) = id else { return Ok(()) };
     let fits = |c: char| c.is_alphanumeric() || "-_.:@".contains(c);

@@ -1,4 +1,4 @@
-//! Starting an instance: of a chart that is offered, or of one whose text comes along.
+//! Starts an instance of a published chart, or of one whose text is in the request.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -14,32 +14,32 @@ use crate::http::app::App;
 use crate::http::extract::Json;
 use crate::http::problem::{Problem, ProblemCode};
 
-/// What to start: `chart` or `text`.
+/// Chart to start: `chart` or `text`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StartBody {
-    /// A chart that is offered: `order`, `order@1.2.0`, `order@^1`.
+    /// A published chart: `order`, `order@1.2.0`, `order@^1`.
     chart: Option<String>,
-    /// The text of a chart instead; needs the role `admin`, as uploading one does.
+    /// The text of a chart instead; requires the role `admin`, like an upload.
     text: Option<String>,
     /// Overrides the chart's declared context.
     #[serde(default)]
     input: Value,
-    /// One is made up if there is none.
+    /// Instance id (generated if omitted).
     #[schema(min_length = 1, max_length = 200)]
     id: Option<String>,
-    /// For all of its life, and everything below it.
+    /// Budget of the instance and its descendants, for their whole life.
     budget: Option<Budget>,
 }
 
-/// What may be spent.
+/// Spending limits.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Budget {
     #[schema(minimum = 0)]
     cost_usd: Option<f64>,
     tokens: Option<u32>,
-    /// Milliseconds of work.
+    /// Milliseconds of agent time.
     time: Option<u32>,
     tool_calls: Option<u32>,
 }

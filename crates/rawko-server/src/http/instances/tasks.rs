@@ -1,4 +1,4 @@
-//! Tasks in plain words: the project's agents do them, and an instance of the orchestrator sees to it.
+//! Tasks described in plain language: the project's agents perform them, coordinated by an orchestrator instance.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -19,13 +19,13 @@ use crate::http::project::NewTask;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TaskList {
     tasks: Vec<TaskDocument>,
-    /// In all pages.
+    /// Number on all pages.
     total: u64,
     /// `cursor` of the next page; null on the last.
     next: Option<String>,
 }
 
-/// All tasks
+/// List tasks
 #[utoipa::path(get, path = "/v1/tasks", tag = "tasks", params(PageQuery),
     responses((status = 200, body = TaskList)))]
 pub(super) async fn list(
@@ -52,9 +52,9 @@ fn tasks(app: &App, filter: &Filter) -> Result<TaskList, ViewError> {
     })
 }
 
-/// Have a task done
+/// Start a task
 ///
-/// Answers once it has begun.
+/// Responds once the task has started.
 #[utoipa::path(post, path = "/v1/tasks", tag = "tasks", request_body = NewTask,
     responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "where it is")))))]
 pub(super) async fn start(State(app): State<App>, Json(task): Json<NewTask>) -> Result<Response, Problem> {

@@ -1,4 +1,4 @@
-//! What agents said and did, as a conversation.
+//! Messages and actions of agents, as a conversation.
 
 use axum::extract::State;
 use rawko_view::ViewError;
@@ -15,16 +15,16 @@ use crate::http::problem::Problem;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TranscriptQuery {
-    /// How many at most; what one record tells stays together.
+    /// Page size; turns of one record stay together.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u16>,
-    /// `next` of the page with what was later.
+    /// `next` of the page with later turns.
     before: Option<u64>,
 }
 
-/// What agents said and did
+/// Read the transcript of an instance
 ///
-/// Of the instance and everything below it: the last turns, in order. `next` leads to what was earlier.
+/// The last turns of the instance and its descendants, in order. `next` leads to earlier ones.
 #[utoipa::path(get, path = "/v1/instances/{id}/transcript", tag = "instances",
     params(("id" = String, Path), TranscriptQuery), responses((status = 200, body = Transcript)))]
 pub(super) async fn transcript(

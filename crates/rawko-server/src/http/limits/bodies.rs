@@ -1,4 +1,5 @@
-//! Bodies are read whole before anybody looks at them: within a size, and within a time, so that nobody holds a handler.
+//! Reads request bodies completely before the handler runs, within a size and a time limit, so that a slow client
+//! cannot occupy a handler.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::http::problem::{Problem, ProblemCode};
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 const CHART_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The body of a request, which has been read.
+/// The request body, completely read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Whole(pub(crate) Bytes);
 

@@ -1,4 +1,4 @@
-//! How often a client may ask: a bucket each, which fills with time. A burst is fine, a flood is not.
+//! Rate limit on requests: a token bucket per client that allows bursts and rejects floods.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,10 +8,10 @@ use std::time::Instant;
 use crate::http::problem::{Problem, ProblemCode};
 use crate::http::settings::Rate;
 
-/// Clients that are remembered. Those whose buckets are full again need not be.
+/// Limit on tracked clients. Full buckets need not be kept.
 const CLIENTS_MAX: usize = 10_000;
 
-/// Whose bucket it is: the token's, or that of the address.
+/// Owner of a bucket: a token, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Client {
     Token(Arc<str>),
@@ -39,7 +39,7 @@ impl Buckets {
         Buckets { rate, clients: Mutex::default() }
     }
 
-    /// Takes this much, or says when to come again.
+    /// Takes `cost` from the bucket, or returns a problem with the time to retry.
     pub(crate) fn take(&self, client: Client, cost: f64) -> Result<(), Problem> {
         self.take_at(client, cost, Instant::now()).map_err(|seconds| {
             Problem::new(ProblemCode::TooManyRequests, "too many requests; come again later")
@@ -62,7 +62,7 @@ impl Buckets {
         }
         let bucket = clients.entry(client).or_insert(Bucket { left: burst, at: now });
         let left = filled(bucket);
-        // Whoever has anything left may still ask: a cost beyond it is paid with time.
+        // A client with anything left may send a request: a higher cost leaves the bucket negative.
         let (after, fine) = if left >= 1.0 { (left - cost, true) } else { (left, false) };
         *bucket = Bucket { left: after.max(-burst), at: now };
         if fine { Ok(()) } else { Err(((1.0 - left) / per_second).ceil().max(1.0) as u64) }

@@ -1,4 +1,4 @@
-//! What bounds a request: how often, how large, how long; and that the same one twice is done once.
+//! Limits on requests: rate, size and time; and deduplication by idempotency key.
 
 mod bodies;
 mod buckets;

@@ -1,5 +1,5 @@
-//! Idempotency keys: the same request again gets the first one's answer. Kept in memory and bounded; what must hold over a
-//! restart has keys of its own in the store.
+//! Idempotency keys: a repeated request gets the first response. Kept in memory and bounded; operations that must be
+//! deduplicated across a restart have their own keys in the store.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,10 +20,10 @@ use crate::http::problem::{Problem, ProblemCode};
 
 const ANSWERS_MAX: usize = 10_000;
 const KEY_BYTES_MAX: usize = 255;
-/// A larger answer is not kept; nothing that is done for a key has one.
+/// Larger responses are not kept; no operation with a key produces one.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
-/// Whose key, for what.
+/// Caller, method, URI and key.
 type Place = (Arc<str>, Method, String, String);
 
 #[derive(Default)]
@@ -41,7 +41,7 @@ struct Kept {
 #[derive(Clone)]
 struct Entry {
     body: blake3::Hash,
-    /// `None` while the first request is under way.
+    /// `None` while the first request is running.
     answer: watch::Receiver<Option<Answer>>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn once(
         }
         Joined::Again(answer) => wait(&app, &place, answer).await,
         Joined::First(tell, answer) => {
-            // In a task of its own: a client that goes away does not stop what it asked for.
+            // Runs in a separate task, so that the operation completes even if the client disconnects.
             let (its_app, its_place) = (app.clone(), place.clone());
             tokio::spawn(async move {
                 let answered = keep(next.run(request).await).await;
@@ -132,7 +132,7 @@ impl Answers {
 async fn wait(app: &App, place: &Place, mut answer: watch::Receiver<Option<Answer>>) -> Response {
     let answered = answer.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone());
     let Some(Answer { status, headers, body, cause }) = answered else {
-        // It panicked. Whoever asks again may have more luck.
+        // The request panicked. A retry may succeed.
         app.answers().forget(place);
         return Problem::internal("a panic, in a request with a key").into_response();
     };

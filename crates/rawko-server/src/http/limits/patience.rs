@@ -1,4 +1,4 @@
-//! How long the server waits for a client, and a client for the server.
+//! Timeouts of the server and its connections.
 
 use std::future::Future;
 use std::io;
@@ -10,16 +10,16 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// Times after which nobody waits any more.
+/// Timeouts of requests and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// For the headers of a request, and for a request at all.
+    /// For the headers of a request, and for idle connections.
     pub headers: Duration,
     /// For a body, from its first byte to its last.
     pub body: Duration,
-    /// For an answer to begin.
+    /// For the start of a response.
     pub answer: Duration,
-    /// For a client to take any of what is sent to it.
+    /// For a client to read any of the data sent to it.
     pub taken: Duration,
 }
 
@@ -30,11 +30,11 @@ impl Default for Patience {
     }
 }
 
-/// A connection whose other end must take what it is sent.
+/// Connection that times out if its client stops reading.
 pub(crate) struct Impatient {
     stream: TcpStream,
     taken: Duration,
-    /// Runs while the other end takes nothing.
+    /// Timer that runs while a write makes no progress.
     stuck: Option<Pin<Box<Sleep>>>,
 }
 

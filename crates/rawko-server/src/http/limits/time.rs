@@ -1,4 +1,4 @@
-//! How long an answer may take. A stream is answered at once, and goes on after this has looked away.
+//! Timeout of responses. It covers only the start of a response, so streams are not affected.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;

@@ -1,4 +1,4 @@
-//! What a client missed: read for it alone, as fast as it takes it.
+//! Missed entries of one client, read separately and at the client's pace.
 
 use axum::body::Bytes;
 use rawko_store::Record;
@@ -9,16 +9,16 @@ use super::frames;
 use super::members::Group;
 use crate::http::app::App;
 
-/// Records read at once.
+/// Records per read.
 const RECORDS_PER_READ: usize = 128;
-/// Snapshots kept of instances that were told of.
+/// Limit on cached snapshots.
 const MET_MAX: usize = 256;
 
 pub(super) struct Backlog {
     app: App,
     group: Group,
     player: Player,
-    /// Up to where everything was read.
+    /// Sequence number up to which everything was read.
     at: u64,
 }
 
@@ -32,7 +32,7 @@ impl Backlog {
         self.at
     }
 
-    /// The next frames up to a record; up to the last one there is, if none is given. `None`: there are no more.
+    /// Returns the next frames, up to the record `through` or the last one. `None`: there are no more.
     pub(super) fn read(&mut self, through: Option<u64>) -> Result<Option<Bytes>, ViewError> {
         let through = match through {
             Some(through) => through,
@@ -58,8 +58,8 @@ impl Backlog {
         Ok(None)
     }
 
-    /// In the store's order. What is below an instance is looked up after `through` was decided, so that whatever has
-    /// records before it is known.
+    /// Returns records in store order. Descendants are looked up after `through` was fixed, so that every one with
+    /// earlier records is included.
     fn records(&self, through: u64) -> Result<Vec<Record>, ViewError> {
         let reader = self.app.reader();
         let store = &**reader.store();
@@ -75,7 +75,7 @@ impl Backlog {
         Ok(family::after(store, &members, self.at, through, RECORDS_PER_READ)?)
     }
 
-    /// What cannot be read is shown by whoever looks at the instance.
+    /// Unreadable records are skipped; reading the instance reports the error.
     fn frame(&mut self, record: &Record) -> Vec<u8> {
         let told = match self.group {
             Group::Everything => self.player.glance(record).map(|entry| frames::glimpse(&entry)),

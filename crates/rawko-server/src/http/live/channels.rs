@@ -1,4 +1,4 @@
-//! Channels as a stream tells of them: that something changed, not what.
+//! Channel notifications in a stream: they report that a channel changed, not the change itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use super::hub::Command;
 use crate::serving::Serving;
 
-/// Watches channels as long as it lives.
+/// Watches channels until dropped.
 #[derive(Default)]
 pub(super) struct Watching {
     names: HashSet<String>,
@@ -17,9 +17,9 @@ pub(super) struct Watching {
 }
 
 impl Watching {
-    /// Every channel there is.
+    /// Watches all existing channels.
     pub(super) fn all(&mut self, serving: &Arc<Serving>, hub: &mpsc::UnboundedSender<Command>) {
-        // Where the names cannot be read, channels are met when something happens in them.
+        // If the names cannot be read, a channel is added at its next event.
         for name in serving.channels().names().unwrap_or_default() {
             self.one(name, serving, hub);
         }

@@ -1,5 +1,6 @@
-//! `Ended`: which calls are over for those who listen. The host tells progress beside the journal, so that a call's last
-//! words may be found after the step that answers it; told then, they would seem to be of a call that never ends.
+//! `Ended`: the calls whose end was already streamed. The host reports progress separately from the journal, so the
+//! last progress of a call may arrive after the step with its result; streamed then, it would belong to a call that
+//! never ends.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use rawko_core::Effect;
 use rawko_host::Progress;
 use rawko_view::journal::{Entry, What};
 
-/// More instances are not remembered; the worst of it is words that come late.
+/// Limit on tracked instances. Beyond it, late progress may be streamed.
 const KNOWN_MAX: usize = 2_048;
 
 #[derive(Default)]
@@ -18,13 +19,13 @@ pub(super) struct Ended {
 
 #[derive(Default)]
 struct Calls {
-    /// Everything that was asked for before this step is over.
+    /// All calls requested before this step are over.
     all: u64,
     by_invoke: HashMap<String, u64>,
 }
 
 impl Ended {
-    /// A step was told: it may have answered a call, stopped some, or ended the instance with all of them.
+    /// Records a streamed step, which may have completed a call, stopped calls, or ended the instance.
     pub(super) fn note(&mut self, entry: &Entry) {
         let answered = match &entry.what {
             What::Answered { invoke, .. } | What::CallFailed { invoke, .. } => Some(invoke.as_str()),
@@ -52,11 +53,11 @@ impl Ended {
         }
     }
 
-    /// Whether it is of a call whose end was told.
+    /// Returns true if the end of the call was already streamed.
     pub(super) fn covers(&self, told: &Progress) -> bool {
         let Some(calls) = self.by_instance.get(&told.instance) else { return false };
         let until = calls.by_invoke.get(&*told.id).copied().unwrap_or_default().max(calls.all);
-        // A step that answers a call may ask for the next one of the same name.
+        // The step that completes a call may start the next one with the same id.
         told.step < until
     }
 }

@@ -1,4 +1,4 @@
-//! How events look on the wire. Written once for everybody who gets them.
+//! Wire format of events. Each is serialized once for all clients.
 
 use axum::body::Bytes;
 use rawko_host::Progress;
@@ -7,12 +7,12 @@ use rawko_view::journal::document::{EntryDocument, Glimpse};
 use serde::Serialize;
 use serde_json::json;
 
-/// What keeps a connection from being taken for dead.
+/// Keep-alive comment.
 pub(super) fn still_here() -> Bytes {
     Bytes::from_static(b": still here\n\n")
 }
 
-/// An entry as the stream of its instance tells it.
+/// An entry in the stream of its instance.
 #[derive(Serialize)]
 struct Whole<'a> {
     instance: &'a str,
@@ -45,14 +45,14 @@ pub(super) fn channel(name: &str, version: u64) -> Vec<u8> {
     frame("channel", None, &json!({"name": name, "version": version}))
 }
 
-/// JSON has no line ends of its own, so that one `data` line holds it.
+/// JSON contains no raw line breaks, so it fits in one `data` line.
 fn frame(event: &str, id: Option<u64>, data: &impl Serialize) -> Vec<u8> {
     let mut frame = Vec::with_capacity(512);
     if let Some(id) = id {
         frame.extend_from_slice(format!("id: {id}\n").as_bytes());
     }
     frame.extend_from_slice(format!("event: {event}\ndata: ").as_bytes());
-    // What is written into a vector does not fail, and our documents have no keys but strings.
+    // Writing to a vector cannot fail, and all keys in our documents are strings.
     let _ = serde_json::to_writer(&mut frame, data);
     frame.extend_from_slice(b"\n\n");
     frame

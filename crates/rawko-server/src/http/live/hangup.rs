@@ -1,11 +1,11 @@
-//! `Hangup`: cuts a connection whose client does not read. Ending a stream is not enough then, since nobody gets to see its
-//! end.
+//! `Hangup`: cuts the connection of a client that does not read. Ending its stream is not enough, because the client
+//! would never read the end.
 
 use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-/// The way to end a connection from within a request.
+/// Handle that closes a connection from within a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hangup(Arc<Notify>);
 
@@ -14,7 +14,7 @@ impl Hangup {
         self.0.notify_one();
     }
 
-    /// Returns when somebody cut it.
+    /// Returns once the connection was cut.
     pub(crate) async fn wanted(&self) {
         self.0.notified().await;
     }

@@ -1,5 +1,5 @@
-//! `Hub`: follows the store's journal for all streams and hands out what it finds. One task, however many listen; it
-//! sleeps while nobody does.
+//! `Hub`: follows the store's journal for all streams and distributes new entries. One task for any number of clients;
+//! it sleeps while there are none.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::members::{Bundle, Group, Interest, Matters, Member, Members};
 use super::telling::Telling;
 use crate::http::app::App;
 
-/// What another process writes is found after this at the latest; our own host tells at once.
+/// Poll interval for records of other processes; the local host notifies immediately.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// What calls told is handed out so many at a time.
+/// Progress events per batch.
 const PROGRESS_AT_ONCE: usize = 256;
 
 pub(super) enum Command {
-    /// Somebody who has seen everything up to `at` wants to hear the rest. It is told from where the rest begins.
+    /// Adds a client that has everything up to `at`. The reply is the position from which it receives entries.
     Join {
         group: Group,
         member: Member,
@@ -42,15 +42,15 @@ pub(super) struct Hub {
     commands: mpsc::UnboundedReceiver<Command>,
     own: mpsc::WeakUnboundedSender<Command>,
     members: Members,
-    /// Those who have seen more than has been told yet.
+    /// Clients whose position is ahead of the hub.
     joining: Vec<(Group, Member, u64, oneshot::Sender<u64>)>,
-    /// Up to where everything was told.
+    /// Sequence number up to which everything was streamed.
     seq: u64,
     telling: Option<Telling>,
     watching: Watching,
 }
 
-/// Why the hub goes on.
+/// Reason why the hub woke up.
 enum Woken {
     Changed,
     Told(Vec<Progress>),
@@ -83,7 +83,7 @@ impl Hub {
             };
             let Some(first) = first else { return };
             self.obey(first);
-            // Nobody was there to be told: it begins with what comes now.
+            // There were no clients before, so streaming starts at the end of the journal.
             let Ok(seq) = self.app.read(|app| app.reader().store().last_seq()).await else {
                 self.joining.clear();
                 continue;
@@ -95,7 +95,7 @@ impl Hub {
         }
     }
 
-    /// As long as somebody listens. `None`: the server closes.
+    /// Runs while there are clients. Returns `None` when the server closes.
     async fn follow(&mut self, closing: &mut watch::Receiver<bool>) -> Option<()> {
         let mut changes = self.app.engine().changes();
         let mut progress = self.app.engine().progress();
@@ -113,14 +113,14 @@ impl Hub {
             match self.read().await {
                 Some(true) => continue,
                 Some(false) => {}
-                // The store gives nothing now; whoever waits to join would wait in vain.
+                // The store cannot be read, so clients cannot join.
                 None => self.joining.clear(),
             }
             self.admit();
             match self.wake(&mut changes, &mut progress, closing).await {
                 Woken::Changed => {}
                 Woken::Told(all) => {
-                    // A call begins after the step that asked for it; whoever listens hears of them in that order.
+                    // A call starts after the step that requested it; clients receive them in that order.
                     while self.read().await == Some(true) {}
                     self.hand_out_progress(all).await;
                 }
@@ -142,7 +142,7 @@ impl Hub {
                 command.into_iter().for_each(|command| self.obey(command));
                 Woken::Changed
             }
-            // An error says that the host has gone; the store can still be looked at.
+            // An error means that the host is gone; the store can still be polled.
             Ok(()) = changes.changed() => Woken::Changed,
             first = progress.recv() => Woken::Told(heard(first, progress)),
             () = tokio::time::sleep(LOOK_AGAIN) => Woken::Changed,
@@ -164,18 +164,18 @@ impl Hub {
         }
     }
 
-    /// Lets in those who have seen no more than what was told: nothing comes twice.
+    /// Adds the clients that have reached the hub's position, so that no entry is sent twice.
     fn admit(&mut self) {
         let seq = self.seq;
         for (group, member, _, reply) in self.joining.extract_if(.., |(_, _, at, _)| *at <= seq) {
-            // Whoever has gone meanwhile is not there to be told.
+            // A failed reply means that the client is gone.
             if reply.send(seq).is_ok() {
                 self.members.enter(group, member);
             }
         }
     }
 
-    /// Tells what came meanwhile. Whether there is more; `None` when the store cannot be read.
+    /// Streams new records. Returns whether there are more; `None` if the store cannot be read.
     async fn read(&mut self) -> Option<bool> {
         let (after, interest) = (self.seq, self.members.interest());
         let told = self.blocking(move |telling| telling.read(after, &interest)).await?;
@@ -197,7 +197,7 @@ impl Hub {
         }
     }
 
-    /// Has the store read where that holds up nobody else.
+    /// Runs a blocking store read on the blocking pool.
     async fn blocking<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut Telling) -> Result<T, StoreError> + Send + 'static,
@@ -207,7 +207,7 @@ impl Hub {
             let outcome = work(&mut telling);
             (telling, outcome)
         });
-        // A panic takes what it remembered with it, and nothing else.
+        // A panic loses only the caches of `Telling`.
         let (telling, outcome) = done.await.ok()?;
         self.telling = Some(telling);
         outcome.ok()
@@ -220,7 +220,7 @@ impl Hub {
     }
 }
 
-/// What was told, and what else has been by now. What was missed is no loss: the journal says it all again.
+/// Drains queued progress events. Dropped events are recoverable from the journal.
 fn heard(first: Result<Progress, RecvError>, progress: &mut broadcast::Receiver<Progress>) -> Vec<Progress> {
     let mut all: Vec<Progress> = first.into_iter().collect();
     while all.len() < PROGRESS_AT_ONCE

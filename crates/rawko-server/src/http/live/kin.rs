@@ -1,18 +1,18 @@
-//! `Kin`: what an instance is called and what it is below, looked up once.
+//! `Kin`: the id and ancestors of an instance, cached.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use rawko_store::{InstanceKey, InstanceRow, Store, StoreError};
 
-/// More are not remembered; they are looked up again.
+/// Cache limit; further instances are looked up again.
 const KNOWN_MAX: usize = 50_000;
 
 pub(super) struct Kin {
     pub(super) id: Arc<str>,
-    /// Whoever invoked it, and whoever invoked that.
+    /// Ancestors of the instance.
     pub(super) above: Vec<Arc<str>>,
-    /// The agent that it plays, if it plays one.
+    /// Agent that it runs, if any.
     pub(super) agent: Option<Arc<str>>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Kinship {
 }
 
 impl Kinship {
-    /// `None`: there is no such instance.
+    /// Returns `None` if there is no such instance.
     pub(super) fn of(&mut self, key: InstanceKey, store: &dyn Store) -> Result<Option<Arc<Kin>>, StoreError> {
         if let Some(kin) = self.by_key.get(&key) {
             return Ok(Some(Arc::clone(kin)));

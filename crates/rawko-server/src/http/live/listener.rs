@@ -1,4 +1,4 @@
-//! `Listener`: one stream, from its client's side. First what it missed, then what happens.
+//! `Listener`: one stream, on its client's side. First the missed entries, then live ones.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use crate::http::app::App;
 
 const STILL_HERE_EVERY: Duration = Duration::from_secs(15);
 
-/// Tells listeners apart.
+/// Source of listener ids.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 pub(super) struct Listener {
@@ -28,20 +28,20 @@ pub(super) struct Listener {
     hangup: Hangup,
     closing: watch::Receiver<bool>,
     phase: Phase,
-    /// One of the places for streams.
+    /// Permit of the stream limit.
     _place: OwnedSemaphorePermit,
-    /// Counted while it is there.
+    /// Counts the client in the metrics.
     _counted: Option<StreamClient>,
 }
 
 enum Phase {
-    /// It has said nothing yet; `after` is where the client was.
+    /// Nothing was sent yet; `after` is the client's position.
     New {
         after: Option<u64>,
     },
-    /// It tells what was missed, without being known to the hub.
+    /// Sends missed entries; not yet registered with the hub.
     Behind(Backlog),
-    /// The hub keeps what happens meanwhile; what came before `from` is still to be told.
+    /// The hub queues new entries; those before `from` are still to be sent.
     Joined {
         backlog: Backlog,
         from: u64,
@@ -51,7 +51,7 @@ enum Phase {
     Ended,
 }
 
-/// A place among those who are told. Given back when the stream ends, however it does.
+/// Registration with the hub. Removed when dropped, however the stream ends.
 struct Ticket {
     queue: Queue,
     id: u64,
@@ -61,7 +61,7 @@ struct Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        // A hub that has gone has forgotten everybody.
+        // Fails only if the hub has ended.
         let _ = self.hub.send(Command::Leave { group: self.group.clone(), id: self.id });
     }
 }
@@ -80,7 +80,7 @@ impl Listener {
         Listener { app, group, hangup, closing, phase, _place: place, _counted: counted }
     }
 
-    /// Read as fast as the client takes it.
+    /// Streams frames at the client's pace.
     pub(super) fn frames(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
         unfold(self, |mut listener| async move {
             let mut closing = listener.closing.clone();
@@ -92,7 +92,7 @@ impl Listener {
         })
     }
 
-    /// `None`: the stream ends, and its client comes again.
+    /// `None`: the stream ends, and the client reconnects.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             match std::mem::replace(&mut self.phase, Phase::Ended) {
@@ -128,11 +128,11 @@ impl Listener {
         }
     }
 
-    /// Where it begins: after what the client saw, or with what comes now.
+    /// Returns the start position: after the client's last entry, or the end of the journal.
     async fn begin(&mut self, after: Option<u64>) -> Option<u64> {
         let last = self.app.read(|app| app.reader().store().last_seq()).await.ok()?;
         let at = match after {
-            // Another store's number, perhaps; nothing comes after the end.
+            // The number may belong to another store; it must not exceed the end.
             Some(after) => after.min(last),
             None => last,
         };

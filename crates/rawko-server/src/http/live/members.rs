@@ -1,4 +1,5 @@
-//! Who listens to what. Those who listen to the same get the same bytes; a queue that grows too long ends its stream.
+//! Subscriptions of clients. Clients with the same subscription share the same bytes; a queue that grows too long ends
+//! its stream.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,17 +11,17 @@ use tokio::sync::mpsc;
 use super::hangup::Hangup;
 use super::kin::Kin;
 
-/// What may wait for one client. What is told to many waits in memory once.
+/// Limit on bytes queued for one client. Shared bytes are in memory once.
 const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// What somebody listens to.
+/// Subscription of a client.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Group {
-    /// Every instance, in few words.
+    /// Summaries of all instances.
     Everything,
-    /// This instance.
+    /// One instance.
     One(Arc<str>),
-    /// This instance and everything below it.
+    /// One instance and its descendants.
     Below(Arc<str>),
 }
 
@@ -32,7 +33,7 @@ pub(super) struct Member {
     hangup: Hangup,
 }
 
-/// The stream's end.
+/// The client's end of a stream.
 pub(super) struct Queue {
     queue: mpsc::UnboundedReceiver<Bytes>,
     waiting: Arc<AtomicUsize>,
@@ -46,7 +47,7 @@ pub(super) fn queue(id: u64, hangup: Hangup) -> (Member, Queue) {
 }
 
 impl Queue {
-    /// The next frames; `None` when there will be no more.
+    /// Returns the next frames; `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         let frames = self.queue.recv().await?;
         self.waiting.fetch_sub(frames.len(), Ordering::Relaxed);
@@ -54,22 +55,22 @@ impl Queue {
     }
 }
 
-/// What becomes of a client that is behind.
+/// Handling of a client that has fallen behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Matters {
-    /// It must not miss this: it is cut off, and asks again for what it missed.
+    /// Required: the client is cut off, and requests the missed entries when it reconnects.
     Yes,
-    /// It can do without.
+    /// Optional: the frame is skipped.
     No,
 }
 
 impl Member {
-    /// Whether it is still there.
+    /// Returns false if the client is gone.
     fn push(&self, frames: &Bytes, matters: Matters) -> bool {
         let waiting = self.waiting.load(Ordering::Relaxed);
         match matters {
             Matters::No if waiting > WAITING_BYTES_MAX / 2 => return true,
-            // Frames larger than the whole queue still reach whoever keeps up.
+            // Frames larger than the limit still reach a client with an empty queue.
             Matters::Yes if waiting > 0 && waiting + frames.len() > WAITING_BYTES_MAX => {
                 self.hangup.cut();
                 return false;
@@ -81,13 +82,13 @@ impl Member {
     }
 }
 
-/// Everybody who listens.
+/// All clients.
 #[derive(Default)]
 pub(super) struct Members {
     groups: BTreeMap<Group, Vec<Member>>,
 }
 
-/// What there is to tell each group, in order.
+/// Frames for each group, in order.
 #[derive(Default)]
 pub(super) struct Bundle {
     frames: BTreeMap<Group, Vec<u8>>,
@@ -102,16 +103,16 @@ impl Bundle {
     }
 }
 
-/// Which groups there are, for whoever prepares what to tell them.
+/// The groups with clients, so that only their frames are prepared.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interest {
     pub(super) everything: bool,
-    /// Groups by the instance they are about.
+    /// Groups by instance.
     about: HashMap<Arc<str>, Vec<Group>>,
 }
 
 impl Interest {
-    /// The groups that want to hear of an instance in detail.
+    /// Returns the groups that receive full entries of an instance.
     pub(super) fn in_detail<'a>(&'a self, kin: &'a Kin) -> impl Iterator<Item = &'a Group> + 'a {
         let own = self.about.get(&kin.id).into_iter().flatten();
         let above = kin.above.iter().filter_map(|id| self.about.get(id)).flatten();
@@ -154,7 +155,7 @@ impl Members {
         interest
     }
 
-    /// Those who have gone, or cannot keep up, are let go.
+    /// Sends frames, and removes clients that are gone or cannot keep up.
     pub(super) fn tell(&mut self, bundle: Bundle, matters: Matters) {
         for (group, frames) in bundle.frames {
             let frames = Bytes::from(frames);

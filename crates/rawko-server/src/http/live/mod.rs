@@ -1,5 +1,5 @@
-//! Event streams: what happens to instances, as it happens. One reader follows the store's journal for everybody who
-//! listens; whoever was away is first told what it missed.
+//! Event streams: live updates of instances. One reader follows the store's journal for all clients; a reconnecting
+//! client first receives the entries that it missed.
 
 mod backlog;
 mod channels;
@@ -37,7 +37,7 @@ pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(stream))
 }
 
-/// The way to the one who reads for all streams. It begins with the first stream.
+/// Handle of the shared reader, which starts with the first stream.
 #[derive(Default)]
 pub(crate) struct Live {
     hub: OnceLock<mpsc::UnboundedSender<Command>>,
@@ -53,20 +53,20 @@ impl Live {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StreamQuery {
-    /// Only this instance, with all there is to tell; without one every instance, in few words.
+    /// Only this instance, with full entries; without it, summaries of all instances.
     instance: Option<String>,
-    /// With `instance`: everything below it, too.
+    /// With `instance`: include its descendants.
     children: Option<bool>,
-    /// What came after this record of the store's journal; `Last-Event-ID` says the same and goes first.
+    /// Only records after this one; `Last-Event-ID` takes precedence.
     after: Option<u64>,
 }
 
-/// What happens, as it happens
+/// Stream live updates
 ///
-/// Server-sent events. `hello` comes first (`{"seq", "version"}`). `step` is an entry of a journal and has the record's
-/// number as its id: with `Last-Event-ID` nothing is missed and nothing comes twice. `progress` is what running calls tell
-/// meanwhile (only with `instance`), `channel` says that something changed in a channel (only without). A client that
-/// cannot keep up is cut off, and comes again.
+/// Server-sent events. `hello` comes first (`{"seq", "version"}`). `step` is a journal entry with the record's number
+/// as its id: with `Last-Event-ID` none is lost or repeated. `progress` reports running calls (only with `instance`),
+/// `channel` reports that a channel changed (only without). A client that cannot keep up is disconnected and should
+/// reconnect.
 #[utoipa::path(get, path = "/v1/stream", tag = "live",
     params(StreamQuery, ("Last-Event-ID" = Option<u64>, Header, description = "The last record that was seen.")),
     responses((status = 200, body = String, content_type = "text/event-stream")))]
@@ -86,7 +86,7 @@ async fn stream(
     let listener = Listener::new(app, group, after, hangup, place);
     let body = Body::from_stream(listener.frames());
     let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-    // A proxy in between must not wait for more.
+    // Prevents a proxy from buffering.
     Ok((headers, [("x-accel-buffering", "no")], body).into_response())
 }
 

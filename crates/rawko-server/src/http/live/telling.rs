@@ -1,4 +1,4 @@
-//! The part of the hub that blocks: reads the end of the store's journal and writes it down for each group.
+//! The blocking part of the hub: reads the end of the store's journal and serializes it for each group.
 
 use rawko_host::Progress;
 use rawko_store::{Record, StoreError};
@@ -10,11 +10,11 @@ use super::kin::Kinship;
 use super::members::{Bundle, Group, Interest};
 use crate::http::app::App;
 
-/// Records read at once.
+/// Records per read.
 const RECORDS_PER_READ: usize = 256;
-/// Snapshots kept of instances that were told of.
+/// Limit on cached snapshots.
 const MET_MAX: usize = 2_048;
-/// The ids of instances that are channels begin with this.
+/// Id prefix of channel instances.
 const CHANNEL: &str = "channel.";
 
 pub(super) struct Telling {
@@ -24,14 +24,14 @@ pub(super) struct Telling {
     ended: Ended,
 }
 
-/// A piece of the journal, told.
+/// A batch of records, serialized.
 pub(super) struct Told {
     pub(super) bundle: Bundle,
-    /// The last record.
+    /// Sequence number of the last record.
     pub(super) seq: u64,
-    /// There is more.
+    /// True if there are more records.
     pub(super) is_full: bool,
-    /// Channels that something happened in.
+    /// Channels with changes.
     pub(super) channels: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Telling {
         Telling { app, player, kinship: Kinship::default(), ended: Ended::default() }
     }
 
-    /// What came after a record.
+    /// Returns the records after a position.
     pub(super) fn read(&mut self, after: u64, interest: &Interest) -> Result<Told, StoreError> {
         let records = self.app.reader().store().tail(after, RECORDS_PER_READ)?;
         let mut told = Told {
@@ -68,12 +68,12 @@ impl Telling {
         let mut groups = interest.in_detail(&kin).peekable();
         let in_detail = groups.peek().is_some();
         if !in_detail && !interest.everything {
-            // Its next record is told against the store.
+            // The next record must restore its snapshot from the store.
             self.player.forget(record.instance);
             return Ok(());
         }
         let entry = if in_detail { self.player.entry(record) } else { self.player.glance(record) };
-        // What cannot be read is shown by whoever looks at the instance; the stream goes on.
+        // Unreadable records are skipped; reading the instance reports the error.
         let Ok(entry) = entry else {
             self.player.forget(record.instance);
             return Ok(());
@@ -92,7 +92,7 @@ impl Telling {
         Ok(())
     }
 
-    /// What calls told meanwhile, for those who listen to their instances. Nothing is told of a call after its answer.
+    /// Serializes progress for the clients of the instances. Progress after the result of a call is dropped.
     pub(super) fn progress(&mut self, all: &[Progress], interest: &Interest) -> Result<Bundle, StoreError> {
         let store = self.app.reader().store();
         let mut bundle = Bundle::default();

@@ -1,10 +1,10 @@
-//! Every code that a problem can have. `docs/reference/api.md` lists them, and a test says so.
+//! All problem codes. `docs/reference/api.md` lists them, which a test checks.
 
 use axum::http::StatusCode;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident $status:literal $word:literal $title:literal;)*) => {
-        /// What is wrong, for programs.
+        /// Machine-readable kind of a problem.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ProblemCode { $($(#[$doc])* $variant,)* }
@@ -12,12 +12,12 @@ macro_rules! codes {
         impl ProblemCode {
             pub const ALL: &[ProblemCode] = &[$(ProblemCode::$variant,)*];
 
-            /// The last word of the code.
+            /// Returns the last word of the code.
             pub fn as_str(self) -> &'static str {
                 match self { $(ProblemCode::$variant => $word,)* }
             }
 
-            /// A few words for a person, the same for every problem with this code.
+            /// Returns a short text for people, the same for all problems with this code.
             pub fn title(self) -> &'static str {
                 match self { $(ProblemCode::$variant => $title,)* }
             }
@@ -52,7 +52,7 @@ codes! {
     SeveralAsked 409 "several_asked" "the instance asks for several things";
     NotAsked 409 "not_asked" "the instance does not ask for this";
     NotFailed 409 "not_failed" "the instance did not fail";
-    /// A channel's turns do not allow it; `reason` says which rule.
+    /// The turn rules of a channel reject it; `reason` names the rule.
     Refused 409 "refused" "the channel does not allow it now";
     IdempotencyConflict 409 "idempotency_conflict" "the key was used for another request";
     TooLarge 413 "too_large" "the body is too large";

@@ -1,4 +1,5 @@
-//! What goes wrong elsewhere, as problems. Words of the store and of the operating system may name paths: they stay inside.
+//! Converts errors of other crates to problems. Messages of the store and the operating system may contain paths, so
+//! they are only logged.
 
 use rawko_host::HostError;
 use rawko_store::StoreError;
@@ -24,7 +25,7 @@ impl From<HostError> for Problem {
     }
 }
 
-/// The code of an error whose words are for whoever asked.
+/// Returns the code of an error whose message may be shown to the client.
 fn code_of(error: &HostError) -> Code {
     match error {
         HostError::NoInstance(_) => Code::NoInstance,
@@ -41,7 +42,7 @@ fn code_of(error: &HostError) -> Code {
         HostError::NotFailed { .. } => Code::NotFailed,
         HostError::BadEdit { .. } => Code::InvalidEdit,
         HostError::Step(_) => Code::StepFailed,
-        // Said by whoever calls, and whatever is added later is a fault until it is named here.
+        // Other variants are reported elsewhere; new ones are internal errors until they are listed here.
         _ => Code::Internal,
     }
 }
@@ -59,7 +60,7 @@ impl From<StoreError> for Problem {
                 "another host has taken over the store; this one has stopped writing"
             }
             StoreError::Lost(_) => "the store's file is lost; this host has stopped writing",
-            // Our bug, and whatever is added later.
+            // A bug, or a new variant.
             _ => return Problem::internal(words),
         };
         Problem::new(Code::StoreUnavailable, detail).retry_after(5).because(words)

@@ -1,5 +1,5 @@
-//! `Problem`: why a request was not done, as `application/problem+json` says it. The code is for programs and stable; the
-//! detail is a sentence for a person, and never has a secret in it.
+//! `Problem`: an error response in `application/problem+json`. The code is for programs and stable; the detail is a
+//! sentence for people, and never contains a secret.
 
 mod codes;
 mod from;
@@ -16,32 +16,32 @@ pub use codes::ProblemCode;
 
 const PREFIX: &str = "rawko::api::";
 
-/// An answer that says what is wrong.
+/// An error response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     code: ProblemCode,
     detail: Box<str>,
-    /// Whatever else a program may want to know.
+    /// Additional members for programs.
     more: Map<String, Json>,
     retry_after_s: Option<u64>,
-    /// What went wrong inside: for the server's log, never for the answer.
+    /// Internal cause: for the server's log, never for the response.
     cause: Option<Box<Cause>>,
 }
 
-/// The same as it is on the wire.
+/// Wire format of a problem.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemBody {
-    /// Always `about:blank`: the code says more.
+    /// Always `about:blank`: `code` is more specific.
     #[serde(rename = "type")]
     #[schema(rename = "type", example = "about:blank")]
     kind: &'static str,
-    /// What the code means, in a few words.
+    /// Short meaning of the code.
     title: &'static str,
     status: u16,
-    /// What is wrong, for a person.
+    /// Description of the error, for people.
     detail: String,
-    /// What is wrong, for a program; stable.
+    /// Stable code of the error, for programs.
     #[schema(example = "rawko::api::no_instance")]
     code: String,
     #[serde(flatten)]
@@ -54,13 +54,13 @@ impl Problem {
         Problem { code, detail: detail.into().into(), more: Map::new(), retry_after_s: None, cause: None }
     }
 
-    /// Our bug. What exactly went wrong is nobody's business outside: the server's log says it.
+    /// Creates an internal error. The cause is written to the log and not sent to the client.
     pub fn internal(cause: impl Into<String>) -> Problem {
         let detail = "something went wrong inside rawko; nothing was changed by halves";
         Problem::new(ProblemCode::Internal, detail).because(cause)
     }
 
-    /// Says in the server's log, and only there, what it comes from.
+    /// Sets the cause, which is only written to the server's log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<String>) -> Problem {
         self.cause = Some(Box::new(Cause(cause.into())));

@@ -1,5 +1,5 @@
-//! W4 and W4B for statig: two towers of twelve states, each with an entry and an exit action. Long because statig
-//! wants a function for every state.
+//! W4 and W4B for statig: two towers of twelve states, each with an entry and an exit action. Long, because statig
+//! requires a function for every state.
 
 use std::hint::black_box;
 
