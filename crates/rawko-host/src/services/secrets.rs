@@ -1,15 +1,15 @@
-//! Secrets that a call used, so that they can be taken out of whatever is said about it afterwards. A service that
-//! fails often repeats what it was given: its stderr and its answer go into the journal, a token must not.
+//! The secrets that a call used, so that they can be removed from its output. A failing service often repeats its
+//! input: its stderr and its response go into the journal, a token must not.
 
 use rawko_core::Value;
 
 use super::{ServiceError, template::Template};
 use rawko_settings::Environment;
 
-/// Shorter values are not looked for: `1` or `eu` is no secret, and stands everywhere.
+/// Shorter values are not hidden: `1` or `eu` is hardly a secret and occurs everywhere.
 const LENGTH_MIN: usize = 4;
 
-/// Values that came from the environment, each with the name it is shown by.
+/// Values from the environment, each with its variable name.
 pub(crate) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
@@ -17,7 +17,7 @@ impl Secrets {
         let secret = |name: &str| Some((environment.get(name)?.to_owned(), format!("${{{name}}}")));
         let mut all: Vec<_> = names.into_iter().filter_map(secret).collect();
         all.retain(|(value, _)| value.len() >= LENGTH_MIN);
-        // The longest first: one may be part of another.
+        // Longest first, because one may be part of another.
         all.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
         Self(all)
     }
@@ -39,7 +39,7 @@ impl Secrets {
         error
     }
 
-    /// Bounded: what was read from JSON is at most as deep as its reader allows.
+    /// Recursion is bounded by the depth limit of the JSON reader.
     fn hide_in_value(&self, value: &Value) -> Value {
         match value {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => value.clone(),

@@ -7,10 +7,10 @@ use reqwest::{ClientBuilder, Url};
 
 use crate::services::ServiceError;
 
-/// Made when it is first needed: most charts call nothing over HTTP, and reading certificates takes a while.
+/// Built on first use: most charts make no HTTP calls, and reading certificates is slow.
 #[derive(Default)]
 pub(crate) struct Client {
-    /// Past any proxy, for services on this machine: a proxy elsewhere could not reach them.
+    /// Bypasses any proxy, for services on this machine: a remote proxy could not reach them.
     here: Lazy,
     elsewhere: Lazy,
 }
@@ -33,18 +33,18 @@ fn is_here(url: &Url) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Where the system has no certificates, plain HTTP still works, and TLS says that it trusts nobody.
+/// Builds a client. Without system certificates, plain HTTP still works and TLS connections fail as untrusted.
 fn build(adapt: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<reqwest::Client, String> {
     let client = adapt(builder()).build().or_else(|_| adapt(builder()).tls_certs_only([]).build());
     client.map_err(|error| error.without_url().to_string())
 }
 
 fn builder() -> ClientBuilder {
-    // Refused when the embedding program has installed one: then that one is used.
+    // Fails if the embedding program has installed a provider, which is then used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .user_agent(concat!("rawko/", env!("CARGO_PKG_VERSION")))
-        // Redirects are followed by hand, within one host. Trying again is the chart's decision.
+        // Redirects are followed by our own code, within one host. Retries are the chart's decision.
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
 }
