@@ -57,7 +57,7 @@ fn is_taken(record: &Record) -> bool {
     }
 }
 
-/// Counts tool calls after a step. The audit has one line per counted call, with the step in its key.
+/// Counts the calls after a step. The audit has one line per counted call, with the step in its key.
 fn calls_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, HostError> {
     let lines = reader.store().audit(Some(&row.new.id), usize::MAX)?;
     let is_later = |key: &str| {

@@ -34,7 +34,7 @@ impl Inner {
         Ok(Slot::new(Instance::restore(saved, restored.chart, restored.snapshot)))
     }
 
-    /// Counts the tool calls of an instance: the audit has one line per allowed call.
+    /// Counts the allowed calls of an instance: the audit has one line for each.
     fn calls_so_far(&self, id: &str) -> Result<u64, HostError> {
         let lines = self.store.audit(Some(id), usize::MAX)?;
         Ok(lines.iter().filter(|line| &*line.decision == "allowed").count() as u64)
