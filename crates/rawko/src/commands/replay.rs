@@ -140,7 +140,7 @@ impl Tally {
         }
     }
 
-    /// Succeeds if at least one decision could be compared.
+    /// Fails only if errors prevented every comparison.
     fn verdict(&self) -> Verdict {
         match self.why {
             Some(why) if self.same + self.differ == 0 => why,
