@@ -117,7 +117,7 @@ fn replayed(text: &str, dir: &Path) -> String {
     out
 }
 
-/// Returns a command and its output; an exit code is shown with `$?`, as a user would print it.
+/// Returns a command and its output. A guide prints an exit code with `echo $?`.
 fn shown(line: &str, dir: &Path) -> String {
     let binaries = Path::new(RAWKO).parent().unwrap();
     let path = std::env::join_paths(

@@ -82,7 +82,7 @@ pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration 
     from.elapsed()
 }
 
-/// Returns an address without a listener, reserved even while a worker is down.
+/// Returns an address without a listener, which stays free while a worker is down.
 pub(crate) fn free_address() -> String {
     format!("127.0.0.1:{}", free_port().unwrap())
 }
