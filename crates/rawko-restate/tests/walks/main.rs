@@ -57,7 +57,7 @@ async fn both_hosts_walk_the_same_way() {
 async fn walked(engine: &dyn Engine, walk: &Walk) -> String {
     match tokio::time::timeout(Duration::from_secs(60), take(engine, walk)).await {
         Ok(trace) => trace,
-        // Both hosts would have the same incomplete trace.
+        // Fails here, because two equal incomplete traces would pass the comparison.
         Err(_) => panic!("{} did not end; so far\n{}", walk.name, trace::of(engine, walk.name).await),
     }
 }
