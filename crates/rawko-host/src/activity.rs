@@ -1,4 +1,4 @@
-//! What an instance is doing, children included, and waiting until it does nothing more by itself: how `run` knows
+//! The activity of an instance and its children, and waiting until it settles. Separate because `run` decides with it
 //! when to stop watching.
 
 use std::sync::atomic::Ordering;
@@ -11,30 +11,30 @@ use rawko_store::{EffectKind, InstanceKey, StoreError};
 use crate::error::HostError;
 use crate::host::{Host, Inner};
 
-/// What an instance and everything below it is at.
+/// The activity of an instance and all of its descendants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     pub status: Status,
-    /// Something runs or is about to.
+    /// A call or step is running or queued.
     pub busy: bool,
-    /// A person is asked.
+    /// A request to a person is pending.
     pub person: bool,
     /// The next timer.
     pub next_due_ms: Option<i64>,
-    /// A step could not be taken; nothing goes on by itself.
+    /// The error of a step that could not be taken; the instance does not continue without help.
     pub fault: Option<String>,
 }
 
 /// Why the wait is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// It is done or cancelled.
+    /// The instance is done or cancelled.
     Over(Status),
-    /// It failed, and waits for somebody to help.
+    /// The instance failed and waits for a retry or a cancel.
     Failed,
-    /// Nothing happens until somebody does something or a timer comes.
+    /// The instance waits for an event, an answer or a timer.
     Waiting(Activity),
-    /// The store takes nothing: nothing can go on.
+    /// The store accepts no commits, so no instance can continue.
     Stuck(StoreError),
 }
 
@@ -44,8 +44,8 @@ impl Host {
         self.inner.activity(key)
     }
 
-    /// Waits until an instance is over, has failed, or only waits: for a person, an event, or a timer that is further
-    /// away than `patience`.
+    /// Waits until an instance is over, has failed, or is idle: it waits for a person, an event, or a timer that is
+    /// further away than `patience`.
     pub async fn settled(&self, id: &str, patience: Duration) -> Result<Settled, HostError> {
         let key = self.inner.key_of(id)?;
         let mut changes = self.changes();
@@ -66,9 +66,9 @@ impl Host {
 }
 
 impl Activity {
-    /// Whether it does nothing more by itself, but for timers that are further away than `patience`.
+    /// Returns why the wait ends, or `None` while the instance is busy or a timer within `patience` is pending.
     pub fn settled(self, now_ms: i64, patience: Duration) -> Option<Settled> {
-        // Also what is over is not over before it is on disk.
+        // An instance that is over may still have a commit in flight.
         if self.busy {
             return None;
         }
@@ -83,10 +83,10 @@ impl Activity {
         (!soon).then_some(Settled::Waiting(self))
     }
 
-    /// Adds what a child is at; `None`: it has not begun yet, or could not.
+    /// Adds the activity of a child; `None` means that it has not begun, or could not begin.
     pub fn add_child(&mut self, child: Option<Activity>) {
         let below = child.unwrap_or(Activity { busy: true, ..Activity::default() });
-        // The result of a child that is over is on its way.
+        // The result of a completed child is still to be delivered.
         self.busy |= below.busy || below.status.is_over();
         self.person |= below.person;
         self.next_due_ms = [self.next_due_ms, below.next_due_ms].into_iter().flatten().min();
@@ -121,7 +121,7 @@ impl Inner {
     fn add_child(&self, activity: &mut Activity, child: &str) -> Result<(), HostError> {
         let below = match self.key_of(child) {
             Ok(key) => Some(self.activity(key)?),
-            // It could not begin; the failure is on its way to the parent.
+            // The child could not begin; the parent is about to receive the failure.
             Err(HostError::NoInstance(_)) => None,
             Err(error) => return Err(error),
         };

@@ -1,4 +1,5 @@
-//! Building a host: a store, charts, services, a gate. Starting it goes on with whatever the store holds.
+//! `HostBuilder`: assembles a host from a store, charts, services and a gate. Starting it resumes the instances in the
+//! store.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
@@ -22,10 +23,10 @@ use crate::project::Project;
 use crate::reader::Reader;
 use crate::services::Services;
 
-/// Instances kept in memory when nothing is said.
+/// Default number of instances kept in memory.
 const IN_MEMORY_MAX: usize = 1_024;
 
-/// What a host is made of. Whatever is not said: a store in memory, nothing to call, and a gate that refuses.
+/// The parts of a host. Defaults: a store in memory, no services, and a gate that denies every call.
 pub struct HostBuilder {
     store: Arc<dyn Store>,
     project: Project,
@@ -53,7 +54,7 @@ impl HostBuilder {
         self
     }
 
-    /// A chart that can be started and invoked.
+    /// Adds a chart that can be started and invoked.
     #[must_use]
     pub fn chart(self, edition: Edition) -> Self {
         self.project.library.offer(edition);
@@ -66,7 +67,7 @@ impl HostBuilder {
         self
     }
 
-    /// Where `send` may go besides instances.
+    /// Sets the targets of `send` other than instances.
     #[must_use]
     pub fn endpoints(mut self, endpoints: Services) -> Self {
         self.project.endpoints = endpoints;
@@ -79,28 +80,28 @@ impl HostBuilder {
         self
     }
 
-    /// Resolves agents. Without it, `agent:` names are services.
+    /// Sets the resolver of agents. Without one, `agent:` names are services.
     #[must_use]
     pub fn agents(mut self, agents: Arc<dyn AgentResolver>) -> Self {
         self.project.agents = Some(agents);
         self
     }
 
-    /// Bounds on recursion and runaway loops.
+    /// Sets the bounds on recursion and runaway loops.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.project.limits = limits;
         self
     }
 
-    /// Who is told what the host does.
+    /// Sets the receiver of observations (commits, calls, completions).
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = Some(observer);
         self
     }
 
-    /// What expressions see as `env` and `agents`.
+    /// Sets the values that expressions see as `env` and `agents`.
     #[must_use]
     pub fn world(mut self, world: World) -> Self {
         self.project.world = world;
@@ -113,14 +114,14 @@ impl HostBuilder {
         self
     }
 
-    /// How many instances stay in memory; the others live on disk until something happens to them.
+    /// Sets the number of instances kept in memory; the others stay on disk until they get an input.
     #[must_use]
     pub fn in_memory_max(mut self, instances: usize) -> Self {
         self.in_memory_max = instances.max(1);
         self
     }
 
-    /// Starts the host within the current tokio runtime and goes on with what the store holds.
+    /// Starts the host within the current tokio runtime and resumes the instances in the store.
     pub async fn start(self) -> Result<Host, HostError> {
         let marks = self.store.marks()?;
         let clock = match self.clock {
@@ -160,7 +161,7 @@ impl HostBuilder {
     }
 }
 
-/// The time of the last record of all.
+/// Returns the time of the newest record in the store.
 fn last_record_ms(store: &dyn Store) -> Result<i64, HostError> {
     let last = store.tail(store.last_seq()?.saturating_sub(1), 1)?;
     Ok(last.first().map_or(0, |record| record.at_ms))

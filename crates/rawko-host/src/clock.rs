@@ -1,10 +1,10 @@
-//! The clock as the host sees it: handed in, so that tests can hold it still. The default never goes back: a wall clock
-//! that is set back must not make a timer of three seconds wait for an hour.
+//! The clock of the host, passed in so that tests can control it. The default never goes backwards: setting back the
+//! wall clock must not turn a timer of three seconds into a wait of an hour.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// What time it is, in milliseconds since 1970.
+/// The current time, in milliseconds since 1970.
 pub trait Clock: Send + Sync {
     fn now_ms(&self) -> i64;
 }
@@ -20,7 +20,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// The wall clock, except where that was set back: then time passes at its usual rate until the wall clock has caught up.
+/// The wall clock, made monotonic: after it was set back, time advances at its usual rate until the wall clock has
+/// caught up.
 pub struct SteadyClock<W = SystemClock> {
     wall: W,
     last: Mutex<Moment>,
@@ -33,7 +34,7 @@ struct Moment {
 }
 
 impl SteadyClock {
-    /// `at_least_ms`: the time of the last thing that happened before, which nothing may come before.
+    /// Creates a clock that never returns less than `at_least_ms`, the time of the last stored record.
     pub fn new(at_least_ms: i64) -> Self {
         Self::of(SystemClock, at_least_ms)
     }
@@ -52,7 +53,7 @@ impl<W: Clock> Clock for SteadyClock<W> {
         let passed_ms = i64::try_from(last.at.elapsed().as_millis()).unwrap_or(i64::MAX);
         let (steady_ms, wall_ms) = (last.ms.saturating_add(passed_ms), self.wall.now_ms());
         if wall_ms > steady_ms {
-            // Set forward, or the machine slept.
+            // The clock was set forward, or the machine slept.
             *last = Moment { at: Instant::now(), ms: wall_ms };
             return wall_ms;
         }

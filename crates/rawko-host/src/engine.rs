@@ -1,5 +1,5 @@
-//! `Engine`: what whoever acts on instances needs of a host, whichever it is. The server and its page stand on this, so that
-//! the host on one machine and the one on many look the same to a person.
+//! `Engine`: the operations on instances that any host provides. The server and its page use only this trait, so the
+//! host on one machine and the host on many look the same to a user.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,10 +17,11 @@ use crate::library::{Edition, Library};
 use crate::progress::Progress;
 use crate::reader::Reader;
 
-/// Something that a host is asked to do.
+/// The future of an operation of a host.
 pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, HostError>> + Send + 'a>>;
 
-/// A host of instances, as a person or a server sees it. Each method does what the one of [`Host`] with its name does.
+/// A host of instances, as a user or a server sees it. Each method does the same as the method of [`Host`] with its
+/// name.
 pub trait Engine: Send + Sync {
     fn start(&self, edition: Edition, input: Value, id: Option<String>, budget: Value) -> Doing<'_, Receipt>;
     fn send(&self, id: String, event: NamedEvent, key: Option<String>) -> Doing<'_, Receipt>;
@@ -32,13 +33,13 @@ pub trait Engine: Send + Sync {
     }
     fn fork_within(&self, id: String, fork: Fork, budget: Value) -> Doing<'_, Receipt>;
     fn settled(&self, id: String, patience: Duration) -> Doing<'_, Settled>;
-    /// Everything that can be looked at, now or after any step.
+    /// Returns the reader of stored instances, at any step.
     fn reader(&self) -> &Reader;
-    /// The charts that can be started.
+    /// Returns the charts that can be started.
     fn library(&self) -> &Library;
-    /// Changes whenever something may look different.
+    /// Returns a counter that changes whenever a status may have changed.
     fn changes(&self) -> watch::Receiver<u64>;
-    /// What running calls tell meanwhile.
+    /// Returns the progress events of running calls.
     fn progress(&self) -> broadcast::Receiver<Progress>;
 }
 

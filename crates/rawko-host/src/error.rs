@@ -1,4 +1,4 @@
-//! Why the host did not do what was asked.
+//! The errors of host operations.
 
 use rawko_core::{SnapshotError, Status, StepError};
 use rawko_instance::{Category, InstanceError, ServiceError};
@@ -46,16 +46,16 @@ pub enum HostError {
     Thread(String),
     #[error("the host is shutting down")]
     Closing,
-    /// What a host elsewhere said, in its words.
+    /// The message of a remote host.
     #[error("{0}")]
     Refused(String),
-    /// Our bug, contained to one instance.
+    /// An internal error, contained to one instance.
     #[error("internal error while taking a step of `{0}`; the instance stands as it was before")]
     Internal(String),
 }
 
 impl HostError {
-    /// A child's chart that cannot be had, as its parent hears it.
+    /// Converts the error of loading a child's chart for its parent.
     pub fn as_chart_error(&self) -> ServiceError {
         let category = match self {
             HostError::NoChart(_) | HostError::NoVersion { .. } | HostError::BadRange(_) => Category::Unknown,
@@ -64,7 +64,7 @@ impl HostError {
         ServiceError::new(category, self.to_string())
     }
 
-    /// Whether the same request may succeed later as it is.
+    /// Returns true if the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
             HostError::Store(error) => error.is_transient(),

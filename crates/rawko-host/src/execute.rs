@@ -1,4 +1,4 @@
-//! Running a chart to its end as one call: the format's execution mode, for programs that embed rawko.
+//! Runs a chart to its end as one call: the format's execution mode, for programs that embed rawko.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,26 +9,26 @@ use crate::activity::Settled;
 use crate::error::HostError;
 use crate::host::{Host, Start};
 
-/// What came of an execution.
+/// The result of an execution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExecutionResults {
     pub instance: Arc<str>,
-    /// `Done`; `Error` if something failed that the chart does not handle; `Cancelled`.
+    /// `Done`, `Cancelled`, or `Error` for a failure that the chart does not handle.
     pub status: Status,
     /// The output of the final state.
     pub output: Value,
-    /// The context as it was in the end.
+    /// The final context.
     pub context: Value,
-    /// The active states in the end.
+    /// The final active states.
     pub configuration: Vec<String>,
     pub steps: u64,
-    /// What failed, when the status is `Error`.
+    /// The error, if the status is `Error`.
     pub error: Value,
 }
 
 impl Host {
-    /// Runs a chart by id and version (`latest`, a version, or a range) from an initial context until a final state,
-    /// and returns what came of it. Services are the host's own; events and answers may come from elsewhere meanwhile.
+    /// Runs a chart by id and version (`latest`, a version, or a range) from an initial context to a final state, and
+    /// returns its results. Services are the host's own; events and answers may arrive from other callers meanwhile.
     pub async fn execute(
         &self,
         id: &str,
@@ -44,7 +44,7 @@ impl Host {
             match self.settled(&started.instance, Duration::MAX).await? {
                 Settled::Over(_) | Settled::Failed => return self.results(&started.instance),
                 Settled::Stuck(error) => return Err(error.into()),
-                // Somebody else has to do something; it is their turn, not ours.
+                // Another caller has to send the event or answer that the instance waits for.
                 Settled::Waiting(_) => {
                     if changes.changed().await.is_err() {
                         return Err(HostError::Closing);
@@ -54,7 +54,7 @@ impl Host {
         }
     }
 
-    /// How an instance stands now, as results.
+    /// Returns the current state of an instance as results.
     pub fn results(&self, id: &str) -> Result<ExecutionResults, HostError> {
         let row = self.inner.reader.find(id)?;
         let restored = self.inner.reader.snapshot(&row, None)?;

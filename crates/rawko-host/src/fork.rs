@@ -1,5 +1,5 @@
-//! Forking: a new instance that continues from a past step of another. Reading the past is here; what a fork is, in
-//! `rawko_instance`.
+//! Forking: a new instance that continues from a past step of another. This file reads the past; `rawko_instance`
+//! defines the fork itself.
 
 use rawko_core::Value;
 use rawko_instance::{ForkSource, Receipt, with_budget};
@@ -9,10 +9,10 @@ use crate::host::Host;
 use crate::past;
 use crate::reader::Reader;
 
-/// What to fork.
+/// The options of a fork.
 #[derive(Clone, Debug, Default)]
 pub struct Fork {
-    /// The step to continue from; the last one, if none is given.
+    /// The step to continue from (default: the last).
     pub at: Option<u64>,
     /// Context keys and the expressions that give their new values.
     pub set: Vec<(String, String)>,
@@ -20,13 +20,13 @@ pub struct Fork {
 }
 
 impl Host {
-    /// Makes a new instance from a past step. Calls that were running then are started anew; timers have the time left
-    /// that they had, budgets what was left of them.
+    /// Creates a new instance from a past step. Calls that were running then are started again; timers and budgets keep
+    /// the remainder they had at that step.
     pub async fn fork(&self, id: &str, fork: Fork) -> Result<Receipt, HostError> {
         self.fork_within(id, fork, &Value::Null).await
     }
 
-    /// The same with another budget in place of the one that it had, key by key. What was spent before counts.
+    /// Like [`Host::fork`], with parts of the budget replaced, key by key. Earlier spending counts.
     pub async fn fork_within(&self, id: &str, fork: Fork, budget: &Value) -> Result<Receipt, HostError> {
         let inner = &self.inner;
         let source = past_step(&inner.reader, id, fork.at, budget)?;
@@ -41,7 +41,7 @@ impl Host {
     }
 }
 
-/// An instance as it was after a step (the last one, if none is given), with parts of its budget replaced.
+/// Returns an instance as it was after a step (default: the last), with parts of its budget replaced.
 pub fn past_step(
     reader: &Reader,
     id: &str,

@@ -1,5 +1,5 @@
-//! `Host`: instances that survive. What a person, a server or an embedder can ask of it is here; how it is done is in
-//! `driver`.
+//! `Host`: durable instances. This file holds the operations for users, servers and embedders; `driver` implements
+//! them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -25,10 +25,10 @@ use crate::progress::Progress;
 use crate::project::Project;
 use crate::reader::Reader;
 
-/// How long to look for an answer before going to sleep over it.
+/// How long a caller polls for a reply before it sleeps.
 const WATCH: Duration = Duration::from_micros(400);
 
-/// A host of instances. Cheap to clone; the last one to go, or [`Host::close`], lets go of the store.
+/// A host of instances. Cheap to clone; [`Host::close`] or dropping the last clone releases the store.
 #[derive(Clone)]
 pub struct Host {
     pub(crate) inner: Arc<Inner>,
@@ -37,7 +37,7 @@ pub struct Host {
 /// A call of a service: the instance and the effect that asked for it.
 pub(crate) type Call = (InstanceKey, EffectPlace);
 
-/// What everything in a host shares.
+/// State shared by all parts of a host.
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) writer: Writer,
@@ -52,41 +52,41 @@ pub(crate) struct Inner {
     pub(crate) dispatch: Dispatch,
     pub(crate) runtime: tokio::runtime::Handle,
     pub(crate) running: Mutex<HashMap<Call, RunningCall>>,
-    /// The host is stopping: no new call begins.
+    /// Set while the host is stopping; no new call begins.
     pub(crate) draining: AtomicBool,
-    /// Calls that were asked for while it stops.
+    /// Calls that were requested while the host was stopping.
     pub(crate) unbegun: Mutex<Vec<Call>>,
     pub(crate) changes: watch::Sender<u64>,
     pub(crate) trouble: Mutex<Option<StoreError>>,
     pub(crate) in_trouble: AtomicBool,
     pub(crate) complaints: Mutex<Vec<String>>,
-    /// Jobs that the dispatcher has not done yet.
+    /// Jobs that the dispatcher has not finished.
     pub(crate) unperformed: AtomicUsize,
-    /// Who waits for an answer from the disk.
+    /// Number of callers waiting for a commit.
     pub(crate) waiting: AtomicUsize,
     pub(crate) next_key: AtomicI64,
     pub(crate) next_inbound: AtomicI64,
 }
 
-/// What to start.
+/// The options of a new instance.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
     /// `id`, `id@version`, `id@range`.
     pub chart: String,
-    /// Overrides the chart's declared context, and is what `input` shows.
+    /// Overrides the chart's declared context; expressions see it as `input`.
     pub input: Value,
-    /// Its id; one is made up if there is none.
+    /// Instance id (generated if `None`).
     pub id: Option<String>,
 }
 
 impl Host {
-    /// Starts an instance of a chart that the host offers.
+    /// Starts an instance of a chart in the library.
     pub async fn start(&self, start: Start) -> Result<Receipt, HostError> {
         let edition = self.inner.project.library.resolve(&start.chart)?;
         self.start_edition(edition, start.input, start.id).await
     }
 
-    /// Starts an instance of this very chart.
+    /// Starts an instance of exactly this chart.
     pub async fn start_edition(
         &self,
         edition: Edition,
@@ -96,7 +96,8 @@ impl Host {
         self.start_within(edition, input, id, Value::Null).await
     }
 
-    /// The same within a budget (`{cost_usd, tokens, time, tool_calls}`) for all of its life and everything below it.
+    /// Like [`Host::start_edition`], with a budget (`{cost_usd, tokens, time, tool_calls}`) for the instance and all of
+    /// its descendants.
     pub async fn start_within(
         &self,
         edition: Edition,
@@ -117,7 +118,7 @@ impl Host {
         inner.commit_new(instance, tx).await
     }
 
-    /// Delivers an event. Returns once it is on disk, with what became of it. The same `key` again changes nothing.
+    /// Delivers an event. Returns its receipt once the commit is durable. Sending the same `key` again changes nothing.
     pub async fn send(&self, id: &str, event: NamedEvent, key: Option<&str>) -> Result<Receipt, HostError> {
         self.deliver(id, Input::Event { event, key: key.map(Into::into) }).await
     }
@@ -127,12 +128,12 @@ impl Host {
         self.deliver(id, Input::Cancel { reason }).await
     }
 
-    /// Starts the failed invocation of an instance in status `error` once more, or continues after a fault.
+    /// Retries the failed invocation of an instance in status `error`, or continues after a fault.
     pub async fn retry(&self, id: &str) -> Result<Receipt, HostError> {
         self.deliver(id, Input::Retry).await
     }
 
-    /// Answers a pending request to a person. `invoke` names it, where there are several.
+    /// Answers a pending request to a person. `invoke` selects one of several.
     pub async fn answer(
         &self,
         id: &str,
@@ -148,7 +149,7 @@ impl Host {
         self.inner.post_and_wait(instance, input).await
     }
 
-    /// The store, for reading.
+    /// Returns the reader of stored instances.
     pub fn reader(&self) -> &Reader {
         &self.inner.reader
     }
@@ -157,37 +158,37 @@ impl Host {
         &self.inner.project.library
     }
 
-    /// Changes whenever something was committed.
+    /// Returns a counter that changes with every commit.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.inner.changes.subscribe()
     }
 
-    /// What running calls tell while they are at it, from now on.
+    /// Subscribes to the progress events of running calls.
     pub fn progress(&self) -> broadcast::Receiver<Progress> {
         self.inner.watchers.subscribe()
     }
 
-    /// Why the store did not take the last commit; `None` when it does again.
+    /// Returns why the store refused the last commit; `None` once it accepts commits again.
     pub fn trouble(&self) -> Option<StoreError> {
         self.inner.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Things that went wrong where nobody was there to be told, taken out.
+    /// Drains background errors.
     pub fn take_complaints(&self) -> Vec<String> {
         std::mem::take(&mut *self.inner.complaints.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Looks at deadlines now; for tests that move a clock of their own.
+    /// Rechecks the deadlines at once; for tests with a clock of their own.
     pub fn clock_moved(&self) {
         self.inner.deadlines.wake();
     }
 
-    /// How many instances are in memory.
+    /// Returns the number of instances in memory.
     pub fn in_memory(&self) -> usize {
         self.inner.instances.len()
     }
 
-    /// Commits so far, and the fsyncs they shared.
+    /// Returns the number of commits, and of the fsyncs that they shared.
     pub fn commits(&self) -> (u64, u64) {
         (self.inner.writer.commits(), self.inner.writer.batches())
     }
@@ -198,7 +199,7 @@ impl Inner {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes sure that the store has a chart's text before an instance of it begins.
+    /// Stores a chart's text before an instance of it begins.
     pub(crate) fn keep(&self, edition: &Edition, at_ms: i64) -> Result<(), HostError> {
         self.project.library.keep(edition, &*self.store, at_ms)
     }
@@ -210,12 +211,12 @@ impl Inner {
         self.reader.key(id)?.ok_or_else(|| HostError::NoInstance(id.to_owned()))
     }
 
-    /// The instance in memory, loaded if need be.
+    /// Returns the instance, loading it if necessary.
     pub(crate) fn slot(&self, key: InstanceKey) -> Result<Arc<Slot>, HostError> {
         self.instances.get_or(key, || self.load(key))
     }
 
-    /// An instance came to rest; perhaps another leaves memory.
+    /// Marks an instance as idle, which may evict another.
     pub(crate) fn rest(&self, slot: &Arc<Slot>) {
         self.instances.rest(slot, self.in_memory_max);
     }
@@ -235,8 +236,8 @@ impl Inner {
         answer.await.unwrap_or(Err(HostError::Closing))
     }
 
-    /// Looks for the answer for a moment while nobody else waits for one: being woken takes about as long as a fast
-    /// disk does. Others who are ready to run go first.
+    /// Polls briefly for the reply while no other caller waits for one: a wakeup takes about as long as a commit on a
+    /// fast disk. Other ready tasks run first.
     async fn watch(&self, answer: &mut oneshot::Receiver<Result<Receipt, HostError>>) {
         let from = Instant::now();
         while answer.is_empty() && !answer.is_terminated() && from.elapsed() < WATCH {
@@ -254,9 +255,9 @@ impl Inner {
         self.tell_waiting();
     }
 
-    /// Nothing was committed, but what an instance is at may look different now.
+    /// Wakes watchers after a change of activity without a commit.
     pub(crate) fn tell_waiting(&self) {
-        // Whoever subscribes later looks for itself first.
+        // A later subscriber reads the current state first.
         if self.changes.receiver_count() > 0 {
             self.changes.send_modify(|count| *count += 1);
         }
@@ -269,7 +270,7 @@ impl Inner {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Something went wrong with an instance and nobody waits for the answer.
+    /// Records an error of an instance that has no waiting caller.
     pub(crate) fn complain(&self, key: InstanceKey, error: &HostError) {
         let id = self.instances.get(key).map_or_else(|| format!("#{}", key.0), |slot| slot.id.to_string());
         self.trouble_with(&id, error);

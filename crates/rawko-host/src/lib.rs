@@ -1,4 +1,4 @@
-//! Runs instances durably: load, step, commit, execute effects, feed results back. Services do things in the world,
+//! Runs instances durably: load, step, commit, execute effects, feed results back. Services act on the outside world;
 //! the gate decides whether they may.
 
 mod activity;

@@ -1,4 +1,4 @@
-//! `Library`: the charts a host can start, by id and version; and the exact ones that stored instances began with.
+//! `Library`: the charts a host can start, by id and version, and the exact charts of stored instances.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::error::HostError;
 
-/// A chart with the text it was read from.
+/// A chart with its source text.
 #[derive(Clone, Debug)]
 pub struct Edition {
     pub chart: Arc<Chart>,
@@ -19,7 +19,7 @@ pub struct Edition {
 }
 
 impl Edition {
-    /// Reads a chart to run it. What `check` would fail for but `run` tolerates does not matter here.
+    /// Reads a chart to run it. Findings that fail `check` but that `run` tolerates are ignored.
     pub fn read(name: &str, text: &str) -> Result<Edition, HostError> {
         let (source, loaded) = rawko_chart::load_bytes(name, text.as_bytes(), &Registry::default());
         match loaded.chart {
@@ -47,11 +47,11 @@ impl Edition {
     }
 }
 
-/// What can be started now, and what was started once.
+/// The charts that can be started, and those of stored instances.
 #[derive(Debug, Default)]
 pub struct Library {
     offered: Mutex<Offered>,
-    /// Charts of stored instances, by hash. Shared: ten thousand instances of a chart hold one.
+    /// Charts of stored instances, by hash. Shared, so that ten thousand instances hold one copy.
     kept: Mutex<FxHashMap<ChartHash, Arc<Chart>>>,
 }
 
@@ -62,7 +62,7 @@ struct Offered {
 }
 
 impl Library {
-    /// Offers a chart. A chart of the same id and version takes the older one's place; running instances keep theirs.
+    /// Publishes a chart. It replaces a chart of the same id and version; running instances keep theirs.
     pub fn offer(&self, edition: Edition) {
         let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |known: &Edition| {
@@ -77,7 +77,7 @@ impl Library {
         }
     }
 
-    /// The newest chart that a reference means: `id`, `id@1.2.0`, `id@^1`, `id@latest`.
+    /// Returns the newest chart that matches a reference: `id`, `id@1.2.0`, `id@^1`, `id@latest`.
     pub fn resolve(&self, reference: &str) -> Result<Edition, HostError> {
         let (id, wanted) = reference.split_once('@').unwrap_or((reference, "latest"));
         let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,12 +94,12 @@ impl Library {
         offered.editions.iter().find(fits).cloned().ok_or_else(|| HostError::NoChart(id.to_owned()))
     }
 
-    /// All that can be started, in the order it was offered.
+    /// Returns all charts that can be started, in order of publication.
     pub fn offered(&self) -> Vec<Edition> {
         self.offered.lock().unwrap_or_else(PoisonError::into_inner).editions.clone()
     }
 
-    /// Makes sure that the store has a chart's text before an instance of it begins.
+    /// Stores a chart's text before an instance of it begins.
     pub(crate) fn keep(&self, edition: &Edition, store: &dyn Store, now_ms: i64) -> Result<(), HostError> {
         let hash = edition.chart.hash();
         if self.kept(&hash).is_some() {
@@ -110,7 +110,7 @@ impl Library {
         Ok(())
     }
 
-    /// The very chart that an instance began with.
+    /// Returns exactly the chart that an instance began with.
     pub(crate) fn by_hash(&self, hash: &ChartHash, store: &dyn Store) -> Result<Arc<Chart>, HostError> {
         if let Some(chart) = self.kept(hash) {
             return Ok(chart);

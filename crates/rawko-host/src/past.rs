@@ -1,5 +1,5 @@
-//! What an instance had spent by a past step. The head of an instance has only the sums of today, so what came later is
-//! found in the journal and taken off; a fork goes on with the rest of the budget, not with a new one.
+//! The spending of an instance up to a past step. The head of an instance has only current totals, so later spending is
+//! found in the journal and subtracted; a fork continues with the rest of the budget instead of a new one.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,15 +10,15 @@ use rawko_store::{InstanceRow, Record, RecordKind};
 use crate::error::HostError;
 use crate::reader::Reader;
 
-/// Who answers an invocation: what was called, and the children that were begun for it, oldest first.
+/// The service and children of an invocation, oldest child first.
 #[derive(Default)]
 struct Invoked {
     src: String,
     children: VecDeque<Spent>,
 }
 
-/// What cannot be told to have come later counts as spent before: a budget may come out smaller, never larger. The
-/// budget of a state that has been left since begins anew.
+/// Returns the ledger after a step. Spending that cannot be dated counts as earlier, so a budget may come out smaller
+/// but never larger. The budget of a state that was left since starts over.
 pub(crate) fn ledger_at(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Ledger, HostError> {
     let Ledger { total, scopes } = Ledger::read(row.head.ledger.as_deref());
     if step >= row.step || total.is_nothing() {
@@ -57,7 +57,7 @@ fn is_taken(record: &Record) -> bool {
     }
 }
 
-/// The audit has a line for each call that was counted, under a key with the step in it.
+/// Counts the calls after a step. The audit has one line per counted call, with the step in its key.
 fn calls_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, HostError> {
     let lines = reader.store().audit(Some(&row.new.id), usize::MAX)?;
     let is_later = |key: &str| {
@@ -70,7 +70,7 @@ fn calls_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, H
     Ok(Spent { tool_calls: later.count() as u64, ..Spent::default() })
 }
 
-/// The same as what was added when the answer came.
+/// Returns the spending that was recorded with a result.
 fn spent_on(event: &Event, known: &mut HashMap<u64, Invoked>) -> Spent {
     let (invocation, data) = match event {
         Event::InvokeDone { invocation, data } => (invocation, data),
@@ -97,7 +97,7 @@ fn spent_by_child(child: &InstanceRow) -> Spent {
     spent
 }
 
-/// `None` for what is no such thing: the input of a start, the edits of a fork.
+/// Returns `None` for records of another shape: the input of a start, the edits of a fork.
 fn read<T: serde::de::DeserializeOwned>(reader: &Reader, text: &str) -> Result<Option<T>, HostError> {
     if text.is_empty() {
         return Ok(None);

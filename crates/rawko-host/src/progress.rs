@@ -1,5 +1,5 @@
-//! What a running call tells while it is at it: text as it comes, the tool that runs. For whoever watches; nothing of it
-//! is kept, because the result says it all again.
+//! Progress of running calls: text as it arrives, the tool that runs. For live watchers only; nothing is stored,
+//! because the result repeats all of it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rawko_core::Value;
 use tokio::sync::broadcast;
 
-/// How much a slow watcher may fall behind before it misses something.
+/// Number of events a slow watcher may lag behind before it misses some.
 const BEHIND_MAX: usize = 4_096;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -15,14 +15,14 @@ pub struct Progress {
     pub instance: Arc<str>,
     /// The invoke's id.
     pub id: Arc<str>,
-    /// What was called.
+    /// The name of the called service.
     pub name: Arc<str>,
-    /// The step that asked for it: with the id this is one call and no other.
+    /// The step that requested the call; together with the id it identifies one call.
     pub step: u64,
     pub data: Value,
 }
 
-/// Where a call tells its progress. Telling costs nothing while nobody watches.
+/// The sender of a call's progress. Sending is free without watchers.
 #[derive(Clone)]
 pub struct Teller {
     watchers: broadcast::Sender<Progress>,
@@ -44,7 +44,7 @@ impl Teller {
         Self { watchers: watchers.clone(), instance, id, name, step }
     }
 
-    /// Nobody listens: for calls outside a host.
+    /// Creates a sender without receivers, for calls outside a host.
     pub fn silent() -> Self {
         let nothing: Arc<str> = Arc::default();
         Self::new(&watchers(), &nothing, &nothing, &nothing, 0)
@@ -55,7 +55,7 @@ impl Teller {
             return;
         }
         let (instance, id, name) = (Arc::clone(&self.instance), Arc::clone(&self.id), Arc::clone(&self.name));
-        // An error only says that the last watcher has gone meanwhile.
+        // Sending fails only if the last watcher is gone.
         let _ = self.watchers.send(Progress { instance, id, name, step: self.step, data });
     }
 }

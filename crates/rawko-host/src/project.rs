@@ -1,4 +1,4 @@
-//! `Project`: what a project brings to its instances, whichever driver runs them.
+//! `Project`: the charts, services and settings of a project, independent of the driver that runs its instances.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ pub struct Project {
     pub endpoints: Services,
     pub gate: Gate,
     pub limits: Limits,
-    /// Resolves agents. Without it, `agent:` names are services.
+    /// The resolver of agents. Without one, `agent:` names are services.
     pub agents: Option<Arc<dyn AgentResolver>>,
     /// Values that expressions see as `env` and `agents`.
     pub world: World,
 }
 
 impl Project {
-    /// The service that an effect's name means. Sends go to endpoints, everything else to services.
+    /// Returns the service of an effect. Sends go to endpoints, everything else to services.
     pub fn find_service(&self, name: &str, kind: EffectKind) -> Option<Arc<dyn Service>> {
         match kind {
             EffectKind::Send => self.endpoints.find(name),
@@ -42,7 +42,7 @@ impl Project {
         }
     }
 
-    /// The call that an effect of an instance asks for.
+    /// Prepares the call of an effect.
     pub fn prepare(
         &self,
         effect: &OpenEffect,
@@ -63,7 +63,7 @@ impl Project {
         Ok(Running { service, call })
     }
 
-    /// Whether a call whose outcome nobody knows may be made again.
+    /// Returns true if a call with an unknown outcome may be made again.
     pub fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool {
         let Some(service) = self.find_service(&effect.name, effect.kind) else { return false };
         let on_restart = match request {
@@ -73,13 +73,13 @@ impl Project {
         on_restart == OnRestart::Retry
     }
 
-    /// The origin of a service, for the audit.
+    /// Returns the origin of a service, for the audit.
     pub fn provenance(&self, name: &str, kind: EffectKind) -> Value {
         self.find_service(name, kind).map_or(Value::Null, |service| service.provenance())
     }
 }
 
-/// What a request asks for: the id, the input, the attempt and the policy of its call.
+/// Splits a request into the id, the input, the attempt and the policy of its call.
 fn asked(request: Request) -> (Arc<str>, Value, u32, Value) {
     match request {
         Request::Invoke(invoke) => (invoke.id, invoke.input, invoke.attempt, invoke.policy),

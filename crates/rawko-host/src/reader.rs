@@ -1,5 +1,5 @@
-//! `Reader`: stored instances as snapshots, at any step. Needs only a store, so that looking never depends on a
-//! running host.
+//! `Reader`: stored instances as snapshots, at any step. Needs only a store, so that reading never depends on a running
+//! host.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use rawko_store::{Base, InstanceKey, InstanceRow, RecordKind, Store, StoreError,
 use crate::error::HostError;
 use crate::library::Library;
 
-/// Rebuilds snapshots from what is stored.
+/// Rebuilds snapshots from stored records.
 #[derive(Clone)]
 pub struct Reader {
     store: Arc<dyn Store>,
     library: Arc<Library>,
 }
 
-/// A snapshot as it was after some step, with its chart.
+/// A snapshot after some step, with its chart.
 #[derive(Clone, Debug)]
 pub struct Restored {
     pub chart: Arc<Chart>,
     pub snapshot: Snapshot,
-    /// When that step was taken.
+    /// Time of the step.
     pub at_ms: i64,
     /// Bytes of the stored snapshot, and of the changes since.
     pub(crate) snapshot_bytes: usize,
@@ -41,7 +41,7 @@ impl Reader {
         &self.store
     }
 
-    /// The instance with this id.
+    /// Returns the instance with this id.
     pub fn find(&self, id: &str) -> Result<InstanceRow, HostError> {
         self.store.find(id)?.ok_or_else(|| HostError::NoInstance(id.to_owned()))
     }
@@ -50,7 +50,7 @@ impl Reader {
         self.library.by_hash(&row.new.chart, &*self.store)
     }
 
-    /// The snapshot after a step; after the last one, if none is given.
+    /// Returns the snapshot after a step (default: the last).
     pub fn snapshot(&self, row: &InstanceRow, at: Option<u64>) -> Result<Restored, HostError> {
         let no_step = |step| HostError::NoStep { id: row.new.id.to_string(), step, last: row.step };
         if let Some(step) = at.filter(|step| *step > row.step) {
@@ -60,7 +60,7 @@ impl Reader {
         self.restore(row, at, &base)
     }
 
-    /// The snapshots of many instances after their last steps, read together; `None` for one that cannot be read.
+    /// Returns the snapshots of many instances after their last steps, read together; `None` for an unreadable one.
     pub fn snapshots(&self, rows: &[InstanceRow]) -> Result<Vec<Option<Restored>>, HostError> {
         let keys: Vec<InstanceKey> = rows.iter().map(|row| row.key).collect();
         let bases = self.store.bases(&keys)?;
@@ -96,7 +96,7 @@ impl Reader {
         Ok(Restored { chart, snapshot, at_ms, snapshot_bytes, delta_bytes })
     }
 
-    /// Packed text from the store as plain JSON.
+    /// Expands packed text from the store to plain JSON.
     pub fn unpack(&self, text: &str) -> Result<String, StoreError> {
         content::unpack(text, &mut |hash| self.store.blob(hash))
     }

@@ -1,5 +1,6 @@
-//! `Warden`: the gate for what a call does while it runs. A program that is an agent asks for tools within its one call to
-//! the host; each of them passes the project's rules and is in the audit before it is run, as every other call is.
+//! `Warden`: the gate for actions within a running call. An agent that is a program requests tools during its one call
+//! to the host; each request is checked against the project's rules and recorded in the audit before it runs, like any
+//! other call.
 
 use std::fmt;
 use std::future::Future;
@@ -11,22 +12,22 @@ use tokio::sync::oneshot;
 
 use crate::host::Inner;
 
-/// Whom a running call asks before it does something. Cheap to clone.
+/// Checks the actions of a running call. Cheap to clone.
 #[derive(Clone)]
 pub struct Warden(Option<Arc<Watch>>);
 
-/// What a warden needs of its host.
+/// The operations that a warden needs from its host.
 pub trait Watchtower: Send + Sync {
-    /// What settings say about a name, for an agent or nobody in particular.
+    /// Returns the rule of the settings for a name, optionally for one agent.
     fn rule(&self, name: &str, agent: Option<&str>) -> Result<String, String>;
 
     fn now_ms(&self) -> i64;
 
-    /// Keeps a line of the audit; done when it is kept.
+    /// Records an audit line; resolves once it is durable.
     fn note(&self, line: AuditLine) -> Noting;
 }
 
-/// A line of the audit on its way to where it is kept.
+/// An audit line in flight to its store.
 pub type Noting = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
 struct Watch {
@@ -35,14 +36,14 @@ struct Watch {
     agent: Option<Arc<str>>,
 }
 
-/// A host on this machine.
+/// The host on this machine.
 struct Here {
     host: Weak<Inner>,
     key: InstanceKey,
 }
 
 impl Warden {
-    /// For a call of an instance; `agent` when it is one that is called.
+    /// Creates the gate for a call of an instance; `agent` is set if an agent is called.
     pub fn new(tower: Box<dyn Watchtower>, instance: &Arc<str>, agent: Option<&str>) -> Self {
         let instance = Arc::clone(instance);
         Self(Some(Arc::new(Watch { tower, instance, agent: agent.map(Into::into) })))
@@ -52,12 +53,12 @@ impl Warden {
         Self::new(Box::new(Here { host: Arc::downgrade(host), key }), instance, agent)
     }
 
-    /// Admits everything and writes nothing: for calls outside a host.
+    /// Creates a gate that admits everything and records nothing, for calls outside a host.
     pub fn absent() -> Self {
         Self(None)
     }
 
-    /// Whether something may be done, by the project's rules. Returns once the audit has the line; `key` is its effect.
+    /// Checks an action against the project's rules. Returns once the audit has the line; `key` is its effect.
     pub async fn admit(&self, name: &str, key: &str) -> Result<(), String> {
         match &self.0 {
             Some(watch) => watch.admit(name, key).await,
@@ -70,7 +71,7 @@ impl Watch {
     async fn admit(&self, name: &str, key: &str) -> Result<(), String> {
         let decided = self.tower.rule(name, self.agent.as_deref());
         let (word, rule) = match &decided {
-            // Not `allowed`: that is what an instance's own calls are counted by.
+            // Not `allowed`: lines with that word are counted as the instance's own calls.
             Ok(rule) => ("admitted", rule),
             Err(rule) => ("refused", rule),
         };
@@ -102,7 +103,7 @@ impl Watchtower for Here {
         let Some(host) = self.host.upgrade() else { return Box::pin(async { Err(closing()) }) };
         let commit = Commit { instance: self.key, audit: vec![line], ..Commit::default() };
         let (written, answer) = oneshot::channel();
-        // Nobody may be waiting any more: then the call has been stopped.
+        // The receiver is gone if the call was stopped.
         host.writer.submit(vec![commit], move |result| drop(written.send(result)));
         Box::pin(async move {
             match answer.await {

@@ -1,4 +1,4 @@
-//! Programs as services: what they are given, what their answers mean, and that nothing of them is left behind.
+//! Programs as services: their input, the meaning of their output, and that no process is left behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -14,7 +14,7 @@ use rawko_core::Value;
 use rawko_host::{Category, ServiceError};
 use support::{call, service, shown};
 
-/// A script as `sh -c` runs it, in a project of its own.
+/// Runs a script with `sh -c`, in a project of its own.
 async fn run(script: &str, beside: &str, variables: &[(&str, &str)]) -> Result<Value, ServiceError> {
     let root = tempfile::tempdir().unwrap();
     run_in(root.path(), &["sh", "-c", script], beside, variables).await
@@ -125,7 +125,7 @@ async fn large_input_and_output_do_not_block_each_other() {
     let echo = service(root.path(), "{command: [cat]}", &[]);
     let large = Value::from("x".repeat(1_000_000));
     assert_eq!(echo.call(call(large.clone())).await.unwrap().get("input"), &large);
-    // A program that does not read its input is no failure.
+    // A program that does not read its input succeeds.
     let deaf = service(root.path(), "{command: [echo, \"1\"]}", &[]);
     assert_eq!(deaf.call(call(large)).await, Ok(Value::Int(1)));
 }
@@ -177,7 +177,7 @@ async fn secrets_are_taken_out_of_failures() {
         "echo $KEY $PASSED >&2; exit 1",
         "echo \"{\\\"message\\\": \\\"$KEY\\\", \\\"x\\\": [{\\\"$PASSED\\\": \\\"$PASSED\\\"}]}\"; exit 1",
         "echo $KEY $PASSED",
-        // At the cut, where half of one would be left.
+        // At the cut, where half of one could remain.
         "python3 -c 'import os, sys; sys.stderr.write(os.environ[\"PASSED\"] + \"x\" * 4090)'; exit 1",
     ] {
         let error = format!("{:?}", run(script, beside, &set).await.unwrap_err());
@@ -196,7 +196,7 @@ async fn time_is_up() {
         .assert_eq(&shown(error));
 }
 
-/// What a program leaves running does not hold up its answer, and is ended with it.
+/// Processes left running do not delay the result, and are ended with it.
 #[tokio::test]
 async fn the_answer_does_not_wait_for_what_was_left_running() {
     let watch = Watch::new("sleep 60 & ready; echo 5");
@@ -204,7 +204,7 @@ async fn the_answer_does_not_wait_for_what_was_left_running() {
     assert_eq!(answer, Ok(Value::Int(5)));
 }
 
-/// A program and its children hold a pipe open; its end means that none of them runs any more.
+/// A program and its children hold a pipe open; its end proves that none of them runs any more.
 struct Watch(tempfile::TempDir, String);
 
 impl Watch {
@@ -220,7 +220,7 @@ impl Watch {
         service(self.0.path(), &format!("{{command: {command}}}"), &[]).call(call(Value::Null))
     }
 
-    /// Waits until it runs.
+    /// Waits until the program runs.
     async fn ready(&self) -> BufReader<File> {
         let path = self.0.path().join("alive");
         let opened = tokio::task::spawn_blocking(move || {
@@ -237,7 +237,7 @@ impl Watch {
     }
 }
 
-/// The last words, then the end. The limit only keeps a failing test from hanging.
+/// Waits for the last output and the end. The timeout only keeps a failing test from hanging.
 async fn gone(mut pipe: BufReader<File>, last_words: &str) {
     let rest = tokio::task::spawn_blocking(move || {
         let mut rest = String::new();
@@ -253,9 +253,9 @@ async fn gone(mut pipe: BufReader<File>, last_words: &str) {
 async fn dropping_the_call_ends_the_whole_group() {
     for (script, last_words) in [
         ("sleep 60 & ready; sleep 60", ""),
-        // It is asked first, so that it can tidy up.
+        // SIGTERM comes first, so that it can clean up.
         ("trap 'echo tidied >&3; exit' TERM; sleep 60 & ready; wait", "tidied\n"),
-        // One that does not listen is ended all the same, and so is one whose parent has gone already.
+        // A program that ignores SIGTERM is killed, and so is one whose parent has already exited.
         ("trap '' TERM; sleep 60 & ready; sleep 60", ""),
         ("(trap '' TERM; ready; sleep 60) & sleep 60", ""),
     ] {

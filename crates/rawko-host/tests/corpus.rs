@@ -1,5 +1,5 @@
-//! Instances in stores of every released format are restored as they were: snapshots and journals of earlier releases, through
-//! their charts. The stores are those of `crates/rawko-store/tests/corpus`.
+//! Restores instances from stores of every released format: snapshots and journals of earlier releases, through their
+//! charts. The stores are those of `crates/rawko-store/tests/corpus`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -11,7 +11,7 @@ use expect_test::expect_file;
 use rawko_host::Reader;
 use rawko_store::{Filter, Options, SqliteStore, Store};
 
-/// The last snapshot of every instance as JSON, and the states after each of its steps.
+/// Returns the last snapshot of every instance as JSON, and the states after each of its steps.
 fn restored(reader: &Reader) -> String {
     let mut out = String::new();
     let mut rows = reader.store().list(&Filter::default()).unwrap().rows;

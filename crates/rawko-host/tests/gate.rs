@@ -1,4 +1,4 @@
-//! The gate: what is not allowed is refused, and the rule says where to change it.
+//! The gate: calls that no rule allows are refused, and the reason names the setting to change.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,7 +13,7 @@ fn decide(gate: &Gate, name: &str, calls_so_far: u64, policy: &Value) -> Decisio
     gate.decide(&Question { name, instance: "order-1", chart: "order", calls_so_far, agent: None, policy })
 }
 
-/// One line a question: the name, the calls made before, what was decided and why.
+/// Prints one line per question: the name, the number of earlier calls, the decision and its reason.
 fn check(gate: &Gate, policy: &str, questions: &[(&str, u64)], expected: Expect) {
     let policy = Value::from_json(serde_json::from_str(policy).unwrap());
     let mut told = String::new();
@@ -197,7 +197,7 @@ fn settings_make_the_gate() {
         "#]],
     );
 
-    // A deny that cannot be read might have meant anything.
+    // An unreadable deny pattern might match any name.
     let text = "governance: {allow: ['*'], deny: ['book_[']}";
     let (settings, _) = Settings::of_source(&Source::new("config.yaml", text), &Environment::default());
     check(

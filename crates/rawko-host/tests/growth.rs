@@ -1,4 +1,4 @@
-//! What a long conversation costs on disk: in proportion to what was said, not to how often it was passed on.
+//! The disk usage of a long conversation: proportional to its text, not to the number of calls that pass it on.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -9,7 +9,7 @@ use rawko_core::{Status, Value};
 use rawko_host::{Call, Closure, Edition, Gate, Host, Services};
 use rawko_store::{Options, SqliteStore, Store};
 
-/// A hundred calls, each with the whole conversation so far; every answer is 8,000 bytes, about 2,000 tokens.
+/// A hundred calls, each with the whole conversation so far; every response is 8,000 bytes, about 2,000 tokens.
 const CONVERSATION: &str = "
 statechart:
   id: conversation
@@ -45,7 +45,7 @@ async fn converse(path: &Path, calls: i64) -> u64 {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(path, Options::default()).unwrap());
     let model = |call: Call| async move {
         let heard = call.input.get("messages").as_list().unwrap();
-        // The model gets every message whole, however it is stored.
+        // The model gets every message whole, regardless of how it is stored.
         for (number, message) in heard.iter().enumerate().skip(1) {
             assert_eq!(*message, answer(number));
         }
@@ -82,6 +82,6 @@ async fn twice_the_conversation_takes_twice_the_room() {
         sizes.push(converse(&dir.path().join(format!("{calls}.db")), calls).await as f64);
     }
     let (first, second) = (sizes[1] - sizes[0], sizes[2] - sizes[1]);
-    // Twice as many calls again: twice the growth, with a little for the deeper trees of chunks.
+    // Twice as many calls again: twice the growth, plus a margin for the deeper trees of chunks.
     assert!(second < 2.5 * first, "{sizes:?}");
 }

@@ -1,4 +1,4 @@
-//! HTTP services against a server on this machine: what is sent, what each kind of answer means, and what is hidden.
+//! HTTP services against a local server: the request, the meaning of each response, and hidden secrets.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -201,12 +201,12 @@ async fn what_cannot_be_reached_is_said_in_plain_words() {
     ]]
     .assert_eq(&closed.hidden(&shown(refused)));
 
-    // No resolver is asked for a name that is too long to be one.
+    // A name this long is rejected without asking a resolver.
     let name = "a".repeat(70);
     let nowhere = service(Path::new("."), &format!("{{http: {{url: \"http://{name}/\"}}}}"), &[]);
     expect![[r#"error {"category":"network","message":"there is no host `LONG`, or its name cannot be looked up now"}"#]].assert_eq(&shown(nowhere.call(call(Value::Null)).await).replace(&name, "LONG"));
 
-    // Somebody who speaks no TLS.
+    // A server that does not speak TLS.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     tokio::spawn(async move {
@@ -222,7 +222,7 @@ async fn what_cannot_be_reached_is_said_in_plain_words() {
 #[tokio::test]
 async fn time_is_up() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345";
-    // A beginning is no answer.
+    // A truncated response is an error.
     for bytes in ["", head] {
         let server = Server::new(move |_| (bytes.to_owned(), Then::Stay)).await;
         let error = server.call(", timeout: 50ms", &[], Value::Null).await.unwrap_err();
@@ -292,7 +292,7 @@ async fn redirects_stay_on_one_host_and_keep_their_meaning() {
 async fn secrets_are_sent_and_never_told() {
     let set = [("TOKEN", "s3cret-token"), ("PART", "p4rt-of-it")];
     let beside = ", headers: {Authorization: \"Bearer ${TOKEN}\"}";
-    // A server that repeats everything it was told, as debugging pages do.
+    // A server that echoes its whole request, as debugging pages do.
     for (status, content_type) in [("400 Bad", "text/plain"), ("500 Oh", "application/json")] {
         let server = Server::new(move |request| {
             let body = serde_json::json!({"request": request, "list": [request]}).to_string();
@@ -304,13 +304,13 @@ async fn secrets_are_sent_and_never_told() {
         let told = format!("{error:?} {}", shown(Err(error.clone())));
         assert!(told.contains("Bearer ${TOKEN}") && !told.contains("s3cret"), "{told}");
     }
-    // In the address, where the client's own errors would show it.
+    // In the URL, where the client's own errors would show it.
     for url in ["http://127.0.0.1:1/${PART}?key=${TOKEN}", "${TOKEN}", "ftp://${TOKEN}/${PART}"] {
         let remote = service(Path::new("."), &format!("{{http: {{url: \"{url}\"}}}}"), &set);
         let told = format!("{:?} {}", remote.call(call(Value::Null)).await.unwrap_err(), remote.provenance());
         assert!(!told.contains("s3cret") && !told.contains("p4rt"), "{told}");
     }
-    // A value that no header can have.
+    // A value that is invalid in a header.
     let remote = service(
         Path::new("."),
         "{http: {url: \"http://127.0.0.1:1/\", headers: {X: \"${TOKEN}\"}}}",

@@ -1,5 +1,5 @@
-//! Which failed attempts may have had their effect. Exactly once rests on this: such an attempt keeps its idempotency
-//! key. One row a way to fail, against a real server and real programs.
+//! Which failed attempts may have taken effect. Exactly-once delivery depends on it: such an attempt keeps its
+//! idempotency key. One row per kind of failure, against a real server and real programs.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -151,7 +151,7 @@ async fn by_where_the_request_stopped() {
     drop(listener);
     row(&mut told, "connection refused", closed.call("", &[], Value::Null).await);
 
-    // Too long for a name: no resolver is asked.
+    // A name this long is rejected without asking a resolver.
     let url = format!("http://{}/", "a".repeat(70));
     row(&mut told, "no such host", at(&url).await);
 
@@ -168,7 +168,7 @@ async fn by_where_the_request_stopped() {
     let url = format!("http://{}/", resetting.local_addr().unwrap());
     tokio::spawn(async move {
         let (stream, _) = resetting.accept().await.unwrap();
-        // A reset instead of an orderly end, and the request is never read.
+        // A reset instead of an orderly close, before the request is read.
         stream.set_zero_linger().unwrap();
     });
     row(&mut told, "connection reset", at(&url).await);
@@ -188,7 +188,7 @@ async fn at(url: &str) -> Result<Value, ServiceError> {
     service(Path::new("."), &format!("{{http: {{url: \"{url}\"}}}}"), &[]).call(call(Value::Null)).await
 }
 
-/// A 303 says that the request was carried out; whatever befalls the reading of its result cannot undo that.
+/// A 303 means that the request was carried out; a failure to read its result does not change that.
 #[tokio::test]
 async fn by_redirect() {
     let mut told = String::new();

@@ -1,5 +1,5 @@
-//! The machine without the host: a driver in a map, which keeps every instance as text between two inputs, writes the
-//! same journal as the host. This is all that a driver needs of the seam.
+//! The instance machine without the host: a driver on a map, which keeps every instance as text between two inputs,
+//! writes the same journal as the host. It shows everything that a driver needs.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -64,7 +64,7 @@ fn project() -> Project {
     project
 }
 
-/// A driver in a map: no disk, no tasks, one input after the other.
+/// A driver on a map: no disk, no tasks, one input at a time.
 struct Paper {
     project: Project,
     ids: std::cell::RefCell<HashMap<InstanceKey, Arc<str>>>,
@@ -261,7 +261,7 @@ async fn an_input_that_cannot_be_taken_is_refused_without_a_commit() {
         assert!(tx.is_empty());
         assert_eq!(tx.reply, Some(Err(expected)));
     }
-    // Nothing is due, and nothing happened.
+    // No timer is due, so nothing happens.
     let tx = instance.handle(Input::Time, &paper, 2_000);
     assert!(tx.is_empty());
     assert_eq!(tx.reply.unwrap().unwrap().step, 0);

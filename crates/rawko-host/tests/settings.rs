@@ -1,4 +1,4 @@
-//! Settings: everything that is wrong is said at once and where, and what becomes of them.
+//! Settings: every problem is reported at once with its position, and valid settings take effect.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -24,7 +24,7 @@ fn read(text: &str) -> (Settings, Vec<Finding>) {
     )
 }
 
-/// One line a problem: place, code, message, help.
+/// Prints one line per problem: position, code, message, help.
 fn check(text: &str, expected: Expect) {
     let (_, findings) = read(text);
     let line = |finding: &Finding| {
@@ -334,7 +334,7 @@ fn the_settings_on_a_page_show_what_the_page_is_about() {
     }
 }
 
-/// The guide shows settings that are as they should be.
+/// The settings in the guide are valid.
 #[test]
 fn the_settings_in_the_guide_have_no_problems() {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/settings.md");
@@ -350,7 +350,7 @@ fn the_settings_in_the_guide_have_no_problems() {
     }
 }
 
-/// Settings with a piece taken out, doubled or put elsewhere.
+/// Generates settings with a piece removed, doubled or moved.
 fn damaged() -> impl Strategy<Value = String> {
     (0..COMPLETE.len(), 0..40usize, 0..COMPLETE.len(), any::<bool>()).prop_map(|(from, length, to, keep)| {
         let piece = &COMPLETE[from..(from + length).min(COMPLETE.len())];

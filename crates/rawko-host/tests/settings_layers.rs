@@ -1,4 +1,4 @@
-//! Settings from several places: what goes over what, and which file a problem is in.
+//! Settings from several sources: their precedence, and the file of each problem.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -1,5 +1,5 @@
-//! `RestateEngine`: acting on instances that workers elsewhere host. Holds nothing but the way there, so that a command, a
-//! server or a page can come and go.
+//! `RestateEngine`: acts on instances that remote workers host. Holds only the connection, so that a command, a server
+//! or a page can come and go.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -22,12 +22,12 @@ use crate::layout::{
 };
 use crate::store::RestateStore;
 
-/// How often instances are looked at while somebody watches.
+/// Polling interval for changes while there are watchers.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often one instance is looked at while somebody waits for it to settle.
+/// Polling interval of one instance while a caller waits for it to settle.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// The instances of a Restate server, as a person or a server sees them.
+/// The instances of a Restate server, as a user or a server sees them.
 pub struct RestateEngine {
     inner: Arc<Inner>,
     library: Library,
@@ -38,13 +38,13 @@ struct Inner {
     restate: Restate,
     reader: Reader,
     changes: watch::Sender<u64>,
-    /// Charts that this process has put.
+    /// Charts that this process has stored.
     put: Mutex<HashSet<ChartHash>>,
 }
 
 impl RestateEngine {
-    /// `library`: the charts that can be started by name, and that those may invoke before the workers' own. Must be called
-    /// within a tokio runtime.
+    /// Creates an engine. `library` holds the charts that can be started by name, and that take precedence over the
+    /// workers' own when invoked. Must be called within a tokio runtime.
     pub fn new(restate: Restate, library: Library) -> Result<Self, ClientError> {
         let reader = Reader::new(Arc::new(RestateStore::new(&restate)?));
         let (changes, put) = (watch::Sender::new(0), Mutex::default());
@@ -57,7 +57,7 @@ impl RestateEngine {
         self.inner.ask(id, handler, ask).await
     }
 
-    /// What an instance and everything below it is at.
+    /// Returns the activity of an instance and all of its descendants.
     pub async fn activity(&self, id: &str) -> Result<Activity, HostError> {
         let activity = self.inner.activity(id).await?;
         activity.ok_or_else(|| HostError::NoInstance(id.to_owned()))
@@ -83,7 +83,7 @@ impl RestateEngine {
         self.first(edition.chart.id(), id, handler::START, &ask).await
     }
 
-    /// Asks for an instance of this id, or of one that nobody has.
+    /// Requests an instance with this id, or with a generated one that is free.
     async fn first<A: Serialize + Sync>(
         &self,
         chart: &str,
@@ -102,13 +102,13 @@ impl RestateEngine {
         }
     }
 
-    /// The charts of this library that a chart invokes, and those that these do: an instance keeps to them.
+    /// Returns the charts of this library that a chart invokes, directly or indirectly: an instance keeps using them.
     fn brought(&self, edition: &Edition) -> Vec<Edition> {
         let mut brought: Vec<Edition> = Vec::new();
         let mut ahead = vec![edition.clone()];
         while let Some(edition) = ahead.pop() {
             for src in invoked(&edition) {
-                // What is not here, the workers may have.
+                // The workers may have the charts that are missing here.
                 let Ok(found) = self.library.resolve(&src) else { continue };
                 let hash = found.chart.hash();
                 if brought.iter().all(|known| known.chart.hash() != hash) {
@@ -131,7 +131,7 @@ impl RestateEngine {
     }
 }
 
-/// The charts that a chart names in its invokes.
+/// Returns the charts that a chart names in its invokes.
 fn invoked(edition: &Edition) -> Vec<String> {
     let nodes = edition.chart.node_ids().map(|node| edition.chart.node(node));
     let sources = nodes.flat_map(|node| node.invokes.iter().map(|(_, src)| Arc::clone(src)));
@@ -158,7 +158,7 @@ impl Inner {
         Ok(())
     }
 
-    /// `None`: there is no such instance.
+    /// Returns `None` if the instance does not exist.
     async fn activity(&self, id: &str) -> Result<Option<Activity>, HostError> {
         let target = Target::object(INSTANCE, id, handler::LOOK);
         let live: Option<Live> = self.restate.ingress().look(&target, &()).await?;
@@ -180,7 +180,7 @@ impl Inner {
     }
 }
 
-/// Tells whoever watches that there is something new, for as long as the engine is there.
+/// Notifies watchers of new records, for as long as the engine exists.
 async fn watch_store(engine: Weak<Inner>) {
     let mut seen = None;
     loop {
@@ -191,7 +191,7 @@ async fn watch_store(engine: Weak<Inner>) {
         }
         let reader = inner.reader.clone();
         let last = tokio::task::spawn_blocking(move || reader.store().last_seq()).await;
-        // A server that is away has nothing new.
+        // An unreachable server has no news.
         if let Ok(Ok(last)) = last
             && seen.replace(last) != Some(last)
         {
@@ -227,7 +227,7 @@ impl Engine for RestateEngine {
     fn fork_within(&self, id: String, fork: Fork, budget: Value) -> Doing<'_, Receipt> {
         let Fork { at, set, id: new } = fork;
         Box::pin(async move {
-            // The new one is named after the chart, as on any host.
+            // The fork is named after the chart, as on any host.
             let row = self.inner.row(id.clone()).await?;
             let ask = ForkAsk { from: id, at, set, budget };
             self.first(&row.new.chart_id, new, handler::FORK, &ask).await
@@ -250,7 +250,7 @@ impl Engine for RestateEngine {
         self.inner.changes.subscribe()
     }
 
-    /// Calls run in workers; what they tell meanwhile is not heard here.
+    /// Calls run in workers; their progress is not available here.
     fn progress(&self) -> broadcast::Receiver<Progress> {
         self.progress.subscribe()
     }

@@ -1,4 +1,4 @@
-//! The names and shapes that workers, clients and readers agree on: services, handlers, their payloads, and the keys of an
+//! The names and shapes that workers, clients and readers share: services, handlers, payloads, and the keys of an
 //! object's state. All of it is JSON, so that Restate's own tools can show it. A change here is a change of format.
 
 use std::sync::Arc;
@@ -12,14 +12,14 @@ mod refusal;
 
 pub use refusal::Refusal;
 
-/// The virtual object that is an instance; its key is the instance's id.
+/// The virtual object of an instance; its key is the instance's id.
 pub const INSTANCE: &str = "RawkoInstance";
-/// The virtual object that keeps a chart's text; its key is the chart's hash in hex.
+/// The virtual object that stores a chart's text; its key is the chart's hash in hex.
 pub const CHART: &str = "RawkoChart";
 /// The service that runs effects.
 pub const WORK: &str = "RawkoWork";
 
-/// Handlers of [`INSTANCE`]. What is exclusive waits in the instance's queue; what is shared does not.
+/// Handlers of [`INSTANCE`]. Exclusive handlers wait in the instance's queue; shared ones do not.
 pub mod handler {
     /// [`super::StartAsk`] → [`super::Reply`].
     pub const START: &str = "start";
@@ -33,26 +33,27 @@ pub mod handler {
     pub const RETRY: &str = "retry";
     /// [`super::AnswerAsk`] → [`super::Reply`].
     pub const ANSWER: &str = "answer";
-    /// [`super::Post`]: an event of another instance, or of its own. One way.
+    /// [`super::Post`]: an event from another instance, or from itself. One way.
     pub const LETTER: &str = "letter";
-    /// An instance of which the first step was taken by its parent. One way.
+    /// The first step of an instance, which its parent took. One way.
     pub const BEGIN: &str = "begin";
     /// The result of an effect. One way.
     pub const RESULT: &str = "result";
-    /// A person did not answer in time. One way.
+    /// A request to a person expired. One way.
     pub const EXPIRE: &str = "expire";
     /// A timer may be due. One way.
     pub const TIMER: &str = "timer";
-    /// The parent left the state. One way.
+    /// The parent left the invoking state. One way.
     pub const STOP: &str = "stop";
-    /// Lines for the audit that a running call wrote. Returns when they are kept.
+    /// Audit lines of a running call. Returns when they are stored.
     pub const NOTE: &str = "note";
 
     /// Shared. Nothing → `Option<`[`super::Live`]`>`.
     pub const LOOK: &str = "look";
-    /// Shared. [`super::BlobsAsk`] → `Vec<`[`super::BlobText`]`>`: those that are there, or some of them if they are large.
+    /// Shared. [`super::BlobsAsk`] → `Vec<`[`super::BlobText`]`>`: those that exist, or only some of them if they are
+    /// large.
     pub const BLOBS: &str = "blobs";
-    /// Shared. [`rawko_instance::EffectPlace`] → `bool`: whether anybody still waits for it.
+    /// Shared. [`rawko_instance::EffectPlace`] → `bool`: true while the effect is still awaited.
     pub const OPEN: &str = "open";
 
     /// Of [`super::CHART`]: [`super::ChartText`]. The same chart again changes nothing.
@@ -68,9 +69,9 @@ pub mod handler {
 pub mod key {
     /// [`super::Row`]: for lists. Written with every commit.
     pub const ROW: &str = "row";
-    /// [`super::Live`]: all that is needed to go on. Written with every commit.
+    /// [`super::Live`]: everything needed to continue. Written with every commit.
     pub const LIVE: &str = "live";
-    /// `Vec<`[`super::SnapshotMark`]`>`: which whole snapshots are kept, oldest first.
+    /// `Vec<`[`super::SnapshotMark`]`>`: the stored full snapshots, oldest first.
     pub const SNAPSHOTS: &str = "snapshots";
     /// Of a chart: [`super::ChartText`].
     pub const TEXT: &str = "text";
@@ -80,7 +81,7 @@ pub mod key {
         format!("record/{number:08}")
     }
 
-    /// `rawko_store::SavedSnapshot` after this step: at the beginning, and whenever changes outweigh the last one.
+    /// `rawko_store::SavedSnapshot` after this step: at the beginning, and whenever the changes outweigh the last one.
     pub fn snapshot(step: u64) -> String {
         format!("snapshot/{step:08}")
     }
@@ -95,13 +96,13 @@ pub mod key {
         format!("audit/{number:08}")
     }
 
-    /// `u64`: the step that a delivery with this key led to.
+    /// `u64`: the step that handled the delivery with this key.
     pub fn delivery(key: &str) -> String {
         format!("delivery/{key}")
     }
 }
 
-/// The number of an instance: everybody who knows its id knows it.
+/// Returns the number of an instance, which is derived from its id alone.
 pub fn instance_key(id: &str) -> InstanceKey {
     let hash = blake3::hash(id.as_bytes());
     let mut bytes = [0; 8];
@@ -132,11 +133,11 @@ pub struct Row {
     pub new: NewInstance,
     pub head: Head,
     pub step: u64,
-    /// How many records there are.
+    /// Number of records.
     pub records: u64,
-    /// How many lines of the audit there are.
+    /// Number of audit lines.
     pub audit: u64,
-    /// Letters to itself that are on their way: it is not at rest while there are any.
+    /// Messages to itself in flight; the instance is busy while there are any.
     pub to_itself: u64,
 }
 
@@ -154,16 +155,16 @@ pub struct Live {
     /// The snapshot after the last step, packed.
     pub snapshot: String,
     pub open: Vec<OpenEffect>,
-    /// Calls of services so far.
+    /// Number of service calls so far.
     pub calls: u64,
-    /// The time of the last step.
+    /// Time of the last step.
     pub last_ms: i64,
-    /// Bytes of the last snapshot that was kept, and of the changes since.
+    /// Bytes of the last stored snapshot, and of the changes since.
     pub snapshot_bytes: usize,
     pub delta_bytes: usize,
-    /// The timer that is on its way.
+    /// The timer in flight.
     pub armed_ms: Option<i64>,
-    /// Charts that were brought along, by hash in hex: they go before those of the worker's project.
+    /// Charts that the client supplied, by hash in hex; they take precedence over those of the worker's project.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<String>,
 }
@@ -172,22 +173,22 @@ pub struct Live {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotMark {
     pub step: u64,
-    /// The number of the last record that it includes.
+    /// The number of the last included record.
     pub record: u64,
 }
 
-/// What became of a request. Refusals travel as answers, so that they keep their meaning.
+/// The response to a request. Refusals travel as values, so that their type is kept.
 pub type Reply = Result<Receipt, Refusal>;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartAsk {
-    /// The chart's hash in hex. Its text was put before.
+    /// The chart's hash in hex. Its text was stored before.
     pub chart: String,
     pub input: Value,
-    /// For all of its life and everything below it; null when there is none.
+    /// The budget of the instance and its descendants; null for none.
     #[serde(default)]
     pub budget: Value,
-    /// Charts that it may invoke besides those of the worker's project, by hash in hex. Put before, too.
+    /// Charts that it may invoke besides those of the worker's project, by hash in hex. Stored before, too.
     #[serde(default)]
     pub with: Vec<String>,
 }
@@ -197,7 +198,7 @@ pub struct ForkAsk {
     pub from: String,
     pub at: Option<u64>,
     pub set: Vec<(String, String)>,
-    /// In place of the one that it had, key by key; null when that stays.
+    /// Parts of the budget to replace, key by key; null to keep it.
     #[serde(default)]
     pub budget: Value,
 }
@@ -217,7 +218,7 @@ pub struct CancelAsk {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnswerAsk {
-    /// Which, where several things are asked.
+    /// Selects one of several pending requests.
     #[serde(default)]
     pub invoke: Option<String>,
     pub approved: bool,
@@ -229,19 +230,19 @@ pub struct AnswerAsk {
     pub data: Value,
 }
 
-/// An event on its way to an instance.
+/// An event in flight to an instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Post {
     pub event: Event,
-    /// It is the result of this child.
+    /// The child whose result this is.
     #[serde(default)]
     pub child: Option<Arc<str>>,
     #[serde(default)]
     pub spent: Spent,
-    /// Whom to tell if there is no such instance.
+    /// The instance to notify if the recipient does not exist.
     #[serde(default)]
     pub from: Option<Arc<str>>,
-    /// It sent this to itself.
+    /// The sender is the recipient.
     #[serde(default)]
     pub to_itself: bool,
     /// The effect that sent it: the same key again changes nothing.
@@ -250,7 +251,7 @@ pub struct Post {
 }
 
 impl Post {
-    /// An event that nobody waits for an answer to.
+    /// Creates an event without a sender that waits for a response.
     pub fn of(event: Event) -> Self {
         Self {
             event,
@@ -275,7 +276,7 @@ pub struct BlobText {
     pub body: String,
 }
 
-/// A chart as it was written.
+/// The source of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChartText {
     pub id: String,
@@ -306,7 +307,7 @@ mod tests {
 
     #[test]
     fn an_instance_has_the_same_number_everywhere() {
-        // A change here would lose every instance there is.
+        // A change here would lose every existing instance.
         assert_eq!(instance_key("order-1"), InstanceKey(1_376_871_823_683_677_876));
         assert!(["", "a", "order-1.parcel.3"].iter().all(|id| instance_key(id).0 >= 0));
     }

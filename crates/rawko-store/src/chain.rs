@@ -1,5 +1,6 @@
-//! The hash chain of an instance's journal: each record's link covers the record and the link before it, so a changed, missing
-//! or foreign record shows. Pure and apart from the stores, because exports carry the same links.
+//! The hash chain of an instance's journal: each record's link covers the record and the link before it, so that a
+//! changed, missing or foreign record is detected. Pure and separate from the stores, because exports carry the same
+//! links.
 
 use crate::{Record, RecordKind};
 
@@ -13,20 +14,20 @@ pub const START: Link = [0; 16];
 /// both change when an instance is imported into another store.
 pub fn link(previous: &Link, record: &Record) -> Link {
     let texts = [&record.event, &record.delta, &record.effects].map(|text| text.as_bytes());
-    // Hashed in one piece: for the short texts of most records that takes half the time of a hasher.
+    // Hashed in one piece: for the short texts of most records this takes half the time of an incremental hasher.
     let mut bytes = Vec::with_capacity(41 + texts.iter().map(|text| text.len()).sum::<usize>());
     bytes.extend_from_slice(previous);
     bytes.extend_from_slice(&record.step.to_le_bytes());
     bytes.extend_from_slice(&record.at_ms.to_le_bytes());
     bytes.push(kind_byte(record.kind));
-    // With the lengths in front, no two different records give the same bytes.
+    // Length prefixes ensure that no two different records give the same bytes.
     bytes.extend_from_slice(&len(texts[0]));
     bytes.extend_from_slice(&len(texts[1]));
     texts.iter().for_each(|text| bytes.extend_from_slice(text));
     first_half(&blake3::hash(&bytes))
 }
 
-/// The first half of what was hashed so far.
+/// Returns the first half of the hash so far.
 pub(crate) fn half(hasher: &blake3::Hasher) -> Link {
     first_half(&hasher.finalize())
 }
@@ -37,7 +38,7 @@ fn first_half(hash: &blake3::Hash) -> Link {
     link
 }
 
-/// SQLite holds no text of 4 GiB.
+/// SQLite cannot store a text of 4 GiB.
 fn len(text: &[u8]) -> [u8; 4] {
     u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes()
 }

@@ -1,5 +1,5 @@
-//! What rawko keeps: records, the `Store` trait, a SQLite store and a memory store, the writer that lets many
-//! instances share one fsync, and a conformance kit for whoever writes another store.
+//! The storage of rawko: records, the `Store` trait, a SQLite store and a memory store, the writer that lets many
+//! instances share one fsync, and a conformance kit for authors of other stores.
 
 pub mod chain;
 pub mod conformance;
@@ -17,7 +17,7 @@ mod writer;
 #[cfg(feature = "sqlite")]
 pub use lock::{Holder, Lock};
 pub use memory::MemoryStore;
-/// What a commit holds; defined by the machine that fills it.
+/// The content of a commit, defined by the machine that fills it.
 pub use rawko_instance::records::*;
 pub use rawko_instance::{StoreError, content};
 #[cfg(feature = "sqlite")]

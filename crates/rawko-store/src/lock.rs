@@ -1,5 +1,5 @@
-//! `Lock`: one host at a time on a store. A lock of the operating system on a file beside it, so that it goes with its
-//! holder however that ends, and holding words about the holder for whoever comes second.
+//! `Lock`: one host at a time on a store. An operating system lock on a file beside the store, so that it is released
+//! however its holder ends; the file describes the holder for other processes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -14,27 +14,27 @@ use crate::StoreError;
 
 const ATTEMPTS: usize = 5;
 
-/// Who holds a store.
+/// The holder of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     pub pid: u32,
-    /// As a person would type it.
+    /// The command line.
     pub command: String,
     pub started_ms: i64,
-    /// Where it can be talked to.
+    /// The socket of the holder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<String>,
 }
 
-/// A store held by this process until this is dropped.
+/// A lock on a store, released when dropped.
 #[derive(Debug)]
 pub struct Lock {
-    /// The lock is the open file's; the file itself stays when it is let go, so that nobody locks a file that is gone.
+    /// Holds the lock. The file itself stays after the release, so that no process locks a deleted file.
     _file: File,
 }
 
 impl Lock {
-    /// Holds the store at this path, or says who does.
+    /// Locks the store at this path, or returns an error that names the holder.
     pub fn take(store: &Path, holder: &Holder) -> Result<Lock, StoreError> {
         let path = lock_path(store);
         let io = |error: std::io::Error| StoreError::Io(format!("{}: {error}", path.display()));
@@ -54,26 +54,26 @@ impl Lock {
         Ok(Lock { _file: file })
     }
 
-    /// Who holds the store at this path now.
+    /// Returns the current holder of the store at this path.
     pub fn holder(store: &Path) -> Option<Holder> {
         let mut file = File::open(lock_path(store)).ok()?;
-        // Shared, so that two who ask at once do not take each other for the holder.
+        // Shared, so that two concurrent calls do not mistake each other for the holder.
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Err(Errno::WOULDBLOCK) => read(&mut file),
-            // Nobody does. The lock just taken goes with the file.
+            // The store is free. The lock just taken is released with the file.
             Ok(()) | Err(_) => None,
         }
     }
 }
 
 impl Holder {
-    /// For messages: what it is, and since when.
+    /// Describes the holder for messages: command, process id and start time.
     pub fn words(&self) -> String {
         format!("`{}` (process {}, since {})", self.command, self.pid, utc(self.started_ms))
     }
 }
 
-/// Tries again for a moment: somebody may only be asking who the holder is, which takes the lock, too.
+/// Retries briefly: a call of `holder` takes the lock for a moment, too.
 fn lock_exclusively(file: &File) -> Result<(), Errno> {
     for _ in 0..ATTEMPTS {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -84,14 +84,14 @@ fn lock_exclusively(file: &File) -> Result<(), Errno> {
     flock(file, FlockOperation::NonBlockingLockExclusive)
 }
 
-/// Beside the file itself, whatever links led to it: one store, one lock.
+/// Returns the path beside the file itself, with links resolved: one store, one lock.
 fn lock_path(store: &Path) -> PathBuf {
     let mut path = resolved(store).into_os_string();
     path.push(".lock");
     path.into()
 }
 
-/// The path without links; for a store that is not there yet, that of its folder.
+/// Returns the path without links; for a new store, with the links of its folder resolved.
 fn resolved(store: &Path) -> PathBuf {
     if let Ok(path) = store.canonicalize() {
         return path;
@@ -103,7 +103,7 @@ fn resolved(store: &Path) -> PathBuf {
     }
 }
 
-/// `None` in the moment between taking the lock and writing about it, too.
+/// Returns `None` also in the moment between locking the file and writing to it.
 fn read(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0)).ok()?;
@@ -111,7 +111,7 @@ fn read(file: &mut File) -> Option<Holder> {
     serde_json::from_str(&text).ok()
 }
 
-/// A point in time as RFC 3339, to the second.
+/// Formats a time as RFC 3339, to the second.
 fn utc(at_ms: i64) -> String {
     let seconds = at_ms.div_euclid(1_000);
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -120,8 +120,8 @@ fn utc(at_ms: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z", second % 60)
 }
 
-/// The date that many days after 1970-01-01. Counted in years that begin in March, so that a leap day is the last of
-/// its year, and in eras of 400 years, after which the calendar repeats.
+/// Returns the date this many days after 1970-01-01. Counts in years that begin in March, so that a leap day is the
+/// last of its year, and in eras of 400 years, after which the calendar repeats.
 fn date(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

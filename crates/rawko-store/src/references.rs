@@ -1,5 +1,5 @@
-//! Which blobs a packed text names. Apart from packing and unpacking, because it only looks: a text that merely looks like a reference
-//! counts as one, which keeps a blob too many and never one too few.
+//! Finds the blobs that a packed text names. Separate from packing and unpacking, because it does not parse: a text
+//! that merely looks like a reference counts as one, which may keep a blob too many and never one too few.
 
 use rustc_hash::FxHashSet;
 
@@ -20,7 +20,7 @@ pub(crate) fn collect(text: &str, into: &mut FxHashSet<[u8; 16]>) {
     }
 }
 
-/// The names in a blob: a list holds references, a string none.
+/// Adds the names in a blob: a list holds references, a string none.
 pub(crate) fn collect_nested(body: &[u8], into: &mut FxHashSet<[u8; 16]>) {
     if body.first() == Some(&b'l')
         && let Ok(text) = std::str::from_utf8(&body[1..])

@@ -1,5 +1,5 @@
-//! `Store`: the one thing a host needs from a disk. Synchronous and small; group commit is the writer's business
-//! ([`crate::Writer`]), so that every store gets it.
+//! `Store`: the storage interface of a host. Synchronous and small; group commit is separate ([`crate::Writer`]), so
+//! that every store gets it.
 
 use std::ops::RangeInclusive;
 
@@ -11,45 +11,45 @@ use crate::{
     Record, SavedSnapshot, Wait,
 };
 
-/// Records that [`Store::steps`] reads at once where a store cannot find steps itself.
+/// Number of records that [`Store::steps`] reads at once in stores that cannot look up steps.
 const RECORDS_PER_READ: usize = 1_024;
 
-/// Where instances live. All methods may be called from any thread; reads see every commit that returned before.
+/// The storage of instances. All methods may be called from any thread; reads see every commit that returned before.
 pub trait Store: Send + Sync {
     /// Makes all of these commits durable, or none of them. On return they survive `kill -9` and power loss.
     fn commit(&self, commits: &[Commit]) -> Result<(), StoreError>;
 
-    /// Keeps a chart's text. The same chart again changes nothing.
+    /// Stores a chart's text. The same chart again changes nothing.
     fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError>;
     fn chart(&self, hash: &ChartHash) -> Result<Option<ChartRow>, StoreError>;
-    /// All charts ever run, by id and version, newest first within.
+    /// Returns all charts ever run, by id and version, newest first within.
     fn charts(&self) -> Result<Vec<ChartRow>, StoreError>;
 
     fn find(&self, id: &str) -> Result<Option<InstanceRow>, StoreError>;
     fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError>;
-    /// Newest first.
+    /// Returns a page of instances, newest first.
     fn list(&self, filter: &Filter) -> Result<Page, StoreError>;
-    /// How many instances there are of each kind. Of the filter only `chart`, `part` and `roots_only` matter. A store
-    /// that can count does not have to read them all.
+    /// Returns the number of instances of each kind. Uses only `chart`, `part` and `roots_only` of the filter. The
+    /// default reads all instances; override it in a store that can count.
     fn tally(&self, filter: &Filter) -> Result<Vec<Tally>, StoreError> {
         let any = Filter { before: None, limit: 0, ..filter.of_any_kind() };
         Ok(Tally::of(self.list(&any)?.rows.iter()))
     }
-    /// Those an instance invoked, oldest first.
+    /// Returns the instances that an instance invoked, oldest first.
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError>;
 
-    /// The nearest snapshot at or before a step, and the records after it up to that step, without those of failed
-    /// steps (they changed nothing). `None`: the last step.
+    /// Returns the nearest snapshot at or before a step (`None`: the last), and the records after it up to that step,
+    /// without those of failed steps, which changed nothing.
     fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError>;
-    /// [`Store::base`] of the last step of each of these instances, in their order; one that is damaged leaves the others
-    /// readable. A store that can read them together is faster than one after the other.
+    /// Returns [`Store::base`] of the last step of each of these instances, in their order; a damaged one leaves the
+    /// others readable. Override it in a store that can read them together.
     fn bases(&self, keys: &[InstanceKey]) -> Result<Vec<Result<Option<Base>, StoreError>>, StoreError> {
         Ok(keys.iter().map(|key| self.base(*key, None)).collect())
     }
-    /// Records of one instance in order, those with `seq > after`.
+    /// Returns the records of one instance with `seq > after`, in order.
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
-    /// Records of one instance in order, those of these steps; the first ones, if there are more than `limit`. A store
-    /// that can find a step does not have to read those before it.
+    /// Returns the records of one instance for these steps, in order; the first ones, if there are more than `limit`.
+    /// Override it in a store that can look up a step.
     fn steps(
         &self,
         key: InstanceKey,
@@ -70,55 +70,55 @@ pub trait Store: Send + Sync {
             }
         }
     }
-    /// Records of all instances in order, those with `seq > after`.
+    /// Returns the records of all instances with `seq > after`, in order.
     fn tail(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError>;
-    /// The sequence number of the last record; 0 when there is none.
+    /// Returns the sequence number of the last record; 0 if there is none.
     fn last_seq(&self) -> Result<u64, StoreError>;
 
-    /// Open effects of one instance, or of all.
+    /// Returns the open effects of one instance, or of all.
     fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError>;
-    /// Events on their way to one instance, or to all, in order.
+    /// Returns the events in flight to one instance, or to all, in order.
     fn inbound(&self, key: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError>;
-    /// Instances with a timer, and when it is due; the earliest first.
+    /// Returns the instances with a timer and its due time, earliest first.
     fn timers(&self) -> Result<Vec<(InstanceKey, i64)>, StoreError>;
-    /// The step that a delivery with this key led to.
+    /// Returns the step that handled the delivery with this key.
     fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError>;
 
     fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError>;
-    /// The last lines of the audit, oldest first; of one instance, or of all.
+    /// Returns the last lines of the audit, oldest first, of one instance or of all.
     fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
 
-    /// The highest instance key and inbound sequence number ever used.
+    /// Returns the highest instance key and inbound sequence number ever used.
     fn marks(&self) -> Result<Marks, StoreError>;
-    /// Whether a commit would succeed now: writes something small. `Ok` where a store has nothing that could fail.
+    /// Tests that a commit would succeed now, with a small write. `Ok` in a store where writing cannot fail.
     fn probe(&self) -> Result<(), StoreError> {
         Ok(())
     }
-    /// How the store is, for `doctor`.
+    /// Returns the state of the store, for `doctor`.
     fn report(&self) -> Result<Report, StoreError>;
 }
 
-/// Which instances to list.
+/// Selects the instances to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Any of these; empty: any at all.
+    /// Any of these; empty: all.
     pub statuses: Vec<Status>,
     pub waits: Vec<Wait>,
     pub outcomes: Vec<Outcome>,
     /// The chart's id.
     pub chart: Option<String>,
-    /// What the id has in it somewhere; capitals of ASCII do not matter.
+    /// A part of the id, ignoring ASCII case.
     pub part: Option<String>,
-    /// Only those nobody invoked.
+    /// Only instances without a parent.
     pub roots_only: bool,
-    /// Only keys below this one: where the last page ended.
+    /// Only keys below this one, the end of the last page.
     pub before: Option<InstanceKey>,
     /// 0: no limit.
     pub limit: usize,
 }
 
 impl Filter {
-    /// The same for instances of every status, wait and outcome.
+    /// Returns the same filter for instances of every status, wait and outcome.
     pub(crate) fn of_any_kind(&self) -> Filter {
         Filter { statuses: Vec::new(), waits: Vec::new(), outcomes: Vec::new(), ..self.clone() }
     }
@@ -127,18 +127,18 @@ impl Filter {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     pub rows: Vec<InstanceRow>,
-    /// Where the next page begins (`Filter::before`), when there is one.
+    /// The start of the next page (`Filter::before`), if there is one.
     pub next: Option<InstanceKey>,
-    /// How many there are in all pages.
+    /// The number of instances in all pages.
     pub total: u64,
 }
 
-/// How many instances are alike.
+/// The number of instances of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
     pub status: Status,
     pub wait: Wait,
-    /// Nobody invoked them.
+    /// True for instances without a parent.
     pub is_root: bool,
     pub count: u64,
 }
@@ -159,7 +159,7 @@ impl Tally {
     }
 }
 
-/// What a snapshot is rebuilt from.
+/// The base from which a snapshot is rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     pub snapshot: SavedSnapshot,
@@ -172,10 +172,10 @@ pub struct Marks {
     pub inbound: i64,
 }
 
-/// How a store is.
+/// The state of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Where it is, in words.
+    /// A description of its location.
     pub place: String,
     pub format: u32,
     pub bytes: u64,
@@ -183,8 +183,8 @@ pub struct Report {
     pub records: u64,
     /// Records of the last 24 hours, by the clock of this machine.
     pub recent_records: u64,
-    /// Of `bytes`, room that is kept for what comes.
+    /// The part of `bytes` that is free for new data.
     pub free_bytes: u64,
-    /// What the store's own check found; empty when all is well.
+    /// Problems found by the store's own check; empty if none.
     pub problems: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! `Writer`: group commit. One thread takes whatever has been submitted, makes it durable with one call to the store,
-//! and then answers everybody. Apart from the stores, so that each of them gets it.
+//! `Writer`: group commit. One thread takes all submitted commits, makes them durable with one call to the store, and
+//! then replies to each caller. Separate from the stores, so that each of them gets it.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,22 +13,22 @@ use crate::Commit;
 use crate::StoreError;
 use crate::store::Store;
 
-/// Commits handed to the store at once. Bounds the time the first of them waits for the last.
+/// Maximum number of commits per batch. Bounds the time the first of them waits for the last.
 const BATCH_LEN_MAX: usize = 4_096;
-/// How long to look for more before going to sleep: somebody who sends one event after another comes back sooner than
+/// How long to poll for more commits before sleeping: a caller that sends events one after another returns sooner than
 /// a sleeping thread wakes up.
 const WATCH: Duration = Duration::from_micros(150);
-/// How long to wait, at most, for those whom the last batch answered to come back with more: never longer than that
-/// batch took, so that waiting costs less than the fsync it saves.
+/// Maximum time to wait for the callers of the last batch to submit more: never longer than that batch took, so that
+/// waiting costs less than the fsync it saves.
 const LINGER_MAX: Duration = Duration::from_micros(400);
 
 type Done = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// Hands commits to a store, many at once. Dropping it waits until all of them are done.
+/// Submits commits to a store in batches. Dropping it waits until all of them are done.
 pub struct Writer {
     store: Arc<dyn Store>,
     queue: Arc<Queue>,
-    /// `None`: the system would not give one, and whoever submits does the work.
+    /// `None` if the thread could not be started; then `submit` commits on the caller's thread.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -47,7 +47,7 @@ impl Writer {
         self.push(Job { commits, is_awaited: true, done: Box::new(done) });
     }
 
-    /// The same for commits that nobody waits for: who was told of them does not come back at once.
+    /// Queues commits without a waiting caller, so that the next batch does not wait for one to return.
     pub fn submit_unawaited(
         &self,
         commits: Vec<Commit>,
@@ -66,7 +66,7 @@ impl Writer {
                 let _ = tell.send(());
             }),
         });
-        // An error means that the callback was dropped, and then there is nothing left to wait for.
+        // An error means that the callback was dropped, so there is nothing left to wait for.
         let _ = told.recv();
     }
 
@@ -75,12 +75,12 @@ impl Writer {
         self.end();
     }
 
-    /// How many commits have been handed to the store.
+    /// Returns the number of commits given to the store.
     pub fn commits(&self) -> u64 {
         self.queue.commits.load(Ordering::Relaxed)
     }
 
-    /// In how many batches.
+    /// Returns the number of batches.
     pub fn batches(&self) -> u64 {
         self.queue.batches.load(Ordering::Relaxed)
     }
@@ -95,7 +95,7 @@ impl Writer {
         self.queue.queued.store(waiting.jobs.len(), Ordering::Release);
         let is_idle = waiting.is_idle;
         drop(waiting);
-        // A thread that is at work looks again before it sleeps; waking it would cost a system call a commit.
+        // A busy thread checks the queue before it sleeps; waking it would cost a system call per commit.
         if is_idle {
             self.queue.filled.notify_one();
         }
@@ -105,7 +105,7 @@ impl Writer {
         self.queue.lock().is_closed = true;
         self.queue.filled.notify_one();
         if let Some(thread) = self.thread.take() {
-            // It contains panics of the store; one of a callback has been told by its own message.
+            // The thread contains panics of the store; a panic of a callback has already printed its message.
             let _ = thread.join();
         }
     }
@@ -123,10 +123,10 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// Commits that belong together and whom to tell; without any, somebody who wants to know that all before are done.
+/// Commits that belong together and their callback; a job without commits is a flush.
 struct Job {
     commits: Vec<Commit>,
-    /// Somebody outside waits for the answer, and may well have the next thing to say.
+    /// An external caller waits for the reply, and is likely to submit again.
     is_awaited: bool,
     done: Done,
 }
@@ -135,7 +135,7 @@ struct Job {
 struct Queue {
     waiting: Mutex<Waiting>,
     filled: Condvar,
-    /// How many jobs wait, to be looked at without the lock.
+    /// Number of queued jobs, readable without the lock.
     queued: AtomicUsize,
     commits: AtomicU64,
     batches: AtomicU64,
@@ -145,7 +145,7 @@ struct Queue {
 struct Waiting {
     jobs: Vec<Job>,
     is_closed: bool,
-    /// The thread sleeps.
+    /// True while the thread sleeps.
     is_idle: bool,
 }
 
@@ -154,7 +154,7 @@ impl Queue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything that is queued; sleeps while that is nothing. `None`: closed and empty.
+    /// Returns all queued jobs; sleeps while there are none. `None` once closed and empty.
     fn take(&self, is_awaited: bool) -> Option<Vec<Job>> {
         if is_awaited {
             self.watch();
@@ -172,7 +172,7 @@ impl Queue {
         Some(std::mem::take(&mut waiting.jobs))
     }
 
-    /// Looks for more for a moment, without sleeping.
+    /// Polls briefly for more jobs, without sleeping.
     fn watch(&self) {
         let from = Instant::now();
         while self.queued.load(Ordering::Acquire) == 0 && from.elapsed() < WATCH {
@@ -180,7 +180,7 @@ impl Queue {
         }
     }
 
-    /// Adds what comes in within a moment, until there are this many.
+    /// Adds jobs that arrive within `most`, until there are `expected`.
     fn linger(&self, jobs: &mut Vec<Job>, expected: usize, most: Duration) {
         let from = Instant::now();
         while jobs.len() < expected && from.elapsed() < most {
@@ -214,9 +214,9 @@ fn run(store: &dyn Store, queue: &Queue) {
     }
 }
 
-/// Commits these together and tells everybody, in order. Gives how many are likely to come next: those who are told
-/// here come back, and join those who came while the disk was busy. Without waiting a moment for both, two halves
-/// would take turns at paying for an fsync.
+/// Commits these jobs together and replies in order. Returns the expected number of next jobs: the callers that get a
+/// reply here submit again, and join those that came while the disk was busy. Without waiting briefly for both, two
+/// halves would alternate in paying for an fsync.
 fn write(store: &dyn Store, queue: &Queue, jobs: Vec<Job>) -> usize {
     let mut commits = Vec::with_capacity(jobs.len());
     let mut waiters = Vec::with_capacity(jobs.len());
@@ -226,7 +226,7 @@ fn write(store: &dyn Store, queue: &Queue, jobs: Vec<Job>) -> usize {
     }
     let outcome = if commits.is_empty() { Ok(()) } else { commit(store, queue, &commits) };
     let expected = queue.lock().jobs.len() + waiters.len();
-    // Only what contradicts the store fails; the others of its batch did nothing wrong.
+    // Only the job that contradicts the store fails; the others of its batch are committed.
     let is_for_one = waiters.len() > 1 && matches!(outcome, Err(StoreError::Refused(_)));
     let mut rest = commits.as_slice();
     for (count, done) in waiters {
@@ -245,7 +245,7 @@ fn commit(store: &dyn Store, queue: &Queue, commits: &[Commit]) -> Result<(), St
         .unwrap_or_else(|_| Err(StoreError::Io("a commit ended in a panic of the store".to_owned())))
 }
 
-/// A callback that panics is the caller's bug, and must not take everybody else's commits with it.
+/// A panic in a callback is the caller's bug, and must not affect other commits.
 fn tell(done: Done, outcome: Result<(), StoreError>) {
     let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
 }

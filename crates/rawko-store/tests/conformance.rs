@@ -1,4 +1,4 @@
-//! Both stores do what a host relies on, and the kit can say no.
+//! Both stores pass the conformance kit, and the kit rejects a broken one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -7,7 +7,7 @@ mod common;
 use common::With;
 use rawko_store::*;
 
-/// A file in a directory that goes when the store does.
+/// A store in a directory that is removed with it.
 fn temporary() -> Box<dyn Store> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("store.db");

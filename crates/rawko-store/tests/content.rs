@@ -1,4 +1,4 @@
-//! Packing takes large values out and puts them back to the byte, and a growing list is stored once.
+//! Packing extracts large values and restores them to the byte, and a growing list is stored once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -27,7 +27,7 @@ impl Blobs {
     }
 }
 
-/// Packs, checks the way back, and gives the packed text and how many blobs it took.
+/// Packs, checks the round trip, and returns the packed text and the number of blobs.
 fn check(json: &str) -> (String, usize) {
     let packed = content::pack(json);
     let (text, count) = (packed.text.into_owned(), packed.blobs.len());
@@ -115,9 +115,9 @@ fn a_list_that_grows_is_stored_once() {
             assert_eq!(blobs.unpack(&text).unwrap(), whole);
         }
     }
-    // What surrounds a message: its entry in a group, its share of the groups above, and names.
+    // The overhead of a message: its entry in a group, its share of the groups above, and names.
     assert!(blobs.bytes() <= content_bytes + 160 * COUNT, "{} of {content_bytes}", blobs.bytes());
-    // What is written at each of the thousand appends, beside blobs.
+    // The text written at each of the thousand appends, besides blobs.
     assert!(text_bytes <= 1_000 * COUNT, "{text_bytes}");
 }
 

@@ -1,5 +1,5 @@
-//! Stores of every format that was ever released open, and hold what they held: the corpus in `tests/corpus`, a folder a
-//! format, each with the listing it must give.
+//! Opens stores of every released format and compares their content: the corpus in `tests/corpus` has a folder per
+//! format, each with its expected listing.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -20,7 +20,7 @@ fn shown(store: &dyn Store, packed: &str) -> String {
     }
 }
 
-/// Everything that can be read from a store, one line an item.
+/// Returns everything that can be read from a store, one line per item.
 fn listing(store: &dyn Store) -> String {
     let mut out = String::new();
     for chart in store.charts().unwrap() {
@@ -76,7 +76,7 @@ fn listing(store: &dyn Store) -> String {
     out
 }
 
-/// The folders of the corpus, oldest format first.
+/// Returns the folders of the corpus, oldest format first.
 fn formats() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let folders = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path());

@@ -1,4 +1,4 @@
-//! A changed or missing row is noticed, and the error names the instance and the step; instances beside it stay readable.
+//! A changed or missing row is detected, and the error names the instance and the step; other instances stay readable.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -17,7 +17,7 @@ fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, Options::default()).unwrap()
 }
 
-/// Three instances with twenty steps each and a snapshot at step 10, closed in order.
+/// A closed store with three instances of twenty steps each and a snapshot at step 10.
 fn closed() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.db");
@@ -51,7 +51,7 @@ fn damage(outcome: Result<Option<Base>, StoreError>) -> String {
 fn a_changed_or_deleted_row_names_the_instance_and_the_step() {
     let of = |step: u64, rest: &str| format!("{rest} WHERE instance = 2 AND step = {step}");
     let flipped = |step: u64, column: &str| {
-        // One bit of the first character.
+        // Flips one bit of the first character.
         of(step, &format!("UPDATE journal SET {column} = char(unicode({column}) ^ 1) || substr({column}, 2)"))
             .replace("^ 1", "+ 1 - 2 * (unicode(event) % 2)")
     };
@@ -147,7 +147,7 @@ fn a_blob_is_checked_against_its_name() {
     );
 }
 
-/// Earlier releases could record a step twice. Such an instance opens as it did, without a chain, and `doctor` names it.
+/// Earlier releases could record a step twice. Such an instance still opens, without a chain, and `doctor` reports it.
 #[test]
 fn a_journal_in_disorder_from_an_earlier_format_still_opens() {
     let directory = tempfile::tempdir().unwrap();

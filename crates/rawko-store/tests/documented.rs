@@ -1,4 +1,4 @@
-//! The page about the file names every table and column there is.
+//! The page about the file documents every table and column.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 const PAGE: &str = include_str!("../../../docs/formats/store.md");
 
-/// The part of the page about a table: from its name in bold to the next.
+/// Returns the part of the page about a table: from its name in bold to the next.
 fn section(table: &str) -> &'static str {
     let (_, rest) =
         PAGE.split_once(&format!("\n**`{table}`**")).unwrap_or_else(|| panic!("no section on {table}"));

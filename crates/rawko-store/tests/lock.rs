@@ -1,4 +1,4 @@
-//! One host at a time, and the second is told who the first is.
+//! One host at a time, and the second gets an error that names the first.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 

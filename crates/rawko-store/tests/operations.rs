@@ -1,4 +1,4 @@
-//! Backup and restore, export and import, pruning: on the store of the corpus, which has a bit of everything.
+//! Backup and restore, export and import, pruning: on the store of the corpus, which has data of every kind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -16,7 +16,7 @@ fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, Options::default()).unwrap()
 }
 
-/// A copy of the corpus, open.
+/// Opens a copy of the corpus.
 fn corpus() -> (TempDir, PathBuf, SqliteStore) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.db");

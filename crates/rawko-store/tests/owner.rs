@@ -1,5 +1,5 @@
-//! One writer, one file: a second host fences the first, and a file that is deleted, replaced, cut or without its log is noticed
-//! before anything is acknowledged.
+//! One writer, one file: a second host fences the first, and a file that is deleted, replaced, truncated or without its
+//! log is detected before any commit is acknowledged.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -160,7 +160,7 @@ fn a_full_store_fails_the_probe() {
     assert!(reader.probe().is_err(), "a reader cannot write");
 }
 
-/// The files of a host that was killed: copied while it runs.
+/// Returns the files of a killed host: copied while it runs.
 fn killed() -> (TempDir, PathBuf) {
     let (directory, path) = place();
     let store = begun(&path);
@@ -212,7 +212,7 @@ fn a_store_that_was_closed_needs_no_log() {
     let reader = SqliteStore::open(&path, Options { read_only: true, ..Options::default() }).unwrap();
     reader.find("i1").unwrap();
     drop(store);
-    // A reader that has the file open keeps the log; all that it holds is in the file.
+    // A reader that has the file open keeps the log; all of its content is in the file.
     drop(reader);
     let _ = fs::remove_file(log(&path));
     let _ = fs::remove_file(path.with_extension("db-shm"));

@@ -1,4 +1,4 @@
-//! What only a file can show: it is opened again, by older and newer rawkos, beside a reader, and when there is no room.
+//! Tests that need a file: reopening it, with older and newer versions, beside a reader, and without free space.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -25,7 +25,7 @@ fn open_to_read(path: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(path, Options { read_only: true, ..Options::default() })
 }
 
-/// A line of the audit for a step.
+/// Returns an audit line for a step.
 fn call(key: i64, step: u64) -> AuditLine {
     AuditLine {
         at_ms: 1,
@@ -38,7 +38,7 @@ fn call(key: i64, step: u64) -> AuditLine {
     }
 }
 
-/// The steps of instance 1, in order.
+/// Returns the steps of instance 1, in order.
 fn steps(store: &dyn Store) -> Vec<u64> {
     let records = store.records(InstanceKey(1), 0, usize::MAX).unwrap();
     records.iter().map(|record| record.step).collect()
@@ -228,7 +228,7 @@ fn a_damaged_page_is_reported_and_not_believed() {
     assert!(matches!(store.tail(0, usize::MAX), Err(StoreError::Damaged(_))));
 }
 
-/// Commits steps from this one on until there is no room left. Gives the last step that was taken.
+/// Commits steps from this one on until there is no space left. Returns the last successful step.
 fn fill(store: &SqliteStore, from: u64) -> u64 {
     for number in from..10_000 {
         let mut commit = step(1, number);
@@ -266,7 +266,7 @@ fn a_full_store_says_so_loses_nothing_and_goes_on_with_more_room() {
     assert_eq!(store.report().unwrap().problems, [] as [&str; 0]);
 }
 
-/// In a process of its own, as the limit is the process's.
+/// Runs in a process of its own, because the limit applies to the process.
 #[cfg(unix)]
 #[test]
 fn a_limit_on_file_sizes_is_the_same_as_a_full_disk() {

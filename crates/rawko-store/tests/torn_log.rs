@@ -1,5 +1,5 @@
-//! A write-ahead log that was cut or scribbled over loses whole commits from its end, and nothing else. One without even its first
-//! frame is not torn but lost: a host writes that before it takes anything on.
+//! A write-ahead log that was truncated or overwritten loses whole commits from its end, and nothing else. A log
+//! without its first frame is lost instead of torn: a host writes that frame before its first commit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -24,7 +24,7 @@ fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, Options::default()).unwrap()
 }
 
-/// Changes several tables at once, so that half of it would show.
+/// Changes several tables at once, so that a partial commit is visible.
 fn commit(number: u64) -> Commit {
     let seq = i64::try_from(number).unwrap();
     let mut commit = step(1, number);
@@ -43,7 +43,7 @@ static IMAGE: LazyLock<Image> = LazyLock::new(|| {
     let store = open(&path);
     store.put_chart(&chart()).unwrap();
     store.commit(&[begin(1)]).unwrap();
-    // Closing it brings the log into the file.
+    // Closing it checkpoints the log.
     drop(store);
     let store = open(&path);
     (1..=COMMITS).for_each(|number| store.commit(&[commit(number)]).unwrap());
@@ -56,7 +56,8 @@ static IMAGE: LazyLock<Image> = LazyLock::new(|| {
 /// Header of the log, header of a frame, page.
 const FIRST_FRAME_LEN: usize = 32 + 24 + 4096;
 
-/// How many commits are left with this log. They must be a prefix, and whole. `None`: the log is lost, and the store says so.
+/// Returns the number of commits left with this log. They must be a prefix, and whole. `None` if the log is lost, which
+/// the store must report.
 fn commits_left(log: &[u8]) -> Option<u64> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.db");
@@ -97,7 +98,8 @@ fn a_longer_log_never_holds_fewer_commits() {
     }
 }
 
-/// A power cut while the header was written anew: its first bytes are the new ones, which are the same in every header.
+/// A power failure while the header was rewritten: its first bytes are the new ones, which are the same in every
+/// header.
 #[test]
 fn a_torn_header_is_no_loss() {
     for cut in [12, 13, 20, 31] {

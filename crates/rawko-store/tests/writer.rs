@@ -1,4 +1,4 @@
-//! The writer shares one call to the store among many, answers in order, and fails only whom it must.
+//! The writer shares one call to the store among many commits, replies in order, and fails only the commits it must.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use common::With;
 use rawko_store::*;
 
-/// Instead of a disk: it waits to be let through, and answers as the test says.
+/// A fake disk: it blocks until released, and returns the test's result.
 struct Gated {
     began: Sender<usize>,
     answers: Mutex<Receiver<Answer>>,
@@ -20,7 +20,7 @@ enum Answer {
     Fine,
     Full,
     Panic,
-    /// Refuses whatever has this instance in it.
+    /// Refuses every batch with this instance.
     RefuseOf(i64),
 }
 
@@ -40,7 +40,7 @@ impl Gated {
     }
 }
 
-/// A writer over a gated store, and what was answered to whom.
+/// A writer over a gated store, and the replies of each caller.
 struct Desk {
     writer: Writer,
     answers: Sender<Answer>,
@@ -62,7 +62,7 @@ impl Desk {
         self.submit_all(&[key]);
     }
 
-    /// What was answered is noted under the first key.
+    /// Records the reply under the first key.
     fn submit_all(&self, keys: &[i64]) {
         let (told, first) = (self.told.clone(), keys[0]);
         let commit = |key: &i64| Commit { instance: InstanceKey(*key), ..Commit::default() };
@@ -77,7 +77,7 @@ impl Desk {
         });
     }
 
-    /// The first commit is in the store's hands when this returns, and what is submitted next waits behind it.
+    /// Returns once the store holds the first commit, so that later ones queue behind it.
     fn submit_and_hold(&self, key: i64) {
         self.submit(key);
         assert_eq!(self.began.recv().unwrap(), 1);

@@ -1,4 +1,4 @@
-//! The command line as a whole: the list of commands and what holds for all of them.
+//! The command line as a whole: the list of commands and the options that all of them share.
 
 use clap::{Parser, Subcommand, ValueEnum};
 

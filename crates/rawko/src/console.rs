@@ -1,18 +1,18 @@
-//! The terminal: data to stdout, words to stderr, colour only where somebody looks. The one place that prints.
+//! The terminal: data to stdout, messages to stderr, colour only on a terminal. The only module that prints.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use crate::cli::ColorWhen;
 use crate::failure::Failure;
 
-/// Where a command writes.
+/// The output of a command.
 pub(crate) struct Console {
     out: BufWriter<Stdout>,
     out_colour: bool,
     err_colour: bool,
 }
 
-/// What a stretch of text is, so that colour is decided in one place. Colour is never the only signal.
+/// The kind of a piece of text, so that colours are chosen in one place. Colour is never the only signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -55,12 +55,12 @@ impl Console {
         }
     }
 
-    /// Whether somebody watches the data come.
+    /// Returns true if stdout is a terminal.
     pub(crate) fn is_watched(&self) -> bool {
         io::stdout().is_terminal()
     }
 
-    /// Whether data goes out in colour.
+    /// Returns true if stdout uses colour.
     pub(crate) fn colour(&self) -> bool {
         self.out_colour
     }
@@ -69,12 +69,12 @@ impl Console {
         style.paint(text, self.out_colour)
     }
 
-    /// Data, as it is.
+    /// Writes data to stdout as it is.
     pub(crate) fn data(&mut self, text: &str) -> Result<(), Failure> {
         self.out.write_all(text.as_bytes()).map_err(Failure::Output)
     }
 
-    /// Data, as a line.
+    /// Writes a line to stdout.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
         writeln!(self.out, "{text}").map_err(Failure::Output)
     }
@@ -83,7 +83,7 @@ impl Console {
         self.out.flush().map_err(Failure::Output)
     }
 
-    /// A word to the person beside the data. Nobody reading stderr is no reason to stop.
+    /// Writes a message to stderr. A closed stderr is ignored.
     pub(crate) fn note(&mut self, style: Style, title: &str, text: &str) {
         let _ = self.out.flush();
         let _ = writeln!(io::stderr(), "{}: {text}", style.paint(title, self.err_colour));
@@ -93,13 +93,13 @@ impl Console {
         let _ = writeln!(io::stderr(), "{}: {text}", Style::Bad.paint("error", self.err_colour));
     }
 
-    /// Text that is ready as it is, such as rendered findings.
+    /// Writes preformatted text, such as rendered findings, to stderr.
     pub(crate) fn aside(&mut self, text: &str) {
         let _ = self.out.flush();
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
-    /// Whether findings on stderr go out in colour.
+    /// Returns true if stderr uses colour.
     pub(crate) fn aside_colour(&self) -> bool {
         self.err_colour
     }

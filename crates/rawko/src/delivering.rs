@@ -1,5 +1,4 @@
-//! Delivering something to an instance and letting what follows happen: what `send`, `approve`, `deny`, `cancel` and
-//! `fork` have in common.
+//! Delivers an input to an instance and follows the result. Shared by `send`, `approve`, `deny`, `cancel` and `fork`.
 
 use rawko_core::Status;
 use rawko_host::{Reader, Receipt};
@@ -37,7 +36,7 @@ impl DeliverArgs {
     }
 }
 
-/// Delivers to an instance that has to be there.
+/// Delivers to an existing instance.
 pub(crate) fn deliver(
     id: &str,
     request: Request,
@@ -60,7 +59,7 @@ pub(crate) fn deliver(
                 return Err(failure);
             }
         };
-        // Progress to read says it itself.
+        // The text format reports it anyway.
         if is_event && !receipt.handled && (args.no_wait || manner.format == OutputFormat::Json) {
             console.note(
                 Style::Notice,
@@ -81,7 +80,7 @@ pub(crate) fn deliver(
     })
 }
 
-/// Prints the faults of the step that took the delivery.
+/// Prints the faults of the step that handled the delivery.
 fn warn_of_step(reader: &Reader, id: &str, step: u64, console: &mut Console) -> Result<(), Failure> {
     let row = reader.find(id)?;
     let mut player = Player::new(reader.clone(), None);
@@ -91,7 +90,7 @@ fn warn_of_step(reader: &Reader, id: &str, step: u64, console: &mut Console) -> 
     Ok(())
 }
 
-/// It was delivered; that the instance waits again or was ended is what was to be expected.
+/// Returns success if the input was delivered and the instance waits again or ended.
 fn delivered(ended: &Ended, verdict: Verdict) -> Verdict {
     match ended {
         Ended::Rest(Rest::Waiting | Rest::Over(Status::Done | Status::Cancelled)) => Verdict::Done,
@@ -99,7 +98,7 @@ fn delivered(ended: &Ended, verdict: Verdict) -> Verdict {
     }
 }
 
-/// A request whose answer says what became of it.
+/// Sends a request that is answered with a receipt.
 pub(crate) async fn asked(access: &mut Access, request: Request) -> Result<Receipt, Failure> {
     match access.ask(request).await {
         Ok(Answer::Receipt(receipt)) => Ok(receipt),

@@ -1,4 +1,5 @@
-//! What can go wrong, in the user's words, and the exit code it has. Commands return these; only this file knows codes.
+//! The failures of commands, as messages for the user, and their exit codes. Commands return these; only this file
+//! knows the codes.
 
 use std::io;
 use std::process::ExitCode;
@@ -10,32 +11,32 @@ use rawko_view::ViewError;
 
 use crate::console::Console;
 
-/// How a command that did its work ended.
+/// The outcome of a command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Done,
-    /// What was asked about does not hold: a scenario failed, a simulation ended badly. Already reported.
+    /// The check did not pass: a scenario failed, a simulation ended badly. Already reported.
     Failed,
     /// A chart is invalid. Already reported.
     Invalid,
-    /// A model's provider does not take the key, or there is none. Already reported.
+    /// A provider rejected the API key, or it is missing. Already reported.
     Credentials,
-    /// Something in the world stood in the way, and may not later. Already reported.
+    /// An external failure that may be gone later. Already reported.
     Transient,
-    /// A budget or a limit is used up.
+    /// A budget or a limit was reached.
     Limit,
-    /// It went round in circles and was stopped.
+    /// A loop was detected and stopped.
     Loop,
-    /// Nothing happens until somebody does something.
+    /// The instance waits for an event or an answer.
     Waiting,
-    /// Ctrl-C, and what ran is parked.
+    /// Ctrl-C; the running work is parked.
     Interrupted,
-    /// The same by SIGTERM.
+    /// SIGTERM; the running work is parked.
     Terminated,
 }
 
 impl Verdict {
-    /// The code that a command ends with.
+    /// Returns the exit code of the command.
     pub(crate) fn code(self) -> u8 {
         match self {
             Verdict::Done => 0,
@@ -52,20 +53,20 @@ impl Verdict {
     }
 }
 
-/// Why a command stopped.
+/// The reason that a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Wrong arguments, a file that cannot be read, a malformed stimulus.
     Usage(String),
     /// A chart, scenario file or settings that cannot be used.
     Invalid(String),
-    /// The same, with the findings that say why, ready to print.
+    /// Like `Invalid`, with the rendered findings.
     Findings { rendered: String, message: String },
-    /// There is no key for a model.
+    /// The API key of a model is missing.
     Credentials(String),
     /// The work itself failed.
     Failed(String),
-    /// A fault of the world that may be gone later: the disk is full, somebody else holds the store.
+    /// An external failure that may be gone later: the disk is full, another process holds the store.
     Transient(String),
     /// Ctrl-C at a prompt; elsewhere the signal ends the process by itself.
     Interrupted,
@@ -84,7 +85,7 @@ const WAITING: u8 = 55;
 const INTERRUPTED: u8 = 130;
 const TERMINATED: u8 = 143;
 
-/// Tells the person, and gives the code for the shell.
+/// Prints the failure and returns the exit code.
 pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console) -> ExitCode {
     let (message, code) = match outcome {
         Ok(verdict) => (None, verdict.code()),
@@ -98,7 +99,7 @@ pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console
         Err(Failure::Failed(message)) => (Some(message), FAILED),
         Err(Failure::Transient(message)) => (Some(message), TRANSIENT),
         Err(Failure::Interrupted) => (None, INTERRUPTED),
-        // The reader went away (`rawko … | head`): nothing is wrong and nobody is there to tell.
+        // The reader closed the pipe (`rawko … | head`), which is normal.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => (None, 0),
         Err(Failure::Output(error)) => (Some(format!("cannot write the output: {error}")), FAILED),
     };
@@ -134,7 +135,7 @@ impl From<HostError> for Failure {
             | HostError::InvalidChart(_) => Failure::Invalid(message),
             HostError::Store(error) => error.into(),
             HostError::Busy { .. } | HostError::Closing => Failure::Transient(message),
-            // What is left is about the instance as it stands, or our bug.
+            // The remaining errors concern the status of the instance, or are internal errors.
             _ => Failure::Failed(message),
         }
     }

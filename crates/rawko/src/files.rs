@@ -1,4 +1,4 @@
-//! Reading and writing the files a person names, with messages that say which file and why.
+//! Reads and writes the files that a user names, with errors that name the file and the reason.
 
 use std::fs;
 use std::io::{self, Read};
@@ -8,15 +8,16 @@ use rawko_chart::Source;
 
 use crate::failure::Failure;
 
-/// More than this is no chart, scenario or list of stubs; reading on would only fill the memory.
+/// Maximum size of an input file: a chart, scenario or list of stubs is never larger, and reading on would only fill
+/// the memory.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Whether a path means standard input.
+/// Returns true if a path means standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The name a person knows a path by.
+/// Returns the name of a path in messages.
 pub(crate) fn shown(path: &Path) -> String {
     if is_stdin(path) {
         return "<stdin>".to_owned();
@@ -25,7 +26,7 @@ pub(crate) fn shown(path: &Path) -> String {
     short.unwrap_or(path).display().to_string()
 }
 
-/// The bytes of a file, or of standard input for `-`.
+/// Reads a file, or standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = read_bytes(path).map_err(|error| cannot_read(path, &error))?;
     if bytes.len() as u64 > BYTES_MAX {
@@ -35,7 +36,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The text of a file, or of standard input for `-`.
+/// Reads a file as text, or standard input for `-`.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(read(path)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -62,7 +63,7 @@ fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Why a file cannot be read, in words.
+/// Converts a read error to a message.
 pub(crate) fn cannot_read(path: &Path, error: &io::Error) -> Failure {
     let name = shown(path);
     Failure::Usage(match error.kind() {

@@ -1,4 +1,4 @@
-//! Small things a person types as values: `key=value` pairs and JSON objects.
+//! Parses values on the command line: `key=value` pairs and JSON objects.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use crate::failure::Failure;
 use crate::files;
 
-/// Each text is a JSON object or `key=value`; later ones win.
+/// Merges texts that are JSON objects or `key=value`; later ones win.
 pub(crate) fn object_from(option: &str, texts: &[String]) -> Result<Map<String, Json>, Failure> {
     let mut all = Map::new();
     for text in texts {
@@ -21,7 +21,7 @@ pub(crate) fn object_from(option: &str, texts: &[String]) -> Result<Map<String, 
     Ok(all)
 }
 
-/// The same, where `key=@FILE` takes the value from a file and `@FILE` the whole object.
+/// Like [`object_from`], where `key=@FILE` reads the value from a file and `@FILE` the whole object.
 pub(crate) fn object_or_files(option: &str, texts: &[String]) -> Result<Map<String, Json>, Failure> {
     let mut all = Map::new();
     for text in texts {
@@ -36,12 +36,12 @@ pub(crate) fn object_or_files(option: &str, texts: &[String]) -> Result<Map<Stri
     Ok(all)
 }
 
-/// Each text is `key=value`, and the value stays a string, as in an environment.
+/// Parses `key=value` pairs whose values stay strings, as in an environment.
 pub(crate) fn env_from(texts: &[String]) -> Result<Map<String, Json>, Failure> {
     texts.iter().map(|text| pair("--env", text).map(|(key, value)| (key.to_owned(), value.into()))).collect()
 }
 
-/// JSON where it reads as JSON (`3`, `true`, `[1]`, `"3"`), otherwise the text itself.
+/// Parses valid JSON (`3`, `true`, `[1]`, `"3"`), else returns the text itself.
 fn value_from(text: &str) -> Json {
     serde_json::from_str(text).unwrap_or_else(|_| Json::String(text.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Finding the instance a person means, with words for when there is none.
+//! Finds the instance that a user names, with a helpful error if it does not exist.
 
 use rawko_host::Reader;
 use rawko_store::{Filter, InstanceRow};
@@ -6,12 +6,12 @@ use rawko_store::{Filter, InstanceRow};
 use crate::failure::Failure;
 use crate::hosting::Place;
 
-/// Instances looked at for a name that is close.
+/// Maximum number of instances searched for a similar name.
 const CANDIDATES_MAX: usize = 5_000;
 const SUGGESTIONS_MAX: usize = 3;
 const CLOSE_ENOUGH: f64 = 0.85;
 
-/// The store of a place, which has to be there.
+/// Opens the store of a place, and fails if there is none.
 pub(crate) fn reader(place: &Place) -> Result<Reader, Failure> {
     place.reader()?.ok_or_else(|| {
         let message = format!("there is no store `{}` yet", place.shown());
@@ -19,7 +19,7 @@ pub(crate) fn reader(place: &Place) -> Result<Reader, Failure> {
     })
 }
 
-/// The instance with this id, or what it may have meant.
+/// Returns the instance with this id, or an error that suggests a similar one.
 pub(crate) fn instance(reader: &Reader, id: &str) -> Result<InstanceRow, Failure> {
     if let Some(row) = reader.store().find(id)? {
         return Ok(row);

@@ -1,4 +1,4 @@
-//! From a path to a chart that can run, or to words about why it cannot.
+//! Loads a runnable chart from a path, or returns the findings that prevent it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::failure::Failure;
 use crate::files;
 use crate::project::Project;
 
-/// What an invoke refers to is looked up when it is reached; only `check` knows what there is.
+/// Ignored here: an invoke is resolved when it is reached, and only `check` knows all names.
 const UNKNOWN_SERVICE: &str = "rawko::chart::unknown_service";
 
-/// A chart that can run, with what is nevertheless wrong with it.
+/// A runnable chart with its remaining findings.
 #[derive(Debug)]
 pub(crate) struct Runnable {
     pub(crate) chart: Arc<Chart>,
@@ -25,7 +25,7 @@ pub(crate) struct Runnable {
 }
 
 impl Runnable {
-    /// The chart with its text, as a host keeps it.
+    /// Returns the chart with its text, as a host stores it.
     pub(crate) fn edition(&self) -> Edition {
         Edition {
             chart: Arc::clone(&self.chart),
@@ -55,7 +55,7 @@ pub(crate) fn runnable(path: &Path) -> Result<Runnable, Failure> {
 /// Adds the charts that a project has registered under other names, so that they can be invoked.
 pub(crate) fn add_registered(charts: &mut Vec<Arc<Chart>>, project: Option<&Project>) {
     for path in project.map(Project::invocable_charts).unwrap_or_default() {
-        // A registered chart that cannot be used matters only to whoever invokes it, and `check` says what is wrong.
+        // A broken registered chart matters only to charts that invoke it, and `check` reports it.
         let Ok(loaded) = runnable(&path) else { continue };
         let same =
             |chart: &Arc<Chart>| chart.id() == loaded.chart.id() && chart.version() == loaded.chart.version();
@@ -65,16 +65,16 @@ pub(crate) fn add_registered(charts: &mut Vec<Arc<Chart>>, project: Option<&Proj
     }
 }
 
-/// What a project offers for starting and invoking.
+/// The charts of a project that can be started and invoked.
 #[derive(Debug, Default)]
 pub(crate) struct Offered {
     pub(crate) charts: Vec<Edition>,
-    /// Charts that it means to offer, by the id they would have, with why they cannot be used.
+    /// Broken charts of the project, by id, with the reason.
     pub(crate) broken: Vec<(String, Failure)>,
 }
 
 impl Offered {
-    /// Takes the failure of a chart that cannot be used, if one has this id.
+    /// Removes and returns the failure of the broken chart with this id.
     pub(crate) fn take_broken(&mut self, id: &str) -> Option<Failure> {
         let at = self.broken.iter().position(|(known, _)| known == id)?;
         Some(self.broken.swap_remove(at).1)
@@ -92,7 +92,7 @@ pub(crate) fn offered(project: &Project) -> Offered {
     offered
 }
 
-/// Says on stderr what `check` would fail for, though the chart can run.
+/// Prints findings that would fail `check`, though the chart can run.
 pub(crate) fn warn(loaded: &Runnable, console: &mut Console) {
     if !loaded.findings.is_empty() {
         let style = Style { color: console.aside_colour() };
@@ -100,7 +100,7 @@ pub(crate) fn warn(loaded: &Runnable, console: &mut Console) {
     }
 }
 
-/// The failure for a file whose findings leave nothing to work with.
+/// Returns the failure of a file whose findings prevent its use.
 pub(crate) fn unusable(source: &Source, findings: &[Finding]) -> Failure {
     Failure::Findings {
         rendered: render::report(findings, source, Style { color: false }),

@@ -1,5 +1,5 @@
-//! `Raised`: the limits of a task that ended at one, set higher. What makes sense of them, and how they are said to its
-//! chart; apart from `resume`, which goes on with it.
+//! `Raised`: higher limits for a task that ended at one. Validates them and converts them to input of its chart;
+//! separate from `resume`, which continues the task.
 
 use rawko_core::{Value, duration};
 
@@ -7,14 +7,14 @@ use crate::failure::Failure;
 use crate::standing::Standing;
 use crate::times;
 
-/// What somebody allows besides.
+/// The raised limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Raised {
-    /// In all.
+    /// Total, including earlier ones.
     pub(crate) iterations: Option<u32>,
-    /// In all.
+    /// Total, including earlier spending.
     pub(crate) budget_usd: Option<f64>,
-    /// From now on.
+    /// Additional time from now.
     pub(crate) more_ms: Option<i64>,
 }
 
@@ -23,8 +23,8 @@ impl Raised {
         *self != Self::default()
     }
 
-    /// Only what ended at a limit, in a chart that knows how to go on from there; and every limit that is used up has to
-    /// be raised, or it would end at once.
+    /// Fails unless the task ended at a limit and its chart supports continuing. Every limit that was reached has to be
+    /// raised, or the task would end again at once.
     pub(crate) fn insist(&self, standing: &Standing) -> Result<(), Failure> {
         let (id, output) = (standing.id(), standing.snapshot.output());
         let knows = standing.chart.context_names().iter().any(|name| &**name == "raised");
@@ -75,7 +75,7 @@ impl Raised {
         }
     }
 
-    /// What the context is to be: keys and expressions.
+    /// Returns the changes of the context: keys and expressions.
     pub(crate) fn edits(&self) -> Vec<(String, String)> {
         let iterations = self.iterations.map(|most| ("maxIterations", most.to_string()));
         let elapsed = "now() - parse_time(context.startedAt)";
@@ -88,7 +88,7 @@ impl Raised {
         self.budget_usd.map_or(Value::Null, |most| Value::map([("cost_usd", Value::float(most))]))
     }
 
-    /// `up to 20 iterations, up to $5`
+    /// Formats the limits: `up to 20 iterations, up to $5`
     pub(crate) fn words(&self) -> String {
         let iterations = self.iterations.map(|most| format!("up to {most} iterations"));
         let budget = self.budget_usd.map(|most| format!("up to ${most}"));
@@ -97,7 +97,7 @@ impl Raised {
     }
 }
 
-/// What goes on with a task that ended at a limit: the option that raises what was used up, twice as high.
+/// Returns the option that continues a task that ended at a limit, with twice the reached value.
 pub(crate) fn advice(standing: &Standing) -> Option<String> {
     let (output, spent) = (standing.snapshot.output(), standing.spent().cost_usd);
     if is_out_of_time(output) {
@@ -115,7 +115,7 @@ fn is_out_of_time(output: &Value) -> bool {
     output.get("problem").get("code").as_str() == Some("timeout")
 }
 
-/// What it may spend, if somebody said so.
+/// Returns the budget of the task, if it has one.
 fn budget_usd(standing: &Standing) -> Option<f64> {
     let policy: Value = serde_json::from_str(&standing.row.new.policy).ok()?;
     policy.get("budget").get("cost_usd").as_f64()

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 
 const KEYS: [&str; 3] = ["age", "outcomes", "size"];
 
-/// What the settings say; `None` and empty where they do not.
+/// The values of the settings; `None` and empty mean unset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RetentionSettings {
     pub(crate) age_ms: Option<u64>,
@@ -17,7 +17,7 @@ pub(crate) struct RetentionSettings {
 }
 
 impl RetentionSettings {
-    /// Reads the section; the project's goes before the user's, key by key.
+    /// Reads the section; the project's file takes precedence over the user's, key by key.
     pub(crate) fn read(settings: &Settings) -> Result<RetentionSettings, Failure> {
         let (all, problems) = RetentionSettings::look(settings);
         match problems.first() {
@@ -26,7 +26,7 @@ impl RetentionSettings {
         }
     }
 
-    /// The same with everything that is wrong, by file.
+    /// Like [`RetentionSettings::read`], with all problems by file.
     pub(crate) fn look(settings: &Settings) -> (RetentionSettings, Vec<(String, Finding)>) {
         let mut all = RetentionSettings::default();
         let mut problems = Vec::new();

@@ -1,10 +1,10 @@
-//! Sizes as people read them.
+//! Formats sizes for people.
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 const GIB: u64 = 1024 * MIB;
 
-/// `12 KiB`, `3 MiB`, `1.5 GiB`.
+/// Formats a size: `12 KiB`, `3 MiB`, `1.5 GiB`.
 pub(crate) fn shown(bytes: u64) -> String {
     match bytes {
         0..MIB => format!("{} KiB", bytes.div_ceil(KIB)),

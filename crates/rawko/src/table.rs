@@ -1,4 +1,4 @@
-//! Lists with aligned columns. Widths fit what is there; the last column is not padded.
+//! Tables with aligned columns. Widths fit the content; the last column is not padded.
 
 use crate::console::{Console, Style};
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ pub(crate) struct Table {
     rows: Vec<Vec<Cell>>,
 }
 
-/// A text and how it is painted.
+/// A text and its style.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     text: String,

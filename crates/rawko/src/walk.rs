@@ -1,4 +1,4 @@
-//! Finding files below a directory, in one order on every machine, without the places no chart lives in.
+//! Finds files below a directory, in the same order on every machine, skipping folders without charts.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ pub(crate) use rawko_testing::find::is_scenario;
 
 use crate::failure::Failure;
 
-/// All files below `dir` whose name `wanted` accepts, sorted by path.
+/// Returns all files below `dir` whose name `wanted` accepts, sorted by path.
 pub(crate) fn files_below(dir: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<PathBuf>, Failure> {
     find::files_below(dir, wanted)
         .map_err(|error| Failure::Usage(format!("cannot read the directory `{}`: {error}", dir.display())))
 }
 
-/// Whether a name ends like the text formats we read.
+/// Returns true for names with the extension of a supported text format.
 pub(crate) fn is_yaml_or_json(name: &str) -> bool {
     [".yaml", ".yml", ".json"].iter().any(|ending| name.ends_with(ending))
 }

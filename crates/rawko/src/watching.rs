@@ -1,5 +1,5 @@
-//! What a process that hosts tells about itself: traces, metrics and log lines, as flags, environment and settings say.
-//! Nothing is sent and nothing observed unless one of them asks for it.
+//! Telemetry of a hosting process: traces, metrics and log lines, as configured by flags, environment and settings.
+//! Nothing is sent or observed unless one of them enables it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ enum Format {
     Json,
 }
 
-/// What is watched. By default only what somebody asks for: a command that ends soon tells its story itself.
+/// The telemetry options. By default only explicitly enabled parts: a short command prints its own progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WatchPlan {
-    /// It runs long: there are metrics, and what needs somebody is logged.
+    /// The process runs long: it has metrics, and logs problems that need attention.
     pub(crate) is_serving: bool,
     format: Option<LogFormat>,
 }
@@ -54,7 +54,7 @@ impl WatchPlan {
     }
 }
 
-/// The observer of a host that is about to start; `None` when nobody wants to know.
+/// Returns the observer of a host that is about to start; `None` if telemetry is disabled.
 pub(crate) fn start(place: &Place, store: Arc<dyn Store>) -> Result<Option<Arc<Telemetry>>, Failure> {
     let (settings, problems) = TelemetrySettings::read(&place.settings);
     if let Some((file, finding)) = first(&problems) {
@@ -73,7 +73,7 @@ pub(crate) fn start(place: &Place, store: Arc<dyn Store>) -> Result<Option<Arc<T
     Telemetry::start(plan, store).map_err(|error| Failure::Invalid(error.to_string()))
 }
 
-/// What metrics look at, once there is a host.
+/// Connects the metrics to a started host.
 pub(crate) fn look_at(telemetry: Option<&Arc<Telemetry>>, host: &Host) {
     if let Some(telemetry) = telemetry {
         let host = host.clone();
@@ -81,7 +81,7 @@ pub(crate) fn look_at(telemetry: Option<&Arc<Telemetry>>, host: &Host) {
     }
 }
 
-/// The same where others host: what there is can be looked at all the same.
+/// Connects the metrics to the store of a remote host.
 pub(crate) fn look_at_store(telemetry: Option<&Arc<Telemetry>>, reader: &Reader) {
     if let Some(telemetry) = telemetry {
         let reader = reader.clone();
@@ -89,7 +89,7 @@ pub(crate) fn look_at_store(telemetry: Option<&Arc<Telemetry>>, reader: &Reader)
     }
 }
 
-/// Everything that is wrong with the section, for `doctor`.
+/// Returns all problems of the section, for `doctor`.
 pub(crate) fn problems(settings: &Settings) -> Vec<(String, Finding)> {
     let (_, problems) = TelemetrySettings::read(settings);
     let named = |(file, findings): (Arc<str>, Vec<Finding>)| {
@@ -111,7 +111,7 @@ fn said_level(settings: &Settings) -> Result<Option<LogLevel>, Failure> {
     level.map(Some).ok_or_else(|| Failure::Usage(format!("RAWKO_LOG: `{text}` is no level; {help}")))
 }
 
-/// Where settings name the variables that hold secrets.
+/// Returns the texts of the files that name variables with secrets.
 fn texts(root: &Path) -> String {
     let files = [".rawko/config.yaml", ".mcp.json"];
     files.map(|file| std::fs::read_to_string(root.join(file)).unwrap_or_default()).join("\n")

@@ -1,5 +1,5 @@
-//! A task as somebody wishes it, and the input that the orchestrator's chart is given for it. Shared by `rawko task` and the
-//! server, which refuse the same things in the same words.
+//! A task request, and the input of the orchestrator's chart for it. Shared by `rawko task` and the server, so that
+//! both reject the same requests with the same messages.
 
 use rawko_agents::agent::Kind;
 use rawko_agents::work::Workshop;
@@ -10,10 +10,10 @@ use rawko_model::provider::{ErrorCode, ProviderProblem};
 use crate::failure::Failure;
 use crate::following::is_own;
 
-/// The chart that has tasks done.
+/// The chart that runs tasks.
 pub(crate) const ORCHESTRATOR: &str = "rawko";
 
-/// What somebody wants done, and within which limits.
+/// A task and its limits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
     pub(crate) task: String,
@@ -21,13 +21,13 @@ pub(crate) struct Wish {
     pub(crate) agent: Option<String>,
     pub(crate) max_iterations: Option<u32>,
     pub(crate) timeout_ms: Option<i64>,
-    /// A provider's name where no model was named with it.
+    /// The provider, if it was given without a model.
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
 }
 
 impl Wish {
-    /// What the chart is given: what settings say, and over it what the person says.
+    /// Returns the input of the chart: the settings, overridden by the request.
     pub(crate) fn input(&self, workshop: &Workshop, chart: &Edition) -> Result<Value, Failure> {
         if self.task.trim().is_empty() {
             return Err(Failure::Usage("the task is empty; say what is to be done".to_owned()));
@@ -51,7 +51,7 @@ impl Wish {
         if let Some(name) = &self.agent {
             insist_on_agent(workshop, name)?;
             put("forcedAgent", Value::str(name));
-            // Nobody is asked who begins, so nobody else looks up what is known.
+            // The arbiter is skipped for the first agent, so the memories it would look up are added here.
             if is_own(chart.chart.id()) {
                 put("memories", Value::from(workshop.recall(&self.task, name)));
             }
@@ -59,7 +59,7 @@ impl Wish {
         match &self.model {
             Some(model) => {
                 if let Some(provider) = &self.provider {
-                    // A name alone could be meant as a model; this one is not.
+                    // A bare name would be read as a model, so the provider is passed with a model.
                     insist_on_model(workshop, &format!("{provider}/any"), Failure::Usage)?;
                 }
                 insist_on_model(workshop, model, Failure::Usage)?;
@@ -71,7 +71,7 @@ impl Wish {
         Ok(Value::Map(input.into()))
     }
 
-    /// What a chart does not declare it is not given; an option that would change nothing is better refused.
+    /// Fails if an option sets a key that the chart does not declare, because the option would have no effect.
     fn insist_on_keys(&self, chart: &Edition) -> Result<(), Failure> {
         let declared = chart.chart.context_names();
         let wanted = [
@@ -94,7 +94,7 @@ impl Wish {
     }
 }
 
-/// A project that lets no agent work would refuse everything, one call at a time.
+/// Fails if the project allows no agents: every call would be denied, one at a time.
 pub(crate) fn insist_on_gate(settings: &Settings, chart: &Edition) -> Result<(), Failure> {
     if !is_own(chart.chart.id()) {
         return Ok(());
@@ -123,7 +123,7 @@ fn insist_on_agent(workshop: &Workshop, name: &str) -> Result<(), Failure> {
     Err(Failure::Usage(format!("there is no agent `{name}`; there are {}", names.join(", "))))
 }
 
-/// Whether somebody who can be chosen has no model of its own.
+/// Returns true if a selectable agent has no model of its own.
 fn needs_default(workshop: &Workshop) -> bool {
     let offered = workshop.profiles();
     let agents = offered.iter().filter_map(|profile| workshop.agents.get(&profile.name));

@@ -1,5 +1,5 @@
-//! Schemathesis against the running binary: it reads the OpenAPI document, makes up requests that fit it and requests that do
-//! not, and complains about every server error and every answer that the document does not know.
+//! Schemathesis against the running binary: it reads the OpenAPI document, generates valid and invalid requests, and
+//! reports every server error and every response that the document does not describe.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 const CHART: &str = "statechart:\n  id: order\n  version: 1.0.0\n  initial: open\n  states:\n    open: {on: {PAY: paid}}\n    paid: {type: final}\n";
-/// So that it may ask as often as it likes.
+/// Disables the rate limit.
 const SETTINGS: &str = "server: {rate: {per_second: 0}}\n";
-/// How long it may go on making things up, after it has asked everything once.
+/// How long it generates requests, after each operation was called once.
 const SECONDS: &str = "60";
 
 struct Serving(Child);
@@ -54,7 +54,7 @@ fn schemathesis_finds_no_server_error_and_no_undocumented_answer_slow() {
     let program = repository().join("target/tools/api/bin/schemathesis");
     assert!(program.exists(), "`cargo xtask tools` installs schemathesis");
     let dir = project();
-    // Something to look at, and something to answer.
+    // An instance to read, and one with a pending request.
     for id in ["o-1", "o-2"] {
         let started = Command::new(env!("CARGO_BIN_EXE_rawko"))
             .args(["run", "order", "--id", id, "--patience", "0s"])
@@ -69,7 +69,7 @@ fn schemathesis_finds_no_server_error_and_no_undocumented_answer_slow() {
     let output = Command::new(&program)
         .args(["run", &format!("{url}/v1/openapi.json"), "--url", &url])
         .args(["--checks", checks, "--max-time", SECONDS, "--max-examples", "15", "--seed", "7"])
-        // A stream has no end.
+        // A stream never ends.
         .args(["--exclude-path", "/v1/stream"])
         .args([
             "--suppress-health-check",

@@ -1,5 +1,5 @@
-//! Calls of services: made after the commit that asked for them, answered as an input. Stopping an effect drops its
-//! task.
+//! Calls of services: made after the commit that requested them, with the result delivered as an input. Stopping an
+//! effect drops its task.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,13 +22,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// Makes the call. Dropping the future stops it. `None`: the runtime is going away.
+    /// Makes the call. Dropping the future stops it. Returns `None` if the runtime is shutting down.
     pub async fn answer(self) -> Option<Result<Value, ServiceError>> {
         if let Some(result) = self.at_once() {
             return Some(result);
         }
         let Self { service, call } = self;
-        // A service that panics has failed; the instance goes on.
+        // A panic in a service is a failed call; the instance continues.
         let answer = tokio::spawn(async move { service.call(call).await });
         let _guard = AbortOnDrop(answer.abort_handle());
         match answer.await {
@@ -38,7 +38,7 @@ impl Running {
         }
     }
 
-    /// The same, and an observer is told of it. Dropped, it was stopped.
+    /// Like [`Running::answer`], reported to an observer. Dropping the future reports the call as stopped.
     pub async fn answer_observed(
         self,
         effect: &OpenEffect,
@@ -52,7 +52,7 @@ impl Running {
         answer
     }
 
-    /// The answer of a plain function.
+    /// Returns the result of a plain function.
     fn at_once(&self) -> Option<Result<Value, ServiceError>> {
         catch_unwind(AssertUnwindSafe(|| self.service.at_once(&self.call)))
             .unwrap_or_else(|_| Some(Err(crashed())))
@@ -78,7 +78,7 @@ impl Inner {
         }
         let place = (effect.instance, EffectPlace::of(&effect));
         let host = Arc::clone(self);
-        // Registered before it can finish: the entry is removed by the task itself.
+        // Registered before the call can finish: the task itself removes the entry.
         let mut table = self.running();
         let task = self.runtime.spawn(async move {
             let answer = running.answer().await;
@@ -91,7 +91,7 @@ impl Inner {
         table.insert(place, RunningCall { task: task.abort_handle(), may_repeat });
     }
 
-    /// An effect that cannot be run answers with its failure.
+    /// Delivers the failure of an effect that cannot be run as its result.
     pub(crate) fn fail(self: &Arc<Self>, effect: &OpenEffect, error: &ServiceError) {
         self.tell_failed(effect, error);
         self.answered(effect, Err(error.clone()));

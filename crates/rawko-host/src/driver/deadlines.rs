@@ -1,5 +1,5 @@
-//! Deadlines: which instance has to be looked at when. Absolute times in an ordered set; one task sleeps until the
-//! next. What a deadline means is in the store, so a lost one is found again at the next start.
+//! Deadlines: when each instance needs attention next. Absolute times in an ordered set; one task sleeps until the
+//! earliest. The meaning of a deadline is in the store, so a lost one is found again at the next start.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,12 +14,12 @@ use crate::host::Inner;
 /// The longest sleep: after a suspended machine or a moved clock, deadlines are late by no more than this.
 const SLEEP_MAX: Duration = Duration::from_secs(30);
 
-/// What to look at.
+/// The subject of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Due {
-    /// The next thing that an instance does by itself: a timer, an approval that expires.
+    /// The next timer or expiring approval of an instance.
     Instance(InstanceKey),
-    /// A commit that was refused.
+    /// The retry of a refused commit.
     Again(InstanceKey),
 }
 
@@ -63,7 +63,7 @@ impl Deadlines {
         }
     }
 
-    /// What is due by now, taken out; and when the next is.
+    /// Removes and returns the deadlines that are due, with the time of the next one.
     fn take_due(&self, now_ms: i64) -> (Vec<Due>, Option<i64>) {
         let mut table = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let mut due = Vec::new();
@@ -75,13 +75,13 @@ impl Deadlines {
         (due, table.by_time.first().map(|(at_ms, _)| *at_ms))
     }
 
-    /// Looks again now: the clock was moved.
+    /// Rechecks the deadlines at once, after the clock was moved.
     pub(crate) fn wake(&self) {
         self.earlier.notify_one();
     }
 }
 
-/// Sleeps until the next deadline, for as long as the host is there.
+/// Sleeps until the next deadline, for as long as the host exists.
 pub(crate) async fn watch(host: Weak<Inner>, deadlines: Arc<Deadlines>) {
     loop {
         let Some(next) = host.upgrade().map(|host| {

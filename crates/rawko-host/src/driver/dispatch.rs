@@ -1,4 +1,4 @@
-//! The dispatcher: one thread that does, in order, what commits asked for. One, so that events between two instances
+//! The dispatcher: one thread that performs the actions of commits in order. One, so that events between two instances
 //! arrive in the order they were sent; a thread, because loading an instance reads the disk.
 
 use std::sync::atomic::Ordering;
@@ -15,16 +15,16 @@ use crate::host::Inner;
 
 pub(crate) enum Job {
     Perform(Vec<Action>),
-    /// Put a delivery into a mailbox again.
+    /// Put a delivery back into a mailbox.
     Post(InstanceKey, Delivery),
-    /// Take what waits at an instance.
+    /// Handle the inputs that wait at an instance.
     Nudge(InstanceKey),
-    /// A moment has come.
+    /// A deadline has passed.
     Due(Due),
     Stop,
 }
 
-/// The way to the dispatcher's thread.
+/// The sending side of the dispatcher's queue.
 pub(crate) struct Dispatch {
     jobs: mpsc::Sender<Job>,
 }
@@ -36,12 +36,12 @@ impl Dispatch {
     }
 
     pub(crate) fn send(&self, job: Job) {
-        // After `Stop` nobody listens; what is left is on disk and goes on at the next start.
+        // After `Stop` the receiver is gone. The remaining work is on disk and resumes at the next start.
         let _ = self.jobs.send(job);
     }
 }
 
-/// Runs until it is told to stop or the host is gone.
+/// Starts the thread, which runs until `Stop` or until the host is dropped.
 pub(crate) fn spawn(host: &Arc<Inner>, jobs: mpsc::Receiver<Job>) -> std::io::Result<JoinHandle<()>> {
     let host = Arc::downgrade(host);
     std::thread::Builder::new().name("rawko-dispatch".into()).spawn(move || run(&host, &jobs))

@@ -1,5 +1,5 @@
-//! Stopping in order: no new call begins, running calls get time to finish, and calls that were asked for meanwhile are
-//! parked for the next host.
+//! Graceful shutdown: no new call begins, running calls get time to finish, and calls requested meanwhile are parked
+//! for the next host.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -12,20 +12,20 @@ use rawko_store::InstanceKey;
 use super::dispatch::Job;
 use crate::host::{Host, Inner};
 
-/// How often a draining host looks whether its calls have finished.
+/// Interval at which a draining host checks for running calls.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Which running calls a stopping host waits for.
+/// The running calls that a stopping host waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// All of them.
     All,
-    /// Those that the next host could not simply repeat.
+    /// Calls that the next host could not repeat safely.
     Unrepeatable,
 }
 
 impl Host {
-    /// Begins no new call and waits for running ones, at most `grace`. [`Host::close`] then parks the rest.
+    /// Stops beginning calls and waits up to `grace` for the running ones. [`Host::close`] then parks the rest.
     pub async fn drain(&self, wait: Wait, grace: Duration) {
         self.inner.draining.store(true, Ordering::SeqCst);
         let drained = async {
@@ -33,22 +33,22 @@ impl Host {
                 tokio::time::sleep(LOOK).await;
             }
         };
-        // Over the grace period, `close` cuts what still runs.
+        // After the grace period, `close` aborts the calls that still run.
         let _ = tokio::time::timeout(grace, drained).await;
     }
 
-    /// How many running calls a stopping host would wait for.
+    /// Returns the number of running calls that a stopping host would wait for.
     pub fn running_calls(&self, wait: Wait) -> usize {
         self.inner.running().values().filter(|call| call.counts(wait)).count()
     }
 
-    /// Parks what was not begun, stops what runs and waits until everything is on disk.
+    /// Parks calls that have not begun, aborts running ones and waits until every commit is on disk.
     pub async fn close(self) {
         let inner = self.inner;
         inner.draining.store(true, Ordering::SeqCst);
         inner.running().drain().for_each(|(_, call)| call.task.abort());
         inner.dispatch.send(Job::Stop);
-        // Waiting for the disk is not for an async thread.
+        // Waiting for the disk would block an async thread.
         let parked = tokio::task::spawn_blocking(move || {
             inner.writer.flush();
             inner.park_unbegun();
@@ -58,7 +58,7 @@ impl Host {
     }
 }
 
-/// A call that runs.
+/// A running call.
 pub(crate) struct RunningCall {
     pub(crate) task: tokio::task::AbortHandle,
     pub(crate) may_repeat: bool,
@@ -78,7 +78,7 @@ impl Inner {
         self.unperformed.load(Ordering::SeqCst) > 0 || self.running().values().any(|call| call.counts(wait))
     }
 
-    /// Whether an action is kept for the next host instead of being performed.
+    /// Returns true if an action is kept for the next host instead of being performed.
     pub(crate) fn defers(&self, action: &Action) -> bool {
         let Action::Run { effect, .. } = action else { return false };
         if !self.draining.load(Ordering::SeqCst) {

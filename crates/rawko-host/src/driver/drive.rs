@@ -1,5 +1,5 @@
-//! Driving an instance: post, take, commit, and after the commit perform what it asked for. If the store refuses,
-//! everything is put back.
+//! Drives one instance: post, handle, commit, then perform the actions of the commit. Separate from the table of
+//! instances because everything that must be undone when the store refuses a commit is here.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
@@ -13,24 +13,24 @@ use super::slot::{Delivery, MAILBOX_MAX, Reply, Slot, SlotState};
 use crate::error::HostError;
 use crate::host::Inner;
 
-/// How long a host waits before it tries a refused commit again.
+/// Delay before a refused commit is retried.
 const AGAIN_MS: i64 = 1_000;
-/// Records that one instance commits at once: a burst shares a commit, and cannot keep the others waiting.
+/// Maximum number of records in one commit of an instance: a burst shares a commit without delaying other instances.
 const RECORDS_PER_COMMIT: usize = 64;
 
-/// A transaction on its way to the store, with what is needed if it fails.
+/// A transaction in flight to the store, with everything needed to undo it.
 pub(crate) struct Pending {
     tx: Transaction,
     children: Vec<Arc<Slot>>,
     replies: Vec<(Reply, Result<Receipt, HostError>)>,
-    /// Inputs without a waiting caller, taken again if the commit fails.
+    /// Inputs without a waiting caller; they are retried if the commit fails.
     again: Vec<Input>,
-    /// The instance as it was; `None` when it begins here.
+    /// The instance before the transaction; `None` for its first commit.
     before: Option<Box<Instance>>,
 }
 
 impl Pending {
-    /// The first commit of an instance.
+    /// Creates the first commit of an instance.
     pub(crate) fn first(tx: Transaction, reply: Reply, receipt: Receipt) -> Self {
         let replies = vec![(reply, Ok(receipt))];
         Self { tx, children: Vec::new(), replies, again: Vec::new(), before: None }
@@ -46,7 +46,7 @@ impl Pending {
 }
 
 impl Inner {
-    /// Puts a delivery into an instance's mailbox and drives it, loading it if it lives on disk.
+    /// Puts a delivery into an instance's mailbox and drives the instance, loading it from disk if necessary.
     pub(crate) fn post(self: &Arc<Self>, key: InstanceKey, delivery: Delivery) -> Result<(), HostError> {
         loop {
             let slot = self.slot(key)?;
@@ -54,7 +54,7 @@ impl Inner {
             if live.evicted {
                 continue;
             }
-            // Messages are committed already: refusing one would lose it.
+            // Messages between instances are committed already: refusing one would lose it.
             if live.mailbox.len() >= MAILBOX_MAX && delivery.reply.is_some() {
                 let id = slot.id.to_string();
                 return Err(HostError::Busy { id, limit: MAILBOX_MAX });
@@ -65,12 +65,12 @@ impl Inner {
         }
     }
 
-    /// Takes what is due or waits at an instance, if anything.
+    /// Handles due timers and waiting inputs of an instance.
     pub(crate) fn nudge(self: &Arc<Self>, key: InstanceKey) -> Result<(), HostError> {
         loop {
             let slot = self.slot(key)?;
             let mut live = slot.lock();
-            // A deadline that led here is gone from the table.
+            // The deadline that triggered this call is no longer in the table.
             live.armed_ms = None;
             if !live.evicted {
                 self.drive(&slot, live);
@@ -100,7 +100,7 @@ impl Inner {
         }
     }
 
-    /// Takes what is due and what waits. `None`: there is nothing to write.
+    /// Handles due timers and waiting inputs. Returns `None` if there is nothing to write.
     fn take_waiting(self: &Arc<Self>, live: &mut SlotState) -> Option<Pending> {
         let now_ms = self.clock.now_ms();
         if live.mailbox.is_empty() && !live.machine.is_due(now_ms) {
@@ -123,14 +123,14 @@ impl Inner {
         }
         live.machine.finish(&mut pending.tx);
         if pending.tx.is_empty() {
-            // An answer that changed nothing needs no disk.
+            // A reply to an input that changed nothing needs no commit.
             pending.replies.into_iter().for_each(|(reply, answer)| drop(reply.send(answer)));
             return None;
         }
         Some(pending)
     }
 
-    /// `false`: it has to wait for the next commit.
+    /// Handles one delivery. Returns `false` if it has to wait for the next commit.
     fn take_one(&self, live: &mut SlotState, delivery: Delivery, now_ms: i64, pending: &mut Pending) -> bool {
         let Delivery { input, reply } = delivery;
         let copy = reply.is_none().then(|| input.clone());
@@ -145,7 +145,7 @@ impl Inner {
             (Some(reply), _) => pending.replies.push((reply, answer.map_err(HostError::from))),
             (None, Some(input)) => {
                 if let Err(InstanceError::Store(error)) = answer {
-                    // The store could not be read: the input was not taken.
+                    // The store could not be read, so the input was not handled.
                     live.mailbox.push_front(Delivery::unawaited(input));
                     self.trouble(error);
                     self.deadlines.set(Due::Again(live.machine.key()), Some(now_ms + AGAIN_MS));
@@ -161,7 +161,7 @@ impl Inner {
     pub(crate) fn submit(self: &Arc<Self>, slot: &Arc<Slot>, mut pending: Pending) {
         let seen = self.seen(slot, &pending);
         let commits = pending.tx.take_commits();
-        // Children can be found before they are on disk, so that no second copy of one is ever loaded.
+        // Children are registered before they are on disk, so that a second copy is never loaded.
         let children = std::mem::take(&mut pending.tx.children);
         pending.children = children.into_iter().map(|child| Slot::committing(child.instance)).collect();
         pending.children.iter().for_each(|child| self.instances.enter(child));
@@ -181,11 +181,11 @@ impl Inner {
         }
     }
 
-    /// On disk: now it has happened, and its actions may begin. Runs on the writer's thread, so it only hands on.
+    /// Completes a durable commit and begins its actions. Runs on the writer's thread, so it only forwards work.
     fn committed(self: &Arc<Self>, slot: &Arc<Slot>, pending: Pending) {
         let Pending { tx, children, replies, .. } = pending;
         let is_quick = self.is_quick(&tx.actions);
-        // Before anyone can see the instance at rest: there is more to come.
+        // Counted before the instance can be observed idle, because its actions are still to come.
         if !tx.actions.is_empty() && !is_quick {
             self.unperformed.fetch_add(1, Ordering::SeqCst);
         }
@@ -195,7 +195,7 @@ impl Inner {
         }
         let rests = self.release(slot);
         for (reply, answer) in replies {
-            // The caller may have gone away; it happened regardless.
+            // The caller may have stopped waiting; the commit is durable regardless.
             let _ = reply.send(answer);
         }
         if is_quick {
@@ -209,7 +209,8 @@ impl Inner {
         self.changed();
     }
 
-    /// A commit of this slot is done: what came meanwhile is taken next. Returns whether it was queued for eviction.
+    /// Unlocks a slot after a commit and schedules inputs that arrived meanwhile. Returns true if the slot was queued
+    /// for eviction.
     fn release(self: &Arc<Self>, slot: &Arc<Slot>) -> bool {
         let mut live = slot.lock();
         live.committing = false;
@@ -220,8 +221,8 @@ impl Inner {
         std::mem::replace(&mut live.rests, true)
     }
 
-    /// Whether all there is to do is to ask plain functions, and nothing that was asked for earlier is still to be done:
-    /// then it is done here, which saves waking two threads.
+    /// Returns true if every action calls a plain function and no earlier action is outstanding. Such actions run on
+    /// this thread, which saves waking two others.
     fn is_quick(&self, actions: &[Action]) -> bool {
         let is_function = |action: &Action| match action {
             Action::Run { effect, .. } => self
@@ -233,7 +234,7 @@ impl Inner {
         actions.iter().all(is_function) && self.unperformed.load(Ordering::SeqCst) == 0
     }
 
-    /// Not on disk: it has not happened. Inputs from within are taken again later; callers outside get the error.
+    /// Undoes a commit that failed. Internal inputs are retried later; external callers get the error.
     fn refused(self: &Arc<Self>, slot: &Arc<Slot>, pending: Pending, error: &StoreError) {
         for child in &pending.children {
             child.lock().evicted = true;
@@ -247,7 +248,7 @@ impl Inner {
         for input in pending.again.into_iter().rev() {
             live.mailbox.push_front(Delivery::unawaited(input));
         }
-        // The store contradicts the copy in memory: what is on disk counts.
+        // The store contradicts the copy in memory; the stored version wins.
         let waiting = if matches!(error, StoreError::Refused(_)) {
             live.evicted = true;
             std::mem::take(&mut live.mailbox)
@@ -260,10 +261,10 @@ impl Inner {
             self.instances.forget(slot.key);
             waiting.into_iter().for_each(|delivery| self.dispatch.send(Job::Post(slot.key, delivery)));
         }
-        // Before the callers hear of it: a caller that asks for the reason finds it.
+        // Recorded before the callers get the error, so that one that looks up the reason finds it.
         self.trouble(error.clone());
         for (reply, answer) in pending.replies {
-            // A refusal needs no disk.
+            // An input that was rejected anyway keeps its own error.
             let _ = reply.send(answer.and(Err(HostError::Store(error.clone()))));
         }
         self.deadlines.set(Due::Again(slot.key), Some(self.clock.now_ms() + AGAIN_MS));
@@ -277,7 +278,7 @@ impl Inner {
         }
     }
 
-    /// Marks calls that were asked for and not begun, so that the next host runs them.
+    /// Marks calls that were requested but not begun, so that the next host runs them.
     pub(crate) fn park(self: &Arc<Self>, key: InstanceKey, effects: &[EffectPlace]) {
         let Ok(slot) = self.slot(key) else { return };
         let commit = slot.lock().machine.park(effects).commit;

@@ -1,4 +1,4 @@
-//! The machine's questions, answered by this host: from its project and its store.
+//! `Environment` of the instance machine, implemented by this host from its project and its store.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -45,7 +45,7 @@ impl Environment for Inner {
     }
 
     fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {
-        // Not from the table of instances: its lock is never taken while an instance is locked.
+        // Read from the store, because the lock of the instance table is never taken while an instance is locked.
         self.reader.key(name)
     }
 

@@ -1,5 +1,5 @@
-//! The instances that are in memory. The others live on disk; one is loaded when something happens to it, and leaves
-//! again when many others have been busier.
+//! The instances in memory. All others stay on disk: an instance is loaded when it gets an input and evicted when many
+//! others have been active more recently.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use super::slot::Slot;
 #[derive(Default)]
 pub(crate) struct Instances {
     table: Mutex<Table>,
-    /// Held while one is loaded: nobody may load what is just being written and evicted.
+    /// Held while an instance is loaded, so that an instance that is being written and evicted is not loaded again.
     loading: Mutex<()>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Instances {
 struct Table {
     slots: FxHashMap<InstanceKey, Arc<Slot>>,
     keys: FxHashMap<Arc<str>, InstanceKey>,
-    /// Those that came to rest once, each once; who is busy when its turn to leave comes goes to the end.
+    /// Idle instances in order of eviction, each at most once. One that is busy at its turn moves to the end.
     resting: VecDeque<InstanceKey>,
 }
 
@@ -43,7 +43,7 @@ impl Instances {
         table.slots.insert(slot.key, Arc::clone(slot));
     }
 
-    /// The one in memory, or the one that `load` brings.
+    /// Returns the instance in memory, or loads it with `load`.
     pub(crate) fn get_or<E>(
         &self,
         key: InstanceKey,
@@ -61,11 +61,11 @@ impl Instances {
         Ok(slot)
     }
 
-    /// An instance came to rest; those that rest longest leave while there are more than `max`.
+    /// Queues an idle instance for eviction and evicts the longest idle ones while there are more than `max`.
     pub(crate) fn rest(&self, slot: &Arc<Slot>, max: usize) {
         let mut table = self.table();
         table.resting.push_back(slot.key);
-        // One that is busy goes to the end of the queue; each is looked at once.
+        // A busy instance moves to the end of the queue; each is checked once.
         for _ in 0..table.resting.len() {
             if table.slots.len() <= max {
                 break;
@@ -77,10 +77,10 @@ impl Instances {
         }
     }
 
-    /// Out of memory at once, unless something waits there. Tells whether it is out.
+    /// Evicts an instance unless it has work waiting. Returns true if it is no longer in memory.
     fn evict(table: &mut Table, key: InstanceKey) -> bool {
         let Some(slot) = table.slots.get(&key) else { return true };
-        // Locking here while holding the table is safe: nobody asks for the table while holding an instance.
+        // Locking an instance while holding the table is safe: the opposite order never occurs.
         let mut live = slot.lock();
         if !live.is_idle() {
             return false;
@@ -93,7 +93,7 @@ impl Instances {
         true
     }
 
-    /// It never came to be.
+    /// Removes an instance whose first commit failed.
     pub(crate) fn forget(&self, key: InstanceKey) {
         let mut table = self.table();
         if let Some(slot) = table.slots.remove(&key) {

@@ -1,4 +1,4 @@
-//! Bringing an instance into memory, and putting a new one on disk.
+//! Loads an instance into memory, and commits a new one.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -34,13 +34,13 @@ impl Inner {
         Ok(Slot::new(Instance::restore(saved, restored.chart, restored.snapshot)))
     }
 
-    /// The audit has a line for every call that was allowed.
+    /// Counts the allowed calls of an instance: the audit has one line for each.
     fn calls_so_far(&self, id: &str) -> Result<u64, HostError> {
         let lines = self.store.audit(Some(id), usize::MAX)?;
         Ok(lines.iter().filter(|line| &*line.decision == "allowed").count() as u64)
     }
 
-    /// Commits a new instance and lets it live.
+    /// Commits a new instance and makes it available.
     pub(crate) async fn commit_new(
         self: &Arc<Self>,
         instance: Instance,
@@ -68,9 +68,9 @@ impl Inner {
     }
 }
 
-/// An id that is easy to say and type: the chart's name and six letters or digits. Perhaps somebody has it already.
+/// Generates an id that is easy to type: the chart's name and six letters or digits. The id may already be in use.
 pub fn made_up_id(chart: &str) -> String {
-    // No vowels and no look-alikes: no words, nothing to misread.
+    // No vowels and no look-alikes, so that an id never spells a word and is hard to misread.
     const LETTERS: &[u8] = b"23456789bcdfghjkmnpqrstvwxz";
     let mut number = RandomState::new().hash_one(chart);
     let mut id = format!("{chart}-");

@@ -1,5 +1,5 @@
-//! The driver of instances on one machine: mailboxes, commits, deadlines, calls. It decides nothing about charts; what an
-//! input means is `rawko_instance`'s.
+//! The driver of instances on one machine: mailboxes, commits, deadlines, calls. It decides nothing about charts;
+//! `rawko_instance` defines the meaning of each input.
 
 pub(crate) mod calls;
 pub(crate) mod deadlines;

@@ -1,4 +1,4 @@
-//! Performing actions after their commit. Runs on the dispatcher's thread, in order.
+//! Performs actions after their commit, in order, on the dispatcher's thread.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Inner {
         }
     }
 
-    /// The instance's id is the part of the effect's own id before the step, whatever key it is called with.
+    /// Returns the instance's id: the part of the effect's own id before the step, independent of its idempotency key.
     fn id_of(&self, effect: &OpenEffect) -> Arc<str> {
         match self.slot(effect.instance) {
             Ok(slot) => Arc::clone(&slot.id),
@@ -46,7 +46,7 @@ impl Inner {
         }
     }
 
-    /// Takes what waits at an instance.
+    /// Handles the inputs that wait at an instance, and reports an error in the background.
     pub(crate) fn attend(self: &Arc<Self>, key: InstanceKey) {
         if let Err(error) = self.nudge(key) {
             self.complain(key, &error);

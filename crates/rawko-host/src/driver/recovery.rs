@@ -1,5 +1,5 @@
-//! Starting a host on a store that was used before: deadlines are set again, messages on their way are delivered, and
-//! instances with open calls hear that their driver started again. In any order: the machine takes each input once.
+//! Starts a host on an existing store: sets deadlines again, delivers messages in flight, and informs instances with
+//! open calls of the restart. The order does not matter: the machine handles each input once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::error::HostError;
 use crate::host::Inner;
 
 impl Inner {
-    /// Continues where the last host stopped. Instances with nothing to do stay on disk; one that cannot be read is
-    /// reported and does not stop the others.
+    /// Continues after the last host. Instances without pending work stay on disk; an unreadable instance is reported
+    /// and does not stop the others.
     pub(crate) fn recover(self: &Arc<Self>) -> Result<(), HostError> {
         for (key, due_ms) in self.store.timers()? {
             self.deadlines.set_earlier(Due::Instance(key), due_ms);

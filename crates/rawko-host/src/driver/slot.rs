@@ -1,5 +1,5 @@
 //! `Slot`: one instance in memory with its mailbox. Only the holder of the lock hands in inputs, and only one commit is
-//! on its way at a time.
+//! in flight at a time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::error::HostError;
 
-/// Inputs waiting at one instance; more are refused, so that a runaway sender is noticed.
+/// Maximum number of inputs waiting at one instance; more are refused, so that a runaway sender is noticed.
 pub(crate) const MAILBOX_MAX: usize = 10_000;
 
 pub(crate) type Reply = oneshot::Sender<Result<Receipt, HostError>>;
@@ -37,23 +37,23 @@ pub(crate) struct Slot {
 pub(crate) struct SlotState {
     pub(crate) machine: Instance,
     pub(crate) mailbox: VecDeque<Delivery>,
-    /// A commit is on its way; until it is done nothing else is taken.
+    /// A commit is in flight; no other input is handled until it is done.
     pub(crate) committing: bool,
-    /// It left memory: a poster that still holds the slot has to look it up again.
+    /// The instance left memory: a sender that still holds the slot has to look it up again.
     pub(crate) evicted: bool,
-    /// The deadline that is set for it.
+    /// The deadline that is set for this instance.
     pub(crate) armed_ms: Option<i64>,
-    /// It is queued for eviction.
+    /// The instance is queued for eviction.
     pub(crate) rests: bool,
 }
 
 impl Slot {
-    /// A committed instance.
+    /// Creates the slot of a committed instance.
     pub(crate) fn new(machine: Instance) -> Arc<Self> {
         Self::with(machine, false)
     }
 
-    /// An instance whose first commit is on its way.
+    /// Creates the slot of an instance whose first commit is in flight.
     pub(crate) fn committing(machine: Instance) -> Arc<Self> {
         Self::with(machine, true)
     }
@@ -77,7 +77,7 @@ impl Slot {
 }
 
 impl SlotState {
-    /// Nothing waits and nothing is being written: it can leave memory.
+    /// Returns true if the instance can leave memory: its mailbox is empty and no commit is in flight.
     pub(crate) fn is_idle(&self) -> bool {
         self.mailbox.is_empty() && !self.committing
     }

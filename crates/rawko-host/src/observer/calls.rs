@@ -1,4 +1,4 @@
-//! Watching a call from its beginning to its end, however it ends: with an answer, a failure, or because it is dropped.
+//! Observes a call from begin to end, whether it ends with a result, an error, or by being dropped.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -12,7 +12,7 @@ use super::{Called, Calling, Observation, Observer, Outcome};
 use crate::host::Inner;
 use crate::services::Call;
 
-/// A call under way. Dropped without a result, it was stopped.
+/// A running call. Dropping it without a result reports it as stopped.
 pub(crate) struct CallWatch {
     observer: Arc<dyn Observer>,
     calling: Arc<Calling>,
@@ -21,7 +21,7 @@ pub(crate) struct CallWatch {
 }
 
 impl CallWatch {
-    /// Nothing while nobody observes.
+    /// Returns `None` without an observer.
     pub(crate) fn begin(
         observer: Option<&Arc<dyn Observer>>,
         effect: &OpenEffect,
@@ -72,7 +72,7 @@ impl Drop for CallWatch {
 }
 
 impl Inner {
-    /// A call that was not even begun, or that another host began.
+    /// Reports the failure of a call that never began, or that another host began.
     pub(crate) fn tell_failed(&self, effect: &OpenEffect, error: &ServiceError) {
         if self.observer.is_some() {
             let instance = self.slot(effect.instance).map(|slot| Arc::clone(&slot.id)).unwrap_or_default();
@@ -81,7 +81,7 @@ impl Inner {
     }
 }
 
-/// What observers are told of a call that was not even begun, or that another host began.
+/// Returns the observation of a call that never began, or that another host began.
 pub fn not_called(effect: &OpenEffect, instance: Arc<str>, error: &ServiceError) -> Observation {
     let opened = u64::try_from(effect.opened_ms).unwrap_or(0);
     let opened = SystemTime::UNIX_EPOCH + Duration::from_millis(opened);
@@ -95,7 +95,7 @@ pub fn not_called(effect: &OpenEffect, instance: Arc<str>, error: &ServiceError)
     })
 }
 
-/// What a tool is about, or all of it.
+/// Returns the relevant part of a tool's input or output as text, or the whole value if that part is null.
 fn said(part: &Value, whole: &Value) -> String {
     let said = if part.is_null() { whole } else { part };
     serde_json::to_string(said).unwrap_or_default()
@@ -106,7 +106,7 @@ fn failed(error: &ServiceError) -> Outcome {
     Outcome::Failed { code, message: error.message.clone() }
 }
 
-/// What an effect says of its call.
+/// Returns the properties of a call that its effect holds.
 fn bare(effect: &OpenEffect, instance: Arc<str>, started: SystemTime) -> Calling {
     Calling {
         instance,

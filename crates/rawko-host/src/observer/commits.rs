@@ -1,5 +1,5 @@
-//! What a plan is about to commit, as observers are told it once it is on disk. Read off the plan rather than gathered
-//! while planning, so that planning knows nothing of it.
+//! Derives observations from a commit, for delivery once it is on disk. Read from the finished plan instead of
+//! collected during planning, so that planning does not depend on observers.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::driver::drive::Pending;
 use crate::driver::slot::Slot;
 use crate::host::Inner;
 
-/// Longer ones are sentences.
+/// Longer texts are treated as sentences.
 const WORD_LENGTH_MAX: usize = 40;
 
-/// As much of an event as its name takes.
+/// The part of an event that determines its name.
 #[derive(Deserialize)]
 struct Kind {
     kind: Arc<str>,
@@ -25,7 +25,7 @@ struct Kind {
 }
 
 impl Inner {
-    /// Empty without an observer.
+    /// Returns the observations of a pending commit; empty without an observer.
     pub(crate) fn seen(&self, slot: &Slot, pending: &Pending) -> Vec<Observation> {
         if self.observer.is_none() {
             return Vec::new();
@@ -37,7 +37,7 @@ impl Inner {
     }
 }
 
-/// What observers hear once a commit is durable. `before`: the instance as it was; `None` when it begins here.
+/// Returns the observations of a durable commit. `before` is the instance before the commit; `None` for its first.
 pub fn committed(
     instance: &Instance,
     commit: &Commit,
@@ -78,7 +78,7 @@ fn event_word(text: &str) -> Arc<str> {
     }
 }
 
-/// Questions to people that this commit closes, with what the audit says became of them.
+/// Returns the requests to people that this commit closes, with their decisions from the audit.
 fn asked(commit: &Commit, open: &[OpenEffect]) -> Vec<Asked> {
     let is_over = |effect: &&OpenEffect| commit.closed.contains(&(effect.step, effect.index));
     let people = open.iter().filter(|effect| effect.kind == EffectKind::Person).filter(is_over);
@@ -97,8 +97,8 @@ fn asked(commit: &Commit, open: &[OpenEffect]) -> Vec<Asked> {
         .collect()
 }
 
-/// What kind of failure it was: the provider's code says more than the category. A service may say anything; what is not
-/// a word says nothing here.
+/// Returns the kind of a failure as one word. The provider's code is preferred over the category because it is more
+/// precise; a service may return any text there, so a code that is not a single word is ignored.
 pub(super) fn error_word(error: &Value) -> Option<Arc<str>> {
     let is_word = |word: &Arc<str>| {
         let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);

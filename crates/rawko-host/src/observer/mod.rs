@@ -1,5 +1,5 @@
-//! `Observer`: whoever wants to know what a host does, for traces, metrics and logs. Facts come as data, after they
-//! happened; what becomes of them is the observer's business. While nobody observes, nothing is worked out or kept.
+//! `Observer`: receives the events of a host for traces, metrics and logs. Observations are data and are delivered
+//! after the fact; processing them is up to the observer. Without an observer, none are computed or kept.
 
 mod calls;
 mod commits;
@@ -18,28 +18,28 @@ pub(crate) use calls::CallWatch;
 pub use calls::not_called;
 pub use commits::committed;
 
-/// Somebody who is told. Calls come from the host's own threads, so it must not block.
+/// Receives observations. Called on the host's own threads, so it must not block.
 pub trait Observer: Send + Sync {
     fn observe(&self, observation: Observation);
 
-    /// Whether it wants what was said, too, and not only what happened.
+    /// Returns true if observations should include messages and inputs, not only metadata.
     fn wants_content(&self) -> bool {
         false
     }
 }
 
-/// Something that happened.
+/// One event of a host.
 #[derive(Clone, Debug)]
 pub enum Observation {
     /// Steps of an instance are on disk.
     Committed(Committed),
     /// A call begins.
     Calling(Arc<Calling>),
-    /// A call is over.
+    /// A call ended.
     Called(Called),
-    /// A model has answered, or has not.
+    /// A completion succeeded or failed.
     Completed(Completed),
-    /// Something went wrong where nobody was there to be told.
+    /// An error without a waiting caller.
     Troubled { about: String, message: String },
 }
 
@@ -48,18 +48,18 @@ pub enum Observation {
 pub struct Committed {
     pub instance: Arc<NewInstance>,
     pub steps: Vec<Taken>,
-    /// What it was before; `None` when it begins here.
+    /// The status before the commit; `None` for the first commit.
     pub before: Option<Status>,
     pub status: Status,
-    /// A step could not be taken, and it rests until somebody helps.
+    /// The error of a step that could not be taken; the instance is stopped until it is retried.
     pub fault: Option<Arc<str>>,
-    /// What an agent or a chart says about its own end: `finished`, `limit_reached`, ….
+    /// The outcome that an agent or chart reports: `finished`, `limit_reached`, ….
     pub outcome: Option<Arc<str>>,
-    /// Why it failed, in a word: a provider's code, else the category.
+    /// The kind of failure: a provider's code, else the category.
     pub error: Option<Arc<str>>,
-    /// What it and its children have spent.
+    /// The spending of the instance and its children.
     pub spent: Spent,
-    /// What people were asked, and is over.
+    /// Closed requests to people.
     pub asked: Vec<Asked>,
 }
 
@@ -67,28 +67,28 @@ pub struct Committed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     pub step: u64,
-    /// When it was taken; for a timer, when it was due.
+    /// Time of the step; for a timer, its due time.
     pub at_ms: i64,
     pub kind: RecordKind,
-    /// What it was about, in a word: the event's name, `timer_fired`, `invoke_done`, `start`.
+    /// The kind of step: the event's name, `timer_fired`, `invoke_done`, `start`.
     pub event: Arc<str>,
-    /// How long after its time a timer fired.
+    /// Delay of a timer past its due time.
     pub late_ms: Option<u64>,
 }
 
-/// A question to a person that is not open any more.
+/// A closed request to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub step: u64,
     pub index: u32,
-    /// `human`, or the agent who is a person.
+    /// `human`, or the name of the agent that is a person.
     pub name: Arc<str>,
     pub opened_ms: i64,
-    /// `approved`, `denied`, `failed`; nothing when it was withdrawn.
+    /// `approved`, `denied`, `failed`; `None` if the request was withdrawn.
     pub decision: Option<Arc<str>>,
 }
 
-/// A call of a service, a tool, a model, an agent that is a program.
+/// A call of a service, a tool, a model, or an agent that is a program.
 #[derive(Clone, Debug)]
 pub struct Calling {
     pub instance: Arc<str>,
@@ -101,12 +101,12 @@ pub struct Calling {
     pub idempotency: Arc<str>,
     /// 1 for the first.
     pub attempt: u32,
-    /// The agent that the instance plays.
+    /// The agent that the instance runs as.
     pub agent: Option<Arc<str>>,
-    /// The id that a model gave its call of a tool.
+    /// The id that a model assigned to its tool call.
     pub tool_call: Option<Arc<str>>,
     pub started: SystemTime,
-    /// As JSON, when it is wanted.
+    /// As JSON, if the observer wants content.
     pub input: Option<String>,
 }
 
@@ -116,50 +116,50 @@ pub struct Called {
     pub took: Duration,
     pub outcome: Outcome,
     pub spent: Spent,
-    /// As JSON, when it is wanted.
+    /// As JSON, if the observer wants content.
     pub output: Option<String>,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Answered,
-    /// It answered, and says itself that it did not work.
+    /// The call returned a result that reports an error.
     Complained,
     Failed {
         code: Arc<str>,
         message: String,
     },
-    /// Nobody waited for it any more, or the host was closed.
+    /// The call was no longer needed, or the host was closed.
     Stopped,
 }
 
 /// One completion.
 #[derive(Clone, Debug)]
 pub struct Completed {
-    /// Begins with the idempotency key of the call that it belongs to.
+    /// Begins with the idempotency key of its call.
     pub idempotency: String,
-    /// Who asked.
+    /// The agent that requested the completion.
     pub agent: String,
     pub provider: String,
     pub model: String,
-    /// The model that answered, as it calls itself.
+    /// The responding model, by its own name.
     pub response_model: Option<String>,
-    /// How often this was tried before.
+    /// Number of earlier attempts.
     pub attempt: u32,
     pub output_tokens_max: Option<u32>,
     pub temperature: Option<f64>,
-    /// Whether the answer was to be JSON.
+    /// True if the response had to be JSON.
     pub structured: bool,
     pub started: SystemTime,
     pub took: Duration,
-    /// Why the model stopped, or the code of the fault.
+    /// The model's stop reason, or the code of the fault.
     pub finish: Result<Arc<str>, Arc<str>>,
     pub usage: Used,
     pub said: Option<Said>,
 }
 
-/// What a completion took.
+/// Usage of a completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Used {
     pub input_tokens: u64,
@@ -168,7 +168,7 @@ pub struct Used {
     pub cost_usd: Option<f64>,
 }
 
-/// What was said, as JSON in the shape of the conventions for traces.
+/// Messages as JSON, in the shape of the trace conventions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
     pub system: String,
@@ -176,14 +176,14 @@ pub struct Said {
     pub output: String,
 }
 
-/// How much a host has to do right now.
+/// The current load of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     pub instances_in_memory: usize,
     pub calls_running: usize,
-    /// Commits whose effects have not been begun yet.
+    /// Commits whose effects have not begun.
     pub commits_unperformed: usize,
-    /// Requests that wait for the disk.
+    /// Requests that wait for a commit.
     pub requests_waiting: usize,
     pub commits: u64,
     pub fsyncs: u64,
@@ -204,7 +204,7 @@ impl Host {
 }
 
 impl Host {
-    /// Tells whoever observes of something around the host that needs somebody.
+    /// Reports a problem outside any instance that needs attention to the observer.
     pub fn tell_trouble(&self, about: &str, message: &str) {
         self.inner.tell_trouble(about, message);
     }

@@ -1,21 +1,21 @@
-//! What services answer with, cut to a size that a journal can keep.
+//! Truncates the output of services to a size that a journal can hold.
 
-/// How much of a failure's text is kept.
+/// Maximum size of a failure's text.
 pub(crate) const KEPT_BYTES: usize = 4 * 1024;
 
-/// The first part of a text, on a character boundary.
+/// Returns the beginning of a text, cut on a character boundary.
 pub(crate) fn head(text: &str, bytes_max: usize) -> &str {
     let end = (0..=bytes_max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or(0)]
 }
 
-/// The last part of a text, on a character boundary.
+/// Returns the end of a text, cut on a character boundary.
 pub(crate) fn tail(text: &str, bytes_max: usize) -> &str {
     let start = (text.len().saturating_sub(bytes_max)..=text.len()).find(|at| text.is_char_boundary(*at));
     &text[start.unwrap_or(text.len())..]
 }
 
-/// `4 MiB`, for messages.
+/// Formats a size for messages: `4 MiB`.
 pub(crate) fn shown_size(bytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let whole = units.into_iter().find(|(_, bits)| bytes > 0 && bytes.trailing_zeros() >= *bits);

@@ -7,7 +7,7 @@ use rawko_core::Value;
 
 use super::{Answer, Call, OnRestart, Service, ServiceError};
 
-/// A service that is an async function. [`Closure`] says more about one.
+/// Creates a service from an async function. Use [`Closure`] to set its options.
 ///
 /// ```
 /// use rawko_core::Value;
@@ -25,7 +25,7 @@ where
     Arc::new(Closure::new(run))
 }
 
-/// An async function as a service, with what the host should know about it.
+/// An async function as a service, with options for the host.
 pub struct Closure<F> {
     run: F,
     on_restart: OnRestart,
@@ -41,14 +41,14 @@ where
         Self { run, on_restart: OnRestart::Unknown, provenance: Value::map([("closure", Value::Bool(true))]) }
     }
 
-    /// What becomes of a call that was running when the host died; [`OnRestart::Unknown`] unless said.
+    /// Sets the handling of a call that was running when the host died (default: [`OnRestart::Unknown`]).
     #[must_use]
     pub fn on_restart(mut self, on_restart: OnRestart) -> Self {
         self.on_restart = on_restart;
         self
     }
 
-    /// What the audit says about where it comes from.
+    /// Sets the provenance recorded in the audit.
     #[must_use]
     pub fn provenance(mut self, provenance: Value) -> Self {
         self.provenance = provenance;

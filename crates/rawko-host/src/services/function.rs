@@ -1,4 +1,4 @@
-//! Services that are plain functions: they wait for nothing, so they answer where they are asked.
+//! Services that are plain functions. Separate from closures because they never wait, so the host calls them inline.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use rawko_core::Value;
 
 use super::{Answer, Call, OnRestart, Service, ServiceError};
 
-/// A service that is a function. It runs between two commits of the host, so it must be quick and must not block; what it
-/// computes has no effect outside, so it may be run again.
+/// Creates a service from a function. It runs between two commits of the host, so it must be quick and must not block;
+/// it must have no effect outside, because it may be run again.
 ///
 /// ```
 /// use rawko_core::Value;

@@ -1,5 +1,5 @@
-//! Services: what a chart can invoke besides charts. One trait for commands, HTTP, closures, and later agents and
-//! tools; the host knows no other way to do something in the world.
+//! Services: everything a chart can invoke besides charts. One trait for commands, HTTP, closures, agents and tools;
+//! the host has no other way to act on the outside world.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -25,64 +25,64 @@ pub use rawko_instance::{AttemptOutcome, Category, OnRestart, ServiceError};
 pub use rawko_settings::Environment;
 pub use table::Services;
 
-/// The answer of a service, some time later.
+/// The future of a service's result.
 pub type Answer = Pin<Box<dyn Future<Output = Result<Value, ServiceError>> + Send>>;
 
-/// Something that can be called. The host has asked the gate and written the audit line before it calls.
+/// A callable service. The host has checked the gate and written the audit line before it calls.
 pub trait Service: Send + Sync {
     fn call(&self, call: Call) -> Answer;
 
-    /// The answer of a service that is a plain function: no task is begun for it. `None`: call it.
+    /// Returns the result of a plain function, without starting a task. `None` means that it must be called.
     fn at_once(&self, _call: &Call) -> Option<Result<Value, ServiceError>> {
         None
     }
 
-    /// Whether [`Service::at_once`] answers.
+    /// Returns true if [`Service::at_once`] returns a result.
     fn is_function(&self) -> bool {
         false
     }
 
-    /// What to do with a call that was running when the host died.
+    /// Returns the handling of a call that was running when the host died.
     fn on_restart(&self) -> OnRestart {
         OnRestart::Unknown
     }
 
-    /// The same for one call, where it depends on what was asked.
+    /// Returns the handling of one call, if it depends on the input.
     fn on_restart_of(&self, _name: &str, _input: &Value) -> OnRestart {
         self.on_restart()
     }
 
-    /// Where it comes from, for the audit: what would be run or called, and from which settings.
+    /// Returns the origin for the audit: the program or URL, and the settings that define it.
     fn provenance(&self) -> Value {
         Value::Null
     }
 }
 
-/// One call of a service. Dropping the answer's future stops it; whatever runs outside must be stopped then too.
+/// One call of a service. Dropping the future of its result stops it, and must stop any outside work, too.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The idempotency key: the same for a call that is run again after a crash, or whose outcome is unknown.
+    /// The idempotency key: the same for a call that is repeated after a crash, or whose outcome is unknown.
     pub idempotency: Arc<str>,
     pub instance: Arc<str>,
     /// The invoke's id in the chart; for a called handler, its name.
     pub id: Arc<str>,
-    /// What is called, as the chart names it.
+    /// The name of the service in the chart.
     pub name: Arc<str>,
     pub input: Value,
     /// 1 for the first attempt.
     pub attempt: u32,
-    /// What holds for it: `tools` of the state, `within` of whoever invoked the instance, what is left of the
-    /// `budget`, `loop`, and the `agent` the instance plays; null when nothing was said.
+    /// The policy: `tools` of the state, `within` of the caller, the remaining `budget`, `loop`, and the `agent` that
+    /// the instance runs as; null if there is none.
     pub policy: Value,
-    /// Where to tell how it goes.
+    /// The sender of progress events.
     pub teller: Teller,
-    /// Whom to ask before doing something that is not this call itself.
+    /// The gate for actions besides the call itself.
     pub warden: Warden,
 }
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! The call that the tests of services make.
+    //! The sample call for the tests of services.
 
     use super::{Call, Value};
 

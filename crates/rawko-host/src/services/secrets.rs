@@ -31,7 +31,7 @@ impl Secrets {
         error
     }
 
-    /// Bounded: what was read from JSON is at most as deep as its reader allows.
+    /// Recursion is bounded by the depth limit of the JSON reader.
     fn hide_in_value(&self, value: &Value) -> Value {
         match value {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => value.clone(),

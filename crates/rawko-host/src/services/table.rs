@@ -1,4 +1,4 @@
-//! `Services`: the table the host looks names up in.
+//! `Services`: the table of services by name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Service;
 
-/// Services by name, by scheme (`agent:` for `agent:developer`), and one for all other names.
+/// Services by name, by scheme (`agent:` for `agent:developer`), and a fallback for all other names.
 #[derive(Clone, Default)]
 pub struct Services {
     named: BTreeMap<String, Arc<dyn Service>>,
@@ -19,21 +19,21 @@ impl Services {
         Self::default()
     }
 
-    /// One service; a later one of the same name takes its place.
+    /// Adds a service, replacing an earlier one of the same name.
     #[must_use]
     pub fn add(mut self, name: impl Into<String>, service: Arc<dyn Service>) -> Self {
         self.named.insert(name.into(), service);
         self
     }
 
-    /// What answers for every name that starts with `scheme:`, unless the whole name was added.
+    /// Adds the service for every name that starts with `scheme:` and was not added itself.
     #[must_use]
     pub fn add_scheme(mut self, scheme: impl Into<String>, service: Arc<dyn Service>) -> Self {
         self.schemes.insert(scheme.into(), service);
         self
     }
 
-    /// What answers for every name that is not found otherwise: the embedder's own way of doing things.
+    /// Sets the fallback for unknown names, for embedders with their own dispatch.
     #[must_use]
     pub fn executor(mut self, service: Arc<dyn Service>) -> Self {
         self.executor = Some(service);
@@ -45,7 +45,7 @@ impl Services {
         self.named.get(name).or_else(scheme).or(self.executor.as_ref()).cloned()
     }
 
-    /// The names that were added, sorted; schemes as `agent:*`.
+    /// Returns the added names, sorted; schemes as `agent:*`.
     pub fn names(&self) -> Vec<String> {
         let schemes = self.schemes.keys().map(|scheme| format!("{scheme}:*"));
         let mut names: Vec<String> = self.named.keys().cloned().chain(schemes).collect();

@@ -1,9 +1,9 @@
-//! Text with `${NAME}` in it, as settings have it for what must not stand in a file. Apart from its value: the
-//! template is what is shown and kept, the value exists only while a call is made.
+//! Text with `${NAME}` placeholders, which keep secrets out of settings files. The template is separate from its value:
+//! the template is shown and stored, the value exists only during a call.
 
 use rawko_settings::{Environment, is_variable_name};
 
-/// A text whose variables are filled in for each call. `$${` stands for `${`.
+/// A text whose variables are filled in for each call. `$${` is an escaped `${`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
     source: String,
@@ -17,7 +17,7 @@ enum Part {
 }
 
 impl Template {
-    /// Reads a text, or says what is wrong with a `${`.
+    /// Parses a text, or returns the problem with a `${`.
     pub(crate) fn parse(source: &str) -> Result<Self, String> {
         let (mut parts, mut text, mut rest) = (Vec::new(), String::new(), source);
         while let Some(at) = rest.find("${") {
@@ -45,12 +45,12 @@ impl Template {
         Ok(Self { source: source.to_owned(), parts })
     }
 
-    /// As it was written: safe to show.
+    /// Returns the source text, which is safe to show.
     pub(crate) fn source(&self) -> &str {
         &self.source
     }
 
-    /// Its variables only, for the audit: the text around them may be a secret that somebody wrote out.
+    /// Returns only the variables, for the audit: the text around them may contain a literal secret.
     pub(crate) fn variables_shown(&self) -> String {
         let shown: Vec<String> = self.variables().map(|name| format!("${{{name}}}")).collect();
         if shown.is_empty() { "…".to_owned() } else { shown.join(" ") }
@@ -63,7 +63,7 @@ impl Template {
         })
     }
 
-    /// The text with its variables filled in, or the first one that is not set.
+    /// Returns the text with its variables filled in, or the first unset variable as the error.
     pub(crate) fn fill(&self, environment: &Environment) -> Result<String, &str> {
         let mut filled = String::new();
         for part in &self.parts {

@@ -1,4 +1,4 @@
-//! Settings made into what the host works with: services, endpoints and the gate.
+//! Builds services, endpoints and the gate from settings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,12 +16,12 @@ use crate::services::{Environment, Service, Services};
 use rawko_instance::Gate;
 
 impl Settings {
-    /// What charts can invoke and call. Programs run in the project.
+    /// Returns the services that charts can invoke. Programs run in the project.
     pub fn services(&self, project_root: &Path) -> Services {
         built(&self.said.services, project_root, &self.environment)
     }
 
-    /// Where `send` may go.
+    /// Returns the targets of `send`.
     pub fn endpoints(&self, project_root: &Path) -> Services {
         built(&self.said.endpoints, project_root, &self.environment)
     }
@@ -29,18 +29,18 @@ impl Settings {
     pub fn gate(&self) -> Gate {
         let mut gate = Gate::limited(self.said.calls_max);
         for pattern in self.said.allow.iter().flatten() {
-            // One that cannot be read has been reported; it allows nothing.
+            // An unreadable pattern was reported; it allows nothing.
             let _ = gate.allow(&pattern.text, &pattern.file);
         }
         for pattern in &self.said.deny {
-            // One that cannot be read might have meant anything.
+            // An unreadable pattern might match any name, so everything is denied.
             let denied = gate.deny(&pattern.text, &pattern.file);
             let _ = denied.or_else(|_| gate.deny("*", &pattern.file));
         }
         gate
     }
 
-    /// What a file defines and the gate will never let through.
+    /// Reports services of a file that the gate never allows.
     pub(super) fn never_allowed(&self, file: &Arc<str>) -> Vec<Finding> {
         let gate = self.gate();
         let all = self.said.services.iter().chain(&self.said.endpoints);
@@ -83,7 +83,7 @@ impl Definition {
         })
     }
 
-    /// For the audit: what is run or called, from which file, and what its owner says about it.
+    /// Returns the origin for the audit: the program or URL, its file, and the owner's notes.
     fn provenance(&self) -> Value {
         let mut entries = match &self.form {
             Some(Form::Command(form)) => form.provenance(),

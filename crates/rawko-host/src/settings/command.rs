@@ -1,4 +1,4 @@
-//! `command:` and the keys beside it.
+//! Reads `command:` and the keys beside it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -94,7 +94,7 @@ impl Reader<'_> {
         is_name
     }
 
-    /// Text with `${NAME}` in it, whose variables should be set.
+    /// Reads text with `${NAME}` placeholders and warns about unset variables.
     pub(super) fn template(&mut self, at: &Document, what: &str) -> Option<Template> {
         let text = self.scalar(at, what)?;
         match Template::parse(&text) {

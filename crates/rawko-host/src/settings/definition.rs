@@ -1,4 +1,4 @@
-//! Services and endpoints as settings define them: what is common to all forms, and which form it is.
+//! Services and endpoints in the settings: the common keys, and the form of each.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use crate::services::http::HttpForm;
 /// One service or endpoint.
 #[derive(Clone, Debug)]
 pub(super) struct Definition {
-    /// `None` when something is wrong with it; it has been reported.
+    /// `None` if it is invalid, which was reported.
     pub(super) form: Option<Form>,
     pub(super) on_restart: OnRestart,
     pub(super) timeout: Option<Duration>,
     pub(super) description: Option<String>,
-    /// What the owner says about it; goes into the audit as it is.
+    /// The owner's notes, copied to the audit.
     pub(super) provenance: Value,
-    /// The file it stands in, and where.
+    /// Its file and position.
     pub(super) file: Arc<str>,
     pub(super) span: Span,
 }
@@ -46,11 +46,11 @@ const KEYS: [&str; 10] = [
     "description",
     "provenance",
 ];
-/// What means something only for a program.
+/// Keys that are valid only for a program.
 const COMMAND_ONLY: [&str; 4] = ["cwd", "env", "pass_env", "output_max"];
 
 impl Reader<'_> {
-    /// All definitions of a section.
+    /// Reads all definitions of a section.
     pub(super) fn definitions(
         &mut self,
         at: &Document,
@@ -137,7 +137,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A timeout may stand inside `http` or beside it.
+    /// Reads a timeout, inside `http` or beside it.
     fn take_timeout(
         &mut self,
         timeout: &mut Option<Duration>,
@@ -153,7 +153,7 @@ impl Reader<'_> {
         *timeout = Some(inside);
     }
 
-    /// Names that mean something else in a chart could never be called.
+    /// Reports names that have another meaning in a chart and could never be called.
     fn check_name(&mut self, entry: &DocumentEntry, kind: &str) {
         let name = entry.key.as_str();
         let reason = match name {

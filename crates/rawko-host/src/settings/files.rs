@@ -1,4 +1,4 @@
-//! The files settings stand in, and which goes over which.
+//! The settings files and their precedence.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::{Settings, is_wrong};
 use crate::services::Environment;
 use rawko_instance::SETTINGS_FILE;
 
-/// One file: where it is, and what the gate and the audit call it.
+/// One file: its path, and its name in the gate and the audit.
 struct File {
     path: PathBuf,
     shown: Arc<str>,
@@ -41,12 +41,12 @@ pub(super) fn read(root: &Path, environment: &Environment) -> (Settings, Vec<(So
 }
 
 fn project_file(root: &Path) -> File {
-    // `./.rawko` reads worse than `.rawko`.
+    // Shown as `.rawko` instead of `./.rawko`.
     let root = root.strip_prefix(".").unwrap_or(root);
     File { path: root.join(SETTINGS_FILE), shown: SETTINGS_FILE.into() }
 }
 
-/// `$XDG_CONFIG_HOME/rawko/config.yaml`, else `~/.config/rawko/config.yaml`.
+/// Returns `$XDG_CONFIG_HOME/rawko/config.yaml`, else `~/.config/rawko/config.yaml`.
 fn user_file(environment: &Environment) -> Option<File> {
     let set = |name: &str| environment.get(name).filter(|value| Path::new(value).is_absolute());
     let inside = "rawko/config.yaml";
@@ -59,7 +59,7 @@ fn user_file(environment: &Environment) -> Option<File> {
 }
 
 impl File {
-    /// `None` when there is no such file.
+    /// Returns `None` if the file does not exist.
     fn read(&self, environment: &Environment) -> Option<(Source, Layer, Vec<Finding>)> {
         let name = self.path.display().to_string();
         let nothing = |findings| (Source::new(name.as_str(), ""), Layer::default(), findings);

@@ -1,4 +1,4 @@
-//! `http:` of a service.
+//! Reads `http:` of a service.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::services::template::Template;
 
 const KEYS: [&str; 4] = ["url", "method", "headers", "timeout"];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/// What the host says about each call.
+/// Headers that the host sets itself.
 const OURS: [&str; 5] = ["idempotency-key", "rawko-instance", "rawko-attempt", "content-length", "host"];
 
-/// The request, and a timeout that stands here with its place.
+/// Reads the request, and a timeout inside `http:` with its position.
 pub(super) fn read(
     reader: &mut Reader<'_>,
     at: &Document,
@@ -51,7 +51,7 @@ pub(super) fn read(
 impl Reader<'_> {
     fn url(&mut self, at: &Document, what: &str) -> Option<Template> {
         let template = self.template(at, what)?;
-        // What stands in a variable is only known when it is called.
+        // The value of a variable is known only at the call.
         if template.variables().next().is_some() {
             return Some(template);
         }

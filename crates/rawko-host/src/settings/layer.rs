@@ -1,4 +1,4 @@
-//! A layer: what one file, the environment or the flags say. Settings are layers, one over the other.
+//! A layer: the settings of one file, the environment or the flags. Settings are layers, merged by precedence.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use super::reader::Reader;
 use crate::services::Environment;
 use rawko_instance::Gate;
 
-/// `None` and empty: nothing was said.
+/// The settings of one source; `None` and empty mean unset.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer {
     pub(super) services: BTreeMap<String, Definition>,
@@ -31,11 +31,11 @@ pub(super) struct Layer {
     pub(super) zero_delay_steps_max: Option<u32>,
     pub(super) shutdown_grace: Option<Duration>,
     pub(super) env: Option<Vec<String>>,
-    /// Sections that others read, the file that goes over the others first.
+    /// Sections for other readers, in order of precedence.
     pub(super) sections: Vec<Section>,
 }
 
-/// A pattern on names, and the file it stands in.
+/// A pattern on names, and the file that contains it.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     pub(super) text: String,
@@ -45,7 +45,7 @@ pub(super) struct Pattern {
 const KEYS: [&str; 7] = ["services", "endpoints", "governance", "store", "host", "shutdown", "env"];
 const HOST_KEYS: [&str; 4] =
     ["instances_in_memory", "generations_max", "children_per_second_max", "zero_delay_steps_max"];
-/// Sections that others read.
+/// Sections for other readers.
 const ELSEWHERE: [&str; 13] = [
     "agents",
     "providers",
@@ -63,7 +63,7 @@ const ELSEWHERE: [&str; 13] = [
 ];
 
 impl Layer {
-    /// This layer where it says something, the other where it does not. What any layer denies stays denied.
+    /// Merges two layers; this one takes precedence. A name denied by any layer stays denied.
     pub(super) fn over(mut self, below: Layer) -> Layer {
         let merged = |mut below: BTreeMap<String, Definition>, above| {
             below.extend::<BTreeMap<_, _>>(above);
@@ -89,10 +89,10 @@ impl Layer {
         }
     }
 
-    /// What a file says. `file` is what the gate and the audit call it.
+    /// Reads the text of a file. `file` is its name in the gate and the audit.
     pub(super) fn of_text(text: &str, file: &Arc<str>, environment: &Environment) -> (Layer, Vec<Finding>) {
         let mut layer = Layer::default();
-        // A file of comments only says nothing.
+        // A file with only comments is an empty layer.
         let is_empty = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
         let document = match Document::read(text) {
             _ if is_empty => return (layer, Vec::new()),
@@ -170,10 +170,10 @@ impl Layer {
         }
     }
 
-    /// What the environment says: `RAWKO_STORE`, `RAWKO_STORE_SIZE_MAX`, `RAWKO_INSTANCES_IN_MEMORY`.
+    /// Reads `RAWKO_STORE`, `RAWKO_STORE_SIZE_MAX` and `RAWKO_INSTANCES_IN_MEMORY` from the environment.
     pub(super) fn of_environment(environment: &Environment) -> (Layer, Vec<(Source, Finding)>) {
         let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
-        // As anywhere on a command line, a relative path starts where the person stands.
+        // As usual for command lines, a relative path is relative to the working directory.
         let absolute = |path: &str| std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
         let mut layer = Layer { store_path: set("RAWKO_STORE").map(absolute), ..Layer::default() };
         let mut problems = Vec::new();

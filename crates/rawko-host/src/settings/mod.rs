@@ -1,5 +1,5 @@
-//! Settings: `.rawko/config.yaml` and what goes over and under it, read with a place for every complaint. Apart from
-//! the host, which gets services, a gate and numbers, and never sees a file.
+//! Settings: `.rawko/config.yaml` merged with the user's file, the environment and the flags, with a position for every
+//! finding. Separate from the host, which gets services, a gate and numbers, and never reads a file.
 
 mod build;
 mod command;
@@ -29,14 +29,14 @@ const STORE_PATH: &str = ".rawko/state/rawko.db";
 const INSTANCES_IN_MEMORY: usize = 1024;
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(30);
 
-/// What a project, its user, the environment and the flags say together.
+/// The merged settings of a project, its user, the environment and the flags.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     said: Layer,
     environment: Environment,
 }
 
-/// What a command line can say. It goes over everything else.
+/// Settings from the command line, which take precedence over all others.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     pub store: Option<PathBuf>,
@@ -46,18 +46,18 @@ pub struct Flags {
 }
 
 impl Settings {
-    /// The settings of a project and everything that is wrong with them, by file: environment, then the project's
-    /// file, then the user's, then the defaults.
+    /// Reads the settings of a project, with all findings by file. Precedence: environment, project file, user file,
+    /// defaults.
     pub fn read(project_root: &Path) -> (Self, Vec<(Source, Vec<Finding>)>) {
         files::read(project_root, &Environment::of_process())
     }
 
-    /// The same in another environment than this process has.
+    /// Like [`Settings::read`], with an explicit environment.
     pub fn read_in(project_root: &Path, environment: &Environment) -> (Self, Vec<(Source, Vec<Finding>)>) {
         files::read(project_root, environment)
     }
 
-    /// One text as the settings of a project, without looking at any file.
+    /// Reads one text as the settings of a project, without reading any file.
     pub fn of_source(source: &Source, environment: &Environment) -> (Self, Vec<Finding>) {
         let file = Arc::from(SETTINGS_FILE);
         let (said, mut findings) = Layer::of_text(&source.text, &file, environment);
@@ -75,22 +75,22 @@ impl Settings {
         Self { said: above.over(self.said), ..self }
     }
 
-    /// Where the store is. A path in a file is relative to the project.
+    /// Returns the path of the store. A path in a file is relative to the project.
     pub fn store_path(&self, project_root: &Path) -> PathBuf {
         project_root.join(self.said.store_path.as_deref().unwrap_or(Path::new(STORE_PATH)))
     }
 
-    /// How large the store may grow, in bytes; `None` when nothing was said.
+    /// Returns the maximum size of the store in bytes; `None` if unset.
     pub fn store_size_max(&self) -> Option<u64> {
         self.said.store_size_max
     }
 
-    /// How many instances are kept in memory; the others are on disk until they are needed.
+    /// Returns the number of instances kept in memory; the others stay on disk until needed.
     pub fn instances_in_memory(&self) -> usize {
         self.said.instances_in_memory.unwrap_or(INSTANCES_IN_MEMORY)
     }
 
-    /// Bounds on recursion and runaway loops.
+    /// Returns the bounds on recursion and runaway loops.
     pub fn limits(&self) -> Limits {
         let (said, default) = (&self.said, Limits::default());
         Limits {
@@ -100,33 +100,33 @@ impl Settings {
         }
     }
 
-    /// How long running calls may take to finish when the process is asked to stop.
+    /// Returns how long running calls may take to finish during shutdown.
     pub fn shutdown_grace(&self) -> Duration {
         self.said.shutdown_grace.unwrap_or(SHUTDOWN_GRACE)
     }
 
-    /// What charts may read as `env.NAME`: the variables that settings list and that are set.
+    /// Returns the values of `env.NAME` in charts: the variables that settings list and that are set.
     pub fn env(&self) -> Value {
         let names = self.said.env.iter().flatten();
         Value::map(names.filter_map(|name| Some((name.as_str(), Value::str(self.environment.get(name)?)))))
     }
 
-    /// A section that others read (`providers`, `turns`), the project's before the user's.
+    /// Returns a section for another reader (`providers`, `turns`), the project's before the user's.
     pub fn sections<'s>(&'s self, key: &'s str) -> impl Iterator<Item = &'s Section> {
         self.said.sections.iter().filter(move |section| section.key == key)
     }
 
-    /// The environment that settings were read in.
+    /// Returns the environment that the settings were read with.
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// The names of all services, sorted; also of those that something is wrong with.
+    /// Returns the names of all services, sorted, including invalid ones.
     pub fn service_names(&self) -> Vec<&str> {
         self.said.services.keys().map(String::as_str).collect()
     }
 
-    /// Where `send` may go, sorted.
+    /// Returns the names of all endpoints (targets of `send`), sorted.
     pub fn endpoint_names(&self) -> Vec<&str> {
         self.said.endpoints.keys().map(String::as_str).collect()
     }
@@ -142,7 +142,7 @@ impl SectionSource for Settings {
     }
 }
 
-/// Whether there is more than warnings: then it is not known what the whole would have meant.
+/// Returns true if a finding is worse than a warning, so that the meaning of the whole is uncertain.
 fn is_wrong(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.severity > Severity::Warning)
 }

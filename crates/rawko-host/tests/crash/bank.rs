@@ -1,5 +1,5 @@
-//! The payment service: a real HTTP server that counts calls by idempotency key, pays once for each, and misbehaves
-//! the way services do — fails, pays and hangs up, pays and takes its time.
+//! The payment service: a real HTTP server that counts calls by idempotency key, pays once per key, and misbehaves the
+//! way services do: fails, pays and hangs up, pays and responds late.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,11 +13,11 @@ use crate::dice::Dice;
 
 #[derive(Clone, Default)]
 pub(crate) struct Books {
-    /// Calls by key, whatever came of them.
+    /// Calls by key, with any result.
     pub(crate) calls: BTreeMap<String, u32>,
     /// Payments by key: the order and the round they are for.
     pub(crate) paid: BTreeMap<String, (String, u64)>,
-    /// Keys of calls that nobody may repeat.
+    /// Keys of calls that must not be repeated.
     pub(crate) once: BTreeSet<String>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Bank {
     pub(crate) books: Arc<Mutex<Books>>,
 }
 
-/// How a call is answered.
+/// The behaviour of the service for one call.
 enum Mood {
     Fine,
     Refuse,
@@ -44,7 +44,7 @@ impl Bank {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (books, dice) = (Arc::clone(&shared), Arc::clone(&dice));
-                // A caller that was killed in the middle of its request is no reason to stop.
+                // A caller killed in the middle of its request must not stop the server.
                 std::thread::spawn(move || serve(stream, &books, &dice));
             }
         });
@@ -85,7 +85,7 @@ fn serve(mut stream: TcpStream, books: &Mutex<Books>, dice: &Mutex<Dice>) -> Opt
     stream.write_all(answer.as_bytes()).ok()
 }
 
-/// `None`: hang up.
+/// Returns the response; `None` closes the connection.
 fn decide(
     books: &Mutex<Books>,
     dice: &Mutex<Dice>,

@@ -1,6 +1,6 @@
-//! The charts that work while the host is killed, and the settings they run with.
+//! The charts that run while the host is killed, and their settings.
 
-/// Rounds of waiting, paying over HTTP, and packing in a child. `TICK`s come from outside all the while.
+/// Rounds of waiting, paying over HTTP, and packing in a child, while `TICK` events arrive from outside.
 pub(crate) const ORDER: &str = "
 statechart:
   id: order
@@ -54,7 +54,8 @@ statechart:
     packed: {type: final}
 ";
 
-/// The payment service is safe to call again: it knows a payment by its key. Stamping is not said to be.
+/// The payment service is safe to call again: it identifies a payment by its key. The stamping service declares no such
+/// guarantee.
 pub(crate) fn settings(bank: &str) -> String {
     format!(
         "services:\n  charge:\n    http: {{url: \"http://{bank}/charge\"}}\n    on_restart: retry\n\

@@ -1,5 +1,5 @@
-//! The host that is killed: it keeps instances working, sends them events, and says on standard output what was
-//! acknowledged. What the harness reads there must be in the journal for ever.
+//! The host that gets killed: it keeps instances running, sends them events, and prints every acknowledgement to
+//! standard output. Every line that the harness reads there must stay in the journal for ever.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::charts::PARCEL;
 use crate::hub::{HUB, reporting_order};
 use crate::tear::TearingStore;
 
-/// What the harness wants of a host.
+/// The instructions of the harness to a host.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Orders {
     pub(crate) project: PathBuf,
-    /// Keep this many at work; 0: finish what there is, then stop.
+    /// Keep this many running; 0: finish the existing ones, then stop.
     pub(crate) working: usize,
     /// Lose power at this commit, with this share of the write on disk (thousandths).
     pub(crate) tear: Option<(i64, u64)>,
@@ -83,7 +83,7 @@ async fn work(orders: Orders) {
             let input = Value::map([("name", Value::str(&name))]);
             match host.start(Start { chart: "order".into(), input, id: Some(name.clone()) }).await {
                 Ok(_) => println!("started {name}"),
-                // It is there already: this host died after the commit and before it could say so.
+                // The instance exists: this host died after the commit and before it could print the acknowledgement.
                 Err(HostError::Exists(_)) => {}
                 Err(error) => {
                     complain(&error);
@@ -102,7 +102,7 @@ async fn work(orders: Orders) {
         let _ = tokio::time::timeout(Duration::from_millis(20), changes.changed()).await;
         match host.reader().store().list(&filter) {
             Ok(page) => working = page.rows.len(),
-            // While the power goes, the log is being rewritten under this very process.
+            // During the simulated power loss, the log is rewritten while this process reads it.
             Err(_) if orders.tear.is_some() => {}
             Err(error) => panic!("{error}"),
         }
@@ -112,7 +112,7 @@ async fn work(orders: Orders) {
     }
 }
 
-/// Sends numbered events, each with a key, and some of the last ones again.
+/// Sends numbered events, each with a key, and repeats some of the last ones.
 async fn tick(host: Host, id: String) {
     let seen =
         host.results(&id).ok().and_then(|results| results.context.get("ticks").as_list().map(<[_]>::len));

@@ -1,4 +1,4 @@
-//! Seeded chance: the same seed, the same kills.
+//! Seeded random numbers, so that a seed repeats the same kills.
 
 pub(crate) struct Dice(u64);
 
@@ -14,7 +14,7 @@ impl Dice {
         self.0
     }
 
-    /// 0 up to but not including `n`.
+    /// Returns a number from 0 up to but not including `n`.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         (self.next() >> 11) % n
     }

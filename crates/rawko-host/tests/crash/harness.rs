@@ -1,4 +1,4 @@
-//! Starts hosts and kills them, and reads what they leave behind.
+//! Starts hosts, kills them, and reads the remaining store.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -19,10 +19,10 @@ use crate::ledger::Ledger;
 const KILLS: u64 = 200;
 const WORKING: usize = 50;
 
-/// What hosts said on standard output.
+/// Acknowledgements that the hosts printed to standard output.
 #[derive(Default)]
 struct Heard {
-    /// The last event that was acknowledged, by instance.
+    /// The last acknowledged event, by instance.
     ticks: BTreeMap<String, i64>,
     trouble: BTreeMap<String, u64>,
     finished: bool,
@@ -108,7 +108,7 @@ fn run(seed: u64, kills: u64) {
     assert!(ledger.last().is_some() && heard.ticks.len() >= WORKING, "nothing happened");
 }
 
-/// A host that goes by itself gets time to; the others get this long.
+/// Waits for a host: a fixed time if it exits by itself, else `time` before the kill.
 fn wait(host: &mut Child, time: Duration, goes_by_itself: bool) {
     let time = if goes_by_itself { Duration::from_secs(3) } else { time };
     let from = Instant::now();

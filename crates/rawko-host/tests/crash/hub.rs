@@ -2,7 +2,7 @@
 
 use crate::charts::ORDER;
 
-/// Hears of every round of every order, and answers each.
+/// Receives a report of every round of every order, and answers each.
 pub(crate) const HUB: &str = "
 statechart:
   id: hub
@@ -17,7 +17,7 @@ statechart:
             - {type: send, target: event.origin, event: ACK, data: {round: event.data.round}}
 ";
 
-/// The order, which here also reports and ends only when every report was answered.
+/// The order chart, changed to report every round and to end only when every report was answered.
 pub(crate) fn reporting_order() -> String {
     let changes = [
         ("receipts: []}", "receipts: [], acks: []}"),

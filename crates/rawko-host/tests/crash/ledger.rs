@@ -1,5 +1,5 @@
-//! What must hold, whatever was killed when. Reads the journal on from where it last stopped, and keeps a model of
-//! every instance beside it.
+//! The invariants that must hold after any kill. Reads the new part of the journal and keeps a model of every instance
+//! beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use crate::bank::Books;
 pub(crate) struct Ledger {
     seq: u64,
     instances: BTreeMap<i64, Model>,
-    /// Reports that the hub took: the order and its round.
+    /// Reports that the hub received: the order and its round.
     pub(crate) reports: BTreeSet<(String, i64)>,
-    /// Effect ids that the journal has.
+    /// Effect ids in the journal.
     effects: BTreeSet<String>,
     pub(crate) records: u64,
 }
@@ -25,12 +25,12 @@ struct Model {
     id: String,
     next_step: u64,
     ticks: Vec<i64>,
-    /// Timers that are set and neither cancelled nor fired, and when they are due.
+    /// Timers that are neither cancelled nor fired, and their due times.
     timers: BTreeMap<u64, i64>,
 }
 
 impl Ledger {
-    /// Reads what is new and compares it with the model, with what was acknowledged, and with the bank's books.
+    /// Reads new records and compares them with the model, the acknowledgements, and the bank's books.
     pub(crate) fn check(&mut self, reader: &Reader, acknowledged: &BTreeMap<String, i64>, books: &Books) {
         assert!(reader.store().last_seq().unwrap() >= self.seq, "committed records are gone");
         loop {
@@ -92,7 +92,7 @@ impl Ledger {
         }
     }
 
-    /// In the end: everything is done, and everything happened exactly as often as it should.
+    /// Checks the end state: every instance is done, and every effect happened exactly as often as it should.
     pub(crate) fn close(&self, reader: &Reader, books: &Books) {
         let store = reader.store();
         assert_eq!(store.open_effects(None).unwrap(), [], "effects are left over");

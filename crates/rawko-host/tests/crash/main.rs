@@ -1,5 +1,5 @@
-//! The crash test: a host is killed with SIGKILL again and again while fifty instances work, and after every kill the
-//! journal, the timers, the payments and the events that were acknowledged are compared with what must be.
+//! The crash test: kills a host with SIGKILL again and again while fifty instances run. After every kill it compares
+//! the journal, the timers, the payments and the acknowledged events with a model.
 //!
 //! The same program is the harness and the host. `RAWKO_SEED=n` repeats a run, `RAWKO_KILLS=5000` makes a long one.
 

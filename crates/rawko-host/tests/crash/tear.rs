@@ -1,5 +1,5 @@
-//! A store whose machine loses power in the middle of a write: the last transaction is on disk only up to some byte,
-//! nobody was told that it is there, and the process is gone.
+//! A store whose machine loses power in the middle of a write: the last transaction is on disk only up to some byte, it
+//! was never acknowledged, and the process is gone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use rawko_store::*;
 pub(crate) struct TearingStore {
     pub(crate) inner: SqliteStore,
     pub(crate) path: PathBuf,
-    /// Commits until the power goes.
+    /// Commits left until the power loss.
     pub(crate) left: AtomicI64,
-    /// How much of the last write arrives, in thousandths.
+    /// Share of the last write that reaches the disk, in thousandths.
     pub(crate) share: u64,
 }
 
@@ -23,11 +23,11 @@ fn wal(path: &Path) -> PathBuf {
 }
 
 impl TearingStore {
-    /// Writes, then takes back the end of what was written, and is gone.
+    /// Commits, removes the end of the written bytes, and exits.
     fn tear(&self, commits: &[Commit]) -> ! {
         let (file, log) = (fs::read(&self.path).unwrap(), fs::read(wal(&self.path)).unwrap_or_default());
         let _ = self.inner.commit(commits);
-        // A checkpoint moved it into the file proper, after an fsync of the log: that can not be torn any more.
+        // A checkpoint moved the write into the main file after an fsync of the log, so it can no longer be torn.
         if fs::read(&self.path).unwrap() == file {
             let written = fs::read(wal(&self.path)).unwrap();
             fs::write(wal(&self.path), torn(&log, &written, self.share)).unwrap();
@@ -36,7 +36,7 @@ impl TearingStore {
     }
 }
 
-/// The new bytes up to a point, the old ones after it.
+/// Returns the new bytes up to a point and the old ones after it.
 fn torn(before: &[u8], after: &[u8], share: u64) -> Vec<u8> {
     let same = before.iter().zip(after).take_while(|(old, new)| old == new).count();
     let cut = same + ((after.len() - same) as u64 * share / 1_000) as usize;

@@ -1,5 +1,5 @@
-//! Agents that charts play: what holds for whoever invoked them holds for them, what they spend counts for all above,
-//! and what did not finish is an error with the work in it.
+//! Agents that run as charts: the caller's policy applies to them, their spending counts for all ancestors, and
+//! unfinished work is an error that contains the partial result.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ statechart:
     over: {type: final, output: context.log}
 ";
 
-/// An agent: it asks its model once.
+/// An agent that calls its model once.
 const PLAYER: &str = "
 statechart:
   id: player
@@ -82,7 +82,7 @@ async fn an_agent_works_within_what_its_caller_has_left() {
         .agents(Arc::new(Troupe));
     let host = bench.host().await;
     start(&host, "lead", json!({})).await;
-    // Two rounds of 60 tokens: the third agent is not even begun.
+    // Two rounds of 60 tokens: the third agent never begins.
     assert_eq!(
         rest(&host, "i").await,
         r#"done [over] ["round 0: ok","round 1: ok",{"category":"limit","message":"`i` has used up `budget.tokens`, set around the chart `lead`","retryable":false}]"#
@@ -121,7 +121,7 @@ async fn work_that_did_not_finish_is_an_error_with_the_work_in_it() {
     );
 }
 
-/// Works once for each GO.
+/// Calls its model once for each GO.
 const SAVER: &str = "
 statechart:
   id: saver
@@ -152,7 +152,7 @@ async fn a_fork_goes_on_with_what_was_left_of_the_budget() {
         send(&host, "i", "GO").await;
         assert_eq!(rest(&host, "i").await, "waits [waiting]");
     }
-    // Two rounds were four steps. Whoever has anything left may begin a round; one costs 60 tokens.
+    // Two rounds were four steps. A round may begin while any budget is left; one costs 60 tokens.
     let table = [
         ("before anything", 0, json!(null), 0, 3, 180),
         ("after one round", 2, json!(null), 60, 3, 180),

@@ -1,4 +1,4 @@
-//! The workbench of these tests: a store that outlives hosts, a clock by hand, services that answer as told.
+//! The test bench of these tests: a store that outlives hosts, a manual clock, services with scripted results.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,7 +23,7 @@ impl Clock for HandClock {
     }
 }
 
-/// What a service does when it is called.
+/// The behaviour of a service for one call.
 #[derive(Clone)]
 pub(crate) enum Act {
     Answer(serde_json::Value),
@@ -63,7 +63,7 @@ pub(crate) fn bench(charts: &[&'static str]) -> Bench {
     }
 }
 
-/// Says when a call is dropped.
+/// Records when a call is dropped.
 struct Running(String, Arc<Mutex<Vec<String>>>);
 
 impl Drop for Running {
@@ -73,7 +73,7 @@ impl Drop for Running {
 }
 
 impl Bench {
-    /// What a service does, call by call; the last one again and again.
+    /// Adds a service with one act per call; the last act repeats.
     pub(crate) fn service(self, name: &'static str, acts: &[Act]) -> Self {
         self.acts.lock().unwrap().insert(name, acts.to_vec());
         self
@@ -141,7 +141,7 @@ impl Bench {
         }
     }
 
-    /// A host on this bench's store. The old one, if there was one, is to be dropped or closed before.
+    /// Starts a host on this bench's store. Drop or close the previous one first.
     pub(crate) async fn host(&self) -> Host {
         let mut builder = Host::builder()
             .store(Arc::clone(&self.store))
@@ -164,13 +164,13 @@ impl Bench {
         host.clock_moved();
     }
 
-    /// `service key attempt` of each call so far.
+    /// Returns `service key attempt` of each call so far.
     pub(crate) fn called(&self) -> Vec<String> {
         let calls = self.calls.lock().unwrap();
         calls.iter().map(|call| format!("{} {} {}", call.name, call.idempotency, call.attempt)).collect()
     }
 
-    /// Keys of calls that were stopped.
+    /// Returns the keys of stopped calls.
     pub(crate) fn stopped(&self) -> Vec<String> {
         self.stopped.lock().unwrap().clone()
     }
@@ -196,14 +196,14 @@ pub(crate) async fn send(host: &Host, id: &str, event: &str) -> Receipt {
     host.send(id, NamedEvent::new(event, Value::Null), None).await.unwrap()
 }
 
-/// Waits until nothing happens by itself, and says where the instance stands.
+/// Waits until the instance settles, and returns its status.
 pub(crate) async fn rest(host: &Host, id: &str) -> String {
     let settled = host.settled(id, Duration::ZERO).await.unwrap();
     let results = host.results(id).unwrap();
     shown(&settled, &results)
 }
 
-/// Waits for the end, also while the store is in trouble.
+/// Waits until the instance is over, even while the store fails.
 pub(crate) async fn until_over(host: &Host, id: &str) {
     loop {
         let activity = host.activity(id).unwrap();
@@ -226,7 +226,7 @@ fn shown(settled: &Settled, results: &ExecutionResults) -> String {
     }
 }
 
-/// The journal of an instance, a line a record.
+/// Returns the journal of an instance, one line per record.
 pub(crate) fn journal(host: &Host, id: &str) -> Vec<String> {
     let row = host.reader().find(id).unwrap();
     let records = host.reader().store().records(row.key, 0, 1_000).unwrap();

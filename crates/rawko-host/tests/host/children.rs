@@ -1,4 +1,4 @@
-//! Child instances: they begin with their parent's step, end with it, and speak to it.
+//! Child instances: they begin with their parent's step, end with it, and send it messages.
 
 use rawko_core::Value;
 use serde_json::json;

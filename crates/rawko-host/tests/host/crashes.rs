@@ -1,4 +1,4 @@
-//! What happens to work that was under way when the host went away, and when the disk says no.
+//! Recovery of running work after the host was lost, and after the disk refused a write.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +49,7 @@ async fn the_outcome_of_an_unsafe_call_is_unknown() {
     assert_eq!(bench.called(), ["job i/0/0 1"]);
 }
 
-/// A store whose disk can be full, or not say which deliveries it knows.
+/// A store whose disk can be full, or that fails to look up known deliveries.
 #[derive(Default)]
 struct Fillable {
     inner: MemoryStore,
@@ -169,7 +169,7 @@ async fn a_full_disk_says_so_loses_nothing_and_goes_on_when_there_is_room() {
     let refused = host.send("i", event(), None).await;
     assert_eq!(refused, Err(HostError::Store(StoreError::Full("no space left".into()))));
     assert_eq!(rest(&host, "i").await, "stuck: the store is full: no space left");
-    // The timer comes while the disk is full, and again until it is not.
+    // The timer fires while the disk is full and is retried until there is room.
     bench.advance(&host, 1_000);
     full.store(false, Ordering::SeqCst);
     bench.advance(&host, 1_000);

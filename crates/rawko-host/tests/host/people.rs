@@ -70,7 +70,7 @@ async fn a_fork_goes_on_from_a_past_step_with_other_values() {
     send(&host, "f", "GO").await;
     assert_eq!(rest(&host, "f").await, r#"done [no] {"why":null}"#);
     assert_eq!(journal(&host, "f"), ["1 Forked ", "2 Stepped GO"]);
-    // From the beginning: the question is asked anew, of the fork.
+    // From the beginning: the request is opened again, for the fork.
     host.fork("i", Fork { at: Some(0), set: vec![], id: Some("g".into()) }).await.unwrap();
     assert_eq!(rest(&host, "g").await, "asks [asking]");
     let unknown = host.fork("i", Fork { set: vec![("x".into(), "1".into())], ..Fork::default() }).await;

@@ -1,4 +1,4 @@
-//! Services: answers, retries, idempotency keys, and the gate.
+//! Services: results, retries, idempotency keys, and the gate.
 
 use rawko_core::{Status, Value};
 use rawko_host::{Category, Edition, Gate, Host, Services, Settled, Start, function};
@@ -195,7 +195,7 @@ statechart:
         (context.get("n"), context.get("said")),
         (&Value::Int(42), &Value::str("the service crashed"))
     );
-    // The start, then one for each answer: nothing is asked before it is on disk.
+    // One commit for the start, then one for each result: no call is made before it is on disk.
     assert_eq!(host.commits().0, 3);
     host.close().await;
 }

@@ -1,4 +1,4 @@
-//! Timers: at their time, in their order, across restarts.
+//! Timers: they fire on time, in order, and across restarts.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What the tests of services share: a service from settings, and the call that is made.
+//! Shared helpers of the tests of services: a service from settings, and a sample call.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -9,7 +9,7 @@ use rawko_chart::{Severity, Source};
 use rawko_core::Value;
 use rawko_host::{Call, Environment, Service, ServiceError, Settings};
 
-/// A service as settings define it, in an environment with these variables and this process's PATH.
+/// Builds a service from settings, in an environment with these variables and this process's PATH.
 pub(crate) fn service(root: &Path, definition: &str, variables: &[(&str, &str)]) -> Arc<dyn Service> {
     let path = std::env::var("PATH").unwrap();
     let environment: Environment = variables.iter().copied().chain([("PATH", path.as_str())]).collect();
@@ -33,7 +33,7 @@ pub(crate) fn call(input: Value) -> Call {
     }
 }
 
-/// The answer or the failure, as the chart would see it, on one line.
+/// Formats the result or the error on one line, as the chart would see it.
 pub(crate) fn shown(result: Result<Value, ServiceError>) -> String {
     match result {
         Ok(value) => format!("ok {}", value.to_json()),

@@ -1,4 +1,4 @@
-//! An HTTP server on the loopback interface that writes the bytes it is given, for the tests of HTTP services.
+//! An HTTP server on the loopback interface that writes scripted bytes, for the tests of HTTP services.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -12,21 +12,21 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::{call, service};
 
-/// What becomes of a connection after what was written to it.
+/// The state of a connection after the response was written.
 #[derive(Clone, Copy)]
 pub(crate) enum Then {
     Close,
     Stay,
 }
 
-/// A server that gives the same answer to everybody and remembers what it was asked.
+/// A server that gives the same response to every request and records the requests.
 pub(crate) struct Server {
     pub(crate) address: String,
     pub(crate) requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    /// `answer` makes the bytes to answer with from the request.
+    /// `answer` returns the response bytes for a request.
     pub(crate) async fn new(answer: impl Fn(&str) -> (String, Then) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -74,7 +74,7 @@ impl Server {
     }
 }
 
-/// Head and body, with the names of headers as they came.
+/// Reads head and body, with header names as received.
 async fn read_request(stream: &mut TcpStream) -> Option<String> {
     let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
     loop {

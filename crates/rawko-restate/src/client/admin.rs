@@ -1,4 +1,4 @@
-//! `Admin`: registering workers, looking at everything by SQL, and helping calls that are stuck.
+//! `Admin`: registers workers, queries state by SQL, and resumes stuck invocations.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,36 +13,37 @@ use super::http::{Asked, Http};
 use super::target::escaped;
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
-/// How long a query may take, the first time and when it is asked again. The nodes of a cluster ask each other, and a node that
-/// was just killed or started may never answer; much data may take its time.
+/// Timeouts of a query: the first attempt and its retries. The nodes of a cluster query each other, and a node that was
+/// just killed or started may never respond; a large result may take long.
 const QUERY_WITHIN: [Duration; 3] =
     [Duration::from_secs(10), Duration::from_secs(20), Duration::from_secs(40)];
-/// How long partitions may be without a leader, as after a restart, before a query gives up.
+/// How long partitions may be without a leader, such as after a restart, before a query fails.
 const LEADERLESS: Duration = Duration::from_secs(10);
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
 
-/// The admin side of a server. Cheap to clone.
+/// The admin API of a server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Admin {
     http: Http,
 }
 
-/// Whether what is registered at an address is replaced.
+/// Whether to replace an existing registration of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
     Replace,
     Keep,
 }
 
-/// Workers at one address, as the server knows them. What is new goes to where the revision of a service is the highest.
+/// The workers at one address, as registered with the server. New invocations go to the deployment with the highest
+/// revision of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Deployment {
     pub id: String,
-    /// Where they are; none for what is no HTTP server.
+    /// The URL; `None` for a deployment that is not an HTTP server.
     #[serde(default)]
     pub uri: Option<String>,
     pub created_at: String,
-    /// What whoever registered them says about them.
+    /// Metadata set at registration.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
     #[serde(default)]
@@ -60,7 +61,7 @@ pub struct Registered {
     pub id: String,
 }
 
-/// What became of calls that waited for a worker.
+/// The result of resuming invocations that waited for a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resumed {
     pub tried: usize,
@@ -95,12 +96,12 @@ impl Admin {
         Ok(Admin { http: Http::new(address, help, slow)? })
     }
 
-    /// The address as messages name it.
+    /// Returns the address for messages.
     pub fn place(&self) -> String {
         self.http.place()
     }
 
-    /// All addresses, as they were given.
+    /// Returns all addresses, as configured.
     pub(crate) fn address(&self) -> String {
         self.http.address()
     }
@@ -109,7 +110,7 @@ impl Admin {
         self.ask(Method::GET, "health", None).await.map(drop)
     }
 
-    /// Tells the server where workers are; it asks them what they serve.
+    /// Registers the address of workers; the server discovers their services.
     pub async fn register(
         &self,
         uri: &str,
@@ -126,13 +127,13 @@ impl Admin {
         Ok(self.http.read::<Deployments>(&text)?.deployments)
     }
 
-    /// Forgets a deployment. What still waits for it can only be resumed elsewhere.
+    /// Removes a deployment. Invocations pinned to it can only be resumed on another.
     pub async fn remove(&self, deployment: &str) -> Result<(), ClientError> {
         let path = format!("deployments/{}?force=true", escaped(deployment));
         self.ask(Method::DELETE, &path, None).await.map(drop)
     }
 
-    /// The rows that an SQL query gives.
+    /// Returns the rows of an SQL query.
     pub async fn query<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>, ClientError> {
         let body = serde_json::to_string(&Query { query: sql }).unwrap_or_default();
         let begun = Instant::now();
@@ -141,19 +142,19 @@ impl Admin {
         let mut is_first = true;
         loop {
             match self.ask_within(within, Method::POST, "query", Some(body.clone())).await {
-                // A partition has no leader at the moment: that is not the fault of the question.
+                // A partition has no leader at the moment, so the query itself is fine.
                 Err(ClientError::Refused { message, .. }) if is_passing(&message) => {
                     if begun.elapsed() > LEADERLESS {
                         return Err(self.http.unreachable(message));
                     }
                     tokio::time::sleep(BETWEEN_ATTEMPTS).await;
                 }
-                // That a connection died with the server before is found out only by using it.
+                // A connection that died with the previous server fails only when it is used.
                 Err(ClientError::Unreachable { .. }) if is_first => {
                     is_first = false;
                     tokio::time::sleep(BETWEEN_ATTEMPTS).await;
                 }
-                // Looking changes nothing, so another node may be asked the same.
+                // A query changes nothing, so it can be sent to another node.
                 Err(error @ ClientError::Slow { .. }) => {
                     let Some(longer) = patience.next() else { return Err(error) };
                     within = longer;
@@ -164,37 +165,37 @@ impl Admin {
         }
     }
 
-    /// Drops a call at once, as it is.
+    /// Kills an invocation without running its compensation.
     pub async fn kill(&self, invocation: &str) -> Result<(), ClientError> {
         self.change(invocation, "kill").await
     }
 
-    /// Asks a call to end.
+    /// Asks an invocation to end.
     pub async fn cancel(&self, invocation: &str) -> Result<(), ClientError> {
         self.change(invocation, "cancel").await
     }
 
-    /// Forgets a call that is over.
+    /// Removes a completed invocation.
     pub async fn purge(&self, invocation: &str) -> Result<(), ClientError> {
         self.change(invocation, "purge").await
     }
 
-    /// Goes on with a call that was paused, on the newest workers.
+    /// Resumes a paused invocation on the newest workers.
     pub async fn resume(&self, invocation: &str) -> Result<(), ClientError> {
         self.change(invocation, "resume?deployment=latest").await
     }
 
-    /// Tries at once what waits for its next attempt.
+    /// Retries an invocation at once instead of after its delay.
     pub async fn hasten(&self, invocation: &str) -> Result<(), ClientError> {
         self.change(invocation, "resume").await
     }
 
-    /// Wakes the calls of these services that gave up or wait for a worker, now that there is one.
+    /// Resumes the paused and delayed invocations of these services, once a worker is available.
     pub async fn wake(&self, services: &[&str]) -> Result<Resumed, ClientError> {
         self.wake_those(&["paused", "backing-off"], services).await
     }
 
-    /// Goes on with the calls of these services that gave up; the others are tried again by themselves.
+    /// Resumes the paused invocations of these services; the others are retried automatically.
     pub async fn resume_all(&self, services: &[&str]) -> Result<Resumed, ClientError> {
         self.wake_those(&["paused"], services).await
     }
@@ -213,7 +214,7 @@ impl Admin {
                 "paused" => self.resume(&id).await,
                 _ => self.hasten(&id).await,
             };
-            // One that went on meanwhile needs no help.
+            // An invocation that continued meanwhile needs no help.
             woken.resumed += usize::from(outcome.is_ok());
         }
         Ok(woken)
@@ -239,17 +240,17 @@ impl Admin {
     }
 }
 
-/// Whether a query failed for a reason that goes away by itself: not in its words, but on the way to the data.
+/// Returns true if a query failed for a temporary reason: while reading the data, not because of its text.
 fn is_passing(message: &str) -> bool {
     message.contains("External error") || message.contains("Execution error")
 }
 
-/// Texts as they stand between brackets in SQL.
+/// Formats texts as an SQL list.
 fn listed(texts: &[&str]) -> String {
     texts.iter().map(|text| format!("'{}'", quoted(text))).collect::<Vec<_>>().join(", ")
 }
 
-/// A text as it stands between quotes in SQL.
+/// Escapes a text for use between quotes in SQL.
 pub(crate) fn quoted(text: &str) -> String {
     text.replace('\'', "''")
 }

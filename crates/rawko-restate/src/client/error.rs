@@ -1,4 +1,4 @@
-//! Why a Restate server did not do what it was asked.
+//! Errors of requests to a Restate server.
 
 use rawko_host::HostError;
 use rawko_store::StoreError;
@@ -8,15 +8,15 @@ use rawko_store::StoreError;
 pub enum ClientError {
     #[error("`{0}` is not the address of a Restate server; it looks like http://127.0.0.1:8080")]
     BadAddress(String),
-    /// Nobody there, or gone meanwhile. The same may work later.
+    /// The server is down or the connection was lost. The same request may succeed later.
     #[error("the Restate server at {place} cannot be reached ({why}); {help}")]
     Unreachable { place: String, why: String, help: &'static str },
-    /// It is there, and does not get to it.
+    /// The server is up, but did not respond in time.
     #[error("the Restate server at {place} has not answered within {seconds} s; {help}")]
     Slow { place: String, seconds: u64, help: &'static str },
     #[error("{0}; `rawko worker` registers what is needed")]
     Missing(String),
-    /// The server, or a handler for good.
+    /// The server or a handler rejected the request permanently.
     #[error("Restate refused: {message} (status {status})")]
     Refused { status: u16, message: String },
     #[error("the Restate server at {place} answered what cannot be read: {why}")]
@@ -24,7 +24,7 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether the same request may succeed later as it is.
+    /// Returns true if the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
             ClientError::Unreachable { .. } | ClientError::Slow { .. } => true,

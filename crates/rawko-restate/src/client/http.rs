@@ -1,4 +1,4 @@
-//! One request and its answer, with what can go wrong put into words. Both sides of a server are asked through this.
+//! Sends one request and maps failures to errors. Shared by the ingress and the admin client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,16 +12,16 @@ use super::error::ClientError;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// One side of a server, or of the nodes of a cluster.
+/// One API of a server, or of the nodes of a cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Http {
     client: Client,
     nodes: Arc<[Url]>,
-    /// The node that answered last.
+    /// The node that responded last.
     current: Arc<AtomicUsize>,
-    /// What to look at when nobody is there.
+    /// Advice for an unreachable server.
     help: &'static str,
-    /// What to look at when somebody is there, but does not answer.
+    /// Advice for a server that does not respond.
     slow: &'static str,
 }
 
@@ -29,21 +29,21 @@ pub(super) struct Http {
 #[derive(Clone, Debug)]
 pub(super) struct Asked<'a> {
     pub(super) method: Method,
-    /// Below the address, escaped.
+    /// Relative to the address, escaped.
     pub(super) path: &'a str,
     pub(super) body: Option<String>,
     pub(super) idempotency: Option<&'a str>,
     pub(super) within: Duration,
 }
 
-/// What servers say when they refuse.
+/// The body of an error response.
 #[derive(Deserialize)]
 struct Said {
     message: String,
 }
 
 impl Http {
-    /// Several addresses are written with commas between them.
+    /// Parses one address or several, comma-separated.
     pub(super) fn new(address: &str, help: &'static str, slow: &'static str) -> Result<Http, ClientError> {
         let nodes: Arc<[Url]> = address.split(',').map(node).collect::<Result<_, _>>()?;
         let client = build(&nodes).map_err(|why| ClientError::Unreachable {
@@ -54,27 +54,27 @@ impl Http {
         Ok(Http { client, nodes, current: Arc::default(), help, slow })
     }
 
-    /// All addresses, as they were given.
+    /// Returns all addresses, as configured.
     pub(super) fn address(&self) -> String {
         self.nodes.iter().map(shown).collect::<Vec<_>>().join(",")
     }
 
-    /// The address as messages name it.
+    /// Returns the address for messages.
     pub(super) fn place(&self) -> String {
         shown(self.node())
     }
 
-    /// The node that answered last.
+    /// Returns the node that responded last.
     fn node(&self) -> &Url {
         &self.nodes[self.current.load(Ordering::Relaxed) % self.nodes.len()]
     }
 
-    /// The next request goes to another node, if there is one.
+    /// Sends the next request to another node, if there is one.
     pub(super) fn pass_over(&self) {
         self.current.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The answer's text, if it is one. A node that is away is passed over.
+    /// Returns the text of a successful response. Skips unreachable nodes.
     pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<String, ClientError> {
         let mut outcome = self.ask_node(self.node(), asked).await;
         for _ in 1..self.nodes.len() {
@@ -103,15 +103,15 @@ impl Http {
         match status.as_u16() {
             200..=299 => Ok(text),
             404 => Err(ClientError::Missing(message(&text))),
-            // It is there, but not yet or no longer in a state to answer.
+            // The node is up, but not yet or no longer able to respond.
             429 | 502 | 503 | 504 => Err(self.unreachable(format!("status {status}: {}", message(&text)))),
             status => Err(ClientError::Refused { status, message: message(&text) }),
         }
     }
 
-    /// The answer as data.
+    /// Parses the response.
     pub(super) fn read<T: DeserializeOwned>(&self, text: &str) -> Result<T, ClientError> {
-        // A handler that gives nothing answers with nothing.
+        // A handler without a result returns an empty body.
         let text = if text.is_empty() { "null" } else { text };
         serde_json::from_str(text)
             .map_err(|error| ClientError::Unreadable { place: self.place(), why: error.to_string() })
@@ -150,7 +150,7 @@ fn message(text: &str) -> String {
     serde_json::from_str::<Said>(text).map_or_else(|_| text.trim().to_owned(), |said| said.message)
 }
 
-/// The innermost reason: the outer ones only say that something went wrong.
+/// Returns the innermost error: the outer ones carry no detail.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {

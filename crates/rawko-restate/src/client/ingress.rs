@@ -1,5 +1,5 @@
-//! `Ingress`: calling handlers. A call carries a key of its own, so that it can be repeated while the server is away and
-//! is still done once.
+//! `Ingress`: calls handlers. Each call has its own idempotency key, so that it can be retried while the server is away
+//! and still takes effect once.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -14,13 +14,13 @@ use super::error::ClientError;
 use super::http::{Asked, Http};
 use super::target::Target;
 
-/// How long a call may take altogether, the server being away included.
+/// Timeout of a call, including retries.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a server that refuses connections is tried again: longer than it takes to start one.
+/// How long an unreachable server is retried: longer than it takes to start one.
 const AWAY: Duration = Duration::from_secs(10);
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
 
-/// Where handlers are called. Cheap to clone.
+/// The ingress of a server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Ingress {
     http: Http,
@@ -28,7 +28,7 @@ pub struct Ingress {
     away: Duration,
 }
 
-/// A call that nobody waits for, as the server took it.
+/// A one-way call, as accepted by the server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sent {
@@ -42,18 +42,18 @@ impl Ingress {
         Ok(Ingress { http: Http::new(address, help, slow)?, patience: PATIENCE, away: AWAY })
     }
 
-    /// The same with another patience: for a call as a whole, and for a server that is away.
+    /// Sets the timeouts: of a call as a whole, and for an unreachable server.
     #[must_use]
     pub fn with_patience(self, patience: Duration, away: Duration) -> Ingress {
         Ingress { patience, away, ..self }
     }
 
-    /// The address as messages name it.
+    /// Returns the address for messages.
     pub fn place(&self) -> String {
         self.http.place()
     }
 
-    /// Calls a handler that changes something, once, and gives its answer.
+    /// Calls a handler that changes state, exactly once, and returns its response.
     pub async fn call<A: Serialize, R: DeserializeOwned>(
         &self,
         target: &Target,
@@ -62,7 +62,7 @@ impl Ingress {
         self.call_as(target, argument, Some(&fresh_key())).await
     }
 
-    /// Calls a handler that changes nothing: no trace of it is kept.
+    /// Calls a read-only handler, without an idempotency key or a stored result.
     pub async fn look<A: Serialize, R: DeserializeOwned>(
         &self,
         target: &Target,
@@ -71,7 +71,7 @@ impl Ingress {
         self.call_as(target, argument, None).await
     }
 
-    /// Calls a handler under a key: the same key again gives the first answer, whatever the argument.
+    /// Calls a handler with an idempotency key: the same key again returns the first response, whatever the argument.
     pub async fn call_as<A: Serialize, R: DeserializeOwned>(
         &self,
         target: &Target,
@@ -82,7 +82,7 @@ impl Ingress {
         self.http.read(&text)
     }
 
-    /// Leaves a call with the server, to be made now or later, once.
+    /// Submits a one-way call, to be made now or after a delay, exactly once.
     pub async fn send<A: Serialize>(
         &self,
         target: &Target,
@@ -95,7 +95,7 @@ impl Ingress {
         self.http.read(&text)
     }
 
-    /// Until there is an answer, or no use in going on.
+    /// Retries until there is a response, or a retry is pointless.
     async fn repeat<A: Serialize>(
         &self,
         path: &str,
@@ -122,7 +122,7 @@ impl Ingress {
     }
 }
 
-/// A key that nobody else has: random by the hasher's seed, and counted.
+/// Returns a unique key: a random seed from the hasher, and a counter.
 fn fresh_key() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! The HTTP client of a Restate server: its ingress, where services are called, and its admin side, where they are
-//! registered and everything can be looked at. Apart from what is said over it, which `layout` knows.
+//! The HTTP client of a Restate server: the ingress, which calls services, and the admin API, which registers them and
+//! queries state. Separate from the payloads, which `layout` defines.
 
 pub(crate) mod admin;
 mod error;
@@ -12,12 +12,12 @@ pub use error::ClientError;
 pub use ingress::{Ingress, Sent};
 pub use target::Target;
 
-/// Where the ingress of a server listens unless it was told otherwise.
+/// Default URL of a server's ingress.
 pub const INGRESS_URL: &str = "http://127.0.0.1:8080";
-/// The same for its admin side.
+/// Default URL of a server's admin API.
 pub const ADMIN_URL: &str = "http://127.0.0.1:9070";
 
-/// Both sides of a server, or of a cluster. Cheap to clone.
+/// Both APIs of a server, or of a cluster. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Restate {
     ingress: Ingress,
@@ -25,8 +25,8 @@ pub struct Restate {
 }
 
 impl Restate {
-    /// Nothing is asked yet; an address that cannot be one is refused. The nodes of a cluster are written with commas between
-    /// them: one that is away is passed over.
+    /// Validates the addresses without connecting. The nodes of a cluster are comma-separated; unreachable nodes are
+    /// skipped.
     pub fn new(ingress: &str, admin: &str) -> Result<Restate, ClientError> {
         Ok(Restate { ingress: Ingress::new(ingress)?, admin: Admin::new(admin)? })
     }

@@ -1,4 +1,4 @@
-//! `Target`: what is called, as a path of the ingress.
+//! `Target`: the callee of a request, as a path of the ingress.
 
 /// A handler of a service, or of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,19 +15,19 @@ impl Target {
         Target { path: format!("{}/{}/{}", escaped(service), escaped(key), escaped(handler)) }
     }
 
-    /// Below the address of the ingress.
+    /// Returns the path relative to the address of the ingress.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
 }
 
-/// As one segment of a path: ids may hold anything.
+/// Escapes a text as one path segment: ids may contain any character.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' => out.push(char::from(byte)),
-            // A segment of dots would mean another place.
+            // A segment of only dots would be a relative path.
             b'.' if text.bytes().any(|byte| byte != b'.') => out.push('.'),
             other => out.push_str(&format!("%{other:02X}")),
         }

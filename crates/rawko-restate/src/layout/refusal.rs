@@ -1,11 +1,11 @@
-//! Refusals on their way: an error of a host elsewhere keeps its meaning, so that a person reads the same words and a program
-//! can tell it apart.
+//! Refusals on the wire: an error of a remote host keeps its type, so that a user gets the same message and a program
+//! can distinguish it.
 
 use rawko_core::Status;
 use rawko_host::HostError;
 use serde::{Deserialize, Serialize};
 
-/// A [`HostError`] on its way.
+/// A serialisable [`HostError`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
@@ -41,7 +41,7 @@ pub enum Refusal {
         why: String,
     },
     Internal(String),
-    /// The rest, in words.
+    /// All other errors, as text.
     Other(String),
 }
 
@@ -110,7 +110,7 @@ mod tests {
             let back: Refusal = serde_json::from_str(&text).unwrap();
             assert_eq!(HostError::from(back), error, "{text}");
         }
-        // The others keep their words.
+        // The others keep their message.
         let range = HostError::BadRange("^^1".to_owned());
         assert_eq!(HostError::from(Refusal::from(range.clone())).to_string(), range.to_string());
     }

@@ -1,5 +1,5 @@
-//! A thread that does async work for callers that wait. A store is asked from anywhere, also from async code of a runtime
-//! that must not be entered again.
+//! A thread that runs async work for blocking callers. A store may be called from any thread, also from async code of a
+//! runtime that must not be entered again.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -25,7 +25,7 @@ impl Asking {
         Ok(Asking { jobs })
     }
 
-    /// Does it there and waits here.
+    /// Runs a future on the thread and waits for it here.
     pub(super) fn wait<T, E>(
         &self,
         question: impl Future<Output = Result<T, E>> + Send + 'static,
@@ -36,7 +36,7 @@ impl Asking {
     {
         let (reply, answer) = mpsc::sync_channel(1);
         let job = Box::pin(async move {
-            // Whoever asked waits for it.
+            // The caller waits for the reply.
             let _ = reply.send(question.await);
         });
         let gone = || StoreError::Io("the thread that asks Restate is gone".to_owned());

@@ -1,5 +1,5 @@
-//! Blobs that were read, and those that were mentioned and will be asked for next: they are fetched together, from the
-//! instance that mentioned them.
+//! A cache of blobs, and of references to blobs that will be needed next: they are fetched together, from the instance
+//! that refers to them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use rawko_store::Blob;
 
 use crate::layout::from_hex;
 
-/// About this much is kept; then everything is forgotten and read again as it is needed.
+/// Approximate size limit; when it is exceeded, the whole cache is cleared.
 const BYTES_MAX: usize = 64 << 20;
-/// Blobs fetched at once.
+/// Maximum number of blobs per fetch.
 const BATCH_MAX: usize = 200;
-/// How references to blobs are written in packed text.
+/// The syntax of references to blobs in packed text.
 const MENTIONS: [&str; 2] = [r#"{"$ref":""#, r#"{"$chunk":""#];
 const NAME_LEN: usize = 32;
 
@@ -20,7 +20,7 @@ const NAME_LEN: usize = 32;
 pub(super) struct Blobs {
     known: HashMap<[u8; 16], Arc<[u8]>>,
     bytes: usize,
-    /// Not read yet, and who mentioned them.
+    /// Blobs that were not read yet, and the instance that refers to each.
     wanted: HashMap<[u8; 16], Arc<str>>,
 }
 
@@ -29,7 +29,7 @@ impl Blobs {
         self.known.get(name).map(|body| Blob { hash: *name, body: body.to_vec() })
     }
 
-    /// Takes note of the blobs that packed texts of an instance refer to.
+    /// Records the blobs that packed texts of an instance refer to.
     pub(super) fn mentioned(&mut self, texts: &[&str], id: &Arc<str>) {
         for name in texts.iter().flat_map(|text| names(text)) {
             if !self.known.contains_key(&name) {
@@ -38,7 +38,7 @@ impl Blobs {
         }
     }
 
-    /// Who has a blob, and what else is wanted from there.
+    /// Returns the instance with a blob, and the other blobs to fetch from there.
     pub(super) fn wanted_with(&self, name: &[u8; 16]) -> Option<(Arc<str>, Vec<[u8; 16]>)> {
         let id = self.wanted.get(name)?;
         let others = self.wanted.iter().filter(|(other, of)| *of == id && *other != name);
@@ -60,7 +60,7 @@ impl Blobs {
     }
 }
 
-/// The names in a packed text. May find one that is none, in a string that looks like a reference.
+/// Returns the blob names in a packed text. A string that looks like a reference may yield a false one.
 fn names(text: &str) -> Vec<[u8; 16]> {
     let mut found = Vec::new();
     for mention in MENTIONS {
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// What is found in a packed text is what unpacking it will ask for, also behind a list's groups.
+    /// The names found in a packed text are those that unpacking needs, including those behind a list's groups.
     #[test]
     fn everything_that_unpacking_needs_is_mentioned() {
         let long = "x".repeat(400);

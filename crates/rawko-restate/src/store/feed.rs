@@ -1,5 +1,5 @@
-//! `Feed`: what is new in all journals, in the order in which it was found. Records become visible a little after the time
-//! that they carry, so their own order is not the order in which they come; whoever follows must miss none.
+//! `Feed`: new records of all journals, in the order in which they were found. A record becomes visible slightly after
+//! its timestamp, so the order of timestamps is not the order of arrival; a follower must not miss any.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use rawko_store::{InstanceKey, Record, StoreError};
 use super::{RestateStore, order};
 use crate::layout::Row;
 
-/// What is kept of the news. Whoever lags further behind is answered from the journals.
+/// Maximum number of buffered records. A follower that lags further behind is served from the journals.
 const NEWS_MAX: usize = 20_000;
 
 pub(super) struct Feed {
-    /// How many records of each instance are accounted for.
+    /// Number of processed records per instance.
     seen: HashMap<InstanceKey, u64>,
-    /// Everything up to here is in the journals' own order.
+    /// Everything up to this position is in the journals' own order.
     begun: u64,
     last: u64,
-    /// With their places in the order of finding.
+    /// New records, with their positions in the order of arrival.
     news: VecDeque<Record>,
 }
 
 impl Feed {
-    /// Begins now: what is there is no news.
+    /// Starts at the current end: existing records are skipped.
     pub(super) fn new(rows: &[Row]) -> Feed {
         let last = rows.iter().map(|row| order::place(row.updated_ms, row.records)).max().unwrap_or(0);
         let seen = rows.iter().map(|row| (row.key, row.records)).collect();
@@ -43,15 +43,15 @@ impl Feed {
         self.news.range(from..)
     }
 
-    /// Instances with records that are not accounted for, and how many are.
+    /// Returns the instances with unprocessed records, and the number of processed ones.
     fn behind(&self, rows: &[Row]) -> Vec<(Arc<str>, u64)> {
         let seen = |row: &Row| self.seen.get(&row.key).copied().unwrap_or(0);
         let behind = rows.iter().filter(|row| row.records > seen(row));
         behind.map(|row| (Arc::clone(&row.new.id), seen(row))).collect()
     }
 
-    /// Takes in records of any instances, each with the length of its instance's id; those that are known already change
-    /// nothing. A child's id is longer than its parent's: what happens within a millisecond is told of the parent first.
+    /// Adds records of any instances, each with the length of its instance's id; known ones are ignored. A child's id
+    /// is longer than its parent's, so within one millisecond the parent comes first.
     fn add(&mut self, mut found: Vec<(usize, Record)>) {
         found.sort_by_key(|(length, record)| (record.at_ms, *length, record.instance, record.seq));
         for (_, record) in found {
@@ -70,7 +70,7 @@ impl Feed {
 }
 
 impl RestateStore {
-    /// Brings the feed up to date.
+    /// Adds the records written since the last call.
     pub(super) fn look_for_news(&self) -> Result<(), StoreError> {
         let rows = self.rows()?;
         let behind = match &mut self.memory().feed {
@@ -90,7 +90,7 @@ impl RestateStore {
         Ok(())
     }
 
-    /// From the journals themselves: what lies between two places.
+    /// Returns the records between two positions, from the journals.
     pub(super) fn history(&self, after: u64, until: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
         let mut found = Vec::new();
         for row in self.rows()? {
@@ -100,7 +100,7 @@ impl RestateStore {
             }
         }
         found.sort_by_key(|record| (record.seq, record.instance));
-        // Instances may share a place: a page ends between places, never within one.
+        // Instances may share a position: a page ends between positions, never within one.
         if let Some(last) = found.get(limit.saturating_sub(1)).map(|record| record.seq) {
             found.truncate(found.partition_point(|record| record.seq <= last));
         }

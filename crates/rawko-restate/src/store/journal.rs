@@ -1,13 +1,13 @@
-//! Records that were read once: they never change, so they are not fetched again.
+//! A cache of records: they never change, so they are fetched once.
 
 use std::collections::HashMap;
 
 use rawko_store::{InstanceKey, Record, RecordKind};
 
-/// About this much is kept; then everything is forgotten and read again as it is needed.
+/// Approximate size limit; when it is exceeded, the whole cache is cleared.
 const BYTES_MAX: usize = 64 << 20;
 
-/// The beginnings of journals.
+/// The cached beginnings of journals.
 #[derive(Default)]
 pub(super) struct Journals {
     known: HashMap<InstanceKey, Vec<Record>>,
@@ -15,14 +15,14 @@ pub(super) struct Journals {
 }
 
 impl Journals {
-    /// What is known of an instance beyond its first `after` records, without a gap.
+    /// Returns the cached records of an instance after the first `after`, without a gap.
     pub(super) fn of(&self, key: InstanceKey, after: u64) -> Vec<Record> {
         let known = self.known.get(&key).map_or(&[][..], Vec::as_slice);
         let after = usize::try_from(after).unwrap_or(usize::MAX);
         known.get(after..).unwrap_or_default().to_vec()
     }
 
-    /// Adds those that follow the first `known`; without a gap, or not at all.
+    /// Adds the records that follow the first `known`, unless that would leave a gap.
     pub(super) fn extend(&mut self, key: InstanceKey, known: u64, new: &[Record]) {
         if self.bytes > BYTES_MAX {
             *self = Self::default();
@@ -40,7 +40,7 @@ fn size(record: &Record) -> usize {
     record.event.len() + record.delta.len() + record.effects.len() + size_of::<Record>()
 }
 
-/// Those after one step up to another, without those of failed steps.
+/// Returns the records after one step up to another, without those of failed steps.
 pub(super) fn between(records: Vec<Record>, after: u64, at: u64) -> Vec<Record> {
     let wanted =
         |record: &Record| record.kind != RecordKind::Failed && record.step > after && record.step <= at;

@@ -1,10 +1,10 @@
-//! `RestateStore`: what Restate holds, for looking at it as at any other store. Reads by SQL from the admin side, so that
-//! looking needs no worker. Writing is refused: only a worker changes an instance, in the instance's own turn.
+//! `RestateStore`: reads the state in Restate like any other store. Uses SQL on the admin API, so that reading needs no
+//! worker. Writing is refused: only a worker changes an instance, in the instance's own handler.
 //!
-//! Two things are made here that Restate does not have:
-//! - *Newest first*, which needs the time that instances began, since their keys are hashes of ids.
-//! - *One order over all records*: by time, then by number within an instance (see `order`). What is found late, because a
-//!   commit took long to become visible, comes after what was found before (see `feed`).
+//! It adds two things that Restate does not have:
+//! - *Newest first*, which needs the start time of instances, since their keys are hashes of ids.
+//! - *One order over all records*: by time, then by number within an instance (see `order`). A record that is found
+//!   late, because its commit took long to become visible, comes after those found before (see `feed`).
 
 mod asking;
 mod blobs;
@@ -28,7 +28,7 @@ use feed::Feed;
 use journal::Journals;
 use state::State;
 
-/// The format of what instances keep of themselves (`layout`).
+/// The format of the state of instances (`layout`).
 const FORMAT: u32 = 1;
 
 /// A store that reads from a Restate server.
@@ -37,7 +37,7 @@ pub struct RestateStore {
     memory: Mutex<Memory>,
 }
 
-/// What is known already. Only what never changes is trusted; the rest are hints where to look.
+/// Cached data. Only immutable parts are trusted; the rest are hints for lookups.
 #[derive(Default)]
 struct Memory {
     ids: HashMap<InstanceKey, Arc<str>>,
@@ -52,12 +52,12 @@ impl RestateStore {
         Ok(RestateStore { state: State::new(restate)?, memory: Mutex::default() })
     }
 
-    /// Everything in it is a hint or immutable, so a poisoned lock guards nothing broken.
+    /// Everything in it is a hint or immutable, so a poisoned lock is harmless.
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All instances as they are now, newest first.
+    /// Returns all instances, newest first.
     fn rows(&self) -> Result<Vec<Row>, StoreError> {
         let mut rows = self.state.rows()?;
         rows.sort_by_key(|row| std::cmp::Reverse((row.new.created_ms, row.key)));
@@ -71,7 +71,7 @@ impl RestateStore {
         Ok(row)
     }
 
-    /// The id of an instance; `None` when there is none with this key.
+    /// Returns the id of an instance; `None` if the key is unknown.
     fn id_of(&self, key: InstanceKey) -> Result<Option<Arc<str>>, StoreError> {
         if let Some(id) = self.memory().ids.get(&key) {
             return Ok(Some(Arc::clone(id)));
@@ -80,7 +80,7 @@ impl RestateStore {
         Ok(self.memory().ids.get(&key).cloned())
     }
 
-    /// The records of an instance that there are by now, those numbered above `after`.
+    /// Returns the records of an instance numbered above `after`.
     fn journal(&self, id: &Arc<str>, after: u64) -> Result<Vec<Record>, StoreError> {
         let key = instance_key(id);
         let mut records = self.memory().journals.of(key, after);
@@ -97,7 +97,7 @@ impl RestateStore {
         Ok(records)
     }
 
-    /// The snapshot that was kept last before a step, and what came after it.
+    /// Returns the last stored snapshot up to a step, and the records after it.
     fn past(&self, id: &Arc<str>, at: u64) -> Result<Option<Base>, StoreError> {
         let Some(mark) = self.state.marks(id)?.into_iter().rfind(|mark| mark.step <= at) else {
             return Ok(None);
@@ -208,7 +208,7 @@ impl Store for RestateStore {
         Ok(open)
     }
 
-    /// What is on its way is in Restate's own queues.
+    /// Messages in flight are in Restate's own queues.
     fn inbound(&self, _: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError> {
         Ok(Vec::new())
     }
@@ -250,7 +250,7 @@ impl Store for RestateStore {
         Ok(lines.split_off(from))
     }
 
-    /// Keys are hashes of ids, and nothing is numbered from here.
+    /// Keys are hashes of ids, so there are no counters to continue.
     fn marks(&self) -> Result<Marks, StoreError> {
         Ok(Marks::default())
     }

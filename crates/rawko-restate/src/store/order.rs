@@ -1,27 +1,27 @@
-//! Order where Restate has none: records over all instances, and instances by age in pages.
+//! Orders that Restate does not provide: records over all instances, and pages of instances by age.
 
 use rawko_store::{Filter, InstanceRow, Page, Record};
 
 use crate::layout::Row;
 
-/// Records of one instance within one millisecond that keep their order.
+/// Bits for the number of records of one instance within one millisecond that keep their order.
 const NUMBER_BITS: u32 = 12;
 
-/// The place of a record among all: its time, then its number. Below 2^53 until the year 2039, so that readers of JSON who
-/// have only floating point keep every digit. Two instances may share a place.
+/// Returns the position of a record among all: its time, then its number. Below 2^53 until the year 2039, so that JSON
+/// parsers with floating point numbers keep every digit. Two instances may share a position.
 pub(super) fn place(at_ms: i64, number: u64) -> u64 {
     let time = u64::try_from(at_ms).unwrap_or(0) << NUMBER_BITS;
     time | (number & ((1 << NUMBER_BITS) - 1))
 }
 
-/// A record as instances keep it (its `seq` being its number) with its place among all.
+/// Converts a record of an instance (its `seq` is its number) to one with its position among all.
 pub(super) fn placed(record: Record) -> Record {
     Record { seq: place(record.at_ms, record.seq), ..record }
 }
 
-/// One page of rows, which are sorted already.
+/// Returns one page of sorted rows.
 pub(super) fn page(rows: Vec<Row>, filter: &Filter) -> Page {
-    // Where the last page ended, whether or not that one still matches.
+    // The end of the last page, even if that instance no longer matches.
     let ended = filter.before.and_then(|before| rows.iter().position(|row| row.key == before));
     let from = ended.map_or(0, |at| at + 1);
     let matching = rows.into_iter().enumerate().filter(|(_, row)| matches(row, filter));

@@ -1,4 +1,4 @@
-//! The state of instances and charts, asked for by SQL. The only file that knows the tables.
+//! Queries the state of instances and charts by SQL. The only file that knows the tables.
 
 use rawko_store::{AuditLine, Blob, ChartHash, ChartRow, OpenEffect, Record, SavedSnapshot, StoreError};
 use serde::Deserialize;
@@ -9,12 +9,12 @@ use crate::client::admin::quoted;
 use crate::client::{Admin, ClientError, Restate};
 use crate::layout::{CHART, ChartText, INSTANCE, Live, Row, SnapshotMark, WORK, from_hex, hex, key};
 
-/// Records fetched at once.
+/// Maximum number of records per query.
 const RECORDS_PER_QUERY: u64 = 2_000;
-/// Calls that are stuck, as far as a report names them.
+/// Maximum number of stuck invocations in a report.
 const PROBLEMS_MAX: usize = 20;
 
-/// After every key that begins with a word and a slash.
+/// The character after `/`, as an upper bound of keys with a prefix.
 const AFTER_SLASH: char = '0';
 
 pub(super) struct State {
@@ -22,7 +22,7 @@ pub(super) struct State {
     asking: Asking,
 }
 
-/// How much there is.
+/// Row and byte counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sizes {
     pub(super) bytes: u64,
@@ -53,7 +53,7 @@ struct Stuck {
 }
 
 impl State {
-    /// With connections of its own: those of a client belong to the runtime that it is used in.
+    /// Uses its own connections: those of a client belong to the runtime that it is used in.
     pub(super) fn new(restate: &Restate) -> Result<State, ClientError> {
         let admin = Admin::new(&restate.admin().address())?;
         let asking = Asking::new().map_err(|error| ClientError::Unreachable {
@@ -81,7 +81,7 @@ impl State {
         self.one(INSTANCE, id, key::LIVE)
     }
 
-    /// Of all instances.
+    /// Returns the open effects of all instances.
     pub(super) fn open_effects(&self) -> Result<Vec<OpenEffect>, StoreError> {
         let entries = self.entries(INSTANCE, None, &format!("key = '{}'", key::LIVE), "")?;
         let live: Result<Vec<Live>, _> = entries.iter().map(Entry::read).collect();
@@ -96,7 +96,7 @@ impl State {
         self.one(INSTANCE, id, &key::snapshot(step))
     }
 
-    /// Those numbered above `known`, in order, without a gap.
+    /// Returns the records numbered above `known`, in order, without a gap.
     pub(super) fn records(&self, id: &str, known: u64) -> Result<Vec<Record>, StoreError> {
         let mut records: Vec<Record> = Vec::new();
         loop {
@@ -121,14 +121,14 @@ impl State {
         self.one(INSTANCE, id, &key::delivery(delivery))
     }
 
-    /// Those of these blobs that the instance has.
+    /// Returns those of these blobs that the instance has.
     pub(super) fn blobs(&self, id: &str, names: &[[u8; 16]]) -> Result<Vec<Blob>, StoreError> {
         let keys: Vec<String> = names.iter().map(|name| format!("'{}'", key::blob(name))).collect();
         let entries = self.entries(INSTANCE, Some(id), &format!("key in ({})", keys.join(", ")), "")?;
         entries.iter().map(Entry::blob).collect()
     }
 
-    /// Looks through all instances, which takes long.
+    /// Searches all instances for a blob, which is slow.
     pub(super) fn blob_anywhere(&self, name: &[u8; 16]) -> Result<Vec<Blob>, StoreError> {
         let entries = self.entries(INSTANCE, None, &format!("key = '{}'", key::blob(name)), "limit 1")?;
         entries.iter().map(Entry::blob).collect()
@@ -139,7 +139,7 @@ impl State {
         entries.iter().map(Entry::read).collect()
     }
 
-    /// Of all instances, by time.
+    /// Returns the audit of all instances, by time.
     pub(super) fn audit(&self) -> Result<Vec<AuditLine>, StoreError> {
         let entries = self.entries(INSTANCE, None, &below("audit"), "order by service_key, key")?;
         let lines: Result<Vec<AuditLine>, _> = entries.iter().map(Entry::read).collect();
@@ -182,7 +182,7 @@ impl State {
         Ok(sizes)
     }
 
-    /// Calls that do not get on, in words.
+    /// Returns messages about stuck invocations.
     pub(super) fn problems(&self) -> Result<Vec<String>, StoreError> {
         let sql = format!(
             "select target, status, last_failure as why from sys_invocation \
@@ -204,7 +204,7 @@ impl State {
         entries.first().map(Entry::read).transpose()
     }
 
-    /// Of one object, or of all.
+    /// Returns the entries of one object, or of all.
     fn entries(
         &self,
         service: &str,
@@ -240,7 +240,7 @@ impl Entry {
     }
 }
 
-/// All keys that begin with this word and a slash.
+/// Returns the condition for all keys that begin with this word and a slash.
 fn below(word: &str) -> String {
     format!("key > '{word}/' and key < '{word}{AFTER_SLASH}'")
 }

@@ -1,4 +1,5 @@
-//! What a running call does besides: decided by this worker's settings, and kept by the instance before it is done.
+//! Audit of the actions within a running call: decided by this worker's settings, and stored by the instance before the
+//! action.
 
 use std::sync::Arc;
 

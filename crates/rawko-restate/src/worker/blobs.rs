@@ -1,5 +1,5 @@
-//! Large values by hash. They are read beside the journal: a blob never changes, so whoever takes a step again finds the same,
-//! and a conversation does not travel with every step of it.
+//! Large values by hash. They are read outside of the journal: a blob never changes, so a repeated step finds the same,
+//! and a conversation is not sent with each of its steps.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,13 +11,13 @@ use super::shop::passing;
 use crate::client::{Ingress, Target};
 use crate::layout::{BlobText, BlobsAsk, INSTANCE, from_hex, handler, hex};
 
-/// What a worker remembers at most.
+/// Maximum size of a worker's cache.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Names in one question.
+/// Maximum number of names per request.
 const NAMES_MAX: usize = 256;
 
 pub(super) type Name = [u8; 16];
-/// Blobs that something refers to, and those that these refer to.
+/// Referenced blobs, including nested ones.
 pub(super) type Gathered = HashMap<Name, Arc<[u8]>>;
 
 pub(super) struct Blobs {
@@ -46,7 +46,7 @@ impl Blobs {
         self.memory().remember(name, body);
     }
 
-    /// Everything that a packed text of an instance refers to, however deep.
+    /// Returns all blobs that a packed text of an instance refers to, at any depth.
     pub(super) async fn gather(&self, instance: &str, text: &str) -> Result<Gathered, HostError> {
         let mut gathered = Gathered::new();
         let mut wanted = names_in(text.as_bytes());
@@ -62,7 +62,7 @@ impl Blobs {
         Ok(gathered)
     }
 
-    /// The text in full.
+    /// Returns the unpacked text.
     pub(super) async fn unpack(&self, instance: &str, text: &str) -> Result<(String, Gathered), HostError> {
         let gathered = self.gather(instance, text).await?;
         let plain = content::unpack(text, &mut |name| {
@@ -89,7 +89,7 @@ impl Blobs {
         while !missing.is_empty() {
             let some = &missing[..missing.len().min(NAMES_MAX)];
             let fetched = self.fetch(instance, some).await?;
-            // An answer may be cut short, but only an empty one says that there is nothing.
+            // A response may be incomplete, but only an empty one means that the blobs do not exist.
             if fetched.is_empty() {
                 missing.drain(..missing.len().min(NAMES_MAX));
             }
@@ -132,7 +132,7 @@ impl Memory {
     }
 }
 
-/// Names that a packed text mentions. A name that only looks like one does no harm: nobody has it.
+/// Returns the names in a packed text. A string that only looks like a name is harmless, because no such blob exists.
 fn names_in(text: &[u8]) -> Vec<Name> {
     let mut names = Vec::new();
     for mark in [&b"{\"$ref\":\""[..], &b"{\"$chunk\":\""[..]] {

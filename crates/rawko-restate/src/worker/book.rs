@@ -1,5 +1,5 @@
-//! `Book`: what a planner asks about the world around an instance, answered without asking anybody. Keys are hashes of ids,
-//! so every instance has one whether it is there or not; if it is not, its own handler says so to the sender.
+//! `Book`: answers the planner's questions about other instances without a request. Keys are hashes of ids, so every id
+//! has one, whether the instance exists or not; if it does not, its own handler notifies the sender.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -14,18 +14,18 @@ use crate::layout::instance_key;
 
 pub(super) struct Book<'a> {
     project: &'a Project,
-    /// Charts that were brought along.
+    /// Charts that the client supplied.
     with: Library,
     delivered: Option<u64>,
     ids: RefCell<HashMap<InstanceKey, Arc<str>>>,
-    /// Those that a `send` named, and nobody knows to be there.
+    /// Instances that a `send` named and that may not exist.
     named: RefCell<HashSet<InstanceKey>>,
     begun: RefCell<Vec<Edition>>,
     inbound: Cell<i64>,
 }
 
 impl<'a> Book<'a> {
-    /// `delivered`: the step that the delivery at hand led to when it came before.
+    /// `delivered` is the step that handled the current delivery, if it is a duplicate.
     pub(super) fn new(project: &'a Project, with: &[Edition], delivered: Option<u64>) -> Self {
         let library = Library::default();
         with.iter().for_each(|edition| library.offer(edition.clone()));
@@ -40,7 +40,7 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// Notes who has this id, and gives the key.
+    /// Records an id and returns its key.
     pub(super) fn enter(&self, id: &str) -> InstanceKey {
         let key = instance_key(id);
         self.ids.borrow_mut().entry(key).or_insert_with(|| id.into());
@@ -51,19 +51,19 @@ impl<'a> Book<'a> {
         self.ids.borrow().get(&key).cloned()
     }
 
-    /// Whether nobody knows if there is such an instance.
+    /// Returns true if the instance may not exist.
     pub(super) fn may_be_absent(&self, key: InstanceKey) -> bool {
         self.named.borrow().contains(&key)
     }
 
-    /// The charts of the instances that begin.
+    /// Drains the charts of the instances that begin.
     pub(super) fn take_begun(&self) -> Vec<Edition> {
         self.begun.take()
     }
 }
 
 impl Book<'_> {
-    /// Charts that were brought along go before those of the worker's project.
+    /// Charts that the client supplied take precedence over those of the worker's project.
     fn resolve(&self, reference: &str) -> Result<Edition, HostError> {
         match self.with.resolve(reference) {
             Err(HostError::NoChart(_) | HostError::NoVersion { .. }) => {
@@ -109,7 +109,7 @@ impl Environment for Book<'_> {
         Ok(edition.chart)
     }
 
-    /// An endpoint of this name goes first: whether there is such an instance is not known here.
+    /// An endpoint of this name takes precedence: whether the instance exists is unknown here.
     fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {
         if self.project.endpoints.find(name).is_some() {
             return Ok(None);
@@ -123,12 +123,12 @@ impl Environment for Book<'_> {
         Ok(Some(self.enter(id)))
     }
 
-    /// The handler has read the one key that can be asked for.
+    /// The handler has read the only key that can be looked up.
     fn handled(&self, _instance: InstanceKey, _key: &str) -> Result<Option<u64>, StoreError> {
         Ok(self.delivered)
     }
 
-    /// Open calls are run again by Restate, so no request is ever read back here.
+    /// Open calls are repeated by Restate, so no request is ever read back here.
     fn blob(&self, _hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {
         Ok(None)
     }

@@ -1,5 +1,5 @@
-//! The calls that run in this worker, by the invocation that asked for each. When the way to the server breaks, a call goes on;
-//! whoever is sent to run it again finds it here instead of beginning it a second time.
+//! The calls running in this worker, by invocation. A call continues when the connection to the server breaks; the
+//! retried invocation finds it here instead of starting it a second time.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use rawko_instance::EffectResult;
 use tokio::sync::watch;
 
-/// A result that nobody has come for in this time was given to another worker to find out.
+/// After this time, an unclaimed result is dropped: another worker has taken over the invocation.
 const KEPT_FOR: Duration = Duration::from_secs(600);
-/// How many of the calls whose results are gone are remembered to have been made.
+/// Maximum number of remembered calls whose results were dropped.
 const LOST_MAX: usize = 10_000;
 
-/// How a call ended; `None`: nobody waited any more.
+/// The result of a call; `None` if it was no longer awaited.
 pub(super) type Ended = Option<EffectResult>;
 
 #[derive(Default)]
@@ -25,17 +25,17 @@ pub(super) struct Calls {
 #[derive(Default)]
 struct Table {
     running: HashMap<String, watch::Receiver<Option<Over>>>,
-    /// Those that were made, and whose results are not kept any more; oldest first.
+    /// Calls that were made and whose results were dropped, oldest first.
     lost: VecDeque<String>,
 }
 
-/// A call that is over, and since when: one may run for hours before anybody can come for its result.
+/// A completed call and its time: a call may run for hours before its result can be claimed.
 struct Over {
     ended: Ended,
     at: Instant,
 }
 
-/// A call of this worker's, to wait for.
+/// A handle to wait for a call of this worker.
 pub(super) struct Call(watch::Receiver<Option<Over>>);
 
 impl Calls {
@@ -47,17 +47,17 @@ impl Calls {
         self.table().running.get(invocation).cloned().map(Call)
     }
 
-    /// Whether it was made here, and nobody knows any more what came of it.
+    /// Returns true if the call was made here and its result was dropped.
     pub(super) fn is_lost(&self, invocation: &str) -> bool {
         self.table().lost.iter().any(|lost| lost == invocation)
     }
 
-    /// Lets a call run by itself.
+    /// Starts a call in the background.
     pub(super) fn begin(&self, invocation: &str, call: impl Future<Output = Ended> + Send + 'static) -> Call {
         let (tell, over) = watch::channel(None);
         tokio::spawn(async move {
             let ended = call.await;
-            // Nobody may be there to hear it: it is kept for a while.
+            // The receiver may be gone: the result is kept for a while.
             tell.send_replace(Some(Over { ended, at: Instant::now() }));
         });
         let mut table = self.table();
@@ -66,14 +66,14 @@ impl Calls {
         Call(over)
     }
 
-    /// Its result is in the journal.
+    /// Removes a call whose result is in the journal.
     pub(super) fn forget(&self, invocation: &str) {
         self.table().running.remove(invocation);
     }
 }
 
 impl Table {
-    /// Drops the results that nobody came for.
+    /// Drops unclaimed results.
     fn sweep(&mut self, now: Instant) {
         let is_left = |call: &watch::Receiver<Option<Over>>| {
             call.borrow().as_ref().is_some_and(|over| now.saturating_duration_since(over.at) > KEPT_FOR)
@@ -86,7 +86,7 @@ impl Table {
 }
 
 impl Call {
-    /// `Err`: the task that ran it is gone.
+    /// Returns `Err` if the task of the call is gone.
     pub(super) async fn ended(mut self) -> Result<Ended, watch::error::RecvError> {
         let over = self.0.wait_for(Option::is_some).await?;
         Ok(over.as_ref().and_then(|over| over.ended.clone()))
@@ -105,7 +105,7 @@ mod tests {
             let _ = waiting.await;
             None
         });
-        // The way broke: whoever waited is gone, the call is not.
+        // The connection broke: the waiting invocation is gone, the call is not.
         drop(first);
         let again = calls.find("inv_1").expect("it still runs");
         answer.send(()).expect("the call waits");

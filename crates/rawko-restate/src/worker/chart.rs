@@ -1,5 +1,5 @@
-//! The object that keeps a chart's text, by its hash. Put before the first instance of it begins. Whoever reaches the ingress can
-//! put: a text that belongs to another hash is refused.
+//! The object that stores a chart's text, by its hash, before the first instance of it begins. Any client of the
+//! ingress can call `put`, so a text that does not match the hash is refused.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ pub(super) struct ChartObject {
     pub(super) shop: Arc<Shop>,
 }
 
-/// What becomes of a text that is put.
+/// The decision about a submitted text.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Verdict {
     Set,
-    /// There is one already.
+    /// A text is stored already.
     Keep,
     Refuse(String),
 }
@@ -34,13 +34,13 @@ enum Verdict {
     invocation_retry_policy(initial_interval = "50ms", factor = 2.0, max_interval = "2s")
 )]
 impl ChartObject {
-    /// Keeps a chart's text. The same chart again changes nothing.
+    /// Stores a chart's text. The same chart again changes nothing.
     #[handler]
     async fn put(&self, ctx: ObjectContext<'_>, text: Json<ChartText>) -> HandlerResult<()> {
         let text = text.into_inner();
         let kept = ctx.get::<Json<ChartText>>(key::TEXT).await?.map(Json::into_inner);
         let (hash, put) = (ctx.key().to_owned(), text.clone());
-        // Journaled, since another version of rawko may read charts in another way.
+        // Journaled, since another version of rawko may read charts differently.
         let judged = ctx.run(move || async move { Ok(Json(judge(&hash, &put, kept.as_ref()))) });
         match judged.name("judge").await?.into_inner() {
             Verdict::Set => ctx.set(key::TEXT, Json(text)),
@@ -53,7 +53,7 @@ impl ChartObject {
         Ok(())
     }
 
-    /// The text, if it was put.
+    /// Returns the text, if it was stored.
     #[handler]
     async fn get(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Option<ChartText>>> {
         Ok(Json(ctx.get::<Json<ChartText>>(key::TEXT).await?.map(Json::into_inner)))
@@ -65,11 +65,11 @@ fn judge(hash: &str, put: &ChartText, kept: Option<&ChartText>) -> Verdict {
         return Verdict::Refuse(format!("`{hash}` is no chart's hash"));
     };
     match read(&name, put) {
-        // What this worker cannot read, one of another version may; whoever starts it is told.
+        // A chart that this worker cannot read may be readable by another version; starting it reports the error.
         Err(HostError::InvalidChart(_)) if kept.is_none() => Verdict::Set,
         Err(HostError::InvalidChart(_)) => Verdict::Keep,
         Err(error) => Verdict::Refuse(error.to_string()),
-        // One that cannot be read does not stand in the way of the right one.
+        // An unreadable stored text is replaced by the right one.
         Ok(_) if kept.is_none_or(|kept| read(&name, kept).is_err()) => Verdict::Set,
         Ok(_) => Verdict::Keep,
     }

@@ -1,4 +1,4 @@
-//! The charts that instances began with, by hash: asked for once, and then remembered, since a hash never means another text.
+//! A cache of the charts of instances, by hash. A hash never refers to another text, so each is fetched once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ pub(super) struct Charts {
 #[derive(Default)]
 struct Known {
     editions: HashMap<ChartHash, Edition>,
-    /// Those that Restate is known to keep.
+    /// Charts that are known to be stored in Restate.
     kept: HashSet<ChartHash>,
 }
 
@@ -31,7 +31,7 @@ impl Charts {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The chart with this hash. Only a server that cannot be reached is a transient error.
+    /// Returns the chart with this hash. Only an unreachable server is a transient error.
     pub(super) async fn edition(&self, hash: &ChartHash) -> Result<Edition, HostError> {
         if let Some(edition) = self.known().editions.get(hash) {
             return Ok(edition.clone());
@@ -56,7 +56,7 @@ impl Charts {
     }
 }
 
-/// The chart of a text that is said to have this hash, if it has.
+/// Reads the chart of a text and verifies its hash.
 pub(super) fn read(hash: &ChartHash, text: &ChartText) -> Result<Edition, HostError> {
     let edition = Edition::read(&text.name, &text.text)?;
     let own = edition.chart.hash();

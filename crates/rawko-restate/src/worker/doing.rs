@@ -1,5 +1,5 @@
-//! Doing what an outcome says: first the state, then the sends. Nothing here decides anything, so doing it again after a crash
-//! does the same.
+//! Applies an outcome: first the state, then the sends. Nothing here decides anything, so repeating it after a crash
+//! has the same effect.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Shop {
             written;
         for chart in charts {
             let target = RequestTarget::object(CHART, chart.hash.as_str(), handler::PUT);
-            // Awaited: nobody may look for a chart before it is there.
+            // Awaited: the chart must exist before an instance looks it up.
             ctx.request::<_, ()>(target, Json(chart.text)).call().await?;
             from_hex(&chart.hash).into_iter().for_each(|hash| self.charts.note_kept(hash));
         }
@@ -45,7 +45,7 @@ impl Shop {
         }
         let (own, row) = (live.row.new.id.clone(), live.row.clone());
         ctx.set(key::LIVE, Json(live));
-        // Last: whoever sees the row finds everything that it counts.
+        // Last, so that a reader of the row finds everything that it counts.
         ctx.set(key::ROW, Json(row));
         for child in children {
             let id = child.live.row.new.id.to_string();
@@ -77,7 +77,7 @@ fn perform(ctx: &ObjectContext<'_>, own: &str, todo: Todo) {
     }
 }
 
-/// Durably, to an instance, without waiting.
+/// Sends a durable one-way message to an instance.
 pub(super) fn send<T: serde::Serialize + 'static>(
     ctx: &ObjectContext<'_>,
     to: &str,

@@ -1,5 +1,5 @@
-//! The object that is an instance. A handler reads what it was, lets the planner take one thing within one journaled run, and
-//! does what the outcome says. What only looks is shared, and waits for nobody.
+//! The virtual object of an instance. A handler reads the state, lets the planner handle one input within one journaled
+//! run, and applies the outcome. Read-only handlers are shared and never wait.
 
 use std::future::Future;
 use std::sync::{Arc, mpsc};
@@ -20,7 +20,7 @@ use crate::layout::{
     from_hex, handler, key,
 };
 
-/// After so many bytes of blobs an answer ends.
+/// Size after which a response with blobs ends.
 const BLOB_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 pub(super) struct InstanceObject {
@@ -36,7 +36,7 @@ pub(super) struct InstanceObject {
     invocation_retry_policy(initial_interval = "50ms", factor = 2.0, max_interval = "2s")
 )]
 impl InstanceObject {
-    /// Begins an instance of a chart whose text was put before.
+    /// Begins an instance of a stored chart.
     #[handler]
     async fn start(&self, ctx: ObjectContext<'_>, ask: Json<StartAsk>) -> HandlerResult<Json<Reply>> {
         if live(&ctx).await?.is_some() {
@@ -46,7 +46,7 @@ impl InstanceObject {
         self.decide(&ctx, "start", async move { shop.start(&id, ask).await }).await
     }
 
-    /// Begins an instance that goes on from a step of another one.
+    /// Begins an instance that continues from a step of another one.
     #[handler]
     async fn fork(&self, ctx: ObjectContext<'_>, ask: Json<ForkAsk>) -> HandlerResult<Json<Reply>> {
         if live(&ctx).await?.is_some() {
@@ -56,27 +56,27 @@ impl InstanceObject {
         self.decide(&ctx, "fork", async move { shop.fork(&id, ask).await }).await
     }
 
-    /// An event from outside.
+    /// Delivers an event from outside.
     #[handler]
     async fn deliver(&self, ctx: ObjectContext<'_>, ask: Json<DeliverAsk>) -> HandlerResult<Json<Reply>> {
         let DeliverAsk { event, key } = ask.into_inner();
         self.asked(&ctx, Input::Event { event, key }).await
     }
 
-    /// Ends it.
+    /// Cancels the instance.
     #[handler]
     async fn cancel(&self, ctx: ObjectContext<'_>, ask: Json<CancelAsk>) -> HandlerResult<Json<Reply>> {
         let CancelAsk { reason } = ask.into_inner();
         self.asked(&ctx, Input::Cancel { reason }).await
     }
 
-    /// Tries again what failed.
+    /// Retries a failed invocation.
     #[handler]
     async fn retry(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<Reply>> {
         self.asked(&ctx, Input::Retry).await
     }
 
-    /// A person answers.
+    /// Answers a pending request.
     #[handler]
     async fn answer(&self, ctx: ObjectContext<'_>, ask: Json<AnswerAsk>) -> HandlerResult<Json<Reply>> {
         let AnswerAsk { invoke, approved, by, comment, data } = ask.into_inner();
@@ -84,7 +84,7 @@ impl InstanceObject {
         self.asked(&ctx, Input::Answer { invoke, answer, key: None }).await
     }
 
-    /// An event of another instance, or of its own.
+    /// Delivers an event from another instance, or from itself.
     #[handler(ingress_private)]
     async fn letter(&self, ctx: ObjectContext<'_>, post: Json<Post>) -> HandlerResult<()> {
         let Post { event, child, spent, from, to_itself, key } = post.into_inner();
@@ -103,7 +103,7 @@ impl InstanceObject {
         self.happen(&ctx, happening).await.map(drop)
     }
 
-    /// It begins with the step of its parent, which was taken elsewhere.
+    /// Begins the instance with its first step, which the parent's handler took.
     #[handler(ingress_private)]
     async fn begin(&self, ctx: ObjectContext<'_>, first: Json<Written>) -> HandlerResult<()> {
         let first = first.into_inner();
@@ -118,7 +118,7 @@ impl InstanceObject {
         Ok(())
     }
 
-    /// An effect of it is over.
+    /// Delivers the result of an effect.
     #[handler(ingress_private)]
     async fn result(&self, ctx: ObjectContext<'_>, ask: Json<ResultAsk>) -> HandlerResult<()> {
         let ResultAsk { place, result, audit } = ask.into_inner();
@@ -127,7 +127,7 @@ impl InstanceObject {
         self.happen(&ctx, Happening { audit, ..Happening::new(live, input) }).await.map(drop)
     }
 
-    /// A person had until now to answer.
+    /// Expires a pending request to a person.
     #[handler(ingress_private)]
     async fn expire(&self, ctx: ObjectContext<'_>, place: Json<EffectPlace>) -> HandlerResult<()> {
         let EffectPlace { step, index } = place.into_inner();
@@ -138,7 +138,7 @@ impl InstanceObject {
         self.happen(&ctx, Happening::new(live, Input::Time)).await.map(drop)
     }
 
-    /// A timer of it is due, unless another one was set meanwhile.
+    /// Handles a due timer, unless another one was set meanwhile.
     #[handler(ingress_private)]
     async fn timer(&self, ctx: ObjectContext<'_>, ask: Json<TimerAsk>) -> HandlerResult<()> {
         let due_ms = ask.into_inner().due_ms;
@@ -150,16 +150,16 @@ impl InstanceObject {
         self.happen(&ctx, Happening { not_before_ms: due_ms, is_touched: true, ..happening }).await.map(drop)
     }
 
-    /// The parent left the state that invoked it.
+    /// Stops the instance because the parent left the invoking state.
     #[handler(ingress_private)]
     async fn stop(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
-        // It never began: its chart was not found.
+        // The instance never began: its chart was not found.
         let Some(live) = live(&ctx).await? else { return Ok(()) };
         let reason = Value::str("the parent left the state");
         self.happen(&ctx, Happening::new(live, Input::Cancel { reason })).await.map(drop)
     }
 
-    /// Keeps what a running call has to say to the audit.
+    /// Stores audit lines of a running call.
     #[handler]
     async fn note(&self, ctx: ObjectContext<'_>, lines: Json<Vec<AuditLine>>) -> HandlerResult<()> {
         let Some(mut live) = live(&ctx).await? else { return Ok(()) };
@@ -168,13 +168,13 @@ impl InstanceObject {
         self.shop.write(&ctx, Written { audit, ..Written::empty(live) }).await
     }
 
-    /// How it is.
+    /// Returns the current state.
     #[handler]
     async fn look(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Option<Live>>> {
         Ok(Json(ctx.get::<Json<Live>>(key::LIVE).await?.map(Json::into_inner)))
     }
 
-    /// The blobs of these names that it keeps; not all of them, if that would be much.
+    /// Returns those of the named blobs that exist; only some of them if they are large.
     #[handler]
     async fn blobs(
         &self,
@@ -188,7 +188,7 @@ impl InstanceObject {
             let body = body.into_inner();
             bytes += body.len();
             found.push(BlobText { name, body });
-            // The rest is asked for again.
+            // The client requests the rest again.
             if bytes > BLOB_BYTES_MAX {
                 break;
             }
@@ -196,7 +196,7 @@ impl InstanceObject {
         Ok(Json(found))
     }
 
-    /// Whether anybody still waits for an effect.
+    /// Returns true while an effect is still awaited.
     #[handler]
     async fn open(
         &self,
@@ -212,7 +212,7 @@ impl InstanceObject {
 }
 
 impl InstanceObject {
-    /// Something that somebody waits for.
+    /// Handles an input whose sender waits for the reply.
     async fn asked(&self, ctx: &ObjectContext<'_>, input: Input) -> HandlerResult<Json<Reply>> {
         let Some(live) = live(ctx).await? else {
             return Ok(Json(Err(Refusal::NoInstance(ctx.key().to_owned()))));
@@ -227,7 +227,7 @@ impl InstanceObject {
         self.decide(ctx, "take", async move { shop.take(happening).await }).await
     }
 
-    /// One journaled run, and then what its outcome says.
+    /// Plans in one journaled run, and then applies its outcome.
     async fn decide(
         &self,
         ctx: &ObjectContext<'_>,
@@ -237,7 +237,7 @@ impl InstanceObject {
         let (tell, told) = mpsc::channel();
         let run = ctx.run(move || async move {
             let mut outcome = deciding.await?;
-            // Kept aside: the journal has what is to be done, not who was told.
+            // Kept out of the journal, which holds the work to do, not the observations.
             let _ = tell.send(std::mem::take(&mut outcome.seen));
             Ok(Json(outcome))
         });
@@ -250,7 +250,7 @@ impl InstanceObject {
     }
 }
 
-/// The step that an input led to when it came before.
+/// Returns the step that handled an input, if it is a duplicate.
 async fn delivered(ctx: &ObjectContext<'_>, input: &Input) -> HandlerResult<Option<u64>> {
     match input.delivery_key() {
         Some(key) => Ok(ctx.get::<Json<u64>>(&key::delivery(&key)).await?.map(Json::into_inner)),

@@ -1,5 +1,5 @@
-//! `Worker`: a process that takes steps and runs effects for Restate. It keeps nothing: any worker can do the next thing for
-//! any instance, and what it remembers is only what never changes.
+//! `Worker`: a process that takes steps and runs effects for Restate. It holds no state: any worker can serve any
+//! instance, and its caches hold only immutable data.
 
 mod audit;
 mod blobs;
@@ -34,7 +34,7 @@ use instance::InstanceObject;
 use shop::Shop;
 use work::WorkService;
 
-/// Why a worker cannot begin.
+/// The reason that a worker cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkerError {
@@ -44,7 +44,7 @@ pub enum WorkerError {
     IdentityKey { key: String, why: String },
 }
 
-/// What a worker is made of. Whatever is not said: nothing to call, and a gate that refuses.
+/// The parts of a worker. Defaults: no services, and a gate that denies every call.
 #[derive(Default)]
 pub struct WorkerBuilder {
     project: Project,
@@ -59,7 +59,7 @@ pub struct Worker {
 }
 
 impl WorkerBuilder {
-    /// A chart that can be invoked, and started by name.
+    /// Adds a chart that can be invoked, and started by name.
     #[must_use]
     pub fn chart(self, edition: Edition) -> Self {
         self.project.library.offer(edition);
@@ -72,7 +72,7 @@ impl WorkerBuilder {
         self
     }
 
-    /// Where `send` may go besides instances.
+    /// Sets the targets of `send` other than instances.
     #[must_use]
     pub fn endpoints(mut self, endpoints: Services) -> Self {
         self.project.endpoints = endpoints;
@@ -85,35 +85,35 @@ impl WorkerBuilder {
         self
     }
 
-    /// Resolves agents. Without it, `agent:` names are services.
+    /// Sets the resolver of agents. Without one, `agent:` names are services.
     #[must_use]
     pub fn agents(mut self, agents: Arc<dyn AgentResolver>) -> Self {
         self.project.agents = Some(agents);
         self
     }
 
-    /// What expressions see as `env` and `agents`.
+    /// Sets the values that expressions see as `env` and `agents`.
     #[must_use]
     pub fn world(mut self, world: World) -> Self {
         self.project.world = world;
         self
     }
 
-    /// Somebody who is told of the steps that this worker takes and the calls that it makes.
+    /// Sets the receiver of observations of this worker's steps and calls.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = Some(observer);
         self
     }
 
-    /// Serves only the server that signs with this key (`publickeyv1_…`).
+    /// Accepts only requests signed with this key (`publickeyv1_…`).
     #[must_use]
     pub fn identity_key(mut self, key: Option<String>) -> Self {
         self.identity_key = key;
         self
     }
 
-    /// A worker for this server. Nothing is asked or registered yet.
+    /// Builds a worker for this server, without connecting or registering.
     pub fn build(self, restate: &Restate) -> Result<Worker, WorkerError> {
         let store = Arc::new(RestateStore::new(restate)?);
         let shop = Arc::new(Shop::new(self.project, restate.ingress().clone(), store, self.observer));
@@ -135,13 +135,13 @@ impl Worker {
         WorkerBuilder::default()
     }
 
-    /// What the calls that run in this process tell meanwhile. Those of other workers cannot be heard here.
+    /// Returns the progress events of calls in this process. Those of other workers are not available.
     pub fn progress(&self) -> broadcast::Receiver<Progress> {
         self.shop.watchers.subscribe()
     }
 
-    /// Serves until `stop`; then lets what is under way come to an end for a few seconds. What does not is done again by
-    /// another worker, or by this one when it is back.
+    /// Serves until `stop`, then waits a few seconds for open requests. Unfinished ones are repeated by another worker,
+    /// or by this one after a restart.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) {
         HttpServer::new(self.endpoint).serve_with_cancel(listener, stop).await;
     }

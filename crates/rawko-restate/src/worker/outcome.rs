@@ -1,5 +1,5 @@
-//! `Outcome`: all that came of one call of an instance's handler, as one value in the journal. Whoever takes over after a crash
-//! finds it there and does the rest, whatever charts, settings or version it has itself.
+//! `Outcome`: the complete result of one call of an instance's handler, as one value in the journal. The worker that
+//! takes over after a crash reads it there and applies the rest, independent of its own charts, settings and version.
 
 use std::io;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::layout::{BlobText, ChartText, Live, Post, Refusal, Reply};
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Outcome {
     pub(super) reply: Reply,
-    /// `None`: nothing changed.
+    /// `None` if nothing changed.
     pub(super) written: Option<Box<Written>>,
-    /// What observers are told by whoever worked it out, once it is in the journal. Whoever reads it there tells nothing.
+    /// Observations, reported by the worker that computed the outcome once it is in the journal; a replay reports none.
     #[serde(skip)]
     pub(super) seen: Vec<Observation>,
 }
 
-/// What one instance writes, and what is to be done then.
+/// The new state of one instance, and the sends that follow.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Written {
     pub(super) live: Live,
@@ -30,7 +30,7 @@ pub(super) struct Written {
     pub(super) blobs: Vec<BlobText>,
     pub(super) deliveries: Vec<Delivery>,
     pub(super) audit: Vec<AuditLine>,
-    /// Charts that have to be kept before the children begin.
+    /// Charts that have to be stored before the children begin.
     pub(super) charts: Vec<KeptChart>,
     pub(super) children: Vec<Written>,
     pub(super) todo: Vec<Todo>,
@@ -44,12 +44,12 @@ pub(super) struct KeptChart {
     pub(super) text: ChartText,
 }
 
-/// A durable send. `Fail`, `StopChild` and `Expire` are those of earlier workers, whose journals may still be read.
+/// A durable send. `Fail`, `StopChild` and `Expire` come from earlier workers, whose journals may still be read.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Todo {
     Run(WorkAsk),
-    /// It cannot be run: that is its result.
+    /// The effect cannot be run; this is its result.
     Fail(ResultAsk),
     Post {
         to: Arc<str>,
@@ -68,7 +68,7 @@ pub(super) enum Todo {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WorkAsk {
     pub(super) instance: Arc<str>,
-    /// The agent that the instance plays.
+    /// The agent that the instance runs as.
     #[serde(default)]
     pub(super) agent: Option<String>,
     pub(super) effect: OpenEffect,
@@ -79,7 +79,7 @@ pub(super) struct WorkAsk {
 pub(super) struct ResultAsk {
     pub(super) place: EffectPlace,
     pub(super) result: EffectResult,
-    /// What the audit has to say besides.
+    /// Additional audit lines.
     #[serde(default)]
     pub(super) audit: Vec<AuditLine>,
 }
@@ -96,17 +96,17 @@ impl Outcome {
         Self { reply: Err(refusal.into()), written: None, seen: Vec::new() }
     }
 
-    /// Its length as it is sent: quotes and control characters are longer there than in memory.
+    /// Returns the length as sent: quotes and control characters are longer there than in memory.
     pub(super) fn bytes(&self) -> usize {
         let mut counted = Counted(0);
-        // What cannot be written as JSON is found out, and said, by whoever sends it.
+        // A value that cannot be serialised fails later, when it is sent.
         let _ = serde_json::to_writer(&mut counted, self);
         counted.0
     }
 }
 
 impl Written {
-    /// Only the state.
+    /// Creates an outcome that only updates the state.
     pub(super) fn empty(live: Live) -> Self {
         Self {
             live,
@@ -123,7 +123,7 @@ impl Written {
     }
 }
 
-/// Counts what is written to it.
+/// Counts the bytes written to it.
 struct Counted(usize);
 
 impl io::Write for Counted {

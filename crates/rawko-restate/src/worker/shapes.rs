@@ -1,5 +1,5 @@
-//! What is kept in Restate and on its way through it, as JSON: written as `tests/shapes/now.json` shows, and everything that was
-//! ever written is still read. Whoever changes a shape leaves the file of the earlier one, and adds one of the new.
+//! The JSON stored in Restate and sent through it: written as `tests/shapes/now.json` shows, and every earlier shape is
+//! still read. To change a shape, keep the file of the earlier one and add a new one.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 use super::outcome::{Outcome, ResultAsk, WorkAsk};
 use crate::layout::{AnswerAsk, ChartText, DeliverAsk, ForkAsk, Live, Post, Row, SnapshotMark, StartAsk};
 
-/// With every field that there was in the first release.
+/// With every field of the first release.
 const FIRST: &str = include_str!("../../tests/shapes/first.json");
 
 fn again<T: Serialize + DeserializeOwned>(name: &str, shape: Json) -> Json {
@@ -39,7 +39,7 @@ fn rewritten(name: &str, shape: Json) -> Json {
     }
 }
 
-/// By name: in which order fields are written means nothing.
+/// Sorts fields by name, because their order has no meaning.
 fn sorted(json: Json) -> Json {
     match json {
         Json::Object(fields) => {
@@ -60,7 +60,7 @@ fn what_was_written_before_is_read_and_written_as_now() {
     expect_file!["../../tests/shapes/now.json"].assert_eq(&text);
 }
 
-/// Before there were budgets, charts that are brought along, and agents.
+/// Fields added after the first release (budgets, supplied charts, agents) may be missing.
 #[test]
 fn what_was_not_there_at_first_may_be_missing() {
     let first: Json = serde_json::from_str(FIRST).unwrap();

@@ -1,5 +1,5 @@
-//! `Shop`: what everything in a worker shares. Charts and blobs never change, so remembering them is safe; everything else is
-//! in Restate.
+//! `Shop`: the shared state of a worker. Charts and blobs never change, so caching them is safe; everything else is in
+//! Restate.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::charts::Charts;
 use crate::client::{ClientError, Ingress};
 use crate::store::RestateStore;
 
-/// How much a slow watcher of progress may fall behind before it misses something.
+/// Number of events a slow watcher may lag behind before it misses some.
 const BEHIND_MAX: usize = 4_096;
 
 pub(super) struct Shop {
@@ -26,12 +26,12 @@ pub(super) struct Shop {
     pub(super) calls: Calls,
     pub(super) watchers: broadcast::Sender<Progress>,
     pub(super) observer: Option<Arc<dyn Observer>>,
-    /// Another one for each start of a worker.
+    /// Unique for each start of a worker.
     pub(super) boot: String,
 }
 
-/// Whoever asks is being called by the very server that it asks: what it does not find or does not get is a matter of time,
-/// as after a registration that not every node has heard of, or while a leader moves.
+/// Converts client errors to transient ones: the caller is being invoked by the same server, so a missing object or a
+/// refusal is temporary, as after a registration that not every node has seen, or while a leader moves.
 pub(super) fn passing(error: ClientError) -> HostError {
     match error {
         ClientError::Missing(_) | ClientError::Refused { .. } => {

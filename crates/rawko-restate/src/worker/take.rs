@@ -1,5 +1,5 @@
-//! Taking a step within one journaled run: everything that a worker knows better than Restate (the time, the settings, the
-//! charts) is asked here, and only here.
+//! Takes a step within one journaled run: everything that comes from the worker instead of Restate (the time, the
+//! settings, the charts) is read here, and only here.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,26 +17,26 @@ use super::written::Planning;
 use crate::client::Target;
 use crate::layout::{ForkAsk, INSTANCE, Live, StartAsk, from_hex, handler, instance_key};
 
-/// What one run may write. Restate takes no message of 32 MiB, and would try one again for ever; a text that is sent on within
-/// another one may become twice as long.
+/// Maximum size of one run. Restate rejects messages of 32 MiB and would retry them for ever; a text nested in another
+/// one may double in length.
 const BYTES_MAX: usize = 16 * 1024 * 1024;
-/// What of an event is written beside the instance as it was when nothing came of it.
+/// Maximum size of an event in the record of its failure.
 const FAILED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// One thing that happens to an instance.
+/// One input of an instance.
 #[derive(Clone, Debug)]
 pub(super) struct Happening {
     pub(super) live: Live,
     pub(super) input: Input,
-    /// The step that the delivery led to when it came before.
+    /// The step that handled the delivery, if it is a duplicate.
     pub(super) delivered: Option<u64>,
-    /// Time has come to here, whatever this machine's clock says.
+    /// The earliest possible time, whatever this machine's clock shows.
     pub(super) not_before_ms: i64,
-    /// Lines of the audit that came with it.
+    /// Audit lines that came with the input.
     pub(super) audit: Vec<AuditLine>,
-    /// Something in `live` is to be written in any case.
+    /// The handler changed `live`, which has to be written in any case.
     pub(super) is_touched: bool,
-    /// Somebody waits for the answer; else what cannot be taken goes into the journal.
+    /// A caller waits for the reply; otherwise failures are recorded in the journal.
     pub(super) is_asked: bool,
 }
 
@@ -48,7 +48,7 @@ impl Happening {
 }
 
 impl Shop {
-    /// The first step of an instance.
+    /// Takes the first step of an instance.
     pub(super) async fn start(&self, id: &str, ask: StartAsk) -> HandlerResult<Outcome> {
         settle(self.try_start(id, ask).await)
     }
@@ -68,7 +68,7 @@ impl Shop {
         })
     }
 
-    /// An instance that goes on from a step of another one.
+    /// Begins an instance that continues from a step of another one.
     pub(super) async fn fork(&self, id: &str, ask: ForkAsk) -> HandlerResult<Outcome> {
         settle(self.try_fork(id, ask).await)
     }
@@ -102,7 +102,7 @@ impl Shop {
         self.bounded(Outcome { reply, written: Some(Box::new(written)), seen })
     }
 
-    /// What observers hear of a transaction; empty without an observer.
+    /// Returns the observations of a transaction; empty without an observer.
     fn seen(
         &self,
         instance: &Instance,
@@ -119,12 +119,13 @@ impl Shop {
         std::iter::once(own).chain(children).collect()
     }
 
-    /// A step of an instance that is there.
+    /// Takes a step of an existing instance.
     pub(super) async fn take(&self, happening: Happening) -> HandlerResult<Outcome> {
         let (live, is_asked) = (happening.live.clone(), happening.is_asked);
         let event = event_of(&happening.input);
         match self.try_take(happening).await {
-            // Nobody would hear of it: the journal has it, and the instance stands still until somebody helps.
+            // Without a waiting caller, the failure is recorded in the journal, and the instance is stopped until it is
+            // retried.
             Err(error) if !is_asked && !error.is_transient() => {
                 Ok(faulted(live, event.as_ref(), &error, self.now_ms()))
             }
@@ -158,7 +159,7 @@ impl Shop {
         })
     }
 
-    /// The charts that an instance brought along.
+    /// Returns the charts that the client supplied with an instance.
     async fn brought(&self, with: &[String]) -> Result<Vec<Edition>, HostError> {
         let mut editions = Vec::with_capacity(with.len());
         for name in with {
@@ -168,7 +169,7 @@ impl Shop {
         Ok(editions)
     }
 
-    /// Refuses what Restate might not take, and remembers the blobs of the rest.
+    /// Rejects outcomes that are too large for Restate, and caches the blobs of the others.
     fn bounded(&self, outcome: Outcome) -> Result<Outcome, HostError> {
         let bytes = outcome.bytes();
         if bytes > BYTES_MAX {
@@ -187,7 +188,7 @@ impl Shop {
     }
 }
 
-/// What can be tried again is; everything else is an answer.
+/// Returns transient errors for a retry, and all others as a reply.
 fn settle(outcome: Result<Outcome, HostError>) -> HandlerResult<Outcome> {
     match outcome {
         Err(error) if error.is_transient() => Err(error.into()),
@@ -196,12 +197,12 @@ fn settle(outcome: Result<Outcome, HostError>) -> HandlerResult<Outcome> {
     }
 }
 
-/// A panic is our bug, and stays within this step.
+/// Converts a panic to an internal error of this step.
 fn contained<T>(id: &str, plan: impl FnOnce() -> Result<T, HostError>) -> Result<T, HostError> {
     catch_unwind(AssertUnwindSafe(plan)).unwrap_or_else(|_| Err(HostError::Internal(id.to_owned())))
 }
 
-/// Takes an input and everything that was due before it: Restate journals one run as a whole.
+/// Handles an input and everything that was due before it: Restate journals one run as a whole.
 fn take_whole(
     instance: &mut Instance,
     mut input: Input,
@@ -246,7 +247,7 @@ fn event_of(input: &Input) -> Option<Event> {
     }
 }
 
-/// An event that nothing came of, as text; of one that may be too large to write even that, without its data.
+/// Returns a failed event as text; without its data if that is too large to write.
 fn failed_text(event: &Event) -> String {
     let text = |event: &Event| serde_json::to_string(event).unwrap_or_default();
     let whole = text(event);
@@ -262,7 +263,7 @@ fn failed_text(event: &Event) -> String {
     })
 }
 
-/// The instance as it was, with what came and why nothing came of it.
+/// Returns the unchanged instance, with a record of the event and its error.
 fn faulted(mut live: Live, event: Option<&Event>, error: &HostError, now_ms: i64) -> Outcome {
     let at_ms = now_ms.max(live.last_ms);
     let text = |value: &Value| serde_json::to_string(value).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The service that runs effects. A marker goes into the journal before a call is made: who finds one of another worker's start
-//! knows that the call may have happened. So does who finds its own, and knows that the result came and was dropped.
+//! The service that runs effects. A marker is journaled before a call is made: a marker of another worker's start means
+//! that the call may have happened. A marker of the same start means that it did, and that the result was dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,23 +19,23 @@ use super::shop::{Shop, passing};
 use crate::client::Target;
 use crate::layout::{INSTANCE, handler};
 
-/// How often a running call looks whether anybody still waits for it.
+/// Polling interval of a running call for whether it is still awaited.
 const LOOK: Duration = Duration::from_millis(800);
-/// What an answer may weigh; Restate takes no message of 32 MiB.
+/// Maximum size of a result; Restate rejects messages of 32 MiB.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 pub(super) struct WorkService {
     pub(super) shop: Arc<Shop>,
 }
 
-/// What running an effect gives, as the journal has it.
+/// The journaled result of running an effect.
 #[derive(Debug, Serialize, Deserialize)]
 struct Worked {
     ended: Ended,
     audit: Vec<AuditLine>,
 }
 
-// A model or a person's program may take hours: Restate must not take it for dead and begin it again.
+// A model or a program may take hours: Restate must not consider it dead and start it again.
 #[restate_sdk::service(
     name = "RawkoWork",
     client_visibility = "pub(super)",
@@ -46,7 +46,7 @@ struct Worked {
     invocation_retry_policy(initial_interval = "50ms", factor = 2.0, max_interval = "2s")
 )]
 impl WorkService {
-    /// Runs one effect and brings its result to the instance.
+    /// Runs one effect and delivers its result to the instance.
     #[handler]
     async fn run(&self, ctx: Context<'_>, ask: Json<WorkAsk>) -> HandlerResult<()> {
         let ask = ask.into_inner();
@@ -95,19 +95,19 @@ impl Shop {
         Ok(Worked { ended, audit: Vec::new() })
     }
 
-    /// A call that is not made.
+    /// Returns the failure of a call that is not made.
     fn failed(&self, ask: &WorkAsk, error: ServiceError, audit: Vec<AuditLine>) -> Worked {
         self.tell([not_called(&ask.effect, Arc::clone(&ask.instance), &error)]);
         Worked { ended: Some(EffectResult::of(&ask.effect, Err(error))), audit }
     }
 
-    /// What is asked, in full.
+    /// Returns the unpacked request.
     async fn request(&self, ask: &WorkAsk) -> Result<Request, HostError> {
         let (text, _) = self.blobs.unpack(&ask.instance, &ask.effect.body).await?;
         serde_json::from_str(&text).map_err(|_| HostError::Internal(ask.instance.to_string()))
     }
 
-    /// A call that may have happened is repeated only where that is safe, and still allowed.
+    /// Fails unless a call that may have happened is safe to repeat, and still allowed.
     fn may_repeat(&self, ask: &WorkAsk, request: &Request) -> Result<(), (ServiceError, Vec<AuditLine>)> {
         let name = &ask.effect.name;
         if !self.project.may_repeat(&ask.effect, request) {
@@ -123,7 +123,8 @@ impl Shop {
         }
     }
 
-    /// Before it is made, since nobody may be left to say so afterwards. Once for each start of a worker that repeats it.
+    /// Recorded before the call, since the worker may be gone afterwards. Once for each start of a worker that repeats
+    /// it.
     async fn note_repeated(&self, ask: &WorkAsk, invocation: &str) -> Result<(), HostError> {
         let target = Target::object(INSTANCE, &ask.instance, handler::NOTE);
         let key = format!("repeated-{invocation}-{}", self.boot);
@@ -143,7 +144,7 @@ impl Shop {
         }
     }
 
-    /// Until the service answers, or nobody waits any more.
+    /// Runs until the service returns, or the effect is no longer awaited.
     async fn run(self: Arc<Self>, ask: WorkAsk, request: Request) -> Ended {
         let WorkAsk { instance, effect, .. } = ask;
         let tower = Box::new(Tower { shop: Arc::clone(&self), instance: Arc::clone(&instance) });
@@ -159,19 +160,19 @@ impl Shop {
         tokio::select! {
             answer = running.answer_observed(&effect, self.observer.as_ref()) => match answer {
                 Some(answer) => Some(EffectResult::of(&effect, answer.and_then(bounded))),
-                // The process ends: whoever runs it next finds the marker.
+                // The process is ending: the next worker finds the marker.
                 None => std::future::pending().await,
             },
             () = self.unwanted(&instance, place) => None,
         }
     }
 
-    /// Returns when the instance does not wait for this effect any more.
+    /// Returns once the instance no longer awaits this effect.
     async fn unwanted(&self, instance: &str, place: EffectPlace) {
         let target = Target::object(INSTANCE, instance, handler::OPEN);
         loop {
             tokio::time::sleep(LOOK).await;
-            // A server that is away says nothing about what is wanted.
+            // An unreachable server does not mean that the effect is unwanted.
             if let Ok(false) = self.ingress.look::<_, bool>(&target, &place).await {
                 return;
             }

@@ -1,4 +1,4 @@
-//! From a plan to what is written: the new state of the instance, its children's, and the durable sends of each.
+//! Converts a plan to the new state of the instance, of its children, and the durable sends of each.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Planning<'a> {
 }
 
 impl Planning<'_> {
-    /// `known`: the blobs that the instance keeps already.
+    /// `known` are the blobs that the instance stores already.
     pub(super) fn written(
         &self,
         instance: &Instance,
@@ -49,14 +49,14 @@ impl Planning<'_> {
         Ok(written)
     }
 
-    /// Only what the handler changed itself.
+    /// Writes only the handler's own changes.
     pub(super) fn touched(&self, live: Live) -> Written {
         let mut written = Written::empty(live);
         arm(&mut written, self.now_ms);
         written
     }
 
-    /// The state and journal of one instance.
+    /// Returns the state and journal of one instance.
     fn one(&self, instance: &Instance, commit: Commit, before: Option<&Live>, known: &Gathered) -> Written {
         let kept = instance.save();
         let (records, lines) = before.map_or((0, 0), |live| (live.row.records, live.row.audit));
@@ -83,7 +83,7 @@ impl Planning<'_> {
             snapshot: packed.text.into_owned(),
             open: kept.open,
             calls: kept.calls,
-            // Also after a step that failed: records never go back in time.
+            // Also after a failed step: the time of records never decreases.
             last_ms: last_at_ms.map_or(kept.last_ms, |at_ms| at_ms.max(kept.last_ms)),
             snapshot_bytes: kept.snapshot_bytes,
             delta_bytes: kept.delta_bytes,
@@ -100,7 +100,7 @@ impl Planning<'_> {
         }
     }
 
-    /// Gives a piece of work to the instance that asked for it, which begins before it does anything.
+    /// Assigns an action to the instance that requested it, which begins before any of its actions.
     fn assign(
         &self,
         action: Action,
@@ -114,7 +114,7 @@ impl Planning<'_> {
                 let agent = agents.get(&effect.instance).cloned().flatten();
                 owner.todo.push(Todo::Run(WorkAsk { instance, agent, effect }));
             }
-            // The worker that runs it finds out that its result is not awaited any more.
+            // The worker that runs the effect notices that its result is no longer awaited.
             Action::Stop { .. } => {}
             Action::Deliver { to, message, .. } => self.post(to, message, written)?,
         }
@@ -122,7 +122,7 @@ impl Planning<'_> {
     }
 
     fn post(&self, to: InstanceKey, message: Message, written: &mut Written) -> Result<(), HostError> {
-        // Whoever is written to was looked up in the book. A letter without an address would be lost.
+        // Every recipient was looked up in the book. A message without an address would be lost.
         let id = self.book.id(to).ok_or_else(|| HostError::Internal(written.live.row.new.id.to_string()))?;
         let from = self.book.may_be_absent(to).then(|| sender(&message.event)).flatten();
         let to_itself = written.live.row.key == to;
@@ -156,7 +156,7 @@ fn owner(written: &mut Written, key: InstanceKey) -> &mut Written {
     }
 }
 
-/// Sets the next timer, unless it is on its way already.
+/// Sets the next timer, unless it is in flight already.
 fn arm(written: &mut Written, now_ms: i64) {
     let due = written.live.row.head.next_due_ms;
     if written.live.armed_ms == due {
@@ -170,7 +170,7 @@ fn delay(due_ms: i64, now_ms: i64) -> u64 {
     u64::try_from(due_ms.saturating_sub(now_ms)).unwrap_or(0)
 }
 
-/// Who sent an event to an instance by its name.
+/// Returns the sender of an event that names its recipient by id.
 fn sender(event: &Event) -> Option<Arc<str>> {
     match event {
         Event::Named(event) => event.origin.as_str().map(Into::into),
@@ -182,11 +182,11 @@ fn sender(event: &Event) -> Option<Arc<str>> {
     }
 }
 
-/// Each once, without those that are kept already.
+/// Returns each blob once, without those that are stored already.
 fn texts_of(blobs: impl Iterator<Item = Blob>, known: &Gathered) -> Vec<BlobText> {
     let mut seen: HashSet<Name> = HashSet::new();
     let new = blobs.filter(|blob| !known.contains_key(&blob.hash) && seen.insert(blob.hash));
-    // Blobs are JSON text and strings, with a letter before them.
+    // Blobs are JSON text and strings, with a prefix letter.
     new.filter_map(|blob| {
         let body = String::from_utf8(blob.body).ok()?;
         Some(BlobText { name: hex(&blob.hash), body })
@@ -194,7 +194,7 @@ fn texts_of(blobs: impl Iterator<Item = Blob>, known: &Gathered) -> Vec<BlobText
     .collect()
 }
 
-/// What the parent hears of a child whose id is taken.
+/// Returns the error that the parent receives for a child whose id is in use.
 pub(super) fn is_taken(id: &str, invocation: u64) -> Event {
     let error = Value::map([
         ("category", Value::str("host")),

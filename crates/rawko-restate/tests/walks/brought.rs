@@ -1,4 +1,5 @@
-//! Where charts come from: those of the client go before those of the worker, and an instance keeps to what it began with.
+//! The origin of charts: those of the client take precedence over those of the worker, and an instance keeps the charts
+//! it began with.
 
 use rawko_core::{NamedEvent, Value};
 use rawko_host::{Edition, Engine, Gate, Library};
@@ -50,7 +51,7 @@ fn library(charts: &[Edition]) -> Library {
     library
 }
 
-/// What the parent heard of its child.
+/// Sends GO and returns the result that the parent got from its child.
 async fn heard(engine: &RestateEngine, id: &str) -> String {
     engine.send(id.into(), NamedEvent::new("GO", Value::Null), None).await.unwrap();
     let activity = || async { engine.activity(id).await.unwrap().status.is_over() };
@@ -77,12 +78,13 @@ async fn an_instance_keeps_to_the_charts_that_it_began_with() {
     start(&brings, "c", PARENT).await;
     assert_eq!(heard(&bare, "a").await, r#""of the worker""#);
 
-    // A new worker, with another child and without the parent: what runs keeps its own parent, and hears the new child.
+    // A new worker, with another child and without the parent: the running instance keeps its own parent, and gets the
+    // new child.
     site.work(worker(&[kid("of the new worker")])).await;
     assert_eq!(heard(&bare, "b").await, r#""of the new worker""#);
     assert_eq!(heard(&bare, "c").await, r#""of the client""#);
 
-    // The same id and version with another text is another chart; nobody is mixed up.
+    // The same id and version with another text is another chart; the two are not confused.
     start(&brings, "d", &PARENT.replace("output: context.got", "output: [context.got]")).await;
     assert_eq!(heard(&bare, "d").await, r#"["of the client"]"#);
 }

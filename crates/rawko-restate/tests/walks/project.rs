@@ -1,4 +1,4 @@
-//! What both hosts are made of: charts, services that answer by what they are asked, an endpoint, and a gate.
+//! The project of both hosts: charts, services that respond to their input, an endpoint, and a gate.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::charts::CHARTS;
 pub(crate) fn editions() -> Vec<Edition> {
     let order = include_str!("../../../../examples/order/order.yaml");
     let order = order.replace("initial_delay: 1s", "initial_delay: 20ms");
-    // Hours are not for tests.
+    // Shortens the delays of the example.
     let parcel =
         include_str!("../../../../examples/order/parcel.yaml").replace("2h: waiting", "50ms: waiting");
     let charts = CHARTS.iter().map(|text| (*text).to_owned()).chain([order, parcel]);
@@ -29,7 +29,7 @@ pub(crate) fn library() -> Library {
     library
 }
 
-/// The whole project, as a worker has it.
+/// Returns a worker with the whole project.
 pub(crate) fn worker() -> WorkerBuilder {
     let worker =
         Worker::builder().services(services()).endpoints(endpoints()).gate(gate()).agents(Arc::new(Office));
@@ -58,7 +58,7 @@ pub(crate) fn services() -> Services {
         .add("model:m", closure(|call| async move { Ok(spent(&call)) }))
 }
 
-/// One agent is a chart, one is a person, the others are services; one cannot be had.
+/// One agent is a chart, one is a person, the others are services; one fails to resolve.
 pub(crate) struct Office;
 
 impl AgentResolver for Office {
@@ -109,7 +109,7 @@ async fn never() -> Result<Value, ServiceError> {
     Ok(Value::Null)
 }
 
-/// Spends what it is told to.
+/// Reports the usage that its input requests.
 fn spent(call: &Call) -> Value {
     Value::map([("usage", Value::map([("tokens", call.input.get("tokens").clone())]))])
 }

@@ -1,4 +1,4 @@
-//! What is refused, and what is large: nothing of it may block an instance.
+//! Refused and large inputs: none of them may block an instance.
 
 use rawko_core::{NamedEvent, Value};
 use rawko_host::{Edition, Engine, HostError, Library};
@@ -29,7 +29,7 @@ async fn a_chart_that_cannot_be_used_is_an_answer() {
     let Err(Refusal::Other(words)) = start("a", unknown).await else { panic!("it cannot be read") };
     assert!(words.starts_with("the chart cannot be used"), "{words}");
 
-    // A hash is a promise of what is kept under it.
+    // A text that does not match its hash is refused.
     let another = ChartText { text: "statechart: {id: b, initial: a, states: {a: {}}}".into(), ..text };
     let refused = site.restate.ingress().call::<_, ()>(&target, &another).await.unwrap_err().to_string();
     assert!(refused.contains(&format!("a text for chart {unknown} is that of chart")), "{refused}");
@@ -59,11 +59,11 @@ statechart:
         let event = NamedEvent::new("PUT", Value::from(letter.repeat(size)));
         engine.send("k".into(), event, None).await
     };
-    // Each one is another blob; together they are more than a message may hold.
+    // Each one is a different blob; together they exceed the size of a message.
     for letter in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
         put(letter, 4 * MIB).await.unwrap();
     }
-    // Quotes and control characters are longer where they are sent than in memory.
+    // Quotes and control characters are longer when sent than in memory.
     for (letter, size) in [("x", 20 * MIB), ("\"", 9 * MIB), ("\u{1}", 3 * MIB)] {
         let refused = put(letter, size).await.unwrap_err().to_string();
         assert!(refused.contains("on Restate it may write 16 MiB"), "{refused}");

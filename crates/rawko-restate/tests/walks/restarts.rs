@@ -1,4 +1,4 @@
-//! Calls whose worker dies, and calls that nobody waits for any more.
+//! Calls whose worker dies, and calls that are no longer awaited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,7 +45,7 @@ statechart:
     done: {type: final, output: {safe: context.safe, unsafe: context.unsafe}}
 ";
 
-/// Calls hang at the first worker, and are answered with their key at the next.
+/// Calls hang at the first worker, and return their key at the next.
 fn worker(begun: &Arc<AtomicUsize>, is_first: bool) -> WorkerBuilder {
     let service = |on_restart| {
         let begun = Arc::clone(begun);
@@ -117,7 +117,7 @@ statechart:
     assert!(matches!(settled(&engine, "l").await, Settled::Waiting(_)));
 }
 
-/// Never answers, and counts how often it began and was dropped.
+/// Never returns, and counts how often it began and was dropped.
 fn never(begun: &Arc<AtomicUsize>, dropped: &Arc<AtomicUsize>) -> Arc<dyn Service> {
     struct Noted(Arc<AtomicUsize>);
     impl Drop for Noted {

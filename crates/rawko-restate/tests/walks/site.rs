@@ -1,5 +1,5 @@
-//! A server on loopback, and workers that come and go at one address. A worker has a runtime of its own: without it, nothing of
-//! it is left, as if its process had been killed.
+//! A server on loopback, and workers that come and go at one address. A worker has a runtime of its own: dropping it
+//! leaves nothing behind, as if its process had been killed.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ impl Site {
         Site { restate, worker: None, address: None, _server: server }
     }
 
-    /// Lets a worker serve, in the place of the one before.
+    /// Starts a worker in place of the previous one.
     pub(crate) async fn work(&mut self, worker: WorkerBuilder) {
         self.kill();
         let runtime =
@@ -41,7 +41,7 @@ impl Site {
         self.restate.admin().register(&uri, Force::Replace, &Default::default()).await.unwrap();
     }
 
-    /// Ends the worker where it stands.
+    /// Kills the worker at once.
     pub(crate) fn kill(&mut self) {
         self.worker.take().into_iter().for_each(Runtime::shutdown_background);
     }
@@ -57,7 +57,7 @@ impl Drop for Site {
     }
 }
 
-/// The worker before may still be at the address: its runtime ends in the background.
+/// Retries, because the previous worker's runtime ends in the background and may still hold the address.
 async fn bind(address: SocketAddr) -> TcpListener {
     let until = Instant::now() + Duration::from_secs(10);
     loop {
@@ -69,7 +69,7 @@ async fn bind(address: SocketAddr) -> TcpListener {
     }
 }
 
-/// Looks again and again; fails when it takes too long for a loaded machine.
+/// Polls until the condition holds; fails after a timeout that suits a loaded machine.
 pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, look: impl Fn() -> F) {
     let looked = async {
         while !look().await {

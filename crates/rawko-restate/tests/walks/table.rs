@@ -1,4 +1,4 @@
-//! The walks: one behaviour each, as a person would try it.
+//! The walks: one behaviour each, as a user would try it.
 
 use crate::walk::Act::{Approve, Beside, Cancel, Deny, Fork, Retry, Send, SendOnce, SendTo, Settle, Until};
 use crate::walk::Walk;

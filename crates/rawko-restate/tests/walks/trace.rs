@@ -1,4 +1,4 @@
-//! The trace of an instance and everything that belongs to it, without times.
+//! The trace of an instance and all of its descendants, without times.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use rawko_host::{Engine, Reader};
 use rawko_store::{Filter, InstanceRow, RecordKind};
 use serde_json::Value as Json;
 
-/// All instances whose ids begin with this name.
+/// Returns the trace of all instances whose ids begin with this name.
 pub(crate) async fn of(engine: &dyn Engine, name: &str) -> String {
     let (reader, name) = (engine.reader().clone(), name.to_owned());
-    // The reader of another machine waits for answers.
+    // The reader of a remote host blocks.
     tokio::task::spawn_blocking(move || all(&reader, &name)).await.unwrap()
 }
 
@@ -68,7 +68,7 @@ fn timeless_text(text: &str) -> String {
     serde_json::from_str(text).map_or_else(|_| text.to_owned(), |json| timeless(json).to_string())
 }
 
-/// Without what the clock says.
+/// Removes timestamps.
 fn timeless(json: Json) -> Json {
     match json {
         Json::Object(entries) => {

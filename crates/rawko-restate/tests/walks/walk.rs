@@ -1,4 +1,4 @@
-//! Walks as data: what somebody does to an instance, and what they were told.
+//! Walks as data: the actions of a user on an instance, and their replies.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -21,30 +21,30 @@ pub(crate) struct Walk {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Act {
-    /// An event, with JSON.
+    /// Sends an event with JSON data.
     Send(&'static str, &'static str),
-    /// An event for another instance, by what comes after the walk's name.
+    /// Sends an event to another instance, given by its suffix to the walk's name.
     SendTo(&'static str, &'static str),
-    /// An event under a key of the sender's.
+    /// Sends an event with a key of the sender's.
     SendOnce(&'static str, &'static str),
-    /// Until nothing happens by itself; timers of less than ten seconds are waited for.
+    /// Waits until the instance settles, including timers of less than ten seconds.
     Settle,
-    /// Until the instance, named by what comes after the walk's name, has so many records.
+    /// Waits until an instance, given by its suffix to the walk's name, has this many records.
     Until(&'static str, usize),
     Approve(Option<&'static str>),
     Deny(Option<&'static str>),
     Cancel,
     Retry,
-    /// A new instance, named by what comes after the walk's name, from a step, with a key of the context set.
+    /// Forks a new instance, given by its suffix to the walk's name, from a step, with a key of the context set.
     Fork(&'static str, u64, (&'static str, &'static str)),
-    /// Another instance of a chart, named by what comes after the walk's name.
+    /// Starts another instance of a chart, given by its suffix to the walk's name.
     Beside(&'static str, &'static str, &'static str),
 }
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// What everybody was told, and the traces of all instances of the walk.
+/// Runs a walk and returns all replies, and the traces of its instances.
 pub(crate) async fn take(engine: &dyn Engine, walk: &Walk) -> String {
     let mut out = String::new();
     let start = started(engine, walk.chart, walk.input, walk.budget, walk.name).await;

@@ -1,4 +1,4 @@
-//! Cases about commits: whole or not at all, and what they do to effects, messages, deliveries, blobs and the audit.
+//! Cases about commits: they are atomic, and they update effects, messages, deliveries, blobs and the audit.
 
 use super::sample::{begin, effect, empty, inbound, snapshot, steps};
 use super::{Broken, Case, refused, same};
@@ -21,7 +21,7 @@ pub(super) const CASES: &[Case] = &[
     Case { name: "marks never fall", run: marks },
 ];
 
-/// All that can be seen of a store, to compare.
+/// Returns the whole content of a store, for comparison.
 fn everything(store: &dyn Store) -> Result<String, Broken> {
     Ok(format!(
         "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
@@ -42,7 +42,7 @@ fn blob() -> Blob {
     Blob { hash: content::hash(&body), body }
 }
 
-/// A commit of instance 1 with something in every field.
+/// Returns a commit of instance 1 with a value in every field.
 fn busy() -> Commit {
     Commit {
         head: Some(Box::new(Head { wait: Wait::Timer, next_due_ms: Some(5), ..Head::default() })),

@@ -1,4 +1,4 @@
-//! Cases about charts and instances: made, found, listed, changed.
+//! Cases about charts and instances: created, found, listed, changed.
 
 use rawko_core::Status;
 

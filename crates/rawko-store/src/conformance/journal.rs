@@ -1,5 +1,5 @@
-//! Cases about the journal: order, ranges, and what a snapshot is rebuilt from. With enough records that a store which
-//! indexes behind its back has to show both halves.
+//! Cases about the journal: order, ranges, and the base of a snapshot. With enough records that a store with a lagging
+//! index has to read both parts.
 
 use super::sample::{begin, record, snapshot, steps};
 use super::{Broken, Case, same};
@@ -62,7 +62,7 @@ fn found_by_step(store: &dyn Store) -> Result<(), Broken> {
         let saved = (step % 500 == 0).then(|| Box::new(snapshot(step)));
         let mut commit = Commit { snapshot: saved, ..steps(1, [step]) };
         if step % 1_000 == 7 {
-            // Two that could not be taken, before the one that could.
+            // Two failed attempts before the step that succeeded.
             let failed = Record { kind: RecordKind::Failed, ..record(1, step) };
             commit.records.splice(0..0, [failed.clone(), failed]);
         }

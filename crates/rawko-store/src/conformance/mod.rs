@@ -1,5 +1,5 @@
-//! A kit for whoever writes a store: what a host relies on, as named cases that run against any `Store`. In the library
-//! and not among its tests, so that others can run it, too.
+//! A conformance kit for authors of stores: the guarantees that a host relies on, as named cases that run against any
+//! `Store`. Part of the library instead of its tests, so that other crates can run it.
 //!
 //! ```
 //! use rawko_store::{MemoryStore, conformance};
@@ -17,7 +17,7 @@ use std::fmt;
 use crate::StoreError;
 use crate::store::Store;
 
-/// One thing a store must do.
+/// One guarantee of a store.
 #[derive(Clone, Copy)]
 pub struct Case {
     pub name: &'static str,
@@ -25,11 +25,11 @@ pub struct Case {
     pub run: fn(&dyn Store) -> Result<(), Broken>,
 }
 
-/// What a store did instead.
+/// A description of the violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken(pub String);
 
-/// All cases.
+/// Returns all cases.
 pub fn cases() -> Vec<Case> {
     [instances::CASES, journal::CASES, commits::CASES].concat()
 }
@@ -38,7 +38,7 @@ pub fn cases() -> Vec<Case> {
 ///
 /// # Panics
 ///
-/// With all that did not hold, when something did not.
+/// If any case fails, with all failures.
 pub fn check(make: &dyn Fn() -> Box<dyn Store>) {
     let fails = |case: &Case| {
         let broken = (case.run)(&*make()).err()?;

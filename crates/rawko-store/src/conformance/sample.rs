@@ -1,4 +1,4 @@
-//! Records to try a store with: small, and each different from the next.
+//! Sample records for the cases: small, and all different.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) fn new(id: &str) -> NewInstance {
     }
 }
 
-/// An instance begins, with its first record and a snapshot at step 0.
+/// Creates an instance, with its first record and a snapshot at step 0.
 pub(super) fn begin(key: i64, id: &str) -> Commit {
     Commit {
         instance: InstanceKey(key),
@@ -58,7 +58,7 @@ pub(super) fn snapshot(step: u64) -> SavedSnapshot {
     SavedSnapshot { step, body: format!(r#"{{"whole":{step}}}"#) }
 }
 
-/// The next steps of an instance, a record each.
+/// Returns a commit with the next steps of an instance, one record each.
 pub(super) fn steps(key: i64, steps: impl IntoIterator<Item = u64>) -> Commit {
     Commit {
         instance: InstanceKey(key),
@@ -67,7 +67,7 @@ pub(super) fn steps(key: i64, steps: impl IntoIterator<Item = u64>) -> Commit {
     }
 }
 
-/// A commit of an instance that changes nothing yet.
+/// Returns an empty commit of an instance.
 pub(super) fn empty(key: i64) -> Commit {
     Commit { instance: InstanceKey(key), ..Commit::default() }
 }

@@ -1,5 +1,5 @@
-//! `MemoryStore`: a store that forgets everything when it is dropped. For tests and for charts nobody needs to keep;
-//! apart from SQLite so that a host can run without a file.
+//! `MemoryStore`: a store without persistence. For tests and throwaway charts; separate from SQLite so that a host can
+//! run without a file.
 
 mod state;
 

@@ -1,5 +1,5 @@
-//! What a memory store holds, and what a commit does to it. Checked first and applied second, so that a batch is
-//! kept whole or not at all.
+//! The content of a memory store, and the application of commits. Checked first and applied second, so that a batch is
+//! atomic.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) struct Kept {
 }
 
 impl State {
-    /// Whether all of these can be applied one after the other.
+    /// Fails unless all of these can be applied one after the other.
     pub(super) fn check(&self, commits: &[Commit]) -> Result<(), StoreError> {
         let mut created = FxHashSet::default();
         let mut ids = FxHashSet::default();
@@ -77,7 +77,7 @@ impl State {
         Ok(())
     }
 
-    /// Each record is of the next step; the first one of an instance may be of any.
+    /// Fails unless each record is of the next step; the first one of an instance may be of any.
     fn check_steps(
         &self,
         commit: &Commit,
@@ -102,14 +102,14 @@ impl State {
         Ok(())
     }
 
-    /// The last step that an instance took.
+    /// Returns the last successful step of an instance.
     fn last_step(&self, key: InstanceKey) -> Option<u64> {
         let kept = self.instances.get(&key)?;
         let mut records = kept.records.iter().rev().map(|at| &self.journal[*at]);
         records.find(|record| record.kind != RecordKind::Failed).map(|record| record.step)
     }
 
-    /// Cannot fail: [`State::check`] went before.
+    /// Applies a commit. Cannot fail after [`State::check`].
     pub(super) fn apply(&mut self, commit: &Commit) {
         let key = commit.instance;
         if let Some(new) = &commit.create {

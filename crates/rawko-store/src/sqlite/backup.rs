@@ -1,4 +1,5 @@
-//! Copies of a whole store: written while a host runs, and put back when none does. Both are checked before they count.
+//! Backups of a whole store: written while a host runs, and restored when none does. Both are verified before they take
+//! effect.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,18 +13,18 @@ use super::{Options, SqliteStore};
 use crate::StoreError;
 use crate::store::{Report, Store};
 
-/// What `restore` did.
+/// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// How the store is now.
+    /// The report of the restored store.
     pub report: Report,
-    /// Where the store that was there before is kept.
+    /// The path of the replaced store.
     pub replaced: Option<PathBuf>,
 }
 
 impl SqliteStore {
-    /// Writes a copy to a file that is not there yet, as of one moment; a host may commit meanwhile. The copy is a store of one
-    /// file. Returns how it is: what was damaged in the store is damaged in the copy.
+    /// Writes a consistent copy to a new file while a host may commit. The copy is a single file. Returns its report:
+    /// damage in the store is also in the copy.
     pub fn backup(&self, target: &Path) -> Result<Report, StoreError> {
         let partial = with_suffix(target, ".partial");
         remove(&partial)?;
@@ -51,13 +52,13 @@ impl SqliteStore {
             }
             _ => fault(&self.place, &error),
         })?;
-        // The copy was never open.
+        // The copy is not open.
         let close = || Connection::open(partial)?.execute_batch("UPDATE owner SET is_open = 0");
         close().map_err(|error| fault(partial, &error))
     }
 
-    /// Puts a backup in the place of a store. The store must not be in use: hold its [`crate::Lock`]. A store that is there is kept
-    /// beside it under a name with `stamp` in it. A backup of an earlier format is brought to this one.
+    /// Replaces a store with a backup. The store must not be in use: hold its [`crate::Lock`]. An existing store is
+    /// kept beside it under a name that contains `stamp`. A backup of an earlier format is migrated.
     pub fn restore(backup: &Path, store: &Path, stamp: &str) -> Result<Restored, StoreError> {
         let incoming = with_suffix(store, ".restoring");
         remove(&incoming)?;
@@ -82,15 +83,15 @@ impl SqliteStore {
     }
 }
 
-/// Opens a copy once as a host would, which brings it to this format, and checks all of it.
+/// Opens a copy as a host would, which migrates it, and checks all of it.
 fn look_at(copy: &Path) -> Result<Report, StoreError> {
     let report = SqliteStore::open(copy, Options::default())?.report()?;
-    // Without the log, which went when it was closed.
+    // Without the log, which was removed on close.
     let bytes = fs::metadata(copy).map_err(|error| io_fault(copy, &error))?.len();
     Ok(Report { bytes, ..report })
 }
 
-/// The file and, if it was not closed, its log.
+/// Copies the file and, if it was not closed, its log.
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::copy(from, to).map_err(|error| io_fault(from, &error))?;
     let (log, copied) = (with_suffix(from, "-wal"), with_suffix(to, "-wal"));
@@ -100,7 +101,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Moves a store out of the way.
+/// Renames an existing store.
 fn keep_aside(store: &Path, stamp: &str) -> Result<Option<PathBuf>, StoreError> {
     if !store.exists() {
         return Ok(None);
@@ -123,7 +124,7 @@ fn keep_aside(store: &Path, stamp: &str) -> Result<Option<PathBuf>, StoreError> 
     Ok(Some(aside))
 }
 
-/// Gives a finished file its name, for good.
+/// Renames a finished file to its final name, durably.
 fn take_place(from: &Path, to: &Path) -> Result<(), StoreError> {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let put = || {
@@ -134,7 +135,7 @@ fn take_place(from: &Path, to: &Path) -> Result<(), StoreError> {
     put().map_err(|error| io_fault(to, &error))
 }
 
-/// Removes a file of an earlier attempt, with what SQLite left beside it.
+/// Removes a file of an earlier attempt, with the files that SQLite left beside it.
 fn remove(path: &Path) -> Result<(), StoreError> {
     for end in ["", "-wal", "-shm", "-journal"] {
         let path = with_suffix(path, end);

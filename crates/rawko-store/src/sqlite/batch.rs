@@ -1,5 +1,5 @@
-//! One transaction: what commits do to the tables, and what they may not do. Apart from the connection it runs on and what that
-//! remembers.
+//! One transaction: applies commits to the tables and rejects invalid ones. Separate from the connection and its
+//! caches.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params, params};
 use rustc_hash::FxHashSet;
@@ -11,11 +11,11 @@ use super::{journal, snapshots};
 use crate::chain::{self, Link};
 use crate::{Commit, Head, NewInstance, Outcome, Record, RecordKind, SavedSnapshot};
 
-/// Records the index may lag behind. Large enough that indexing costs a page for many records, small enough that
-/// reading past the index costs nothing to speak of.
+/// Maximum number of unindexed records. Large enough that one page of the index serves many records, small enough that
+/// reading past the index is cheap.
 const UNINDEXED_MAX: i64 = 2_048;
 
-/// Why a batch was not kept.
+/// The reason that a batch failed.
 pub(super) enum Failure {
     Sqlite(rusqlite::Error),
     Refused(String),
@@ -29,22 +29,22 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-/// One transaction under way.
+/// An open transaction.
 pub(super) struct Batch<'w> {
     pub(super) connection: &'w Connection,
-    /// Undone if the batch fails, so that it leaves the others' right.
+    /// Rolled back if the batch fails, so that later batches see correct tips.
     pub(super) tips: &'w mut Tips,
     pub(super) blobs: &'w FxHashSet<[u8; 16]>,
     pub(super) last_seq: i64,
     pub(super) indexed_through: i64,
-    /// Up to here, records may be without an index and without a tip in memory: those that were there at the start.
+    /// Records up to this one existed at the start, and may be without an index and without a tip in memory.
     pub(super) inherited_through: i64,
     /// The highest inbound sequence number in this batch.
     pub(super) inbound: i64,
     pub(super) owner: Owner,
-    /// This batch was found to be the owner's.
+    /// True once this batch was verified to be the owner's.
     pub(super) is_owned: bool,
-    /// The one statement that every commit needs, looked up once.
+    /// The statement that every commit needs, looked up once.
     pub(super) append: Option<CachedStatement<'w>>,
 }
 
@@ -62,7 +62,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// An error unless this is the owner's batch. To be asked before it is committed.
+    /// Fails unless this is the owner's batch. Must be called before the commit.
     pub(super) fn insist_on_owner(&mut self) -> Result<(), Failure> {
         self.is_owned = self.is_owned || self.owner.is_current(self.connection)?;
         if self.is_owned { Ok(()) } else { Err(Failure::Fenced) }
@@ -73,7 +73,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Brings both indexes up to the last record and the last line. In their own order, so that each of their pages is
+    /// Updates both indexes up to the last record and the last audit line, in their own order, so that each page is
     /// visited once.
     pub(super) fn index(&mut self) -> Result<(), Failure> {
         self.run(
@@ -101,7 +101,7 @@ impl Batch<'_> {
         match &commit.create {
             Some(new) => self.create(key, new)?,
             None if commit.records.is_empty() => self.must_exist(key)?,
-            // Its tip says so.
+            // The tip proves that it exists.
             None => {}
         }
         let before = self.last_seq;
@@ -169,7 +169,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Appends the records, each linked to the one before. Returns the link that the commit's snapshot stands on.
+    /// Appends the records, each linked to the one before. Returns the link of the record that the commit's snapshot is
+    /// based on.
     fn records(&mut self, key: i64, commit: &Commit) -> Result<Option<Link>, Failure> {
         let wanted = commit.snapshot.as_ref().map(|snapshot| snapshot.step);
         if commit.records.is_empty() && wanted.is_none() {
@@ -216,7 +217,8 @@ impl Batch<'_> {
         ))
     }
 
-    /// The first record of a batch is appended only by the current owner: a query of its own would cost a lone commit more.
+    /// Appends a record. The first one of a batch also checks the ownership: a separate query would slow down a single
+    /// commit.
     fn append(&mut self, key: i64, record: &Record, link: &Link) -> Result<(), Failure> {
         if !self.is_owned {
             let sql = "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects, chain)
@@ -248,12 +250,12 @@ impl Batch<'_> {
         self.number()
     }
 
-    /// Gives the record that was just appended its place in the journal.
+    /// Assigns the next sequence number to the appended record.
     fn number(&mut self) -> Result<(), Failure> {
         let seq = self.connection.last_insert_rowid();
         let next = self.last_seq + 1;
         if seq != next {
-            // The last record was pruned, and SQLite counts on from the one before it.
+            // The last record was pruned, and SQLite continues from the one before it.
             self.run("UPDATE journal SET seq = ?2 WHERE seq = ?1", [seq, next])?;
         }
         self.last_seq = next;
@@ -276,7 +278,7 @@ impl Batch<'_> {
         )
     }
 
-    /// Remembers where in the journal to begin reading for what came after the snapshot.
+    /// Stores a snapshot with the position in the journal after which newer records begin.
     fn snapshot(
         &self,
         key: i64,
@@ -285,12 +287,12 @@ impl Batch<'_> {
         records: &[Record],
         before: i64,
     ) -> Result<(), Failure> {
-        // Steps only grow, so when the first record of this commit is part of the snapshot, all earlier ones are.
+        // Steps only grow, so if the snapshot includes the first record of this commit, it includes all earlier ones.
         let is_current = records.first().is_some_and(|record| record.step <= snapshot.step);
         let after_seq = if is_current { before } else { 0 };
         let link = match link {
             Some(link) => link,
-            // A snapshot of an earlier step than the last.
+            // A snapshot of a step before the last.
             None => journal::link_at(self.connection, key, snapshot.step)?.unwrap_or(chain::START),
         };
         let hash = snapshots::hash(key, int(snapshot.step), after_seq, Some(&link), &snapshot.body);

@@ -1,4 +1,4 @@
-//! How a file is: SQLite's own check, and what SQLite cannot know about what rawko keeps in it.
+//! Checks a file: SQLite's own check, and the invariants of rawko's tables that SQLite cannot know.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,12 +10,12 @@ use super::schema::FORMAT;
 use super::verify::verify;
 use crate::store::Report;
 
-/// Of one kind of problem, as many are named; the rest is only more of the same.
+/// Maximum number of reported problems of one kind.
 const NAMED_MAX: usize = 10;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Questions whose answer, a row for each offender, should be empty.
+/// Queries that return a row per violation and should return none.
 const QUESTIONS: [(&str, &str); 8] = [
     (
         "the journal's index is ahead of the journal, through record {}",
@@ -57,7 +57,7 @@ const QUESTIONS: [(&str, &str); 8] = [
     ),
 ];
 
-/// A file too damaged to be asked is a report, too, and not an error.
+/// Returns a report even for a file that is too damaged to query.
 pub(super) fn report(connection: &Connection, place: &Path) -> Report {
     let mut report = Report {
         place: place.display().to_string(),
@@ -65,7 +65,7 @@ pub(super) fn report(connection: &Connection, place: &Path) -> Report {
         bytes: bytes(place),
         ..Report::default()
     };
-    // Of one moment: a host may commit meanwhile.
+    // One transaction, because a host may commit meanwhile.
     let looked = connection.execute_batch("BEGIN").and_then(|()| look(connection, &mut report));
     if let Err(error) = looked.and_then(|()| connection.execute_batch("COMMIT")) {
         report.problems.push(error.to_string());
@@ -98,7 +98,7 @@ fn look(connection: &Connection, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Adds problems of one kind, the first of them by name.
+/// Adds problems of one kind, up to the maximum.
 fn name(report: &mut Report, mut problems: Vec<String>) {
     let has_more = problems.len() > NAMED_MAX;
     problems.truncate(NAMED_MAX);
@@ -113,7 +113,7 @@ fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The first column of all rows, as text.
+/// Returns the first column of all rows, as text.
 fn strings(connection: &Connection, sql: &str) -> Result<Vec<String>> {
     let mut statement = connection.prepare(sql)?;
     let text = |row: &rusqlite::Row<'_>| match row.get::<_, rusqlite::types::Value>(0)? {
@@ -124,7 +124,7 @@ fn strings(connection: &Connection, sql: &str) -> Result<Vec<String>> {
     statement.query_map([], text)?.collect()
 }
 
-/// The file and what waits in its write-ahead log.
+/// Returns the size of the file and of its write-ahead log.
 fn bytes(place: &Path) -> u64 {
     let mut log = place.as_os_str().to_owned();
     log.push("-wal");

@@ -1,4 +1,4 @@
-//! Opening connections: one that writes, and a few that read without ever waiting for it.
+//! Opens connections: one that writes, and several that read without waiting for it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -10,26 +10,26 @@ use rusqlite::{Connection, OpenFlags};
 use super::fault::{ReadError, fault};
 use crate::StoreError;
 
-/// How long to wait for another process that holds a lock for a moment (a checkpoint, a recovery).
+/// How long to wait for a short lock of another process (a checkpoint, a recovery).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Read connections kept for the next reader; more are opened when more read at once.
+/// Maximum number of idle read connections; more are opened for concurrent reads.
 const IDLE_READERS_MAX: usize = 4;
 const STATEMENTS_MAX: usize = 64;
-/// Pages of the write-ahead log before it is brought into the file. Larger than SQLite's own choice: what is appended
-/// is written twice anyway, and the two fsyncs of a checkpoint are then paid once in some thousand commits.
+/// Pages of the write-ahead log before a checkpoint. Larger than SQLite's default: appended pages are written twice
+/// anyway, and the two fsyncs of a checkpoint are then paid once per some thousand commits.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
-/// Nothing in the file is changed by opening it: it may be somebody else's.
+/// Opens the file without changing it, because it may belong to another program.
 pub(super) fn open_writer(place: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     open(place, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX, 16)
 }
 
-/// Settings for writing. The first of them is kept in the file.
+/// Configures a connection for writing. The journal mode is stored in the file.
 pub(super) fn make_durable(connection: &Connection, size_max_bytes: Option<u64>) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // Closing takes the log away. That is for a host that has closed the file in order, and for no other.
+    // A checkpoint on close would remove the log, which only a host that closed the file properly may do.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", CHECKPOINT_PAGES, |_| Ok(()))?;
     if let Some(bytes) = size_max_bytes {
@@ -57,7 +57,7 @@ fn open(place: &Path, flags: OpenFlags, cache_mib: i64) -> Result<Connection, St
     opened().map_err(|error| fault(place, &error))
 }
 
-/// Connections that only read, each lent to one reader at a time.
+/// Read-only connections, each used by one reader at a time.
 pub(super) struct Readers {
     place: PathBuf,
     idle: Mutex<Vec<Connection>>,
@@ -68,7 +68,7 @@ impl Readers {
         Readers { place: place.to_owned(), idle: Mutex::default() }
     }
 
-    /// Reads within one transaction: whatever is asked in it is of one moment.
+    /// Reads within one transaction, so that all queries see the same state.
     pub(super) fn read<T, E: Into<ReadError>>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, E>,
@@ -76,7 +76,7 @@ impl Readers {
         self.visit(|connection| within(connection, read).map_err(|error| error.into_fault(&self.place)))?
     }
 
-    /// Lends a connection.
+    /// Calls a function with an idle or new connection.
     pub(super) fn visit<T>(&self, visit: impl FnOnce(&Connection) -> T) -> Result<T, StoreError> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = idle().pop();
@@ -85,7 +85,7 @@ impl Readers {
             None => open_reader(&self.place)?,
         };
         let value = visit(&connection);
-        // One that is left within a transaction, by an error, would show the past to the next reader.
+        // A connection left inside a transaction by an error would show the next reader an old state.
         if connection.is_autocommit() {
             let mut idle = idle();
             if idle.len() < IDLE_READERS_MAX {

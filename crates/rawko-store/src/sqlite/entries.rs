@@ -1,5 +1,5 @@
-//! The rows of a commit beside its records: open effects, messages on their way, deliveries and the audit. Apart from the batch,
-//! which decides what may be written at all.
+//! The rows of a commit besides its records: open effects, messages in flight, deliveries and the audit. Separate from
+//! the batch, which decides whether they may be written.
 
 use rusqlite::params;
 

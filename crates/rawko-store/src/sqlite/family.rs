@@ -1,4 +1,4 @@
-//! Reading an instance with its descendants, all of one moment, and adding one that another store had.
+//! Reads an instance with its descendants in one transaction, and adds one from another store.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::{Blob, Delivery, InstanceRow};
 type Result<T> = std::result::Result<T, ReadError>;
 
 impl SqliteStore {
-    /// An instance with everything that belongs to it and its descendants; `None` if there is none. An error when any of it is
+    /// Returns an instance with all of its data and its descendants; `None` if it does not exist. Fails if any of it is
     /// damaged.
     pub fn family(&self, id: &str) -> std::result::Result<Option<Family>, StoreError> {
         self.read(|connection| read(connection, id))
     }
 
-    /// Adds a family that another store had. An id that is taken, or a journal that is not in order, refuses all of it.
+    /// Adds a family from another store, all or nothing. Fails if an id is in use or a journal is inconsistent.
     pub fn adopt(&self, family: Family) -> std::result::Result<(), StoreError> {
         for chart in &family.charts {
             self.put_chart(chart)?;
@@ -104,7 +104,7 @@ fn collect(member: &Member, names: &mut FxHashSet<[u8; 16]>) {
     member.inbound.iter().for_each(|event| references::collect(event, names));
 }
 
-/// These blobs and those that they name.
+/// Returns these blobs and those that they name.
 fn blobs(connection: &Connection, mut names: FxHashSet<[u8; 16]>) -> Result<Vec<Blob>> {
     let mut open: Vec<[u8; 16]> = names.iter().copied().collect();
     open.sort_unstable();

@@ -1,4 +1,4 @@
-//! What SQLite complains about, in our words: which kind of fault it is, where, and what to do.
+//! Converts SQLite's errors: the kind of fault, the file, and the remedy.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use rusqlite::{Connection, Error, ErrorCode, ffi};
 use crate::InstanceKey;
 use crate::StoreError;
 
-/// Why something could not be read.
+/// The reason that a read failed.
 pub(super) enum ReadError {
     Sqlite(Error),
-    /// What was read is not what was written; the words name the instance and the step.
+    /// The stored data differs from the written data; the message names the instance and the step.
     Damaged(String),
 }
 
@@ -25,7 +25,7 @@ impl ReadError {
         ReadError::Damaged(format!("instance `{}`, step {step}: {what}", id_of(connection, key)))
     }
 
-    /// A row of one instance that cannot be read as what it should be.
+    /// Returns the error for an invalid row of one instance.
     pub(super) fn unreadable(
         connection: &Connection,
         key: InstanceKey,
@@ -39,7 +39,7 @@ impl ReadError {
         }
     }
 
-    /// Names the instance that was being read when a page of the file turned out to be damaged.
+    /// Adds the instance that was being read to the error about a damaged page.
     pub(super) fn of(self, connection: &Connection, key: InstanceKey) -> ReadError {
         match self {
             ReadError::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
@@ -57,13 +57,13 @@ impl ReadError {
     }
 }
 
-/// The id of an instance for a message; its key where even that cannot be read.
+/// Returns the id of an instance for a message; its key if the id is unreadable.
 fn id_of(connection: &Connection, key: InstanceKey) -> String {
     let sql = "SELECT id FROM instances WHERE key = ?1";
     connection.query_row(sql, [key.0], |row| row.get(0)).unwrap_or_else(|_| format!("#{}", key.0))
 }
 
-/// Whether a row held what rawko never writes.
+/// Returns true if a row held a value that rawko never writes.
 pub(super) fn is_conversion(error: &Error) -> bool {
     matches!(
         error,
@@ -90,7 +90,7 @@ pub(super) fn fault(place: &Path, error: &Error) -> StoreError {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
             StoreError::Io(format!("{shown} is locked by another process: {error}"))
         }
-        // A closed enum of somebody else's: all that is left is a fault of the world.
+        // Any other error of SQLite is treated as an I/O error.
         _ => StoreError::Io(format!("{shown}: {error}")),
     }
 }
@@ -99,12 +99,12 @@ fn full(place: &Path, why: &str) -> StoreError {
     StoreError::Full(format!("{}: {why}; make room or raise the limit, nothing is lost", place.display()))
 }
 
-/// SQLite says "full" only for one of the errors a full disk gives; the others look like any failed write.
+/// SQLite reports "full" only for one of the errors of a full disk; the others look like any failed write.
 fn could_not_grow(extended_code: i32) -> bool {
     matches!(extended_code, ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_IOERR_SHMMAP)
 }
 
-/// An error of reading what SQLite gave.
+/// Converts an error of reading a result.
 fn other(place: &Path, error: &Error) -> StoreError {
     match is_conversion(error) {
         true => StoreError::Damaged(format!("{}: {error}", place.display())),

@@ -1,5 +1,5 @@
-//! Reading instances. Their step and time of change are not kept in their row, which would then be written at every
-//! step: they are those of their last record, looked up for the rows that are asked for.
+//! Reads instances. Their step and time of change are not stored in their row, which would then be written at every
+//! step: they are read from the last record of each requested instance.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Params, Result, Row, params, params_from_iter};
@@ -21,7 +21,7 @@ pub(super) fn instance(
     only(select(connection, "WHERE key = ?1", [key.0], rows::instance), &format!("#{}", key.0))
 }
 
-/// The one row that was asked for, named where it cannot be read.
+/// Returns the only row, with the instance's name in the error if it is unreadable.
 fn only(rows: Result<Vec<InstanceRow>>, name: &str) -> std::result::Result<Option<InstanceRow>, ReadError> {
     match rows {
         Ok(mut rows) => Ok(rows.pop()),
@@ -51,7 +51,7 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Page> {
     if let Some(before) = filter.before {
         wanted.and("key < ?", [before.0.into()]);
     }
-    // One more than asked for says whether there is a next page.
+    // One more than requested, to detect a next page.
     let limit = if filter.limit == 0 { -1 } else { int(filter.limit as u64).saturating_add(1) };
     let rest = format!("WHERE {} ORDER BY key DESC LIMIT {limit}", wanted.condition);
     let mut rows = select(connection, &rest, params_from_iter(&wanted.values), rows::listed)?;
@@ -121,7 +121,7 @@ fn select(
     Ok(rows)
 }
 
-/// What an instance's latest records say, as far as they have been looked at.
+/// The step and times from an instance's latest records, as far as they were read.
 #[derive(Default)]
 struct Latest {
     step: Option<u64>,
@@ -129,7 +129,7 @@ struct Latest {
 }
 
 impl Latest {
-    /// Takes the next older record. By the number of its kind: a record that cannot be read must not hide the instances beside it.
+    /// Adds the next older record. Uses the number of its kind: an unreadable record must not hide other instances.
     fn add(&mut self, step: u64, at_ms: i64, kind: i64) {
         self.updated_ms.get_or_insert(at_ms);
         if kind != FAILED {
@@ -155,11 +155,11 @@ fn add_steps(connection: &Connection, rows: &mut [InstanceRow]) -> Result<()> {
     Ok(())
 }
 
-/// One pass over the records that are not indexed yet, newest first, until every instance has been met: one that is at work
-/// stands near the end. Gives the mark they begin after.
+/// Reads the unindexed records in one pass, newest first, until every instance was found: an active one is near the
+/// end. Returns the position after which they begin.
 fn read_unindexed(connection: &Connection, latest: &mut FxHashMap<i64, Latest>) -> Result<i64> {
     let mark = super::journal::indexed_through(connection)?;
-    // For one instance, SQLite passes over the others' records faster than we do.
+    // For one instance, SQLite filters the other records faster than we do.
     let only = latest.keys().next().copied().filter(|_| latest.len() == 1);
     let sql = "SELECT instance, step, at_ms, kind FROM journal
                WHERE seq > ?1 AND (?2 IS NULL OR instance = ?2) ORDER BY seq DESC";
@@ -177,7 +177,7 @@ fn read_unindexed(connection: &Connection, latest: &mut FxHashMap<i64, Latest>) 
     Ok(mark)
 }
 
-/// Back through the indexed records of one instance, until one of a step that was taken.
+/// Reads the indexed records of one instance backwards, until one of a successful step.
 fn read_indexed(connection: &Connection, key: InstanceKey, mark: i64, found: &mut Latest) -> Result<()> {
     let sql = "SELECT j.step, j.at_ms, j.kind FROM journal_index i JOIN journal j ON j.seq = i.seq
                WHERE i.instance = ?1 AND i.seq <= ?2 ORDER BY i.seq DESC";

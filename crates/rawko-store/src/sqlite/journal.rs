@@ -1,5 +1,5 @@
-//! Reading the journal: of one instance by the index and then past it, of all instances in a row. Always within one
-//! transaction, so that the mark and the records agree.
+//! Reads the journal: of one instance by the index and then past it, or of all instances in order. Always within one
+//! transaction, so that the index position and the records agree.
 
 use std::ops::RangeInclusive;
 
@@ -15,12 +15,12 @@ use crate::{InstanceKey, Record, RecordKind};
 
 type Result<T> = std::result::Result<T, ReadError>;
 
-/// Up to which record the index goes.
+/// Returns the last indexed record.
 pub(super) fn indexed_through(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("SELECT indexed_through FROM marks")?.query_row([], |row| row.get(0))
 }
 
-/// The highest number that was ever given to a record.
+/// Returns the highest sequence number ever assigned to a record.
 pub(super) fn last_seq(connection: &Connection) -> rusqlite::Result<i64> {
     let sql = "SELECT max((SELECT coalesce(max(seq), 0) FROM journal), (SELECT pruned_seq FROM marks))";
     connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
@@ -49,8 +49,8 @@ pub(super) fn steps(
     limit: usize,
 ) -> Result<Vec<Record>> {
     let after_step = int(*steps.start()).saturating_sub(1);
-    // Of a step before the last one that is not wanted: that one is still to be put on top of it, so whatever comes after
-    // that one lies after the snapshot's mark.
+    // A snapshot before the step that precedes the range: that step is still to be applied on top of it, so all records
+    // of the range come after the snapshot's position.
     let sql = "SELECT after_seq FROM snapshots WHERE instance = ?1 AND step < ?2 ORDER BY step DESC LIMIT 1";
     let after_seq: Option<i64> =
         connection.prepare_cached(sql)?.query_row([key.0, after_step], |row| row.get(0)).optional()?;
@@ -70,8 +70,8 @@ pub(super) fn base(connection: &Connection, key: InstanceKey, at: Option<u64>) -
     read().map_err(|error: ReadError| error.of(connection, key))
 }
 
-/// The bases of many instances after their last steps. Unindexed records are read once for all of them. A damaged instance leaves
-/// the others readable.
+/// Returns the bases of many instances after their last steps. Reads unindexed records once for all of them. A damaged
+/// instance leaves the others readable.
 pub(super) fn bases(connection: &Connection, keys: &[InstanceKey]) -> Result<Vec<Result<Option<Base>>>> {
     let mark = indexed_through(connection)?;
     let mut unindexed = unindexed_of(connection, keys, mark)?;
@@ -86,7 +86,7 @@ pub(super) fn bases(connection: &Connection, keys: &[InstanceKey]) -> Result<Vec
     Ok(keys.iter().map(|key| one(*key).map_err(|error: ReadError| error.of(connection, *key))).collect())
 }
 
-/// All records of an instance, once each was found to follow the one before.
+/// Returns all records of an instance, with their chain verified.
 pub(super) fn whole(connection: &Connection, key: InstanceKey) -> Result<Vec<Record>> {
     let range = Range { after_seq: 0, after_step: -1, through_step: i64::MAX };
     let records = range.read(connection, key, usize::MAX)?;
@@ -94,7 +94,7 @@ pub(super) fn whole(connection: &Connection, key: InstanceKey) -> Result<Vec<Rec
     Ok(records.into_iter().map(|linked| linked.record).collect())
 }
 
-/// The link that a snapshot of this step stands on: of the last record up to it.
+/// Returns the link for a snapshot of this step: that of the last record up to it.
 pub(super) fn link_at(connection: &Connection, key: i64, step: u64) -> rusqlite::Result<Option<Link>> {
     let mark = indexed_through(connection)?;
     let unindexed = "SELECT chain FROM journal WHERE seq > ?3 AND instance = ?1 AND step <= ?2
@@ -115,7 +115,7 @@ pub(super) fn link_at(connection: &Connection, key: i64, step: u64) -> rusqlite:
 /// A record with its link.
 pub(super) struct Linked {
     pub(super) record: Record,
-    /// `None`: an earlier format left the instance's journal in disorder.
+    /// `None` if an earlier format left the instance's journal inconsistent.
     pub(super) link: Option<Link>,
 }
 
@@ -124,7 +124,7 @@ impl Linked {
         Ok(Linked { record: rows::record(row)?, link: rows::link(row, 8)? })
     }
 
-    /// Whether it is the record that was written after one with this link.
+    /// Returns true if this record was written after the one with this link.
     pub(super) fn follows(&self, previous: Option<&Link>) -> bool {
         match (&self.link, previous) {
             (Some(link), Some(previous)) => *link == chain::link(previous, &self.record),
@@ -133,7 +133,7 @@ impl Linked {
     }
 }
 
-/// A snapshot with the records on top of it, once each of them was found to follow the one before.
+/// Returns a snapshot with the records on top of it, with their chain verified.
 fn built(connection: &Connection, key: InstanceKey, saved: Saved, records: Vec<Linked>) -> Result<Base> {
     check(connection, key, saved.link, &records)?;
     let mut records: Vec<Record> = records.into_iter().map(|linked| linked.record).collect();
@@ -141,7 +141,7 @@ fn built(connection: &Connection, key: InstanceKey, saved: Saved, records: Vec<L
     Ok(Base { snapshot: saved.into_snapshot(), records })
 }
 
-/// An error unless each record follows the one before, the first of them the one with this link.
+/// Fails unless each record follows the one before, and the first one follows this link.
 fn check(
     connection: &Connection,
     key: InstanceKey,
@@ -158,7 +158,7 @@ fn check(
     Ok(())
 }
 
-/// The records of these instances that are not indexed yet, in order.
+/// Returns the unindexed records of these instances, in order.
 fn unindexed_of(
     connection: &Connection,
     keys: &[InstanceKey],
@@ -181,14 +181,14 @@ fn unindexed_of(
     Ok(found)
 }
 
-/// Names instance and step where a row holds what rawko never writes.
+/// Reads a record; the error for an invalid row names instance and step.
 fn read_linked(connection: &Connection, row: &Row<'_>) -> Result<Linked> {
     let key = InstanceKey(row.get(1)?);
     let step = row.get(2)?;
     Linked::read(row).map_err(|error| ReadError::unreadable(connection, key, step, "record", error))
 }
 
-/// Which records of an instance.
+/// A range of records of an instance.
 struct Range {
     after_seq: i64,
     after_step: i64,
@@ -205,8 +205,8 @@ impl Range {
         Ok(records)
     }
 
-    /// Steps only ever grow, so the first one that is too high ends it: what comes after need not be looked at, be it a
-    /// hundred thousand records. Tells whether it came to such a one.
+    /// Reads until the first step past the range. Steps only grow, so later records, possibly a hundred thousand, are
+    /// skipped. Returns true if it reached such a step.
     fn read_indexed(
         &self,
         connection: &Connection,

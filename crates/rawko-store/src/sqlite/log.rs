@@ -1,4 +1,5 @@
-//! The write-ahead log as a file. SQLite treats a missing log as an empty one; a store that was not closed must not.
+//! The write-ahead log as a file. SQLite treats a missing log as an empty one; for a store that was not closed this
+//! would lose commits.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result};
@@ -6,19 +7,20 @@ use std::path::{Path, PathBuf};
 
 const HEADER_LEN: usize = 32;
 const FRAME_HEADER_LEN: u64 = 24;
-/// The last bit says in which order of bytes checksums are counted.
+/// The last bit gives the byte order of the checksums.
 const MAGIC: u32 = 0x377f_0682;
 const VERSION: u32 = 3_007_000;
 
-/// Where SQLite keeps the log of a database: beside the file itself, whatever links led to it.
+/// Returns the path of a database's log: beside the file itself, with links resolved.
 pub(super) fn path(store: &Path) -> PathBuf {
     let mut path = store.canonicalize().unwrap_or_else(|_| store.to_owned()).into_os_string();
     path.push("-wal");
     path.into()
 }
 
-/// Whether there is a log, long enough for one frame. Everything after the first twelve bytes may be torn: SQLite writes the rest of the
-/// header anew when it starts over, after all commits went into the database, and finds the last whole commit by itself.
+/// Returns true if there is a log, long enough for one frame. Everything after the first twelve bytes may be torn:
+/// SQLite rewrites the rest of the header when it restarts the log, after a checkpoint of all commits, and finds the
+/// last whole commit by itself.
 pub(super) fn is_there(path: &Path) -> Result<bool> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -36,7 +38,7 @@ pub(super) fn is_there(path: &Path) -> Result<bool> {
     Ok(is_log && len >= HEADER_LEN as u64 + FRAME_HEADER_LEN + page_len)
 }
 
-/// The big-endian number at an offset.
+/// Reads the big-endian number at an offset.
 fn word(header: &[u8; HEADER_LEN], at: usize) -> u32 {
     let mut bytes = [0; 4];
     bytes.copy_from_slice(&header[at..at + 4]);

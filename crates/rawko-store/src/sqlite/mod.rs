@@ -1,5 +1,5 @@
-//! `SqliteStore`: one file, one connection that writes, others that read. Apart from the memory store, as it is the
-//! only place that knows SQL.
+//! `SqliteStore`: one file, one connection that writes, others that read. Separate from the memory store, because only
+//! this module knows SQL.
 
 mod backup;
 mod batch;
@@ -42,10 +42,10 @@ use rawko_instance::content;
 use rows::{AUDIT, CHART, EFFECT, int, uint};
 use write::WriteSide;
 
-/// How to open a store.
+/// Options for opening a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The file may not grow beyond this; the write-ahead log beside it comes on top, up to some 16 MiB.
+    /// Maximum size of the file, without the write-ahead log beside it, which takes up to 16 MiB more.
     pub size_max_bytes: Option<u64>,
     /// For readers in other processes while a host runs; such a store refuses commits.
     pub read_only: bool,
@@ -54,15 +54,14 @@ pub struct Options {
 /// A store in one SQLite file.
 pub struct SqliteStore {
     place: PathBuf,
-    /// Closed before the connection that writes: the last one to close brings the log into the file, if it may write.
+    /// Closed before the connection that writes: the last one to close checkpoints the log, if it may write.
     readers: Readers,
-    /// `None`: opened for reading only.
+    /// `None` if opened read-only.
     write_side: Option<Mutex<WriteSide>>,
 }
 
 impl SqliteStore {
-    /// Opens a store, and makes it if there is none; its directory must be there. One host at a time: see
-    /// [`crate::Lock`].
+    /// Opens a store, or creates it; its directory must exist. One host at a time: see [`crate::Lock`].
     pub fn open(path: &Path, options: Options) -> Result<SqliteStore, StoreError> {
         let write_side = match options.read_only {
             true => None,
@@ -76,8 +75,8 @@ impl SqliteStore {
         Ok(SqliteStore { place: path.to_owned(), readers, write_side })
     }
 
-    /// Continues without the commits that were in a lost log, once a person has decided so: the store counts as closed. It must
-    /// not be in use; see [`crate::Lock`].
+    /// Marks a store with a lost log as closed, without the commits in that log, after a person decided so. It must not
+    /// be in use; see [`crate::Lock`].
     pub fn accept_loss(path: &Path) -> Result<(), StoreError> {
         write::accept_loss(path)
     }
@@ -101,7 +100,7 @@ impl SqliteStore {
         self.readers.read(read)
     }
 
-    /// All rows of a query.
+    /// Returns all rows of a query.
     fn rows<T>(
         &self,
         sql: &str,
@@ -111,7 +110,7 @@ impl SqliteStore {
         self.read(|connection| connection.prepare_cached(sql)?.query_map(values, row)?.collect())
     }
 
-    /// The row of a query that has one at most.
+    /// Returns the only row of a query, if any.
     fn row<T>(
         &self,
         sql: &str,
@@ -204,7 +203,7 @@ impl Store for SqliteStore {
                 let sql = format!("SELECT {EFFECT} FROM effects WHERE instance = ?1 {order}");
                 self.rows(&sql, [key.0], rows::effect)
             }
-            // One that cannot be read is left out: it is the instance's own damage, and shows when that is loaded.
+            // An unreadable effect is skipped: it is damage of one instance, and is reported when that is loaded.
             None => {
                 let sql = format!("SELECT {EFFECT} FROM effects {order}");
                 let readable = |row: &Row<'_>| match rows::effect(row) {
@@ -251,7 +250,7 @@ impl Store for SqliteStore {
         let limit = int(limit as u64);
         let mut lines = match instance {
             Some(id) => {
-                // Those that the index knows, and those behind it, which are never many.
+                // The indexed lines, and the few that are not indexed yet.
                 let sql = format!(
                     "SELECT {AUDIT} FROM audit WHERE line IN (
                          SELECT line FROM audit_index WHERE instance = ?1

@@ -1,5 +1,6 @@
-//! Ownership of the file. Each host that opens it counts the epoch up, and every transaction checks that its own is still
-//! current: a second host fences the first, whatever became of the lock file. The same row says whether the file was closed.
+//! Ownership of the file. Each host that opens it increments the epoch, and every transaction checks that its own is
+//! still current: a second host fences the first, regardless of the lock file. The same row records whether the file
+//! was closed.
 
 use std::path::Path;
 
@@ -16,8 +17,8 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// Takes the file over. The mark that it is open is brought into the file itself, out of the log, so that it shows when the
-    /// log is lost. From here on the log holds at least one frame.
+    /// Takes ownership of the file. The open mark is checkpointed from the log into the file itself, so that it is
+    /// visible if the log is lost. From here on the log holds at least one frame.
     pub(super) fn claim(connection: &mut Connection) -> Result<Owner> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute("UPDATE owner SET epoch = epoch + 1, is_open = 1", [])?;
@@ -27,19 +28,19 @@ impl Owner {
         Ok(Owner { epoch })
     }
 
-    /// Asked within the transaction that it is about.
+    /// Must be called within the transaction that it checks.
     pub(super) fn is_current(self, connection: &Connection) -> Result<bool> {
         let mut statement = connection.prepare_cached("SELECT epoch FROM owner")?;
         statement.query_row([], |row| Ok(row.get::<_, i64>(0)? == self.epoch))
     }
 }
 
-/// Brings the log into the file as far as readers allow; what they do not, a later checkpoint does.
+/// Checkpoints the log as far as readers allow; a later checkpoint does the rest.
 pub(super) fn checkpoint(connection: &Connection) -> Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
 
-/// An error when the file was not closed and its log is gone: everything since the last checkpoint went with it.
+/// Fails if the file was not closed and its log is gone: all commits since the last checkpoint are lost.
 pub(super) fn refuse_lost_log(connection: &Connection, place: &Path) -> Result<(), StoreError> {
     let state = || {
         let sql = "SELECT epoch, is_open FROM owner";
@@ -53,7 +54,7 @@ pub(super) fn refuse_lost_log(connection: &Connection, place: &Path) -> Result<(
     let path = log::path(place);
     let is_there =
         log::is_there(&path).map_err(|error| StoreError::Io(format!("{}: {error}", path.display())))?;
-    // A host may have closed the file in between, and taken the log with it; then the mark is gone too.
+    // A host may have closed the file in between, and removed the log and the mark.
     if is_there || state()? != before {
         return Ok(());
     }

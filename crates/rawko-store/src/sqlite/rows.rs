@@ -1,4 +1,4 @@
-//! Rows of the tables as records: which number or word stands for what, and how a row is read.
+//! Converts rows of the tables to records, and enums to their numbers and words.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) const AUDIT: &str = "at_ms, instance, effect, service, decision, reas
 
 const STATUSES: [Status; 4] = [Status::Active, Status::Done, Status::Error, Status::Cancelled];
 
-/// SQLite's integers are signed; no count here comes near the difference.
+/// SQLite's integers are signed; no count here exceeds their range.
 pub(super) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -54,7 +54,7 @@ pub(super) fn kind(row: &Row<'_>, column: usize) -> rusqlite::Result<RecordKind>
     known.ok_or_else(|| unknown(column, Type::Integer, number))
 }
 
-/// A link or hash; `None` where an empty one stands for none.
+/// Reads a link or hash; an empty blob means `None`.
 pub(super) fn link(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Link>> {
     match row.get_ref(column)?.as_blob()? {
         [] => Ok(None),
@@ -69,7 +69,7 @@ fn unknown(column: usize, kind: Type, found: impl std::fmt::Display) -> rusqlite
     rusqlite::Error::FromSqlConversionFailure(column, kind, format!("unknown value `{found}`").into())
 }
 
-/// The one of these that a word in the row stands for.
+/// Parses the word in a row as one of these values.
 fn word<T>(row: &Row<'_>, column: usize, all: &[T], name: fn(T) -> &'static str) -> rusqlite::Result<T>
 where
     T: Copy,
@@ -90,7 +90,7 @@ pub(super) fn chart(row: &Row<'_>) -> rusqlite::Result<ChartRow> {
     })
 }
 
-/// Without its step, which the journal knows.
+/// Reads an instance without its step, which comes from the journal.
 pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
     let parent = match row.get::<_, Option<Arc<str>>>(5)? {
         Some(id) => {
@@ -126,7 +126,7 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
     Ok(InstanceRow { key: InstanceKey(row.get(0)?), updated_ms: new.created_ms, new, head, step: 0 })
 }
 
-/// The same for lists, where one row that cannot be read must not hide the others: it is shown as one that failed.
+/// Reads an instance for a list, where an unreadable row must not hide the others: it is shown as failed.
 pub(super) fn listed(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
     let error = match instance(row) {
         Err(error) if is_conversion(&error) => error,

@@ -1,4 +1,4 @@
-//! The format of the file: its scripts in order, and how an older file becomes a newer one.
+//! The format of the file: its scripts in order, and the migration of older files.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::StoreError;
 /// `rawk`, as the first script writes it.
 const APPLICATION_ID: i64 = 0x7261_776b;
 
-/// What makes a file of format `n + 1` of one of format `n`: a script, and what only a program can do after it.
+/// The upgrade from format `n` to `n + 1`: a script, and a function for the parts that SQL cannot do.
 type Upgrade = (&'static str, fn(&Connection) -> rusqlite::Result<()>);
 
 const UPGRADES: [Upgrade; 4] = [
@@ -21,23 +21,23 @@ const UPGRADES: [Upgrade; 4] = [
     (include_str!("v4.sql"), upgrade::add_chains),
 ];
 
-/// What this rawko writes.
+/// The format that this version writes.
 pub(super) const FORMAT: u32 = UPGRADES.len() as u32;
 
-/// Since this format a file knows its owner.
+/// The first format with an owner.
 pub(super) const OWNER_SINCE: u32 = 4;
 
-/// The format of a file; an error when it is not a store, or of a newer rawko.
+/// Returns the format of a file; fails if it is not a store, or of a newer rawko.
 pub(super) fn refuse_foreign(connection: &Connection, place: &Path) -> Result<u32, StoreError> {
     format_of(connection, place, FORMAT)
 }
 
-/// Brings a file to the newest format; an empty one becomes a store.
+/// Migrates a file to the newest format; an empty file becomes a store.
 pub(super) fn migrate(connection: &mut Connection, place: &Path) -> Result<(), StoreError> {
     migrate_by(&UPGRADES, connection, place)
 }
 
-/// Whether a file can be read as it is.
+/// Fails unless a file can be read without migration.
 pub(super) fn check(connection: &Connection, place: &Path) -> Result<(), StoreError> {
     let found = format_of(connection, place, FORMAT)?;
     if found == FORMAT {
@@ -56,7 +56,7 @@ fn migrate_by(upgrades: &[Upgrade], connection: &mut Connection, place: &Path) -
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| fault(place, &error))?;
-        // Asked again under the lock: another process may have been faster.
+        // Checked again under the lock, because another process may have migrated it.
         let format = format_of(&transaction, place, known)?;
         if let Some((script, fill)) = upgrades.get(format as usize) {
             let with_version = format!("{script}\nPRAGMA user_version = {};", format + 1);
@@ -68,7 +68,7 @@ fn migrate_by(upgrades: &[Upgrade], connection: &mut Connection, place: &Path) -
     Ok(())
 }
 
-/// The format of a file, 0 for an empty one; an error when it is somebody else's or too new.
+/// Returns the format of a file, 0 for an empty one; fails if it belongs to another program or is too new.
 fn format_of(connection: &Connection, place: &Path, known: u32) -> Result<u32, StoreError> {
     let number = |sql: &str| {
         connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|error| fault(place, &error))

@@ -1,4 +1,4 @@
-//! Snapshots as they are stored: with the link of the record they stand on, and a hash over all of it.
+//! Stored snapshots: each with the link of its record, and a hash over the whole row.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -9,8 +9,8 @@ use crate::{InstanceKey, SavedSnapshot};
 
 const COLUMNS: &str = "step, after_seq, body, chain, hash";
 
-/// The hash of a row. Whose snapshot it is and where reading continues are part of it: either one changed would restore
-/// something else.
+/// Returns the hash of a row. It covers the instance and the position in the journal, because a change of either would
+/// restore a different state.
 pub(super) fn hash(key: i64, step: i64, after_seq: i64, link: Option<&Link>, body: &str) -> Link {
     let mut hasher = blake3::Hasher::new();
     for number in [key, step, after_seq] {
@@ -25,13 +25,13 @@ pub(super) struct Saved {
     pub(super) step: i64,
     pub(super) after_seq: i64,
     body: String,
-    /// The record it stands on; `None` where an earlier format left the journal in disorder.
+    /// The link of its record; `None` if an earlier format left the journal inconsistent.
     pub(super) link: Option<Link>,
     hash: Option<Link>,
 }
 
 impl Saved {
-    /// The last one up to a step.
+    /// Returns the last snapshot up to a step.
     pub(super) fn before(
         connection: &Connection,
         key: InstanceKey,
@@ -54,7 +54,7 @@ impl Saved {
         }
     }
 
-    /// All of one instance, in order, without judging them.
+    /// Returns all snapshots of one instance, in order, without verifying them.
     pub(super) fn all(
         connection: &Connection,
         key: InstanceKey,

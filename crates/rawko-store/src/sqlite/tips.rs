@@ -1,5 +1,5 @@
-//! Where each instance's journal ends: its last step and link, remembered so that a commit does not have to look them up.
-//! Bounded; what was forgotten is read again.
+//! The end of each instance's journal: its last step and link, cached so that a commit does not have to read them.
+//! Bounded; evicted tips are read again.
 
 use rusqlite::{Connection, Result, Row, params};
 use rustc_hash::FxHashMap;
@@ -8,23 +8,23 @@ use super::rows::{self, uint};
 use crate::chain::{self, Link};
 use crate::{Record, RecordKind};
 
-/// Tips kept in each of the two generations. Far more than the records that can be without an index at a time, so the tip of an
-/// unindexed record is always among them.
+/// Number of tips in each of the two generations. Far more than the maximum number of unindexed records, so the tip of
+/// an unindexed record is always cached.
 const GENERATION_LEN: usize = 32_768;
 
 /// The end of one instance's journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tip {
-    /// The last step that was taken; `None` before the first.
+    /// The last successful step; `None` before the first.
     pub(super) step: Option<u64>,
     /// The link of the record of that step.
     pub(super) step_link: Link,
-    /// The link of the last record, be it of a failed step.
+    /// The link of the last record, possibly of a failed step.
     pub(super) link: Link,
 }
 
 impl Tip {
-    /// The tip after one more record.
+    /// Returns the tip after one more record.
     pub(super) fn after(&self, record: &Record) -> Tip {
         let link = chain::link(&self.link, record);
         match record.kind {
@@ -35,7 +35,8 @@ impl Tip {
         }
     }
 
-    /// Whether a record may follow: the next step, taken or failed. The first one may have any number.
+    /// Returns true if a record may follow: it is of the next step, successful or failed. The first one may have any
+    /// number.
     pub(super) fn allows(&self, record: &Record) -> bool {
         self.step.is_none_or(|step| record.step.checked_sub(1) == Some(step))
     }
@@ -63,7 +64,7 @@ impl Tip {
     }
 }
 
-/// A tip that is being put together from records, newest first.
+/// A tip that is assembled from records, newest first.
 #[derive(Default)]
 struct Ends {
     link: Option<Link>,
@@ -71,7 +72,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Takes records until one of a step that was taken.
+    /// Reads records until one of a successful step.
     fn take(&mut self, mut rows: rusqlite::Rows<'_>) -> Result<()> {
         while self.step.is_none()
             && let Some(row) = rows.next()?
@@ -82,7 +83,7 @@ impl Ends {
     }
 
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
-        // An instance whose journal has no chain, because an earlier format left it in disorder, begins one.
+        // An instance without a chain, because an earlier format left its journal inconsistent, begins a new one.
         let link = rows::link(row, 2)?.unwrap_or(chain::START);
         self.link.get_or_insert(link);
         if rows::kind(row, 1)? != RecordKind::Failed {
@@ -98,12 +99,13 @@ impl Ends {
     }
 }
 
-/// The tips of the instances that committed last, in two generations: when the younger one is full, the older one goes.
+/// The tips of the instances that committed last, in two generations: when the younger one is full, the older one is
+/// dropped.
 #[derive(Default)]
 pub(super) struct Tips {
     young: FxHashMap<i64, Tip>,
     old: FxHashMap<i64, Tip>,
-    /// What the batch under way replaced, in order, to be put back if it fails.
+    /// The tips that the current batch replaced, in order, to restore if it fails.
     replaced: Vec<(i64, Option<Tip>)>,
 }
 
@@ -112,13 +114,13 @@ impl Tips {
         self.young.get(&key).or_else(|| self.old.get(&key)).copied()
     }
 
-    /// Within a batch, which is to be kept or undone.
+    /// Sets a tip within a batch, to be kept or undone with it.
     pub(super) fn set(&mut self, key: i64, tip: Tip) {
         let before = self.young.insert(key, tip);
         self.replaced.push((key, before));
     }
 
-    /// The batch was committed.
+    /// Keeps the changes of a committed batch.
     pub(super) fn keep(&mut self) {
         self.replaced.clear();
         if self.young.len() >= GENERATION_LEN {
@@ -126,7 +128,7 @@ impl Tips {
         }
     }
 
-    /// The batch failed: every tip is again what it was before.
+    /// Restores the tips from before a failed batch.
     pub(super) fn undo(&mut self) {
         for (key, before) in self.replaced.drain(..).rev() {
             match before {

@@ -1,4 +1,4 @@
-//! What a script cannot do when a file is brought to a newer format: hashes over rows that are already there.
+//! The parts of a migration that a script cannot do: hashes over existing rows.
 
 use rusqlite::{Connection, Result, params};
 
@@ -8,7 +8,7 @@ use super::snapshots;
 use crate::RecordKind;
 use crate::chain::{self, Link};
 
-/// Format 4: links of all records, links and hashes of all snapshots.
+/// Format 4: adds the links of all records, and the links and hashes of all snapshots.
 pub(super) fn add_chains(connection: &Connection) -> Result<()> {
     connection.execute_batch(
         "INSERT OR IGNORE INTO journal_index (instance, seq, step)
@@ -29,8 +29,8 @@ pub(super) fn add_chains(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Returns `(seq, step, link)` of an instance's records. Empty when a step is there twice or missing: earlier releases could record a
-/// step twice, and the records on top of a snapshot would then not be one chain.
+/// Returns `(seq, step, link)` of an instance's records. Empty if a step is missing or present twice: earlier releases
+/// could record a step twice, and the records on top of a snapshot would then not be one chain.
 fn links(connection: &Connection, key: i64) -> Result<Vec<(i64, i64, Link)>> {
     let sql = format!(
         "SELECT {RECORD} FROM journal_index i JOIN journal j ON j.seq = i.seq

@@ -1,5 +1,5 @@
-//! The whole of every journal against its chain, for `doctor`: each record follows the one before, each snapshot stands on the record it
-//! names. Damage of one instance is named and the others are still looked at.
+//! Verifies every journal against its chain, for `doctor`: each record follows the one before, each snapshot is based
+//! on the record it names. Damage of one instance is reported and the others are still checked.
 
 use rusqlite::{Connection, Result, Row, params};
 use rustc_hash::FxHashMap;
@@ -10,7 +10,7 @@ use super::snapshots::Saved;
 use crate::chain::{self, Link};
 use crate::{InstanceKey, RecordKind};
 
-/// Calls `tell` with each problem, one an instance.
+/// Calls `tell` with each problem, at most one per instance.
 pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(String)) -> Result<()> {
     let mark = indexed_through(connection)?;
     let mut unindexed = unindexed(connection, mark)?;
@@ -30,7 +30,7 @@ pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(String)) -> R
     Ok(())
 }
 
-/// A problem, and the step it is at.
+/// A problem, and its step.
 struct Damage {
     step: i64,
     what: String,
@@ -40,7 +40,7 @@ fn damage(step: i64, what: impl Into<String>) -> Damage {
     Damage { step, what: what.into() }
 }
 
-/// Looks at one instance until something is wrong.
+/// Checks one instance up to its first problem.
 fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>) -> Result<Option<Damage>> {
     let sql = format!("SELECT {} FROM instances WHERE key = ?1", rows::INSTANCE);
     let instance = connection.prepare_cached(&sql)?.query_row([key.0], |row| Ok(rows::instance(row)))?;
@@ -93,7 +93,7 @@ fn entry(row: &Row<'_>, step: i64) -> Entry {
     Linked::read(row).map_err(|error| damage(step, format!("its record cannot be read: {error}")))
 }
 
-/// The records that are not indexed yet, by instance.
+/// Returns the unindexed records, by instance.
 fn unindexed(connection: &Connection, mark: i64) -> Result<FxHashMap<i64, Vec<Entry>>> {
     let sql = format!("SELECT {RECORD} FROM journal j WHERE seq > ?1 ORDER BY seq");
     let mut statement = connection.prepare(&sql)?;
@@ -105,13 +105,13 @@ fn unindexed(connection: &Connection, mark: i64) -> Result<FxHashMap<i64, Vec<En
     Ok(found)
 }
 
-/// Along the journal of one instance.
+/// A pass over the journal of one instance.
 #[derive(Default)]
 struct Walk {
     link: Link,
-    /// The last step that was taken.
+    /// The last successful step.
     last: Option<u64>,
-    /// Steps with the link that a snapshot of them stands on.
+    /// Steps with the link of the record that a snapshot of them is based on.
     links: Vec<(i64, Option<Link>)>,
 }
 
@@ -137,7 +137,7 @@ impl Walk {
         None
     }
 
-    /// Whether a snapshot names the last record up to its step.
+    /// Returns true if a snapshot names the last record up to its step.
     fn carries(&self, saved: &Saved) -> bool {
         let under = self.links.iter().rev().find(|(step, _)| *step <= saved.step);
         match under.and_then(|(_, link)| *link) {

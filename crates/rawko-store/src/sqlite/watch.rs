@@ -1,5 +1,5 @@
-//! Whether the files that are written are still the ones that the store's path names. A database that was deleted, replaced or cut
-//! under an open connection takes every write and keeps none.
+//! Detects that the open files are no longer the ones at the store's path. A database that was deleted, replaced or
+//! truncated under an open connection accepts every write and keeps none.
 
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,11 +12,11 @@ use rustix::io::Errno;
 use super::log;
 use crate::StoreError;
 
-/// A look that is not older need not be repeated before a batch: the one after it will do. Without this, a database that was cut while
-/// the host was idle could be whole in length again by then, from the checkpoint of that very batch.
+/// A check this recent is not repeated before a batch, because another follows it. Without the check before, a database
+/// truncated while the host was idle could have its full length again by then, from the checkpoint of that very batch.
 const FRESH: Duration = Duration::from_millis(10);
 
-/// The database and its log as they were when they were last looked at.
+/// The database and its log at the last check.
 pub(super) struct Watch {
     files: [Watched; 2],
     looked: Instant,
@@ -24,36 +24,36 @@ pub(super) struct Watch {
 
 struct Watched {
     what: &'static str,
-    /// As the system takes it: it is asked at every batch.
+    /// As a C string, because it is passed to the system at every batch.
     path: CString,
     device: u64,
     inode: u64,
-    /// Neither of them becomes shorter while it is open.
+    /// Neither file becomes shorter while it is open.
     len: i64,
 }
 
 impl Watch {
     pub(super) fn new(store: &Path) -> Result<Watch, StoreError> {
-        // The working directory may change.
+        // Absolute, because the working directory may change.
         let store = std::path::absolute(store).unwrap_or_else(|_| store.to_owned());
         let log = log::path(&store);
         let files = [Watched::new("the store", store)?, Watched::new("the write-ahead log", log)?];
         Ok(Watch { files, looked: Instant::now() })
     }
 
-    /// An error if one of the files is gone, another one, or shorter.
+    /// Fails if one of the files is gone, replaced, or shorter.
     pub(super) fn check(&mut self) -> Result<(), StoreError> {
         self.files.iter_mut().try_for_each(Watched::check)?;
         self.looked = Instant::now();
         Ok(())
     }
 
-    /// The same, unless it was done a moment ago.
+    /// Like [`Watch::check`], unless it ran a moment ago.
     pub(super) fn check_if_idle(&mut self) -> Result<(), StoreError> {
         if self.looked.elapsed() < FRESH { Ok(()) } else { self.check() }
     }
 
-    /// The same after this handle itself made the files shorter.
+    /// Like [`Watch::check`], after this handle itself truncated the files.
     pub(super) fn check_shrunk(&mut self) -> Result<(), StoreError> {
         self.files.iter_mut().for_each(|file| file.len = 0);
         self.check()

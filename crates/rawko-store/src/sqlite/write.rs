@@ -1,5 +1,5 @@
-//! The writing side: the one connection that writes, a batch of commits in one transaction with one fsync. A batch counts only
-//! if this handle still owns the file and the file is still there.
+//! The writing side: the only connection that writes, with a batch of commits in one transaction and one fsync. A batch
+//! succeeds only if this handle still owns the file and the file still exists.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ use super::{journal, schema};
 use crate::StoreError;
 use crate::{ChartRow, Commit};
 
-/// Blobs remembered as stored, so that they are not written again. Forgotten all at once.
+/// Maximum number of blobs remembered as stored, to avoid writing them again. Cleared all at once.
 const BLOBS_MAX: usize = 65_536;
 
-/// The one connection that writes.
+/// The only connection that writes.
 pub(super) struct WriteSide {
     place: PathBuf,
     connection: Connection,
@@ -33,7 +33,7 @@ pub(super) struct WriteSide {
     blobs: FxHashSet<[u8; 16]>,
     indexed_through: i64,
     last_seq: i64,
-    /// Up to here, records were there before and may be without an index.
+    /// Records up to this one existed before and may be unindexed.
     inherited_through: i64,
 }
 
@@ -63,7 +63,8 @@ impl WriteSide {
             last_seq,
             inherited_through: last_seq,
         };
-        // A host that opens a store is about to read many instances. A store that is full can be opened without.
+        // A host that opens a store is about to read many instances. Indexing may fail on a full store, which can still
+        // be opened.
         side.index();
         Ok(side)
     }
@@ -89,12 +90,12 @@ impl WriteSide {
         })
     }
 
-    /// Writes a counter, to find out whether writing works.
+    /// Writes a counter, to test that writing works.
     pub(super) fn probe(&mut self) -> Result<(), StoreError> {
         self.transact(|batch| batch.run("UPDATE owner SET probes = probes + 1", []))
     }
 
-    /// All of it, or nothing.
+    /// Runs a transaction, all or nothing.
     pub(super) fn transact(
         &mut self,
         work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>,
@@ -115,7 +116,7 @@ impl WriteSide {
             });
         }
         self.tips.keep();
-        // A batch in a file that is gone is not acknowledged. It cannot be taken back either, so no batch may follow it.
+        // A batch in a deleted file is not acknowledged. It cannot be undone either, so this handle stops writing.
         self.watch.check().map_err(|why| self.end(why))
     }
 
@@ -134,7 +135,7 @@ impl WriteSide {
         };
         batch.run("BEGIN IMMEDIATE", [])?;
         if let Err(failure) = work(&mut batch) {
-            // The caches of a fenced handle are out of date, and then that is the reason.
+            // The caches of a fenced handle are stale, so the fencing is the actual reason.
             let is_fenced = matches!(self.owner.is_current(&self.connection), Ok(false));
             return Err(if is_fenced { Failure::Fenced } else { failure });
         }
@@ -157,11 +158,11 @@ impl WriteSide {
     pub(super) fn forget(&mut self) {
         self.tips = Tips::default();
         self.blobs.clear();
-        // Everything was indexed.
+        // All records are indexed.
         self.inherited_through = 0;
     }
 
-    /// Expects shorter files from here on: this handle made them so.
+    /// Accepts shorter files from here on, because this handle truncated them.
     pub(super) fn look_after_shrinking(&mut self) -> Result<(), StoreError> {
         self.watch.check_shrunk().map_err(|why| self.end(why))
     }
@@ -180,14 +181,15 @@ impl WriteSide {
 
     fn index(&mut self) {
         if self.indexed_through < self.last_seq {
-            // The next batch tries again.
+            // The next batch retries.
             let _ = self.transact(|batch| batch.index());
         }
     }
 
     fn roll_back(&mut self) {
         self.tips.undo();
-        // SQLite ends a transaction by itself after some errors. If this fails, too, the next BEGIN says why.
+        // SQLite ends a transaction by itself after some errors. If the rollback fails, too, the next BEGIN reports the
+        // reason.
         if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
@@ -195,19 +197,19 @@ impl WriteSide {
 }
 
 impl Drop for WriteSide {
-    /// Closes the file: indexes all records, removes the mark and brings the log into the file. A handle that has stopped writing leaves
-    /// the log alone.
+    /// Closes the file: indexes all records, removes the mark and checkpoints the log. A handle that has stopped
+    /// writing leaves the log alone.
     fn drop(&mut self) {
         self.index();
         if self.transact(|batch| batch.run("UPDATE owner SET is_open = 0", [])).is_ok() {
-            // Also while a reader has the file open, when closing alone would leave it to the log.
+            // Explicit, because with an open reader closing alone would leave the mark in the log.
             let _ = owner::checkpoint(&self.connection);
             let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
         }
     }
 }
 
-/// Takes the mark of an open file away.
+/// Removes the mark of an open file.
 pub(super) fn accept_loss(place: &Path) -> Result<(), StoreError> {
     if !place.exists() {
         return Err(StoreError::Io(format!("{} is not there", place.display())));
@@ -220,7 +222,7 @@ pub(super) fn accept_loss(place: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// SQLite finds the log by the name of the file: under two names there are two logs, and neither host sees the other.
+/// SQLite derives the log's name from the file's: under two names there are two logs, and neither host sees the other.
 fn refuse_hard_links(place: &Path) -> Result<(), StoreError> {
     match std::fs::metadata(place) {
         Ok(metadata) if metadata.is_file() && metadata.nlink() > 1 => Err(StoreError::Io(format!(

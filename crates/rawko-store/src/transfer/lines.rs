@@ -1,4 +1,5 @@
-//! The lines of an export, version 1: JSON objects, one a line, described in `docs/formats/export.md`. Their names are the format.
+//! The lines of an export, version 1: one JSON object per line, described in `docs/formats/export.md`. Their names are
+//! the format.
 
 use std::sync::Arc;
 
@@ -11,14 +12,14 @@ use crate::{
 };
 use rawko_instance::content;
 
-/// What this rawko writes, and the only one so far.
+/// The version that this rawko writes, and the only one so far.
 pub(super) const VERSION: u32 = 1;
 
-/// One line. What belongs to an instance follows its `instance` line.
+/// One line. The data of an instance follows its `instance` line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub(super) enum Line {
-    /// The first one.
+    /// The first line.
     Export {
         v: u32,
         instance: Arc<str>,
@@ -41,7 +42,7 @@ pub(super) enum Line {
         hash: String,
         body: String,
     },
-    /// The last one: the hash of all bytes before it.
+    /// The last line: the hash of all bytes before it.
     End {
         hash: String,
     },
@@ -173,7 +174,7 @@ impl EffectLine {
 }
 
 impl Line {
-    /// A blob holds text, whatever it is for.
+    /// A blob always holds text.
     pub(super) fn blob(blob: &Blob) -> Option<Line> {
         let body = std::str::from_utf8(&blob.body).ok()?.to_owned();
         Some(Line::Blob { hash: content::hex(&blob.hash), body })

@@ -1,5 +1,5 @@
-//! One instance as a file: the instance with its descendants and everything that belongs to them, on its way from one store to another.
-//! Apart from the stores, which read and write a [`Family`], and from backups, which copy a whole store.
+//! One instance as a file: the instance with its descendants and all of their data, for transfer between stores.
+//! Separate from the stores, which read and write a [`Family`], and from backups, which copy a whole store.
 
 mod lines;
 mod read;
@@ -15,16 +15,16 @@ use crate::{
 
 pub use read::ReadExportError;
 
-/// An instance with its descendants, parents before their children, and what they need.
+/// An instance with its descendants, parents before their children, and their charts and blobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Family {
     pub charts: Vec<ChartRow>,
     pub members: Vec<Member>,
-    /// All that the texts of the members refer to.
+    /// All blobs that the texts of the members refer to.
     pub blobs: Vec<Blob>,
 }
 
-/// One instance of a family. Keys and sequence numbers are of the store it comes from.
+/// One instance of a family. Keys and sequence numbers are those of the original store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub new: NewInstance,
@@ -32,14 +32,14 @@ pub struct Member {
     pub records: Vec<Record>,
     pub snapshots: Vec<SavedSnapshot>,
     pub effects: Vec<OpenEffect>,
-    /// Events on their way to it, packed, in order.
+    /// Events in flight to it, packed, in order.
     pub inbound: Vec<String>,
     pub deliveries: Vec<Delivery>,
     pub audit: Vec<AuditLine>,
 }
 
 impl Family {
-    /// The commits that bring a family into a store with these marks; to be committed together.
+    /// Returns the commits that add a family to a store with these marks; they must be committed together.
     pub fn commits(self, marks: Marks) -> Vec<Commit> {
         let (mut key, mut seq) = (marks.instance, marks.inbound);
         let mut commits = Vec::new();
@@ -53,14 +53,14 @@ impl Family {
         commits
     }
 
-    /// The ids, the root's first.
+    /// Returns the ids, the root's first.
     pub fn ids(&self) -> Vec<Arc<str>> {
         self.members.iter().map(|member| Arc::clone(&member.new.id)).collect()
     }
 }
 
 impl Member {
-    /// A commit for each snapshot, as it was written with the records up to it, and one for the rest.
+    /// Adds a commit for each snapshot, with the records up to it, and one for the rest.
     fn add_commits(self, key: InstanceKey, seq: &mut i64, commits: &mut Vec<Commit>) {
         let mut snapshots = self.snapshots.into_iter().peekable();
         let mut commit = Commit { instance: key, create: Some(Box::new(self.new)), ..Commit::default() };

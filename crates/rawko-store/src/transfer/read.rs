@@ -1,4 +1,4 @@
-//! Reading an export. Nothing of it is believed that its hashes do not confirm: the file as a whole, every record, every blob.
+//! Reads an export. Everything is verified by its hashes: the file as a whole, every record, every blob.
 
 use std::io::BufRead;
 
@@ -8,7 +8,7 @@ use crate::chain::{self, Link, half};
 use crate::{Blob, SavedSnapshot};
 use rawko_instance::content;
 
-/// Why a file cannot be imported.
+/// The reason that a file cannot be imported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadExportError {
@@ -25,7 +25,7 @@ pub enum ReadExportError {
 }
 
 impl Family {
-    /// Reads an export, and confirms all of it.
+    /// Reads and verifies an export.
     pub fn read(mut from: impl BufRead) -> Result<Family, ReadExportError> {
         let mut reading = Reading::default();
         let mut hasher = blake3::Hasher::new();
@@ -124,7 +124,7 @@ impl Reading {
     }
 }
 
-/// Whether the record follows the last one.
+/// Adds a record. Returns true if it follows the last one.
 fn take_record(member: &mut Member, line: RecordLine, link: &mut Link) -> bool {
     let claimed = parse_hash(&line.chain);
     let record = line.into_record();

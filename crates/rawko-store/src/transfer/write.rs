@@ -1,4 +1,4 @@
-//! Writing an export.
+//! Writes an export.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use crate::chain::{self, half};
 use rawko_instance::content;
 
 impl Family {
-    /// Writes the family as JSON lines. The last one has the hash of all others, so that a file that was cut or changed shows.
+    /// Writes the family as JSON lines. The last one has the hash of all others, so that a truncated or changed file is
+    /// detected.
     pub fn write(&self, out: &mut dyn Write, exported_ms: i64) -> io::Result<()> {
         let mut lines = Lines { out, hasher: blake3::Hasher::new() };
         let instance = self.members.first().map(|root| Arc::clone(&root.new.id)).unwrap_or_default();

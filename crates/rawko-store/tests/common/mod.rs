@@ -1,4 +1,4 @@
-//! A store that is another one but for its commits, and commits to try it with.
+//! A wrapper around a store with its own `commit`, and sample commits.
 
 #![allow(
     dead_code,
@@ -64,7 +64,7 @@ pub(crate) fn chart() -> ChartRow {
     }
 }
 
-/// An instance begins.
+/// Returns the first commit of an instance.
 pub(crate) fn begin(key: i64) -> Commit {
     let new = NewInstance {
         id: format!("i{key}").into(),
@@ -83,7 +83,7 @@ pub(crate) fn begin(key: i64) -> Commit {
     }
 }
 
-/// A step with a record of some 200 bytes.
+/// Returns a step with a record of some 200 bytes.
 pub(crate) fn step(key: i64, step: u64) -> Commit {
     let record = Record {
         seq: 0,

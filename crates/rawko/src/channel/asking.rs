@@ -1,4 +1,4 @@
-//! Asking for something about a channel, wherever it is hosted.
+//! Requests about channels, independent of the process that hosts them.
 
 use rawko_server::{ChannelAnswer, ChannelRequest};
 use rawko_turns::{Channel, Effect, Event, Message};
@@ -7,12 +7,12 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::hosting::{Access, Answer, NoAnswer, Place, Request};
 
-/// A way to channels.
+/// A connection to the channels of a project.
 pub(crate) struct Asker {
     access: Access,
 }
 
-/// What is new in a channel.
+/// New messages and changes of a channel.
 pub(crate) struct News {
     pub(crate) channel: Channel,
     pub(crate) version: u64,
@@ -66,7 +66,7 @@ impl Asker {
         }
     }
 
-    /// Waits for something new, for a while.
+    /// Waits a limited time for news of a channel.
     pub(crate) async fn news(
         &mut self,
         name: &str,
@@ -88,7 +88,7 @@ fn astray() -> Failure {
     Failure::Failed("an answer to another question".to_owned())
 }
 
-/// Who speaks: as said, or the user's name.
+/// Returns the name of the speaker: the given one, or the user's.
 pub(crate) fn me(said: Option<&String>) -> String {
     let user = || {
         ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()).filter(|name| !name.is_empty())

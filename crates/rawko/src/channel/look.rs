@@ -1,4 +1,4 @@
-//! How channels, turns and messages look on a terminal.
+//! Formats channels, turns and messages for a terminal.
 
 use rawko_turns::{Author, Channel, Member, Message, Phase, State, TurnOrder};
 
@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::table::{Cell, Table};
 use crate::times;
 
-/// All channels, a line each.
+/// Prints all channels, one line each.
 pub(crate) fn list(channels: &[Channel], console: &mut Console) -> Result<(), Failure> {
     let mut table = Table::new(&["CHANNEL", "TURN", "AGENTS", "MESSAGES"]);
     for channel in channels {
@@ -27,7 +27,7 @@ pub(crate) fn list(channels: &[Channel], console: &mut Console) -> Result<(), Fa
     table.print(console)
 }
 
-/// Who has the turn and for how long, in a few words.
+/// Formats the holder of the turn and its remaining time.
 fn turn_words(channel: &Channel, now_ms: i64) -> String {
     let pause = if channel.paused_ms.is_some() { "paused, " } else { "" };
     match &channel.turn {
@@ -45,7 +45,7 @@ fn turn_words(channel: &Channel, now_ms: i64) -> String {
     }
 }
 
-/// How long the turn that runs has left.
+/// Returns the remaining time of the current turn.
 pub(crate) fn time_left_ms(channel: &Channel) -> Option<i64> {
     match channel.turn.as_ref()?.phase {
         Phase::Running { deadline_ms, .. } => Some(deadline_ms.saturating_sub(times::now_ms()).max(0)),
@@ -53,13 +53,13 @@ pub(crate) fn time_left_ms(channel: &Channel) -> Option<i64> {
     }
 }
 
-/// The same as a line between messages.
+/// Formats the turn as a line between messages.
 pub(crate) fn turn_line(channel: &Channel) -> String {
     let words = turn_words(channel, times::now_ms());
     format!("— {words}{} —", if channel.turn.is_some() { "" } else { " has the turn" })
 }
 
-/// A channel in full, line by line.
+/// Formats a channel in full, line by line.
 pub(crate) fn describe(channel: &Channel, console: &Console) -> Vec<String> {
     let order = match channel.options.for_channel().order {
         TurnOrder::RoundRobin => "round robin",
@@ -108,7 +108,7 @@ fn state_style(state: State) -> Style {
     }
 }
 
-/// A message as a line.
+/// Formats a message as a line.
 pub(crate) fn message_line(message: &Message, console: &Console) -> String {
     let number = console.paint(Style::Dim, &format!("{:>4}", message.number));
     let late = if message.late { console.paint(Style::Dim, " (late)") } else { String::new() };

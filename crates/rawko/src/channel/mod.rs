@@ -1,4 +1,4 @@
-//! Channels from the command line: asking for things, and how channels and messages look.
+//! Channels from the command line: requests, and the format of channels and messages.
 
 mod asking;
 mod look;

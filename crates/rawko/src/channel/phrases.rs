@@ -1,4 +1,4 @@
-//! What a person types in a chat: something to say, or a command that begins with a slash.
+//! Parses the input of a person in a chat: a message, or a command that begins with a slash.
 
 use rawko_turns::{Event, OverrideTo};
 
@@ -15,7 +15,7 @@ pub(crate) const HELP: &str = "\
   /order A B …  puts the list in order
   /quit         leaves; so does Ctrl-D";
 
-/// What a line means.
+/// A parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Phrase {
     Nothing,
@@ -25,7 +25,7 @@ pub(crate) enum Phrase {
     History(u64),
     Help,
     Quit,
-    /// Why it means nothing.
+    /// The line is invalid, with the reason.
     Unknown(String),
 }
 

@@ -1,4 +1,4 @@
-//! `rawko agents`: who can be put to work in a project, what each may do, and whether that would work.
+//! `rawko agents`: lists the agents of a project, their permissions, and problems with them.
 
 use rawko_agents::agent::AgentFile;
 use rawko_agents::work::Health;

@@ -1,4 +1,4 @@
-//! `rawko approve` and `rawko deny`: a person's answer to what an instance asks.
+//! `rawko approve` and `rawko deny`: answer a pending request of an instance.
 
 use serde_json::Value as Json;
 
@@ -92,7 +92,8 @@ fn answer(args: &Answer, approved: bool, console: &mut Console) -> Result<Verdic
     deliver(&args.id, request, &args.deliver, console)
 }
 
-/// The instance itself; where only a child of it asks, that child: it is the same work to whoever answers.
+/// Returns the instance with the pending request: the named one, or its child if only a child has one. To a user both
+/// are the same work.
 fn who_asks(args: &Answer) -> Result<String, Failure> {
     let place = Place::here(args.deliver.store())?;
     let reader = known::reader(&place)?;

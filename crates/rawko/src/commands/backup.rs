@@ -1,4 +1,4 @@
-//! `rawko backup`: a copy of the store, also while a host runs.
+//! `rawko backup`: copies the store, even while a host runs.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `rawko cancel`: ends an instance, in order.
+//! `rawko cancel`: ends an instance and runs its exit actions.
 
 use rawko_core::Value;
 

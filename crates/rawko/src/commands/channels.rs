@@ -1,4 +1,4 @@
-//! `rawko channels`: looking at channels and steering them.
+//! `rawko channels`: shows channels and controls them.
 
 use clap::Subcommand;
 use rawko_server::{ChannelAnswer, ChannelRequest};
@@ -178,7 +178,7 @@ async fn act(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<()
     }
 }
 
-/// The event that an action is, where it is one.
+/// Returns the channel event of an action, if the action is one.
 fn event(action: &Action, by: String) -> Result<Option<(&str, Event)>, Failure> {
     Ok(Some(match action {
         Action::Remove { channel, agent } => (channel, Event::Removed { agent: agent.as_str().into(), by }),
@@ -261,7 +261,7 @@ async fn log(channel: &str, asker: &mut Asker, console: &mut Console) -> Result<
     entries.iter().try_for_each(|entry| console.line(&serde_json::to_string(entry).unwrap_or_default()))
 }
 
-/// What became of what was said.
+/// Prints the effects of a posted message.
 fn posted(effects: &[Effect], console: &mut Console) -> Result<(), Failure> {
     if effects.is_empty() {
         console.note(Style::Dim, "known", "it was posted before, and once");

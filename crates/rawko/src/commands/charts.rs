@@ -1,4 +1,4 @@
-//! `rawko charts`: which charts a project offers, and which its instances began with.
+//! `rawko charts`: lists the charts of a project, and those of its instances.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// One chart as it is offered, as it is stored, or both.
+/// A chart in the project, in the store, or in both.
 struct Line {
     id: String,
     version: String,

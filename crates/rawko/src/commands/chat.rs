@@ -1,4 +1,4 @@
-//! `rawko chat`: a person in a channel, at a terminal.
+//! `rawko chat`: takes part in a channel from a terminal.
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,11 +16,11 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{self, Place, ServePlan, StoreArgs};
 
-/// How long to look for news before looking at what was typed.
+/// How long to wait for news before checking for typed input.
 const LOOK_MS: u64 = 100;
-/// Below this it is said once more how long a turn has left.
+/// Remaining time below which a turn is announced once more.
 const HURRY_MS: i64 = 10_000;
-/// Messages from before that are shown first.
+/// Number of earlier messages shown at the start.
 const BEFORE: u64 = 10;
 
 const EXAMPLES: &str = "\
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// What comes from the person.
+/// Input from the terminal.
 enum Typed {
     Line(String),
     End,
@@ -91,7 +91,7 @@ async fn talk(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<V
     chat.look(asker, &mut screen, console, 0).await?;
     let mut leaving: Option<Instant> = None;
     loop {
-        // One at a time, so that what it led to is seen before the next.
+        // One line at a time, so that its effects are shown before the next.
         if let Ok(input) = typed.try_recv() {
             match input {
                 Typed::Line(line) => {
@@ -121,18 +121,18 @@ struct Chat {
     me: String,
     seen: u64,
     version: Option<u64>,
-    /// The turn when we looked last.
+    /// The turn at the last check.
     turn: Option<String>,
-    /// Whether it was said that its time is nearly over.
+    /// True once the nearly expired turn was announced.
     hurried: bool,
     holder: Holder,
 }
 
-/// Whose turn it is and until when, for the prompt.
+/// The holder and the deadline of the turn, for the prompt.
 type Holder = Arc<Mutex<Option<(String, Instant)>>>;
 
 impl Chat {
-    /// Shows what is new.
+    /// Shows new messages and turns.
     async fn look(
         &mut self,
         asker: &mut Asker,
@@ -198,7 +198,7 @@ impl Chat {
             },
         };
         match outcome {
-            // What was refused is said, and the chat goes on.
+            // A rejected request is printed, and the chat continues.
             Err(Failure::Failed(why) | Failure::Usage(why)) => {
                 screen.show(&console.paint(Style::Notice, &why), console)?
             }
@@ -209,7 +209,7 @@ impl Chat {
     }
 }
 
-/// Where lines go: above the prompt, where there is one.
+/// The destination of output lines: above the prompt if there is one.
 enum Screen {
     Prompt(Box<dyn ExternalPrinter + Send>),
     Plain,
@@ -230,7 +230,7 @@ impl Screen {
     }
 }
 
-/// `standup (ada, 42s)> `: whose turn it is, and for how long, as of now.
+/// Returns the prompt with the turn's holder and remaining time: `standup (ada, 42s)> `.
 fn prompt(name: &str, holder: &Holder) -> String {
     match &*holder.lock().unwrap_or_else(PoisonError::into_inner) {
         Some((agent, until)) => {
@@ -245,7 +245,7 @@ fn read_duration(text: &str) -> Result<Duration, String> {
     duration::parse_ms(text).map(Duration::from_millis).map_err(|error| error.to_string())
 }
 
-/// Listens to the person on a thread of its own: reading a line waits for it.
+/// Reads input on a separate thread, because reading a line blocks.
 fn listen(name: &str, holder: Holder) -> Result<(mpsc::UnboundedReceiver<Typed>, Screen), Failure> {
     let (lines, typed) = mpsc::unbounded_channel();
     if !std::io::stdin().is_terminal() {
@@ -267,11 +267,11 @@ fn listen(name: &str, holder: Holder) -> Result<(mpsc::UnboundedReceiver<Typed>,
     let name = name.to_owned();
     std::thread::spawn(move || {
         while let Ok(line) = editor.readline(&prompt(&name, &holder)) {
-            // Forgetting a line is no reason to stop.
+            // A missing history entry is harmless.
             let _ = editor.add_history_entry(&line);
             let leaves = read_phrase(&line, "") == Phrase::Quit;
             let _ = lines.send(Typed::Line(line));
-            // Nobody asks for another line then: the terminal is as it was before.
+            // Stop reading here, which leaves the terminal in its original mode.
             if leaves {
                 return;
             }

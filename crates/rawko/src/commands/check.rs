@@ -1,4 +1,4 @@
-//! `rawko check`: everything that is wrong with a chart or a whole project, at once.
+//! `rawko check`: reports all problems of a chart or a whole project at once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
     report.add_problems(&below);
     let mut twins = Twins::default();
     for path in &below.charts {
-        // A directory may hold whole projects, or be part of one: a chart belongs to the nearest.
+        // A directory may contain whole projects, or be part of one: a chart belongs to the nearest.
         let home = Project::home_of(path).unwrap_or_else(|| dir.to_owned());
         if !homes.iter().any(|(known, _)| *known == home) {
             let project = Project::at(&home)?;
@@ -91,7 +91,7 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
     Ok(())
 }
 
-/// A chart, or a registry with all charts that it lists.
+/// Checks a chart, or a registry with all charts that it lists.
 fn check_file(path: &Path, args: &Args, report: &mut Report) -> Result<(), Failure> {
     let project = Project::around(path)?;
     if let Some(listed) = Project::of_registry(path) {
@@ -103,7 +103,7 @@ fn check_file(path: &Path, args: &Args, report: &mut Report) -> Result<(), Failu
     report.check(path, &known(project.as_ref(), args)?, Project::home_of(path).as_deref())
 }
 
-/// What charts may refer to: what the project has, and every other chart named on the command line.
+/// Returns the names that charts may refer to: those of the project, and every other chart on the command line.
 fn known(project: Option<&Project>, args: &Args) -> Result<Registry, Failure> {
     let mut known = project.map(Project::known).unwrap_or_default();
     for path in
@@ -116,12 +116,12 @@ fn known(project: Option<&Project>, args: &Args) -> Result<Registry, Failure> {
     Ok(known)
 }
 
-/// The findings of all files, and how many charts there were.
+/// The findings of all files, and the number of charts.
 #[derive(Default)]
 struct Report {
     charts: usize,
     files: Vec<(Source, Vec<Finding>)>,
-    /// By project; `None` for charts outside of any.
+    /// By project; `None` for charts outside of any project.
     recursions: BTreeMap<Option<PathBuf>, Recursion>,
 }
 
@@ -135,7 +135,8 @@ impl Report {
         Ok(())
     }
 
-    /// Charts that invoke each other in a circle. Those beside the report are read only if some chart leads to one.
+    /// Reports charts that invoke each other in a cycle. Charts outside the report are read only if a reported chart
+    /// leads to one.
     fn check_recursion(&mut self, with: &[PathBuf]) -> Result<(), Failure> {
         for (home, mut recursion) in std::mem::take(&mut self.recursions) {
             if recursion.is_open() {
@@ -152,14 +153,14 @@ impl Report {
         Ok(())
     }
 
-    /// Something more about the file that was checked last.
+    /// Adds a finding to the last checked file.
     fn add_to_last(&mut self, finding: impl FnOnce(&Source) -> Option<Finding>) {
         if let Some((source, findings)) = self.files.last_mut() {
             findings.extend(finding(source));
         }
     }
 
-    /// What is wrong beside the charts. A registry is met from every project that encloses it, and said once.
+    /// Adds problems outside of charts. A registry is part of every project that encloses it, but is reported once.
     fn add_problems(&mut self, project: &Project) {
         for (source, findings) in &project.problems {
             if !self.files.iter().any(|(known, _)| known.name == source.name) {
@@ -207,7 +208,7 @@ impl Report {
         console.line(&painted)
     }
 
-    /// `3 charts, 1 error, 2 warnings`.
+    /// Formats the summary: `3 charts, 1 error, 2 warnings`.
     fn summary(&self) -> String {
         let mut parts = vec![count(self.charts, "chart")];
         match (self.errors(), self.warnings()) {

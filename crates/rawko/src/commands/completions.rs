@@ -1,4 +1,4 @@
-//! `rawko completions`: a script that teaches a shell our commands and options.
+//! `rawko completions`: prints a completion script for a shell.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    // Into a buffer first: the generator panics when the reader of the output goes away.
+    // Written to a buffer first: the generator panics if the output is closed.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "rawko", &mut script);
     console.data(&String::from_utf8_lossy(&script))?;

@@ -1,5 +1,5 @@
-//! `rawko demo`: the whole loop on a small project of its own, offline. It does nothing that a person could not: it
-//! writes the project of `rawko init --demo` and runs `rawko task` in it.
+//! `rawko demo`: runs the whole loop on a small project of its own, offline. Uses only public commands: it writes the
+//! project of `rawko init --demo` and runs `rawko task` in it.
 
 use std::fs;
 use std::io;
@@ -29,10 +29,10 @@ pub(crate) struct Args {
     dir: Option<PathBuf>,
 }
 
-/// What the task is called, so that what to look at can be said in advance.
+/// The task's id, fixed so that the follow-up commands can be printed in advance.
 const DEMO_ID: &str = "demo";
 
-/// Settings of whoever tries the demo that would change what it does.
+/// Variables of the user's environment that would change the demo.
 const OTHERS_SETTINGS: [&str; 2] = ["RAWKO_MODEL", "RAWKO_STORE"];
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     Ok(if is_done { Verdict::Done } else { Verdict::Failed })
 }
 
-/// The tests are real, so what runs them has to be there. Better said now than by a tester.
+/// Fails early if Python is missing: the demo runs real tests, and a tester would report it only later.
 fn insist_on_python() -> Result<(), Failure> {
     let mut python = Command::new("python3");
     let version =
@@ -71,7 +71,7 @@ fn insist_on_python() -> Result<(), Failure> {
     }
 }
 
-/// A new directory that nobody else has.
+/// Creates a new, empty temporary directory.
 fn temporary() -> Result<PathBuf, Failure> {
     let base = std::env::temp_dir();
     let mut number = std::process::id();
@@ -90,7 +90,7 @@ fn temporary() -> Result<PathBuf, Failure> {
     }
 }
 
-/// Whether the task came to a good end. It tells its story itself.
+/// Runs the task, which prints its own progress. Returns true if it succeeded.
 fn work(dir: &Path) -> Result<bool, Failure> {
     let cannot = |error: io::Error| Failure::Failed(format!("`rawko task` could not be started: {error}"));
     let mut task = Command::new(std::env::current_exe().map_err(cannot)?);
@@ -98,7 +98,7 @@ fn work(dir: &Path) -> Result<bool, Failure> {
     for name in OTHERS_SETTINGS {
         task.env_remove(name);
     }
-    // Nothing is there: whoever tries the demo may have settings and agents of their own, which it is not about.
+    // A directory that does not exist hides the user's own settings and agents from the demo.
     let nobodys = std::path::absolute(dir).map_err(cannot)?.join(".rawko").join("nobody");
     task.env("XDG_CONFIG_HOME", nobodys);
     Ok(task.status().map_err(cannot)?.success())
@@ -128,7 +128,7 @@ fn tell(project: &[Template], dir: &Path, is_done: bool, console: &mut Console) 
     console.line("With a model of your own, in a project of your own: rawko init")
 }
 
-/// What makes `rawko` mean this program, unless it does already.
+/// Returns the command that makes `rawko` run this binary, unless it already does.
 fn alias() -> Option<String> {
     let own = std::env::current_exe().ok()?.canonicalize().ok()?;
     let paths = std::env::var_os("PATH").unwrap_or_default();

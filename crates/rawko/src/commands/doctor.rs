@@ -1,4 +1,4 @@
-//! `rawko doctor`: whether everything an instance needs is there and sound.
+//! `rawko doctor`: checks everything that an instance needs.
 
 use rawko_store::SqliteStore;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `rawko fork`: a new instance that goes on from a past step of another one.
+//! `rawko fork`: creates a new instance that continues from a past step of another.
 
 use rawko_core::Value;
 
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         let follow = Follow::after(seq, &access, &forked.instance, &place, manner);
         let verdict = follow.until_end(access, &mut signals, console).await?;
-        // Without --run the fork is what was asked for, and that it waits is no news.
+        // Without --run the fork itself is the goal, and a waiting fork is a success.
         Ok(if !args.run && verdict == Verdict::Waiting { Verdict::Done } else { verdict })
     })
 }

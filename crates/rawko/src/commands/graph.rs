@@ -1,4 +1,4 @@
-//! `rawko graph`: a chart as a drawing.
+//! `rawko graph`: draws a chart.
 
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,7 @@ impl From<ThemeName> for Theme {
     }
 }
 
-/// The format asked for, else the one a file's ending suggests, else Mermaid.
+/// Returns the requested format, else the one of the file extension, else Mermaid.
 fn format_for(asked: Option<Format>, output: Option<&Path>) -> Format {
     let by_ending = || match output.and_then(Path::extension).and_then(|ending| ending.to_str()) {
         Some("svg") => Format::Svg,

@@ -1,4 +1,4 @@
-//! `rawko history`: the journal of an instance, step by step.
+//! `rawko history`: prints the journal of an instance, step by step.
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     place.mention_settings(console);
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;
-    // One more than wanted tells whether there are more.
+    // One more than the limit, to detect that there are more.
     let most = if args.limit == 0 { usize::MAX } else { args.limit + 1 };
     let mut records = reader.store().records(row.key, args.after, most)?;
     let more = args.limit > 0 && records.len() > args.limit;

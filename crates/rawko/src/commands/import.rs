@@ -1,4 +1,4 @@
-//! `rawko import`: charts written for other tools, in our format.
+//! `rawko import`: converts charts of other tools to our format.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     Ok(Verdict::Done)
 }
 
-/// A file that the imported document refers to. Only files beside it or below: the document may come from a stranger.
+/// Reads a file that the imported document refers to. Only files beside it or below: the document may be untrusted.
 fn file_beside(folder: &Path, path: &str) -> Option<String> {
     let path = Path::new(path.strip_prefix("file:").unwrap_or(path));
     let stays_below = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -86,7 +86,7 @@ fn write_files(output: &Path, imported: &Imported, console: &mut Console) -> Res
     Ok(())
 }
 
-/// Without an output file there is nowhere to put the other charts; they are named, not lost in silence.
+/// Prints the main chart. Without an output file the other charts cannot be written, so they are named.
 fn write_stdout(imported: &Imported, console: &mut Console) -> Result<(), Failure> {
     for chart in &imported.charts {
         let text = format!(
@@ -98,7 +98,7 @@ fn write_stdout(imported: &Imported, console: &mut Console) -> Result<(), Failur
     console.data(&imported.yaml)
 }
 
-/// An id as a file name: nothing in it may lead into another directory.
+/// Returns an id as a file name that cannot lead into another directory.
 fn file_stem_for(id: &str) -> String {
     id.chars().map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' }).collect()
 }

@@ -1,4 +1,4 @@
-//! `rawko init`: the files that agents need in a project, or a whole small project to try them in.
+//! `rawko init`: writes the files that agents need into a project, or a whole small project to try them in.
 
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ fn demo(dir: &Path, console: &mut Console) -> Result<Verdict, Failure> {
     Ok(Verdict::Done)
 }
 
-/// How many files were written; each is told.
+/// Writes the files, prints each, and returns the number of new ones.
 fn write(files: &[Template], dir: &Path, console: &mut Console) -> Result<usize, Failure> {
     let mut wrote = 0;
     for file in files {

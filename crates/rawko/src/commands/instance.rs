@@ -1,4 +1,4 @@
-//! `rawko instance`: one instance as a file, out of a store and into another.
+//! `rawko instance`: exports an instance to a file and imports it into another store.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter};
@@ -115,7 +115,7 @@ fn import(place: &Place, file: &Path, console: &mut Console) -> Result<Verdict, 
     Ok(Verdict::Done)
 }
 
-/// Each chart's text must be the one that its hash was taken of.
+/// Fails unless each chart's text matches its hash.
 fn insist_on_charts(family: &Family, name: &str) -> Result<(), Failure> {
     for chart in &family.charts {
         let edition = Edition::read(&chart.name, &chart.text)?;

@@ -1,4 +1,4 @@
-//! `rawko logs`: what instances logged and emitted, and what failed.
+//! `rawko logs`: prints log entries, emitted events and failures of instances.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::journal::{Entry, Tree, What, lines, words};
 use crate::known;
 use crate::times;
 
-/// How often a follower looks.
+/// Polling interval of `--follow`.
 const LOOK: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
     let mut tail = Tail::after(0, &reader, tree, None);
     loop {
-        // Asked before reading, so that the last words of an instance are read.
+        // Checked before reading, so that the last entries of an instance are read.
         let over = is_over(&reader, args.id.as_deref())?;
         tail.read(|entry, _| print(entry, args.json, console))?;
         console.flush()?;
@@ -106,7 +106,7 @@ fn print(entry: &Entry, json: bool, console: &mut Console) -> Result<(), Failure
     Ok(())
 }
 
-/// Ids of children begin with their parent's.
+/// Returns true for a descendant: ids of children begin with their parent's.
 fn is_below(instance: &str, id: &str) -> bool {
     instance.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -128,7 +128,7 @@ fn print_audit(line: &AuditLine, json: bool, console: &mut Console) -> Result<()
     console.line(text.trim_end())
 }
 
-/// What an entry has to say in a log, in the order it happened.
+/// Returns the log lines of an entry, in order.
 fn said(entry: &Entry) -> Vec<(&'static str, String)> {
     let mut said = Vec::new();
     if let What::CallFailed { invoke, error } = &entry.what {

@@ -71,7 +71,7 @@ enum OutcomeArg {
 }
 
 impl Args {
-    /// The options, and where there are none, the settings.
+    /// Returns the options, with the settings as their defaults.
     fn retention(&self, settings: RetentionSettings, now_ms: i64) -> Result<Retention, Failure> {
         let outcome = |outcome: &OutcomeArg| match outcome {
             OutcomeArg::Succeeded => Outcome::Succeeded,
@@ -147,7 +147,7 @@ fn remove(
     let before = file_bytes(place);
     let store = SqliteStore::open(&place.store, Options::default())?;
     let (mut gone, mut sum) = (Vec::new(), Pruned::default());
-    // How much room shared values take is known only once they are gone, so a limit on the size may need another look.
+    // The space of shared values is known only after they are deleted, so a limit on the size may need another pass.
     loop {
         let found = store.prunable(retention)?;
         if found.is_empty() {
@@ -163,7 +163,7 @@ fn remove(
     if !gone.is_empty() {
         store.shrink()?;
     }
-    // Closing brings the log into the file.
+    // Closing the store checkpoints the log into the file.
     drop(store);
     let after = file_bytes(place);
     if args.json {
@@ -209,7 +209,7 @@ fn print_table(found: &[Prunable], console: &mut Console) -> Result<(), Failure>
     table.print(console)
 }
 
-/// With what was removed, and the size of the file before and after.
+/// Prints the removed instances, and the size of the file before and after.
 fn print_json(
     found: &[Prunable],
     removed: Option<(Pruned, u64, u64)>,

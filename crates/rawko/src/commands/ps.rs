@@ -94,7 +94,7 @@ impl Args {
             waits: self.waiting.iter().map(wait).collect(),
             chart: self.chart.clone(),
             part: None,
-            // Whoever looks for questions to answer wants those of children, too.
+            // A search for pending requests includes those of children.
             roots_only: !self.all && !self.waiting.iter().any(|wait| matches!(wait, WaitArg::Person)),
             before: self.before.map(InstanceKey),
             limit: self.limit,
@@ -186,7 +186,7 @@ fn print_json(page: &Page, reader: Option<&Reader>, console: &mut Console) -> Re
             json
         })
         .collect();
-    // A text: on Restate it has more digits than some readers of JSON keep.
+    // A string: on Restate it has more digits than some JSON parsers keep.
     let next = page.next.map(|next| next.0.to_string());
     let document = json!({"v": 1, "instances": instances, "total": page.total, "next": next});
     console.line(&format!("{document:#}"))

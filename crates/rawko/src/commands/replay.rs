@@ -1,5 +1,5 @@
-//! `rawko replay`: an instance's past, looked at again. Nothing is run and nothing is changed; with `--model` the arbiter's
-//! questions are put to another model.
+//! `rawko replay`: shows the past of an instance. Runs nothing and changes nothing; with `--model` it asks another
+//! model for the arbiter's decisions.
 
 use rawko_agents::work::{AskAgainError, Workshop, ask_again};
 use rawko_core::Value;
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// One decision out of the journal.
+/// One decision from the journal.
 struct Decided {
     step: u64,
     at_ms: i64,
@@ -64,9 +64,9 @@ struct Decided {
     record: Value,
 }
 
-/// What another model says to it.
+/// The response of the other model to a decision.
 enum Other {
-    /// A rule decided; nobody was asked then either.
+    /// A rule decided, so the original model was not asked either.
     NotAsked,
     Same(Json),
     Differs(Json),
@@ -107,13 +107,13 @@ fn not_found(problem: ProviderProblem) -> Failure {
     }
 }
 
-/// How many decisions another model was asked about, and what came of it.
+/// The number of decisions given to another model, and their results.
 #[derive(Default)]
 struct Tally {
     same: usize,
     differ: usize,
     failed: usize,
-    /// By the first that failed.
+    /// The first failure.
     why: Option<Verdict>,
 }
 
@@ -140,7 +140,7 @@ impl Tally {
         }
     }
 
-    /// A comparison of some is one; of nothing there is none.
+    /// Fails only if errors prevented every comparison.
     fn verdict(&self) -> Verdict {
         match self.why {
             Some(why) if self.same + self.differ == 0 => why,
@@ -217,7 +217,7 @@ fn show(decided: &Decided, other: Option<&Other>, args: &Args, console: &mut Con
     if args.verbose {
         block("input", &input, console)?;
     }
-    // With another model the difference is what matters.
+    // With another model, only the differences are shown by default.
     if args.verbose || other.is_none() {
         block("prompt", decided.record.get("prompt").as_str().unwrap_or_default(), console)?;
         for attempt in decided.record.get("attempts").as_list().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! `rawko restore`: puts a backup in the place of the store.
+//! `rawko restore`: replaces the store with a backup.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
     place.make_state_directory()?;
     let _lock = place.hold_alone("restore")?;
-    // `2026-01-05 09:30:00Z` as a part of a file name.
+    // `2026-01-05 09:30:00Z` as part of a file name.
     let stamp: String = times::moment(times::now_ms()).chars().filter(char::is_ascii_alphanumeric).collect();
     let restored = SqliteStore::restore(&args.file, &place.store, &stamp)?;
     let report = restored.report;

@@ -1,4 +1,4 @@
-//! `rawko resume`: goes on with an instance that was parked or has failed.
+//! `rawko resume`: continues an instance that was parked or has failed.
 
 use rawko_core::Status;
 
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let failed = status == Status::Error || standing.row.head.fault.is_some();
     hosting::block_on(async {
         let mut signals = Signals::new()?;
-        // Before the host goes on with whatever is due.
+        // Read before the host starts and handles due timers.
         let seq = reader.store().last_seq()?;
         let mut access = Access::open(&place, &[], console).await?;
         if failed && let Err(failure) = asked(&mut access, Request::Retry { id: args.id.clone() }).await {
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     })
 }
 
-/// Goes on from the step before the end, in a new instance with a higher limit.
+/// Continues from the step before the end, in a new instance with a higher limit.
 fn raise(
     standing: &Standing,
     raised: Raised,
@@ -141,7 +141,7 @@ fn raise(
     })
 }
 
-/// Where it stood when we came.
+/// Prints the status of the instance before it continues.
 fn say_where(standing: &Standing, console: &mut Console) -> Result<(), Failure> {
     let head = console.paint(Style::Bold, &format!("{:<28}", standing.id()));
     let states = console.paint(Style::Accent, &format!("[{}]", standing.configuration().join(", ")));

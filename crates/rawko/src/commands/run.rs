@@ -1,4 +1,4 @@
-//! `rawko run`: starts an instance of a chart and shows what happens to it.
+//! `rawko run`: starts an instance of a chart and follows it.
 
 use std::path::{Path, PathBuf};
 
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     })
 }
 
-/// Whether it is the id of a chart rather than a file: `plan_build`, `order@^2`.
+/// Returns true for the id of a chart rather than a file: `plan_build`, `order@^2`.
 pub(crate) fn is_name(chart: &Path) -> bool {
     let text = chart.to_string_lossy();
     !files::is_stdin(chart) && !chart.exists() && !text.contains(['/', '\\']) && !has_ending(&text)
@@ -105,7 +105,7 @@ fn has_ending(text: &str) -> bool {
     [".yaml", ".yml", ".json"].iter().any(|ending| text.ends_with(ending))
 }
 
-/// The chart to run first, then those given with it.
+/// Returns the chart to run, followed by those of `--with`.
 fn charts(args: &Args, place: &Place, console: &mut Console) -> Result<Vec<Edition>, Failure> {
     let readers = std::iter::once(&args.chart).chain(&args.with).filter(|path| files::is_stdin(path));
     if readers.count() > 1 {

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     deliver(&args.id, request, &args.deliver, console)
 }
 
-/// Any JSON value if there is only one and it reads as one; otherwise an object.
+/// Parses a single argument as any JSON value if it is valid JSON; otherwise builds an object.
 fn data(texts: &[String]) -> Result<Json, Failure> {
     match texts {
         [] => Ok(Json::Null),

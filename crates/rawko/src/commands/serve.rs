@@ -1,5 +1,5 @@
-//! `rawko serve`: hosts the project and serves its page, its API and its agents' socket on one address, until it is told to
-//! stop.
+//! `rawko serve`: hosts the project and serves its page, its API and its agents' socket on one address, until it is
+//! stopped.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::served::ServedProject;
 use crate::watching::{LogArgs, WatchPlan};
 
 const PORT: u16 = 7411;
-/// What the token of RAWKO_TOKEN or `--token-file` is called.
+/// The name of the token from RAWKO_TOKEN or `--token-file`.
 const OWN_TOKEN: &str = "admin";
 
 const EXAMPLES: &str = "\
@@ -75,7 +75,7 @@ enum LogFormat {
 
 type WhatIsServed = (Arc<dyn Engine>, Arc<Workshop>, Option<Arc<Serving>>);
 
-/// Where and for whom.
+/// The address, settings and tokens of the server.
 struct Plan {
     listen: SocketAddr,
     settings: ServerSettings,
@@ -140,7 +140,8 @@ async fn listen(plan: Plan, place: &Place, access: &Access) -> Result<Server, Fa
     Server::start(listener, options).map_err(cannot)
 }
 
-/// What is served: the host of this process with its channels, or instances on Restate, which have none.
+/// Returns the engine to serve: the host of this process with its channels, or instances on Restate, which have no
+/// channels.
 async fn served(place: &Place, access: &Access) -> Result<WhatIsServed, Failure> {
     if let Some(engine) = access.elsewhere_engine() {
         return Ok((engine, Arc::new(place.workshop().0), None));
@@ -149,7 +150,7 @@ async fn served(place: &Place, access: &Access) -> Result<WhatIsServed, Failure>
         let other = access.other().unwrap_or_default();
         return Err(Failure::Transient(format!("{other} hosts this store already")));
     };
-    // Before anybody can connect, everything is there.
+    // Opened before the first connection is accepted.
     let serving = Arc::clone(desk.serving().await?);
     let engine: Arc<dyn Engine> = Arc::new(desk.host.clone());
     Ok((engine, Arc::clone(&desk.workshop), Some(serving)))

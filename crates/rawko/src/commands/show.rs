@@ -1,4 +1,4 @@
-//! `rawko show`: one instance as it stands, or as it stood after any of its steps.
+//! `rawko show`: prints one instance, now or after any of its steps.
 
 use rawko_core::Value;
 use rawko_store::EffectKind;
@@ -15,7 +15,7 @@ use rawko_view::document::Document;
 use rawko_view::faults::{self, FaultLine};
 use rawko_view::rows::status_word;
 
-/// Faults that are listed; `history` lists all.
+/// Maximum number of faults shown; `history` lists all.
 const FAULTS_SHOWN: usize = 3;
 
 const EXAMPLES: &str = "\
@@ -86,7 +86,7 @@ impl Page<'_> {
         self.standing.snapshot.step_number() < self.standing.row.step
     }
 
-    /// Times in the past are told from the moment of the step.
+    /// Returns the reference time: for a past step, its own time.
     fn reckoned_ms(&self) -> i64 {
         if self.is_past() { self.standing.at_ms } else { self.now_ms }
     }
@@ -148,7 +148,7 @@ impl Page<'_> {
         }
     }
 
-    /// The latest faults, and how many there are among the last steps.
+    /// Prints the latest faults, and their number among the last steps.
     fn faults(&mut self) -> Result<(), Failure> {
         let Some(last) = self.faults.last() else { return Ok(()) };
         let (count, steps) = (self.faults.len(), faults::STEPS_SEARCHED);
@@ -228,7 +228,7 @@ impl Page<'_> {
     }
 }
 
-/// `payment charge_card, attempt 2, for 3s, key order-17/4/0`.
+/// Formats a running call: `payment charge_card, attempt 2, for 3s, key order-17/4/0`.
 fn running_words(running: &Running, now_ms: i64) -> String {
     let mut words = format!("{} {}", running.invoke, running.name);
     if let Some(attempt) = running.attempt.filter(|attempt| *attempt > 1) {

@@ -1,4 +1,4 @@
-//! `rawko simulate`: plays a chart through in virtual time, from a file, a pipe or a prompt.
+//! `rawko simulate`: runs a chart in virtual time, with stimuli from a file, a pipe or a prompt.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ fn only_one_reads_stdin(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One report for the start and one for each stimulus. A malformed one ends it, after those before it were played.
+/// Prints one report for the start and one for each stimulus. A malformed stimulus stops it after the earlier ones.
 fn play(
     args: &Args,
     simulation: &mut Simulation,
@@ -125,7 +125,7 @@ fn play(
     }
 }
 
-/// The simulated chart, those given with it, and those its project has registered under other ids.
+/// Returns the simulated chart, those of `--with`, and those registered in its project under other ids.
 fn charts(args: &Args, project: Option<&Project>, console: &mut Console) -> Result<Vec<Arc<Chart>>, Failure> {
     let mut charts = Vec::new();
     for path in std::iter::once(&args.chart).chain(&args.with) {
@@ -164,12 +164,12 @@ fn simulation(
     Ok(Simulation::new(chart, charts.collect(), stubs, world, input))
 }
 
-/// An empty map stays a map, so that `input.key` is null and not a mistake.
+/// Keeps an empty map a map, so that `input.key` is null and not an error.
 fn object(map: Map<String, Json>) -> Value {
     Json::Object(map).into()
 }
 
-/// Those of the file; without one, those of the project.
+/// Returns the agents of the file, else those of the project.
 fn agents(args: &Args, project: Option<&Project>) -> Result<Vec<AgentEntry>, Failure> {
     match &args.agents {
         Some(path) => {

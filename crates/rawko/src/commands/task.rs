@@ -1,4 +1,4 @@
-//! `rawko task`: a task in plain words. Agents are chosen, put to work and judged until it is done.
+//! `rawko task`: runs a task given in plain words. Agents are selected, run and judged until it is done.
 
 use std::path::{Path, PathBuf};
 
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let manner = args.follow.manner();
     hosting::block_on(async {
         let input = {
-            // Servers that belong to it are started again by whoever hosts.
+            // Dropped at the end of this block; its MCP servers are started again by the process that hosts.
             let workshop = workshop(&place, console)?;
             insist_on_gate(&place.settings, &chart)?;
             wish(args).input(&workshop, &chart)?
@@ -153,7 +153,7 @@ fn chart(args: &Args, place: &Place, console: &mut Console) -> Result<Edition, F
     }
 }
 
-/// Agents and settings that something is wrong with would only fail later, and cost.
+/// Reads agents and settings and fails on problems, which would otherwise surface later and cost money.
 fn workshop(place: &Place, console: &mut Console) -> Result<Workshop, Failure> {
     let (workshop, problems) = place.workshop();
     for (source, findings) in &problems {

@@ -1,4 +1,4 @@
-//! `rawko test`: runs the scenario files that a chart's author keeps beside it.
+//! `rawko test`: runs the scenario files beside a chart.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ fn suite(args: &Args) -> Result<Suite, Failure> {
     Ok(suite)
 }
 
-/// The charts and agents of the project around a scenario file.
+/// Returns the charts and agents of the project around a scenario file.
 fn project_content(path: &Path) -> Result<ProjectContent, Failure> {
     let project = Project::around(path)?;
     let mut content = ProjectContent::default();

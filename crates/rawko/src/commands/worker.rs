@@ -1,4 +1,4 @@
-//! `rawko worker`: serves the project's charts, services and agents to Restate until it is told to stop.
+//! `rawko worker`: serves the project's charts, services and agents to Restate until it is stopped.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -41,14 +41,14 @@ Examples:
   rawko worker --restate http://restate:8080 --listen 0.0.0.0:9080 --advertise http://workers:9080
   rawko run order.yaml --host restate";
 
-/// How often a server that is not there yet is tried.
+/// Interval between attempts to reach the server.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
-/// How often calls are looked for that have given up: after an outage of some minutes, say.
+/// Interval of the check for paused invocations, such as after an outage of some minutes.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(30);
 const SERVICES: [&str; 3] = [layout::INSTANCE, layout::CHART, layout::WORK];
-/// Connections that wait to be taken.
+/// Maximum number of connections waiting to be accepted.
 const BACKLOG: u32 = 1024;
-/// What a deployment says of itself, so that the same one is not registered again.
+/// Metadata key of a deployment, so that the same one is not registered again.
 const VERSION_KEY: &str = "rawko";
 
 /// Work for Restate: take the steps of its instances and make their calls
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             verdict = signals.next() => Ok(verdict),
             failure = attend(restate.admin(), &uri, console) => Err(failure),
         };
-        // Whoever is served gets a moment; a second signal ends the process.
+        // Open requests get a moment to finish; a second signal ends the process.
         let _ = stop.send(());
         let _ = serving.await;
         if let Some(metrics) = metrics {
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     })
 }
 
-/// The door for Prometheus, if one is wanted.
+/// Starts the metrics listener for Prometheus, if requested.
 async fn measured(
     address: Option<SocketAddr>,
     telemetry: Option<&Arc<Telemetry>>,
@@ -164,7 +164,7 @@ fn worker(
     builder.build(restate).map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// Shared with other workers of this machine: the system gives each of them connections.
+/// Shares the address with other workers of this machine; the system distributes connections.
 fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
     let listening = socket.and_then(|socket| {
@@ -193,7 +193,8 @@ fn offered(place: &Place) -> String {
     format!("{charts} charts and {services} services")
 }
 
-/// Tells Restate, wakes what waited for a worker, and goes on with what gives up later. Ends only where that cannot be.
+/// Registers with Restate, resumes invocations that waited for a worker, and later ones that pause. Returns only on
+/// failure.
 async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> Failure {
     if let Err(failure) = register(admin, uri, console).await {
         return failure;
@@ -209,7 +210,7 @@ async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> Failure {
                     console.note(Style::Dim, "woken", &words);
                 }
             }
-            // Once: a server that is away for long is not worth a line every time.
+            // Printed once, to avoid repeated lines while a server is down for long.
             Err(error) if !is_told => {
                 is_told = true;
                 let words = format!("calls that gave up waiting for a worker, if there are any: {error}");
@@ -222,7 +223,7 @@ async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> Failure {
     }
 }
 
-/// Tells Restate, once it is there.
+/// Registers with Restate once the server is reachable.
 async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(), Failure> {
     let mut is_told = false;
     let Registration { id, newest } = loop {
@@ -249,15 +250,15 @@ async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(),
     Ok(())
 }
 
-/// A deployment as it stands after a worker came up.
+/// The deployment after registration.
 struct Registration {
     id: String,
-    /// Where everything new goes, if that is elsewhere.
+    /// The address that gets all new invocations, if it is a different one.
     newest: Option<String>,
 }
 
-/// What is registered already by the same version stays as it is, also when another address was registered since: a worker that
-/// is started again while its address empties must not take over from the new ones.
+/// Registers the deployment unless the same version is registered. An older registration stays in place even if another
+/// address was registered since: a worker restarted while its address drains must not take over from the new ones.
 async fn register_once(admin: &Admin, uri: &str) -> Result<Registration, ClientError> {
     let version = env!("CARGO_PKG_VERSION");
     let is_same = |at: &str| at.trim_end_matches('/') == uri.trim_end_matches('/');
@@ -275,7 +276,7 @@ async fn register_once(admin: &Admin, uri: &str) -> Result<Registration, ClientE
     Ok(Registration { id, newest: None })
 }
 
-/// Counts up with every registration.
+/// Returns the revision of a deployment, which increases with every registration.
 fn revision(deployment: &Deployment) -> Option<u32> {
     let mut services = deployment.services.iter();
     services.find(|service| service.name == layout::INSTANCE).map(|service| service.revision)

@@ -1,4 +1,4 @@
-//! Instances with faults in the last day. Apart from the store's own checks: a failing expression does not end an
+//! Instances with faults in the last day. Separate from the store's own checks: a failing expression does not end an
 //! instance, so its status alone does not show it.
 
 use rawko_view::faults;

@@ -1,4 +1,4 @@
-//! What `rawko doctor` looks at. Each part of a project has a file that looks at it; here is what they report.
+//! The checks of `rawko doctor`. Each part of a project has a file with its checks; the common result type is here.
 
 mod instances;
 mod services;
@@ -7,14 +7,14 @@ mod store;
 
 use crate::hosting::Place;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug)]
 pub(crate) struct Check {
     /// `store`, `settings`, `service` …
     pub(crate) about: &'static str,
     pub(crate) state: State,
     pub(crate) text: String,
-    /// What to do about it.
+    /// How to fix the problem.
     pub(crate) help: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl Check {
     }
 }
 
-/// Looks at everything.
+/// Runs all checks.
 pub(crate) fn look(place: &Place) -> Vec<Check> {
     let mut checks = store::look(place);
     checks.extend(instances::look(place));

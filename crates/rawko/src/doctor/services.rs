@@ -1,4 +1,4 @@
-//! Services and endpoints: whether the gate lets them through, and whether their programs are there.
+//! Services and endpoints: checks that the gate allows them and that their programs exist.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

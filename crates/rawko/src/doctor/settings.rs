@@ -1,4 +1,4 @@
-//! Settings, agents and charts: everything that is wrong with the files of a project.
+//! Settings, agents and charts: all problems in the files of a project.
 
 use rawko_chart::{Finding, Severity, Source};
 use rawko_server::TurnSettings;
@@ -32,7 +32,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     checks
 }
 
-/// The section `turns`, which only those who serve channels read.
+/// Checks the section `turns`, which only hosts of channels read.
 fn look_at_turns(place: &Place) -> Vec<Check> {
     let (_, problems) = TurnSettings::read(&place.settings, &place.root);
     let text = |file: &str| std::fs::read_to_string(place.root.join(file)).unwrap_or_default();
@@ -59,7 +59,7 @@ fn of_findings<'a>(
     })
 }
 
-/// Agents and charts.
+/// Checks agents and charts.
 pub(super) fn look_at_project(place: &Place) -> Vec<Check> {
     let Some(project) = place.project() else { return Vec::new() };
     let is_about_settings = |source: &Source| source.name.ends_with("config.yaml");

@@ -1,4 +1,4 @@
-//! The store: whether it is sound, who holds it, how large it is, and how much room is left.
+//! The store: its integrity, its holder, its size, and the free space.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::hosting::Place;
 use crate::{sizes, times};
 
 const MIB: u64 = 1024 * 1024;
-/// Below this much room, better make some.
+/// Free space below this is a warning.
 const LOW_BYTES: u64 = 512 * MIB;
 const VERY_LOW_BYTES: u64 = 32 * MIB;
-/// Full in fewer days than this is worth a warning.
+/// A disk that fills up in fewer days is a warning.
 const LOW_DAYS: u64 = 7;
 
 pub(super) fn look(place: &Place) -> Vec<Check> {
@@ -62,7 +62,7 @@ fn judged(name: &str, report: Result<Report, StoreError>) -> Check {
     }
 }
 
-/// Restate keeps its own house; what can be seen is whether it answers and whether calls get on.
+/// Checks Restate. It manages its own storage, so only reachability and stuck invocations are visible.
 fn remote(place: &Place) -> Check {
     let name = place.shown();
     let report = place.reader().map(|reader| reader.map(|reader| reader.store().report()));
@@ -119,14 +119,14 @@ fn size(place: &Place) -> Option<Check> {
     })
 }
 
-/// The growth of the last 24 hours: as large a part of the store as of its records.
+/// Estimates the growth of the last 24 hours from the share of records written in that time.
 fn growth(place: &Place, report: &Report) -> Check {
     let used = report.bytes.saturating_sub(report.free_bytes);
     let recent = report.recent_records;
     let part = u128::from(used) * u128::from(recent) / u128::from(report.records.max(1));
     let a_day = u64::try_from(part).unwrap_or(u64::MAX);
     let mut text = format!("{recent} records in the last 24h");
-    // A small store is mostly its empty tables.
+    // A small store consists mostly of empty tables.
     if used >= MIB {
         text += &format!(", about {}", sizes::shown(a_day));
     }

@@ -1,4 +1,4 @@
-//! How following ends: the exit code, what is said to the person, and the result for programs.
+//! The end of following: the exit code, the messages for the user, and the result for programs.
 
 use rawko_core::{Status, Value};
 use serde_json::{Value as Json, json};
@@ -12,23 +12,23 @@ use crate::standing::Standing;
 use crate::times;
 use rawko_view::document::waits;
 
-/// Why following ended.
+/// The reason that following ended.
 #[derive(Clone, Debug)]
 pub(crate) enum Ended {
     Rest(Rest),
-    /// A signal; what ran goes on later.
+    /// A signal; the work is parked and continues later.
     Parked(Verdict),
 }
 
 pub(crate) struct Ending<'a> {
     pub(crate) standing: &'a Standing,
     pub(crate) ended: Ended,
-    /// Who hosts it, if it is not this process.
+    /// The host of the instance, if it is another process.
     pub(crate) other: Option<String>,
 }
 
 impl Ending<'_> {
-    /// Prints what is to be printed and gives the verdict.
+    /// Prints the end in the given format and returns the verdict.
     pub(crate) fn tell(&self, format: OutputFormat, console: &mut Console) -> Result<Verdict, Failure> {
         match format {
             OutputFormat::Text => {}
@@ -54,7 +54,7 @@ impl Ending<'_> {
         }
     }
 
-    /// What the final state it ended in is tagged as; without a tag, being done is being done.
+    /// Returns the verdict of the final state's tag; without a tag, success.
     fn final_verdict(&self) -> Verdict {
         let Standing { snapshot, chart, .. } = self.standing;
         let ended = snapshot.configuration().frontier().iter();
@@ -79,7 +79,7 @@ impl Ending<'_> {
         }
     }
 
-    /// What failed: an invoke nobody handles, or a step that could not be taken.
+    /// Returns the error: of an unhandled invoke, or of a step that could not be taken.
     fn error(&self) -> Value {
         if let Some(failure) = self.standing.snapshot.failure() {
             return failure.error.clone();
@@ -95,7 +95,7 @@ impl Ending<'_> {
         }
     }
 
-    /// The last line for programs.
+    /// Returns the last line for programs.
     fn result(&self) -> Json {
         let Standing { snapshot, chart, .. } = self.standing;
         let mut result = json!({
@@ -163,7 +163,7 @@ impl Ending<'_> {
     }
 }
 
-/// A failure that says of itself what would help.
+/// Returns the verdict for the code of a failure.
 fn failed_by(problem: &Value) -> Verdict {
     match problem.get("code").as_str() {
         Some("authentication_failed") => Verdict::Credentials,
@@ -172,7 +172,7 @@ fn failed_by(problem: &Value) -> Verdict {
     }
 }
 
-/// What would move an instance, in words.
+/// Prints the events, answers and timers that an instance waits for.
 pub(crate) fn tell_waits(standing: &Standing, console: &mut Console) {
     let (id, now_ms) = (standing.id(), times::now_ms());
     let mut text = String::new();

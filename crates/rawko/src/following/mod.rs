@@ -1,5 +1,5 @@
-//! Following an instance: showing what happens to it and everything below it until it is over, fails or waits. What
-//! `run`, `resume` and `fork --run` do after the beginning.
+//! Following an instance: shows its steps and those of its children until it is over, fails or waits. Shared by `run`,
+//! `resume` and `fork --run`.
 
 mod ending;
 mod narrator;
@@ -30,40 +30,40 @@ use crate::journal::{self, Entry, Tree, lines};
 use crate::standing::{self, Standing};
 use crate::times;
 
-/// Shows one instance.
+/// Follows one instance.
 pub(crate) struct Follow<'a> {
     place: &'a Place,
     manner: Manner,
     id: String,
     tail: Tail,
-    /// Tells a task rather than its states.
+    /// Prints a task as a narrative instead of its states.
     narrator: Option<Narrator>,
-    /// What is told meanwhile, for programs.
+    /// Live output of agents, for programs.
     stream: Stream,
 }
 
-/// Why watching stopped.
+/// The reason that watching stopped.
 enum Watched {
     Rest(Rest),
     Signal(Verdict),
-    /// The process that hosted is gone; somebody has to take over.
+    /// The hosting process is gone; another one has to take over.
     Gone,
 }
 
 impl<'a> Follow<'a> {
-    /// Shows what comes after `seq`.
+    /// Follows an instance from the record after `seq`.
     pub(crate) fn after(seq: u64, access: &Access, id: &str, place: &'a Place, manner: Manner) -> Self {
         let world = manner.verbose.then(|| place.world());
         let tail = Tail::after(seq, &access.reader(), Tree::below(id), world);
         Self { place, manner, id: id.to_owned(), tail, narrator: None, stream: Stream::of(id) }
     }
 
-    /// The same, told as a task: who was chosen and why, what agents say and do, how the plan stands.
+    /// Prints the instance as a task: selected agents and reasons, their messages and tool calls, the plan.
     pub(crate) fn narrated(self, narrator: Narrator) -> Self {
         Self { narrator: Some(narrator), ..self }
     }
 
-    /// What was told since before it began.
+    /// Sets the progress events that were subscribed to before the instance began.
     pub(crate) fn hearing(mut self, heard: Option<broadcast::Receiver<Progress>>, access: &Access) -> Self {
         if self.manner.format == OutputFormat::StreamJson {
             self.stream.listen(heard, access.reader());
@@ -71,7 +71,7 @@ impl<'a> Follow<'a> {
         self
     }
 
-    /// Until it is over, fails or waits; Ctrl-C parks it. Tells how it ended and gives the verdict.
+    /// Follows until the instance is over, fails or waits; Ctrl-C parks it. Prints the end and returns the verdict.
     pub(crate) async fn until_end(
         self,
         access: Access,
@@ -84,7 +84,8 @@ impl<'a> Follow<'a> {
         Ending { standing: &standing, ended, other }.tell(format, console)
     }
 
-    /// The same without a word about the end: why, and where to look further.
+    /// Like [`Follow::until_end`], without printing the end. Returns the reason, a reader, and the host if it is another
+    /// process.
     pub(crate) async fn until_rest(
         mut self,
         mut access: Access,
@@ -98,7 +99,8 @@ impl<'a> Follow<'a> {
                 Ok(Watched::Rest(Rest::Waiting)) if let Some(longer) = self.until_retry(&access)? => {
                     patience = longer;
                 }
-                // The next attempt may have begun between the two looks: it is at rest when nothing came between two waits.
+                // The next attempt may have begun between the two reads: the instance is idle only if no record was
+                // added between two waits.
                 Ok(Watched::Rest(Rest::Waiting))
                     if calm_at.replace(self.tail.seq()) != Some(self.tail.seq()) =>
                 {
@@ -162,7 +164,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// How long to be patient until the next attempt of a call, if that is soon.
+    /// Returns how long to wait for the next attempt of a call, if it is soon.
     fn until_retry(&self, access: &Access) -> Result<Option<Duration>, Failure> {
         let Some(due_ms) = standing::next_retry_ms(&access.reader(), &self.id)? else { return Ok(None) };
         let left = u64::try_from(due_ms.saturating_sub(times::now_ms())).unwrap_or(0);
@@ -170,7 +172,7 @@ impl<'a> Follow<'a> {
         Ok((left <= self.manner.retry_patience).then_some(left))
     }
 
-    /// Calls that this process started for other instances are not abandoned.
+    /// Waits for calls that this process started for other instances.
     async fn rested(
         &mut self,
         rest: Rest,
@@ -185,13 +187,13 @@ impl<'a> Follow<'a> {
         Ok(Ended::Rest(rest))
     }
 
-    /// Shows what is new.
+    /// Shows new entries of the journal.
     fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
         loop {
             self.stream.mark();
             self.read_on(console)?;
             self.stream.due().iter().try_for_each(|line| console.line(&line.to_string()))?;
-            // What came while the journal was read may belong to steps that came meanwhile too.
+            // Output received while the journal was read may belong to newer steps, so read again.
             if self.stream.is_empty() {
                 return console.flush();
             }
@@ -217,7 +219,7 @@ impl<'a> Follow<'a> {
         })
     }
 
-    /// Shows what comes, after what led to it.
+    /// Shows live output, after the steps that led to it.
     fn hear(&mut self, heard: &Progress, console: &mut Console) -> Result<(), Failure> {
         let belongs = heard.instance.strip_prefix(&self.id).is_some_and(|rest| rest.starts_with('.'));
         if belongs && self.manner.format == OutputFormat::Text && !self.manner.verbose {
@@ -232,13 +234,13 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// The next thing that is told; never, if nobody tells.
+/// Returns the next progress event; never resolves without a sender.
 async fn next(progress: &mut Option<broadcast::Receiver<Progress>>) -> Progress {
     loop {
         let Some(receiver) = progress else { return std::future::pending().await };
         match receiver.recv().await {
             Ok(heard) => return heard,
-            // What was missed is in the journal, whole.
+            // Missed events are recoverable from the journal.
             Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => *progress = None,
         }
@@ -276,7 +278,7 @@ fn show(
     }
 }
 
-/// Waits until nothing runs any more in this process; a signal parks what does.
+/// Waits until no call runs in this process; a signal parks the running ones.
 pub(crate) async fn finish_others(
     id: &str,
     access: &mut Access,

@@ -1,5 +1,5 @@
-//! `Narrator`: a task as somebody would tell it. Who was chosen and why, what agents say as they say it, a line for each
-//! tool call, the plan as a list that ticks itself. Keeps only what it needs to not say anything twice.
+//! `Narrator`: prints a task for a person: selected agents and reasons, live messages, one line per tool call, and the
+//! plan as a checklist. Keeps only the state needed to avoid printing anything twice.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,28 +18,28 @@ const ARBITER: &str = "arbiter";
 const DRY_RUN: &str = "dry_run";
 
 pub(crate) struct Narrator {
-    /// Whether text is shown while it comes.
+    /// Prints text while it arrives.
     is_live: bool,
-    /// A chart that is not rawko's own: its states are told too.
+    /// A chart other than rawko's own, whose states are printed too.
     is_foreign: bool,
-    /// A plan is all there will be, so it is told with everything in it.
+    /// Only the plan was requested, so it is printed in full.
     is_plan_only: bool,
     plan: Value,
-    /// Whose text stands on the line that is not yet ended.
+    /// The instance whose text is on the unfinished line.
     speaking: Option<Arc<str>>,
     heard: HashMap<Arc<str>, Heard>,
 }
 
-/// What was heard of an answer that comes. The journal may have it whole before the last of it is heard.
+/// The received part of a response. The journal may contain the whole response before its last piece arrives.
 #[derive(Default)]
 struct Heard {
     text: String,
-    /// Line ends at the end of it: shown only if something follows.
+    /// Trailing line ends, printed only if more text follows.
     held: String,
     is_ended: bool,
-    /// Data rather than words: the journal tells what of it is to be read.
+    /// JSON instead of text: the readable parts are printed from the journal.
     is_data: bool,
-    /// The journal told what was asked for before this step; what is still to be heard of that is not said again.
+    /// The journal has everything requested before this step; later live output of it is dropped.
     told_through: u64,
 }
 
@@ -55,7 +55,7 @@ impl Narrator {
         }
     }
 
-    /// Of a task that was told before: its plan is known.
+    /// Creates a narrator for a task that was printed before, so its plan is known.
     pub(crate) fn resuming(chart: &str, context: &Value, console: &Console) -> Self {
         Self { plan: context.get("plan").clone(), ..Self::new(chart, console) }
     }
@@ -68,7 +68,7 @@ impl Narrator {
         self.speaking.as_ref() == Some(&progress.instance)
     }
 
-    /// Text as it comes.
+    /// Prints live text.
     pub(crate) fn hear(&mut self, progress: &Progress, console: &mut Console) -> Result<(), Failure> {
         if &*progress.name != "model:complete" {
             return Ok(());
@@ -111,7 +111,8 @@ impl Narrator {
         console.data(&indented(&shown))
     }
 
-    /// An answer is in the journal. Says what was not heard of it, and whether there is nothing left to say.
+    /// Completes a live response once it is in the journal: prints the missing part. Returns true if the whole response
+    /// is printed.
     fn catch_up(&mut self, entry: &Entry, console: &mut Console) -> Result<bool, Failure> {
         let What::Answered { invoke, data } = &entry.what else { return Ok(false) };
         if invoke != "complete" || !self.is_live {
@@ -140,7 +141,7 @@ impl Narrator {
         if self.speaking.take().is_some() { console.line("") } else { Ok(()) }
     }
 
-    /// An entry of the journal.
+    /// Prints an entry of the journal.
     pub(crate) fn tell(
         &mut self,
         entry: &Entry,
@@ -163,7 +164,7 @@ impl Narrator {
         }
     }
 
-    /// All of it when it is new; then only what changed.
+    /// Prints a new plan in full, then only changes.
     fn tell_plan(&mut self, plan: &Value, console: &mut Console) -> Result<(), Failure> {
         let steps = |plan: &Value| plan.get("steps").as_list().unwrap_or_default().to_vec();
         let (before, after) = (steps(&self.plan), steps(plan));
@@ -187,7 +188,7 @@ impl Narrator {
     }
 }
 
-/// What an agent does. Of one that the task itself put to work, the decisions before and after say more.
+/// Prints an agent's step. For an agent that the task itself selected, the decisions before and after are more useful.
 fn tell_agent(
     entry: &Entry,
     who: &str,
@@ -208,7 +209,7 @@ fn tell_agent(
     Ok(())
 }
 
-/// Charts that are told without their states.
+/// Returns true for charts that are printed without their states.
 pub(crate) fn is_own(chart: &str) -> bool {
     ["rawko", DRY_RUN].contains(&chart)
 }
@@ -253,7 +254,7 @@ fn tell_root(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
     tell_wait(entry, console)
 }
 
-/// What the chart says to an event from outside.
+/// Prints the log entries of the chart's response to an external event.
 fn tell_logs(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
     for told in &entry.effects {
         if let Effect::Log { message } = &told.effect {
@@ -285,12 +286,12 @@ fn is_arbiters(invoke: &str) -> bool {
     ["selectAgent", "evaluateProgress", "remember"].contains(&invoke)
 }
 
-/// Whether the task itself put this agent to work: `developer.4.2`, not `developer.4.2.explorer.2`.
+/// Returns true for an agent that the task itself selected: `developer.4.2`, not `developer.4.2.explorer.2`.
 fn is_first(name: &str) -> bool {
     name.split('.').filter(|part| !is_number(part)).count() <= 1
 }
 
-/// `developer` of `fix.developer.4.2`.
+/// Returns the agent in an instance id: `developer` for `fix.developer.4.2`.
 fn agent_in(instance: &str) -> &str {
     instance.rsplit('.').find(|part| !is_number(part)).unwrap_or(instance)
 }
@@ -299,7 +300,7 @@ fn is_number(part: &str) -> bool {
     part.parse::<u64>().is_ok()
 }
 
-/// Further lines stand below the first.
+/// Indents all lines after the first.
 fn indented(text: &str) -> String {
     text.replace('\n', &format!("\n{}", " ".repeat(WHO_WIDTH + 10)))
 }

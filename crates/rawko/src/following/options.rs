@@ -1,4 +1,4 @@
-//! How to follow: for how long, and in which form.
+//! Options of following: duration and output format.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ pub(crate) struct FollowArgs {
     verbose: bool,
 }
 
-/// The chosen way of following.
+/// The selected options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    /// A timer that is due within this time is waited for.
+    /// Wait for a timer that is due within this time.
     pub(crate) patience: Duration,
-    /// The same for the next attempt of a call: it belongs to work that has begun.
+    /// Wait this long for the next attempt of a call, because it belongs to work that has begun.
     pub(crate) retry_patience: Duration,
     pub(crate) format: OutputFormat,
     pub(crate) verbose: bool,
@@ -42,11 +42,11 @@ impl FollowArgs {
     }
 }
 
-/// How long the next attempt of a call is waited for when nothing else is.
+/// Default wait for the next attempt of a call.
 const RETRY_PATIENCE: Duration = Duration::from_secs(60);
 
 impl Manner {
-    /// Only what happens at once, and calls until they have answered or failed for good.
+    /// Waits for immediate steps only, and for calls until they have succeeded or finally failed.
     pub(crate) fn brief(format: OutputFormat, verbose: bool) -> Manner {
         Manner { patience: Duration::ZERO, retry_patience: RETRY_PATIENCE, format, verbose }
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first one parks what runs, the second one ends the process at once.
+//! Ctrl-C and SIGTERM: the first one parks the running work, the second one ends the process at once.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -7,12 +7,12 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::{Failure, Verdict};
 
-/// The signal that this process was asked to stop with, for whatever has to be finished first.
+/// The signal that stopped this process, for the shutdown code.
 static LAST: AtomicU8 = AtomicU8::new(0);
 const INTERRUPTED: u8 = 1;
 const TERMINATED: u8 = 2;
 
-/// The calls to wait for when the process stops, if it was asked to.
+/// Returns the calls to wait for at shutdown, if a signal was received.
 pub(crate) fn wait_for() -> Option<Wait> {
     match LAST.load(Ordering::SeqCst) {
         TERMINATED => Some(Wait::All),
@@ -32,12 +32,12 @@ async fn exit_on_the_next() {
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
-    /// A signal came; what it asked for is under way.
+    /// A signal was received and is being handled.
     came: bool,
 }
 
 impl Signals {
-    /// From here on signals are ours.
+    /// Installs the signal handlers.
     pub(crate) fn new() -> Result<Signals, Failure> {
         let listen = |kind| {
             signal(kind).map_err(|error| Failure::Transient(format!("cannot listen to signals: {error}")))
@@ -49,7 +49,7 @@ impl Signals {
         })
     }
 
-    /// The first signal. After it, another one is not waited for: it ends the process.
+    /// Waits for the first signal. Afterwards the next signal ends the process.
     pub(crate) async fn next(&mut self) -> Verdict {
         if self.came {
             return std::future::pending().await;

@@ -1,5 +1,5 @@
-//! `Stream`: what agents say while they say it, as lines for programs, in the order of the journal: after the step that
-//! asked for it, before the one that has it whole.
+//! `Stream`: live output of agents as lines for programs, in the order of the journal: after the step that requested
+//! it, before the step with the whole response.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use tokio::sync::broadcast::{self, error};
 
 use crate::journal::{Entry, What, live};
 
-/// Listens to the calls of this process. When another one hosts, there is nothing to hear.
+/// Receives progress of the calls of this process. Empty if another process hosts.
 pub(crate) struct Stream {
-    /// Whose calls, and whose below it.
+    /// The instance whose calls are shown, with its descendants.
     root: String,
     receiver: Option<broadcast::Receiver<Progress>>,
     reader: Option<Reader>,
@@ -22,7 +22,7 @@ pub(crate) struct Stream {
 
 struct Waiting {
     heard: Progress,
-    /// What led to it has been shown.
+    /// The step that led to it was shown.
     is_due: bool,
 }
 
@@ -44,26 +44,26 @@ impl Stream {
         self.waiting.is_empty()
     }
 
-    /// Waits until there is more; for ever, if nobody tells anything.
+    /// Waits for more output; never resolves without a sender.
     pub(crate) async fn more(&mut self) {
         loop {
             let Some(receiver) = &mut self.receiver else { return std::future::pending().await };
             match receiver.recv().await {
                 Ok(heard) => return self.keep(heard),
-                // What was missed is in the journal, whole.
+                // Missed events are recoverable from the journal.
                 Err(error::RecvError::Lagged(_)) => {}
                 Err(error::RecvError::Closed) => self.receiver = None,
             }
         }
     }
 
-    /// Before the journal is read: what led to all that has come by now will be in it.
+    /// Called before the journal is read, which will then contain the steps that led to all output so far.
     pub(crate) fn mark(&mut self) {
         self.collect();
         self.waiting.iter_mut().for_each(|waiting| waiting.is_due = true);
     }
 
-    /// Before an entry is shown: what belongs to the answer in it. All of that was told before it was committed.
+    /// Called before an entry is shown: returns the pieces of its response, all of which were sent before its commit.
     pub(crate) fn before(&mut self, entry: &Entry) -> Vec<Json> {
         let (invoke, text) = match &entry.what {
             What::Answered { invoke, data } => (invoke, data.get("text").as_str().unwrap_or_default()),
@@ -87,7 +87,7 @@ impl Stream {
         })
     }
 
-    /// After the journal was read: what is still being said.
+    /// Called after the journal was read: returns the output that is still in progress.
     pub(crate) fn due(&mut self) -> Vec<Json> {
         self.take(|waiting| waiting.is_due)
     }
@@ -131,7 +131,7 @@ impl Stream {
         live::line(heard, &agent)
     }
 
-    /// The agent that an instance plays.
+    /// Returns the agent that an instance runs as.
     fn agent_of(&mut self, instance: &Arc<str>) -> Option<Arc<str>> {
         let Self { agents, reader, .. } = self;
         let look_up = || reader.as_ref()?.find(instance).ok()?.new.agent();

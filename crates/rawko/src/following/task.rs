@@ -1,4 +1,4 @@
-//! How a task ends, in words: what came of it, what it cost, and what to do next.
+//! The end of a task as text: outcome, cost, and the next command to run.
 
 use rawko_core::{Status, Value};
 use rawko_host::{Reader, Spent};
@@ -41,7 +41,7 @@ impl TaskEnding<'_> {
     }
 }
 
-/// `complete  after 4 iterations: all tests pass`
+/// Prints the outcome: `complete  after 4 iterations: all tests pass`
 fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
     let outcome = output.get("outcome").as_str().unwrap_or("done");
     let style = if ["complete", "planned", "done"].contains(&outcome) { Style::Good } else { Style::Bad };
@@ -58,7 +58,7 @@ fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
     console.line(format!("{word}  {}", about.join(": ")).trim_end())
 }
 
-/// `1,204 tokens, $0.0123, 7 tool calls, 3.2s of work`
+/// Formats the spending: `1,204 tokens, $0.0123, 7 tool calls, 3.2s of work`
 fn spent_words(spent: &Spent) -> String {
     let calls = if spent.tool_calls == 1 { "tool call" } else { "tool calls" };
     let time = times::span(i64::try_from(spent.time_ms).unwrap_or(i64::MAX));
@@ -78,7 +78,7 @@ fn grouped(number: u64) -> String {
     grouped
 }
 
-/// What to try next.
+/// Prints the next command to try.
 fn hint(standing: &Standing, verdict: Verdict, console: &mut Console) {
     let (id, output) = (standing.id(), standing.snapshot.output());
     let text = match verdict {

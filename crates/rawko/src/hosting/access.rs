@@ -1,5 +1,5 @@
-//! `Access`: a way to act on instances. This process holds their store and hosts, or another one does and is asked, or they
-//! live on Restate.
+//! `Access`: acts on instances. This process holds their store and hosts them, another process does and gets requests,
+//! or they live on Restate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,42 +26,42 @@ use crate::failure::Failure;
 use crate::following::signals;
 use crate::{times, watching};
 
-/// A holder that is just starting or ending answers within this.
+/// Number of attempts to reach a holder that is starting or ending.
 const ATTEMPTS: usize = 200;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
-/// How often a follower looks at a store that another process writes.
+/// Polling interval for a store that another process writes.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) enum Access {
     /// This process hosts.
     Here(Box<Hosting>),
-    /// Another process does.
+    /// Another process hosts.
     There { client: Client, reader: Reader },
-    /// Workers of Restate do.
+    /// Workers of Restate host.
     Elsewhere { engine: Arc<RestateEngine>, reader: Reader, words: String, telemetry: Option<Arc<Telemetry>> },
 }
 
-/// A running host and what it holds.
+/// A running host and its resources.
 pub(crate) struct Hosting {
     host: Host,
     desk: Desk,
     channels: ChannelEndpoint,
     server: Option<Server>,
     telemetry: Option<Arc<Telemetry>>,
-    /// Let go last.
+    /// Released last.
     lock: Lock,
-    /// How long running calls may take to finish when the process is asked to stop.
+    /// How long running calls may take to finish during shutdown.
     grace: Duration,
 }
 
-/// When to look for news.
+/// When to check for news.
 pub(crate) enum Pulse {
     Changes(watch::Receiver<u64>),
     Clock,
 }
 
 impl Access {
-    /// Holds the store and hosts; or finds whoever holds it. `charts` can be started besides those of the project.
+    /// Holds the store and hosts, or connects to the holder. `charts` can be started besides those of the project.
     pub(crate) async fn open(
         place: &Place,
         charts: &[Edition],
@@ -91,14 +91,14 @@ impl Access {
         Err(Failure::Transient(format!("{} is in use by {who}, which does not answer", place.shown())))
     }
 
-    /// Nothing is asked of the server yet.
+    /// Creates the access to Restate, without connecting.
     fn elsewhere(remote: &Remote, place: &Place, charts: &[Edition]) -> Result<Access, Failure> {
         let library = Library::default();
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         all.for_each(|edition| library.offer(edition));
         let engine = Arc::new(RestateEngine::new(remote.restate.clone(), library)?);
         let reader = remote.reader.clone();
-        // Steps and calls are told by the workers; here there are only requests, for whoever serves.
+        // Workers report steps and calls; this process only has requests to report, when it serves.
         let telemetry = match place.watch.is_serving {
             true => watching::start(place, Arc::clone(reader.store()))?,
             false => None,
@@ -121,7 +121,7 @@ impl Access {
         }
     }
 
-    /// What running calls tell meanwhile; only of this process.
+    /// Returns the progress events of running calls, of this process only.
     pub(crate) fn progress(&self) -> Option<broadcast::Receiver<Progress>> {
         match self {
             Access::Here(hosting) => Some(hosting.host.progress()),
@@ -129,7 +129,7 @@ impl Access {
         }
     }
 
-    /// Who hosts, if it is not this process.
+    /// Returns the host, if it is not this process.
     pub(crate) fn other(&self) -> Option<String> {
         match self {
             Access::Here(_) => None,
@@ -148,7 +148,7 @@ impl Access {
         }
     }
 
-    /// What this process does itself; `None` when another one hosts.
+    /// Returns the desk of this process; `None` if another one hosts.
     pub(crate) fn desk(&self) -> Option<&Desk> {
         match self {
             Access::Here(hosting) => Some(&hosting.desk),
@@ -156,7 +156,7 @@ impl Access {
         }
     }
 
-    /// The host elsewhere, where there is one.
+    /// Returns the remote host, if there is one.
     pub(crate) fn elsewhere_engine(&self) -> Option<Arc<dyn Engine>> {
         match self {
             Access::Elsewhere { engine, .. } => Some(Arc::clone(engine) as Arc<dyn Engine>),
@@ -164,7 +164,7 @@ impl Access {
         }
     }
 
-    /// What this process tells about itself.
+    /// Returns the telemetry of this process.
     pub(crate) fn telemetry(&self) -> Option<&Arc<Telemetry>> {
         match self {
             Access::Here(hosting) => hosting.telemetry.as_ref(),
@@ -173,7 +173,7 @@ impl Access {
         }
     }
 
-    /// Waits until an instance does nothing more by itself.
+    /// Waits until an instance settles.
     pub(crate) async fn rest(&mut self, id: &str, patience: Duration) -> Result<Rest, NoAnswer> {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
         match self.ask(Request::Settle { id: id.to_owned(), patience_ms }).await? {
@@ -184,7 +184,7 @@ impl Access {
         }
     }
 
-    /// Other instances that this process has calls running for.
+    /// Returns other instances with running calls in this process.
     pub(crate) fn busy_besides(&self, id: &str) -> Result<Vec<String>, Failure> {
         let Access::Here(hosting) = self else { return Ok(Vec::new()) };
         let filter = Filter {
@@ -203,7 +203,7 @@ impl Access {
         Ok(busy)
     }
 
-    /// Lets go: whatever ran goes on when somebody hosts again.
+    /// Stops hosting; the parked work continues with the next host.
     pub(crate) async fn close(self, console: &mut Console) {
         let hosting = match self {
             Access::Here(hosting) => hosting,
@@ -287,7 +287,7 @@ impl Hosting {
     }
 }
 
-/// The lock, with a socket that waits for whoever comes second. Without one where there cannot be any.
+/// Takes the lock and opens a socket for other commands, if the system allows one.
 fn hold(place: &Place) -> Result<(Lock, Option<(PathBuf, UnixListener)>), StoreError> {
     let path = server::socket_path(&place.store);
     let holder = |socket: Option<String>| Holder {
@@ -306,7 +306,7 @@ fn hold(place: &Place) -> Result<(Lock, Option<(PathBuf, UnixListener)>), StoreE
     }
 }
 
-/// `None`: the holder is just starting or ending.
+/// Returns `None` if the holder is starting or ending.
 async fn ask_holder(place: &Place, store: &str, words: &str) -> Result<Option<Access>, Failure> {
     let Some(holder) = Lock::holder(&place.store) else { return Ok(None) };
     let Some(socket) = &holder.socket else {
@@ -323,7 +323,7 @@ async fn ask_holder(place: &Place, store: &str, words: &str) -> Result<Option<Ac
     }
 }
 
-/// As the person typed it.
+/// Returns the command line as typed.
 pub(super) fn command_line() -> String {
     let words = std::env::args().skip(1);
     std::iter::once("rawko".to_owned()).chain(words).collect::<Vec<_>>().join(" ")

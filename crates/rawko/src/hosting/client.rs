@@ -1,4 +1,4 @@
-//! The side that asks: a connection to the rawko that holds the store.
+//! The client side: a connection to the rawko process that holds the store.
 
 use std::path::Path;
 
@@ -13,20 +13,20 @@ use crate::failure::Failure;
 pub(crate) struct Client {
     read: BufReader<OwnedReadHalf>,
     write: OwnedWriteHalf,
-    /// Who is at the other end.
+    /// The process id of the host.
     pub(crate) pid: u32,
 }
 
-/// Why there is no answer.
+/// The reason that there is no response.
 #[derive(Debug)]
 pub(crate) enum NoAnswer {
-    /// The other end is gone; whatever it held is free now.
+    /// The connection is closed; the store is free now.
     Gone,
     Refused(Failure),
 }
 
 impl Client {
-    /// Connects and makes sure that somebody is there.
+    /// Connects and verifies that the host responds.
     pub(crate) async fn connect(path: &Path) -> Result<Client, NoAnswer> {
         let stream = UnixStream::connect(path).await.map_err(|_| NoAnswer::Gone)?;
         let (read, write) = stream.into_split();

@@ -1,4 +1,4 @@
-//! `Desk`: what this process can do for whoever asks: a host, and the channels on it once somebody needs them.
+//! `Desk`: the services of this process for other commands: a host, and its channels once they are needed.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 use super::place::Place;
 use crate::failure::Failure;
 
-/// How channels are served by this process. By default quietly: no agent is started for a command that only posts.
+/// Options for serving channels. By default no agents are started, because most commands only post.
 #[derive(Clone, Default)]
 pub(crate) struct ServePlan {
     pub(crate) own_agents: bool,
@@ -25,7 +25,7 @@ pub(crate) struct ServePlan {
 pub(crate) struct Desk {
     pub(crate) host: Host,
     settings: TurnSettings,
-    /// What is wrong with the settings, in words.
+    /// Problems of the settings.
     problems: Vec<String>,
     /// The project's agents that can take turns.
     names: Vec<String>,
@@ -48,7 +48,7 @@ impl Desk {
         Desk { host, settings, problems: words, names, plan, serving, workshop }
     }
 
-    /// The project's own agents take turns with no code.
+    /// Returns the project's own agents as turn takers, which need no code.
     fn takers(&self) -> Result<Vec<Arc<dyn TurnTaker>>, Failure> {
         if self.names.is_empty() || !self.plan.own_agents {
             return Ok(Vec::new());
@@ -57,7 +57,7 @@ impl Desk {
         Ok(vec![Arc::new(agents)])
     }
 
-    /// The channels, opened when they are first needed.
+    /// Returns the channels, opened on first use.
     pub(crate) async fn serving(&self) -> Result<&Arc<Serving>, Failure> {
         if !self.problems.is_empty() {
             return Err(Failure::Invalid(format!(
@@ -79,7 +79,7 @@ impl Desk {
         self.serving.get_or_try_init(start).await
     }
 
-    /// Lets go of connections; the channels stay as they are.
+    /// Closes connections; the channels stay as they are.
     pub(super) async fn close(&self) {
         if let Some(serving) = self.serving.get() {
             serving.close().await;
@@ -95,12 +95,12 @@ pub(crate) fn channel_failure(error: ChannelError) -> Failure {
         }
         ChannelError::Host(error) => error.into(),
         ChannelError::Closing => Failure::Transient(message),
-        // A refusal, or what cannot be read.
+        // A refusal, or unreadable data.
         _ => Failure::Failed(message),
     }
 }
 
-/// The project's own agents with a model, but for those that the settings start as programs.
+/// Returns the project's own agents with a model, except for those that the settings start as programs.
 fn speakers(place: &Place, settings: &TurnSettings) -> Vec<String> {
     let agents = place.agents();
     let own = agents.all().iter().filter(|agent| agent.level != Level::BuiltIn);

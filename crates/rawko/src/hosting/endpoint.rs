@@ -1,4 +1,4 @@
-//! `channel:x` as somewhere that a chart may send to: what it sends is said in the channel, by the instance that sends it.
+//! `channel:x` as a target of `send` in charts: the event is posted to the channel in the name of the sending instance.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::desk::Desk;
 use super::protocol::Refusal;
 
-/// The host knows the endpoint before there is a desk, and effects of yesterday may run at once: they wait for it.
+/// The host gets the endpoint before the desk exists, and stored effects may run at once: they wait for it.
 #[derive(Clone)]
 pub(super) struct ChannelEndpoint {
     desk: Arc<watch::Sender<Option<Desk>>>,
@@ -26,7 +26,7 @@ impl ChannelEndpoint {
         self.desk.send_replace(Some(desk.clone()));
     }
 
-    /// The desk holds the host, and the host holds this.
+    /// Breaks the reference cycle: the desk holds the host, and the host holds this.
     pub(super) fn close(&self) {
         self.desk.send_replace(None);
     }
@@ -37,7 +37,7 @@ impl ChannelEndpoint {
             let endpoint = endpoint.clone();
             async move { endpoint.say(call).await }
         };
-        // The same message again is recognised by its id.
+        // A repeated message is recognised by its id.
         let provenance = Value::map([("channel", Value::Bool(true))]);
         Closure::new(say).on_restart(OnRestart::Retry).provenance(provenance).into_service()
     }
@@ -56,7 +56,7 @@ impl ChannelEndpoint {
     }
 }
 
-/// The data if it is words, or has some; otherwise all that there is.
+/// Returns the data if it is text, or its text field; otherwise the whole event as JSON.
 fn text(sent: &Value) -> String {
     let data = sent.get("data");
     let words = data.as_str().or_else(|| data.get("text").as_str());

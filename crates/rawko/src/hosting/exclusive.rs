@@ -1,4 +1,4 @@
-//! Holding a store without hosting it: for commands that change the file as a whole, and need it for themselves.
+//! Holds a store without hosting it, for commands that change the file as a whole.
 
 use rawko_store::{Holder, Lock, StoreError};
 
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::times;
 
 impl Place {
-    /// An error for commands that are about a file when instances live on Restate.
+    /// Fails if instances live on Restate, for commands that need a store file.
     pub(crate) fn insist_on_file(&self, command: &str) -> Result<(), Failure> {
         match &self.remote {
             None => Ok(()),
@@ -19,7 +19,7 @@ impl Place {
         }
     }
 
-    /// An error when nothing was ever run here.
+    /// Fails if the project has no store yet.
     pub(crate) fn insist_on_store(&self) -> Result<(), Failure> {
         match self.store.exists() {
             true => Ok(()),
@@ -27,7 +27,7 @@ impl Place {
         }
     }
 
-    /// Holds the store while nothing else does.
+    /// Locks the store, and fails if another process holds it.
     pub(crate) fn hold_alone(&self, command: &str) -> Result<Lock, Failure> {
         let holder = Holder {
             pid: std::process::id(),

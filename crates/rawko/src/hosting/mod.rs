@@ -1,5 +1,5 @@
-//! Hosting from the command line: opening a project's store, holding it or asking whoever does, and doing what was
-//! asked either way.
+//! Hosting from the command line: opens a project's store, holds it or connects to its holder, and executes requests
+//! either way.
 
 mod access;
 mod client;
@@ -28,7 +28,7 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Transient(format!("cannot start threads: {error}")))?;
     let outcome = runtime.block_on(work);
-    // A service that hangs in a blocking call must not keep the process.
+    // A service that hangs in a blocking call must not keep the process alive.
     runtime.shutdown_background();
     outcome
 }

@@ -1,5 +1,4 @@
-//! Doing what a request asks, with a host of this process or one elsewhere. Both the command line and the socket come
-//! through here.
+//! Executes requests, with the host of this process or a remote one. Shared by the command line and the socket.
 
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ pub(crate) async fn obey(desk: &Desk, request: Request) -> Result<Answer, Failur
     }
 }
 
-/// The same with any host. Channels need one of this process.
+/// Executes a request with any host. Channels need a host in this process.
 pub(super) async fn obey_engine(engine: &dyn Engine, request: Request) -> Result<Answer, Failure> {
     match request {
         Request::Start { charts, input, id, budget } => {

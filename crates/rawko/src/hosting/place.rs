@@ -1,4 +1,4 @@
-//! `Place`: where a command works — the project's root, its settings, and the store that follows from them.
+//! `Place`: the context of a command: the project's root, its settings, and the store they configure.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,29 +31,29 @@ pub(crate) struct StoreArgs {
     pub(crate) host: HostArgs,
 }
 
-/// A project as the host's commands see it.
+/// A project as the hosting commands use it.
 pub(crate) struct Place {
     pub(crate) root: PathBuf,
     pub(crate) settings: Settings,
-    /// What is wrong with the settings, by file.
+    /// Problems of the settings, by file.
     pub(crate) problems: Vec<(Source, Vec<Finding>)>,
     pub(crate) store: PathBuf,
-    /// How channels are served, if this process comes to host them.
+    /// Options for serving channels, if this process hosts them.
     pub(crate) serve: ServePlan,
-    /// What this process tells about itself, if it comes to host.
+    /// Options for telemetry, if this process hosts.
     pub(crate) watch: WatchPlan,
-    /// Where instances live, if not in the store.
+    /// The remote host of the instances, if any.
     pub(crate) remote: Option<Remote>,
     project: Option<Project>,
 }
 
 impl Place {
-    /// The project that the working directory lies in; itself if there is none.
+    /// Returns the project around the working directory, or the directory itself.
     pub(crate) fn here(args: &StoreArgs) -> Result<Place, Failure> {
         Place::at(Project::home_above(Path::new(".")), PathBuf::from("."), args)
     }
 
-    /// The project that a chart lies in; without one, the chart's directory.
+    /// Returns the project around a chart, or the chart's directory.
     pub(crate) fn of_chart(chart: &Path, args: &StoreArgs) -> Result<Place, Failure> {
         if files::is_stdin(chart) {
             return Place::here(args);
@@ -84,8 +84,8 @@ impl Place {
         })
     }
 
-    /// The charts that the project offers, and those of rawko's own that it has not replaced. One that it means to
-    /// replace is not put back in because the project's own has a mistake: nobody would notice.
+    /// Returns the charts of the project, and rawko's own charts that it does not replace. A broken replacement is not
+    /// substituted by rawko's own chart, because the substitution would go unnoticed.
     pub(crate) fn offered(&self) -> Vec<Edition> {
         self.all_offered().charts
     }
@@ -102,14 +102,14 @@ impl Place {
         offered
     }
 
-    /// What is wrong with a chart of the project's that is to take the place of one that every task needs.
+    /// Fails if the project's replacement of a chart that every task needs is broken.
     pub(crate) fn insist_on_charts(&self) -> Result<(), Failure> {
         let mut offered = self.all_offered();
         let own = work::editions().unwrap_or_default();
         own.iter().find_map(|own| offered.take_broken(own.chart.id())).map_or(Ok(()), Err)
     }
 
-    /// The chart that a name means: `plan_build`, `order@^2`.
+    /// Returns the chart with this name: `plan_build`, `order@^2`.
     pub(crate) fn named(&self, reference: &str) -> Result<Edition, Failure> {
         let library = Library::default();
         let mut offered = self.all_offered();
@@ -117,7 +117,7 @@ impl Place {
         let broken = offered.take_broken(id);
         offered.charts.into_iter().for_each(|edition| library.offer(edition));
         match (library.resolve(reference), broken) {
-            // Whoever names a version that is there means that one.
+            // An explicit version that exists wins over the broken chart.
             (Ok(edition), None) => Ok(edition),
             (Ok(edition), Some(_)) if reference != id => Ok(edition),
             (_, Some(broken)) => Err(broken),
@@ -127,12 +127,12 @@ impl Place {
         }
     }
 
-    /// Who can be put to work.
+    /// Returns the available agents.
     pub(crate) fn agents(&self) -> Agents {
         Agents::read(&self.root, self.settings.environment()).0.with_built_in()
     }
 
-    /// Everything agents need, and what is wrong with it.
+    /// Returns everything agents need, and its problems.
     pub(crate) fn workshop(&self) -> (Workshop, Problems) {
         Workshop::read(&self.root, &self.settings)
     }
@@ -141,14 +141,14 @@ impl Place {
         self.project.as_ref()
     }
 
-    /// What expressions see besides context and event.
+    /// Returns the values that expressions see besides context and event.
     pub(crate) fn world(&self) -> World {
         let agents = self.project.as_ref().map(|project| project.agents.clone());
         let agents = agents.unwrap_or_else(|| self.agents().entries());
         World { env: self.settings.env(), agents }
     }
 
-    /// Settings that cannot be trusted stop whoever would act on them; what is only worth a word is said.
+    /// Fails on invalid settings, for commands that act on them; prints warnings.
     pub(crate) fn insist_on_settings(&self, console: &mut Console) -> Result<(), Failure> {
         for (source, findings) in &self.problems {
             let style = Style { color: console.aside_colour() };
@@ -162,7 +162,7 @@ impl Place {
         }
     }
 
-    /// Looking does not depend on sound settings, but they may say where to look.
+    /// Prints a note about invalid settings: reading works without them, but they may set the path of the store.
     pub(crate) fn mention_settings(&self, console: &mut Console) {
         if let Some(source) = self.broken_settings() {
             let text = format!("`{}` has mistakes; `rawko doctor` tells them", source.name);
@@ -176,7 +176,7 @@ impl Place {
         self.problems.iter().find(|(_, findings)| broken(findings)).map(|(source, _)| source)
     }
 
-    /// The store for looking; `None` when nothing was ever run here.
+    /// Opens the store for reading; `None` if there is none yet.
     pub(crate) fn reader(&self) -> Result<Option<Reader>, Failure> {
         if let Some(remote) = &self.remote {
             return Ok(Some(remote.reader.clone()));
@@ -188,7 +188,7 @@ impl Place {
         Ok(Some(Reader::new(Arc::new(SqliteStore::open(&self.store, options)?))))
     }
 
-    /// Makes the directory of the store. The project's own keeps itself out of git.
+    /// Creates the directory of the store. The project's own directory excludes itself from git.
     pub(crate) fn make_state_directory(&self) -> Result<(), Failure> {
         let Some(folder) = self.store.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
             return Ok(());
@@ -206,7 +206,7 @@ impl Place {
         Ok(())
     }
 
-    /// The store as messages name it.
+    /// Returns the name of the store in messages.
     pub(crate) fn shown(&self) -> String {
         match &self.remote {
             Some(remote) => remote.words(),

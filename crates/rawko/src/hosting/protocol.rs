@@ -1,5 +1,5 @@
-//! What one rawko asks another that holds the store: JSON, one object a line each way. The types only; who listens and
-//! who asks is beside this.
+//! The protocol between a rawko command and the process that holds the store: JSON, one object per line in each
+//! direction. Types only; server and client are separate files.
 
 use rawko_core::{Status, Value};
 use rawko_host::{Receipt, Settled};
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
-/// Something to do. The same whether it is done in this process or asked of another.
+/// A request, executed in this process or sent to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// Begins an instance of the first chart; the others may be invoked by it.
+    /// Starts an instance of the first chart, which may invoke the others.
     Start {
         charts: Vec<ChartText>,
         input: Value,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// What it and everything below it may spend; null: as much as its chart says.
+        /// Budget of the instance and its descendants; null: the chart's own.
         #[serde(default)]
         budget: Value,
     },
@@ -59,16 +59,16 @@ pub(crate) enum Request {
         set: Vec<(String, String)>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         new_id: Option<String>,
-        /// Parts of its budget that are to be others; null: what was left of the old one.
+        /// Parts of the budget to replace; null: keep the remaining budget.
         #[serde(default)]
         budget: Value,
     },
-    /// Answers when the instance is over, has failed, or only waits.
+    /// Responds when the instance is over, has failed, or waits.
     Settle {
         id: String,
         patience_ms: u64,
     },
-    /// Something about a channel.
+    /// A request about a channel.
     Channel {
         request: ChannelRequest,
     },
@@ -76,7 +76,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// Whether it changes nothing and may take long.
+    /// Returns true if the request changes nothing and may take long.
     pub(crate) fn only_waits(&self) -> bool {
         matches!(self, Request::Settle { .. } | Request::Channel { request: ChannelRequest::Follow { .. } })
     }
@@ -88,7 +88,7 @@ pub(crate) struct ChartText {
     pub(crate) text: String,
 }
 
-/// One line back.
+/// One line of response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reply {
@@ -105,21 +105,21 @@ pub(crate) enum Answer {
     Pong { pid: u32 },
 }
 
-/// Why an instance does nothing more by itself.
+/// The reason that an instance has settled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Rest {
     Over(Status),
     Failed,
     Waiting,
-    /// The store takes nothing.
+    /// The store accepts no commits.
     Stuck {
         message: String,
         transient: bool,
     },
 }
 
-/// Why something was not done; `code` says whose turn it is.
+/// The reason that a request failed; `code` selects the exit code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Refusal {
     pub(crate) code: Code,
@@ -129,13 +129,13 @@ pub(crate) struct Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Code {
-    /// What was asked makes no sense here.
+    /// The request is invalid.
     Usage,
-    /// A chart or the settings cannot be used.
+    /// A chart or the settings are invalid.
     Invalid,
-    /// It was tried and did not work.
+    /// The request was tried and failed.
     Failed,
-    /// It may work later.
+    /// The request may succeed later.
     Transient,
 }
 
@@ -183,7 +183,7 @@ impl From<Refusal> for Failure {
 mod tests {
     use super::*;
 
-    /// Other rawkos speak this: what they wrote yesterday is understood today.
+    /// Other versions of rawko use this protocol, so older messages must stay readable.
     #[test]
     fn requests_and_replies_on_the_wire() {
         let requests = [

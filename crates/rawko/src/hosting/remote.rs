@@ -1,5 +1,5 @@
-//! Which host a command works with: the one on this machine, or Restate, and where that is. Flags go over the environment,
-//! and that over the settings.
+//! Selects the host of a command: this machine or Restate, and its URLs. Flags take precedence over the environment,
+//! and the environment over the settings.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rawko_restate::store::RestateStore;
 
 use crate::failure::Failure;
 
-/// Restate's admin side listens here unless it was told otherwise.
+/// Default port of Restate's admin API.
 const ADMIN_PORT: &str = "9070";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -37,7 +37,7 @@ pub(crate) struct HostArgs {
     pub(crate) admin: Option<String>,
 }
 
-/// Instances that live on Restate. One reader for all of a command: what it counts as news begins with it.
+/// Instances on Restate. One reader per command, because new records are counted from its creation.
 pub(crate) struct Remote {
     pub(crate) restate: Restate,
     pub(crate) reader: Reader,
@@ -49,13 +49,13 @@ impl Remote {
         Ok(Remote { restate, reader })
     }
 
-    /// The place as messages name it.
+    /// Returns the name of the host in messages.
     pub(crate) fn words(&self) -> String {
         format!("Restate at {}", self.restate.ingress().place())
     }
 }
 
-/// What the settings say.
+/// The host options in the settings.
 #[derive(Default)]
 struct Said {
     ingress: Option<String>,
@@ -63,7 +63,7 @@ struct Said {
 }
 
 impl HostArgs {
-    /// Restate, if that is the host that is meant.
+    /// Returns Restate, if it is the selected host.
     pub(super) fn remote(&self, settings: &Settings) -> Result<Option<Remote>, Failure> {
         match self.kind(settings)? {
             HostKind::Embedded => Ok(None),
@@ -71,7 +71,7 @@ impl HostArgs {
         }
     }
 
-    /// Restate, whichever host is meant otherwise.
+    /// Returns Restate, regardless of the selected host.
     pub(crate) fn client(&self, settings: &Settings) -> Result<Restate, Failure> {
         let said = Said::read(settings)?;
         let set = |name: &str| settings.environment().get(name).map(str::to_owned);
@@ -114,7 +114,7 @@ impl Said {
     }
 }
 
-/// The admin side of the same machine, or machines.
+/// Returns the admin URL on the same machine, or machines.
 fn admin_beside(ingress: &str) -> String {
     ingress.split(',').map(|node| admin_of(node.trim())).collect::<Vec<_>>().join(",")
 }
@@ -123,7 +123,7 @@ fn admin_of(ingress: &str) -> String {
     let ingress = ingress.trim_end_matches('/');
     let after_scheme = ingress.find("://").map_or(0, |at| at + 3);
     let authority = &ingress[after_scheme..];
-    // The last colon, unless it belongs to an address in brackets.
+    // The last colon, unless it is part of an address in brackets.
     let host = match authority.rfind(':') {
         Some(at) if !authority[at..].contains(']') => &authority[..at],
         Some(_) | None => authority,

@@ -1,4 +1,4 @@
-//! The side that holds the store: a socket on which other rawkos of the same person ask it to do things.
+//! The server side: a socket on which other rawko processes of the same user send requests to the holder of the store.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -16,15 +16,15 @@ use super::obey::obey;
 use super::protocol::{Reply, Request};
 use crate::failure::Failure;
 
-/// A request longer than this is refused: a chart and its data are far below.
+/// Maximum length of a request: a chart and its data are far smaller.
 const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// A path of a Unix socket has to fit into its address.
+/// Maximum length of the path of a Unix socket.
 const PATH_BYTES_MAX: usize = 100;
 
-/// How long a request under way may take to be answered when the host closes.
+/// Time for open requests to finish when the host closes.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Held for reading while a request is done and answered; whoever closes takes it for writing.
+/// Held for reading while a request is executed and answered; closing takes it for writing.
 type Open = Arc<RwLock<()>>;
 
 /// Listens until it is closed or dropped.
@@ -34,7 +34,7 @@ pub(crate) struct Server {
     open: Open,
 }
 
-/// Where the host of a store listens: beside the store, or in the temporary directory where that path is too long.
+/// Returns the socket path of a store: beside the store, or in the temporary directory if that path is too long.
 pub(crate) fn socket_path(store: &Path) -> PathBuf {
     let beside = std::path::absolute(store.with_file_name("host.sock"));
     let beside = beside.unwrap_or_else(|_| store.with_file_name("host.sock"));
@@ -44,7 +44,8 @@ pub(crate) fn socket_path(store: &Path) -> PathBuf {
     std::env::temp_dir().join(format!("rawko-{}.sock", std::process::id()))
 }
 
-/// Must be called by whoever holds the lock: what lies at the path is left over from a host that died.
+/// Binds the socket. Only the holder of the lock may call this: an existing file at the path is left over from a dead
+/// host.
 pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -61,7 +62,7 @@ impl Server {
         Server { path, task: tokio::spawn(accept(listener, desk, Arc::clone(&open))), open }
     }
 
-    /// Answers what is under way and takes nothing more. What was done without an answer would look undone.
+    /// Finishes open requests and accepts no more. A request that was executed but not answered would look undone.
     pub(crate) async fn close(self) {
         let open = Arc::clone(&self.open);
         let _ = tokio::time::timeout(GRACE, open.write()).await;
@@ -71,19 +72,19 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.task.abort();
-        // Somebody may have tidied up already.
+        // The file may already be removed.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
 async fn accept(listener: UnixListener, desk: Desk, open: Open) {
-    // Connections end with the listener, so that nobody is answered by a host that is closing.
+    // Connections end with the listener, so that a closing host accepts no further requests.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => drop(connections.spawn(talk(stream, desk.clone(), Arc::clone(&open)))),
-                // Out of descriptors, most likely; what is open goes on.
+                // Most likely out of file descriptors; open connections continue.
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             },
             Some(_) = connections.join_next() => {}
@@ -91,7 +92,7 @@ async fn accept(listener: UnixListener, desk: Desk, open: Open) {
     }
 }
 
-/// One connection: a request, its reply, the next request.
+/// Handles one connection: a request, its reply, the next request.
 async fn talk(stream: UnixStream, desk: Desk, open: Open) {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
@@ -102,7 +103,7 @@ async fn talk(stream: UnixStream, desk: Desk, open: Open) {
             return;
         }
         let request: Result<Request, _> = serde_json::from_slice(&line);
-        // Waiting can be cut off: whoever waits looks for another host.
+        // A waiting request can be cut off: its client looks for another host.
         let is_waiting = request.as_ref().is_ok_and(Request::only_waits);
         let _open = if is_waiting { None } else { Some(open.read().await) };
         let reply = match request {

@@ -1,4 +1,4 @@
-//! The journal as the terminal shows it. What is shown is `rawko_view::journal`'s business; how it looks is here.
+//! Prints the journal to the terminal. `rawko_view::journal` selects the content; the layout is here.
 
 pub(crate) mod text;
 

@@ -1,5 +1,5 @@
-//! An entry as something to read: one line for what happened and the states, then only what changed. The look is that
-//! of `simulate`, so that a simulated chart and a running one can be laid side by side.
+//! Formats a journal entry: one line for the event and the states, then only changes. The layout is the same as in
+//! `simulate`, so that a simulated and a running chart can be compared side by side.
 
 use rawko_core::{Effect, Status, Value};
 use rawko_store::RecordKind;
@@ -9,16 +9,16 @@ use crate::console::{Console, Style};
 use crate::failure::Failure;
 use crate::times;
 
-/// How much is said.
+/// The level of detail.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Detail {
-    /// Values as long as they are, timeouts, and the story of each step.
+    /// Full values, timeouts, and the explanation of each step.
     pub(crate) whole: bool,
-    /// Faults go to stderr as warnings.
+    /// Faults are printed to stderr as warnings.
     pub(crate) warned: bool,
 }
 
-/// Prints an entry. Every line begins with `lead`; the first may have another one.
+/// Prints an entry. Every line begins with `lead`; the first may have a different one.
 pub(crate) fn print(
     entry: &Entry,
     first_lead: &str,
@@ -41,7 +41,7 @@ pub(crate) fn print(
     Ok(())
 }
 
-/// Failures stand out.
+/// Returns the style of a detail; failures are highlighted.
 fn detail_style(title: &str) -> Style {
     match title {
         "fault" | "refused" | "stalled" => Style::Bad,
@@ -49,7 +49,7 @@ fn detail_style(title: &str) -> Style {
     }
 }
 
-/// How the title of something an agent did looks.
+/// Returns the style of the title of an agent's action.
 pub(crate) fn agent_style(title: &str) -> Style {
     match title {
         "says" | "begins" | "ends" => Style::Bold,
@@ -59,7 +59,7 @@ pub(crate) fn agent_style(title: &str) -> Style {
     }
 }
 
-/// Prints what an agent did, if it did anything that a person wants to hear of.
+/// Prints the actions of an agent that are relevant to a person, if any.
 pub(crate) fn print_agent(entry: &Entry, lead: &str, console: &mut Console) -> Result<(), Failure> {
     for (title, text) in agent::told(entry) {
         let title = console.paint(agent_style(title), &format!("{title:<8}"));
@@ -71,7 +71,7 @@ pub(crate) fn print_agent(entry: &Entry, lead: &str, console: &mut Console) -> R
     Ok(())
 }
 
-/// What is worth saying beyond the states, each with its title.
+/// Returns the details beyond the states, each with its title.
 fn details(entry: &Entry, detail: Detail) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     match &entry.what {
@@ -109,7 +109,7 @@ fn details(entry: &Entry, detail: Detail) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// `key: before → after`; a list that only grew says by what.
+/// Formats a change as `key: before → after`; for a list that only grew, the new items.
 fn change_words(change: &Change, whole: bool) -> String {
     let Change { key, before, after } = change;
     match (before, after) {

@@ -1,5 +1,5 @@
 //! A project on disk: the charts below a directory, the registries that name them, and the agents and services its
-//! charts may call. Reading is lenient here: what is wrong with a chart is said by its own check.
+//! charts may call. Reading is lenient here: problems of a chart are reported by its own check.
 
 mod recursion;
 mod registry;
@@ -20,26 +20,26 @@ use crate::failure::Failure;
 use crate::files;
 use crate::walk;
 
-/// Where charts lie that were uploaded to the server.
+/// Directory of charts that were uploaded to the server.
 pub(crate) const UPLOADED: &str = ".rawko/charts/uploaded";
 
-/// What there is in a project.
+/// The contents of a project.
 #[derive(Debug, Default)]
 pub(crate) struct Project {
     /// Chart files, sorted.
     pub(crate) charts: Vec<PathBuf>,
     pub(crate) registry: Vec<Registered>,
     pub(crate) agents: Vec<AgentEntry>,
-    /// Agents that are there, but whose files are wrong.
+    /// Agents that exist, but whose files are invalid.
     unusable: Vec<String>,
-    /// `None` when the project has no list of services, so that nothing can be said about a name.
+    /// `None` if the project does not list its services, so that names cannot be checked.
     pub(crate) services: Option<Vec<String>>,
-    /// What is wrong with registries, agents and settings, each with the file it is about.
+    /// Problems of registries, agents and settings, each with its file.
     pub(crate) problems: Vec<(Source, Vec<Finding>)>,
 }
 
 impl Project {
-    /// Everything below a directory.
+    /// Reads everything below a directory.
     pub(crate) fn at(dir: &Path) -> Result<Project, Failure> {
         let mut project = Project::default();
         for path in walk::files_below(dir, &walk::is_yaml_or_json)? {
@@ -49,28 +49,28 @@ impl Project {
         Ok(project)
     }
 
-    /// The project a file lies in: the nearest directory upward that has a `.rawko`.
+    /// Returns the project around a file: the nearest parent directory with a `.rawko`.
     pub(crate) fn around(file: &Path) -> Result<Option<Project>, Failure> {
         Project::home_of(file).map(|root| Project::at(&root)).transpose()
     }
 
-    /// The nearest directory upward of a file that has a `.rawko`.
+    /// Returns the nearest parent directory of a file with a `.rawko`.
     pub(crate) fn home_of(file: &Path) -> Option<PathBuf> {
         let full = file.canonicalize().ok().filter(|_| !files::is_stdin(file))?;
         Project::home_above(full.parent()?)
     }
 
-    /// The nearest directory that has a `.rawko`: this one, or one upward of it.
+    /// Returns the nearest directory with a `.rawko`: this one, or a parent.
     pub(crate) fn home_above(directory: &Path) -> Option<PathBuf> {
         let full = directory.canonicalize().ok()?;
         let root = full.ancestors().find(|dir| dir.join(".rawko").is_dir())?;
-        // Findings name files as the person did, so the root is made relative where that is possible.
+        // Findings name files as the user did, so the root is made relative if possible.
         let here = std::env::current_dir().ok()?.canonicalize().ok()?;
         let root = root.strip_prefix(here).unwrap_or(root);
         Some(if root.as_os_str().is_empty() { PathBuf::from(".") } else { root.to_owned() })
     }
 
-    /// What charts of this project may refer to.
+    /// Returns the names that charts of this project may refer to.
     pub(crate) fn known(&self) -> Registry {
         let mut known = Registry::default();
         for entry in &self.registry {
@@ -82,18 +82,19 @@ impl Project {
         for agent in &self.agents {
             known.add_agent(&agent.id);
         }
-        // What is wrong with them is said once, at their files.
+        // Their problems are reported once, at their files.
         for agent in &self.unusable {
             known.add_agent(agent);
         }
         for service in self.services.iter().flatten() {
             known.add_service(service);
         }
-        // Only a project that lists its services can say that a name is not among them.
+        // An unknown name can be reported only if the project lists its services.
         if self.services.is_some() { known.complete() } else { known }
     }
 
-    /// Charts that others may invoke: those of registries, then those in `.rawko/charts` and what was uploaded.
+    /// Returns the charts that others may invoke: those of registries, then those in `.rawko/charts` and the uploaded
+    /// ones.
     pub(crate) fn invocable_charts(&self) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = self.registry.iter().map(|entry| entry.path.clone()).collect();
         let folders = [".rawko/charts", UPLOADED];
@@ -108,7 +109,7 @@ impl Project {
         paths
     }
 
-    /// What a chart is called that cannot be loaded: as it says itself, else as a registry does, else by its file's name.
+    /// Returns the id of a chart that cannot be loaded: its own, else that in a registry, else its file name.
     pub(crate) fn id_of(&self, path: &Path) -> String {
         let own = || Some(identity(&files::read(path).ok()?)?.0);
         let registered =
@@ -117,9 +118,9 @@ impl Project {
         own().or_else(registered).or_else(stem).unwrap_or_default()
     }
 
-    /// The charts that one registry lists, when a file is a registry and nothing else.
+    /// Returns the charts that one registry lists, if a file is only a registry.
     pub(crate) fn of_registry(path: &Path) -> Option<Project> {
-        // What comes from standard input can be read only once, and a registry there has no files beside it.
+        // Standard input can be read only once, and a registry there has no files beside it.
         if files::is_stdin(path) {
             return None;
         }
@@ -139,7 +140,7 @@ impl Project {
             return Ok(());
         }
         let Ok(text) = files::read_text(path) else {
-            // Unreadable or not text: only worth a word when somebody named it.
+            // Unreadable or not text, which matters only if the user named the file.
             return Ok(());
         };
         if looks_like(&text, "machine_registry") {
@@ -189,7 +190,7 @@ impl Project {
     }
 }
 
-/// The id and version of the chart in a text, as far as they can be read.
+/// Returns the id and version of the chart in a text, as far as they are readable.
 pub(crate) fn identity(bytes: &[u8]) -> Option<(String, String)> {
     let document = Document::read(std::str::from_utf8(bytes).ok()?).ok()?;
     let chart = document.get("statechart").unwrap_or(&document);
@@ -198,7 +199,8 @@ pub(crate) fn identity(bytes: &[u8]) -> Option<(String, String)> {
     Some((chart.get("id")?.text()?.to_owned(), version))
 }
 
-/// Whether a text is meant to be a chart: wrapped in `statechart:`, or bare. A bare one in JSON is more likely XState's.
+/// Returns true if a text is meant to be a chart: wrapped in `statechart:`, or bare. A bare one in JSON is more likely
+/// XState's.
 fn is_chart(text: &str) -> bool {
     looks_like(text, "statechart")
         || (!is_json(text)
@@ -211,7 +213,8 @@ fn is_json(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
-/// Whether a text has a top-level key, judged by its lines: a chart with a syntax error is still meant to be a chart.
+/// Returns true if a text has a top-level key, based on its lines: a chart with a syntax error is still meant to be a
+/// chart.
 fn looks_like(text: &str, key: &str) -> bool {
     let yaml = |line: &str| {
         let line = line.trim_start_matches('\u{feff}');

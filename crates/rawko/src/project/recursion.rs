@@ -1,5 +1,5 @@
-//! Charts of a project that invoke each other in a circle. Apart from the check of one chart, which does not know the
-//! others: here the files that a chart leads to are read as well, without reporting anything else about them.
+//! Charts of a project that invoke each other in a cycle. Separate from the check of one chart, which does not know the
+//! others: the files that a chart leads to are read here, without reporting their other findings.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,11 @@ use rawko_chart::{ChartStarts, Finding, Loaded, Registry, recursive_charts};
 
 use crate::files;
 
-/// The charts seen so far, each with the place of its file in the report.
+/// The charts found so far, each with the index of its file in the report.
 #[derive(Debug, Default)]
 pub(crate) struct Recursion {
     charts: Vec<ChartStarts>,
-    /// `None`: the file is not part of the report.
+    /// `None` for a file outside the report.
     reported: Vec<Option<usize>>,
 }
 
@@ -26,7 +26,7 @@ impl Recursion {
         self.reported.push(file);
     }
 
-    /// Whether some chart always invokes another one that was not seen.
+    /// Returns true if a chart unconditionally invokes one that was not read yet.
     pub(crate) fn is_open(&self) -> bool {
         self.missing().next().is_some()
     }
@@ -37,7 +37,7 @@ impl Recursion {
         starts.map(|start| start.id.as_str()).filter(move |id| !is_known(id))
     }
 
-    /// Reads the charts that those seen so far lead to, as far as they are among these files.
+    /// Reads the charts that the known ones lead to, as far as they are among these files.
     pub(crate) fn follow(&mut self, files: &[PathBuf]) {
         let named: Vec<(String, &PathBuf)> = files
             .iter()
@@ -59,7 +59,7 @@ impl Recursion {
         }
     }
 
-    /// What to report, each with the place of its file.
+    /// Returns the findings, each with the index of its file.
     pub(crate) fn findings(&self) -> Vec<(usize, Finding)> {
         let found = recursive_charts(&self.charts).into_iter();
         found.filter_map(|(number, finding)| Some((self.reported[number]?, finding))).collect()

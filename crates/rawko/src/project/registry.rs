@@ -1,4 +1,4 @@
-//! `machine_registry` documents on disk: entries with their files, and what is wrong with those files.
+//! `machine_registry` documents on disk: entries with their files, and the problems of those files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rawko_chart::codes::project::{REGISTRY_FILE_MISSING, REGISTRY_MISMATCH};
 use rawko_chart::{Finding, RegistryEntry, RegistryFile, Source, read_registry};
 
-/// One entry, its file resolved beside the registry.
+/// One entry, with its file resolved relative to the registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Registered {
     pub(crate) id: String,
@@ -14,7 +14,7 @@ pub(crate) struct Registered {
     pub(crate) path: PathBuf,
 }
 
-/// The entries of a registry whose files are there, and everything that is wrong with it.
+/// Returns the entries whose files exist, and all problems of the registry.
 pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Finding>) {
     let RegistryFile { entries, mut findings } = read_registry(source);
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -36,7 +36,7 @@ pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Findin
     (registered, findings)
 }
 
-/// A registry that calls a chart by another name or version than the chart itself.
+/// Reports an entry whose name or version differs from the chart's own.
 fn mismatch(entry: &RegistryEntry, bytes: &[u8]) -> Option<Finding> {
     let (id, version) = super::identity(bytes)?;
     if id == entry.id && (version == entry.version || version.is_empty()) {

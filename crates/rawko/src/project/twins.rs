@@ -1,4 +1,4 @@
-//! Charts of one project that go by the same id and version: whoever refers to one of them could mean either.
+//! Charts of one project with the same id and version, which makes references to them ambiguous.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use rawko_chart::{Document, Finding, Source};
 
 use crate::files;
 
-/// The charts that were met, by their project, id and version.
+/// The charts found so far, by project, id and version.
 #[derive(Debug, Default)]
 pub(crate) struct Twins {
     met: BTreeMap<(PathBuf, String, String), PathBuf>,
 }
 
 impl Twins {
-    /// What to say about a chart if another one of its project is called the same. It is said at the later one.
+    /// Adds a chart and returns a finding if another chart of its project has the same name. The later one is reported.
     pub(crate) fn meet(&mut self, home: &Path, path: &Path, source: &Source) -> Option<Finding> {
         let (id, version) = super::identity(source.text.as_bytes())?;
         let version = if version.is_empty() { "0.0.0".to_owned() } else { version };

@@ -5,7 +5,7 @@ use rawko_testing::{TestReport, Tone};
 use crate::console::{Console, Style};
 use crate::failure::Failure;
 
-/// Prints files, scenarios, differences, coverage and the sum.
+/// Prints files, scenarios, differences, coverage and totals.
 pub(crate) fn print_text(report: &TestReport, console: &mut Console) -> Result<(), Failure> {
     let text = report.to_text(&|tone, text| console.paint(style(tone), text));
     console.data(&text)
@@ -27,7 +27,7 @@ fn style(tone: Tone) -> Style {
     }
 }
 
-/// `1 scenario`, `2 scenarios`.
+/// Formats a number with its noun: `1 scenario`, `2 scenarios`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

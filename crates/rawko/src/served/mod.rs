@@ -1,4 +1,4 @@
-//! The project as the server sees it: who can be put to work, how a task begins, where charts come from and go.
+//! The project as the server sees it: available agents, the input of tasks, and the source of charts.
 
 mod uploads;
 
@@ -22,7 +22,7 @@ use crate::project::{Project, UPLOADED};
 use crate::raising::read_ms;
 use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate};
 
-/// What the server may know of the project.
+/// The parts of the project that the server uses.
 pub(crate) struct ServedProject {
     root: PathBuf,
     settings: Settings,
@@ -131,7 +131,7 @@ fn info(agent: &AgentFile) -> AgentInfo {
     }
 }
 
-/// Where each chart comes from that is offered.
+/// Returns the origin of each published chart.
 fn origins(place: &Place) -> BTreeMap<(String, String), ChartOrigin> {
     let built_in: Vec<[u8; 16]> =
         work::editions().unwrap_or_default().iter().map(|edition| edition.chart.hash()).collect();
@@ -155,7 +155,7 @@ fn invalid(words: String) -> Problem {
     Problem::new(ProblemCode::InvalidBody, words)
 }
 
-/// What `rawko task` would say, as the server says it.
+/// Converts a failure of `rawko task` to a problem of the API.
 fn problem(failure: Failure) -> Problem {
     match failure {
         Failure::Usage(words) => invalid(words),

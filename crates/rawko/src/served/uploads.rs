@@ -1,11 +1,11 @@
-//! Uploaded charts are files of the project: one can read them, commit them and delete them.
+//! Uploaded charts are files of the project, so that users can read, commit and delete them.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::project::UPLOADED;
 
-/// Writes a chart where the next start finds it; whole, or not at all.
+/// Writes a chart atomically to the folder that the next start reads.
 pub(super) fn write(root: &Path, chart: &str, version: &str, text: &str) -> io::Result<()> {
     let place = place(root, chart, version);
     let folder = root.join(UPLOADED);
@@ -17,7 +17,7 @@ pub(super) fn write(root: &Path, chart: &str, version: &str, text: &str) -> io::
     std::fs::rename(&unfinished, place)
 }
 
-/// The file of a chart. Names are the author's: nothing of them may lead out of the folder.
+/// Returns the file of a chart. Ids come from the author, so they are sanitised to stay inside the folder.
 fn place(root: &Path, chart: &str, version: &str) -> PathBuf {
     root.join(UPLOADED).join(format!("{}@{}.yaml", plain(chart), plain(version)))
 }

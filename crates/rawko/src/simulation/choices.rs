@@ -1,11 +1,11 @@
-//! The events that would do something now, as the prompt lists them.
+//! The events that the chart accepts now, as the prompt lists them.
 
 use rawko_core::Chart;
 use rawko_sim::{Choice, Simulation};
 pub(crate) use rawko_view::offers::Offer;
 use rawko_view::offers::{is_for_people, outcomes};
 
-/// What can be sent. Completions and errors that the engine itself raises are no offers.
+/// Returns the events that can be sent, without completions and errors that the engine itself raises.
 pub(crate) fn of(simulation: &Simulation) -> Vec<Offer> {
     let choices = simulation.choices();
     let offers = choices.iter().filter(|choice| is_for_people(&choice.event));

@@ -1,4 +1,4 @@
-//! What a person types at the prompt, as data.
+//! Parses the input of a person at the prompt.
 
 use serde_json::{Value as Json, json};
 
@@ -13,7 +13,7 @@ pub(crate) enum Command {
         number: usize,
         data: Json,
     },
-    /// Advance to whatever is due next.
+    /// Advance to the next due timer.
     Wait,
     Events,
     Context,
@@ -38,7 +38,7 @@ pub(crate) const HELP: &str = "\
   :help               this text
   :quit               leave (also Ctrl-D)";
 
-/// Words after a colon, and the first letters that will do.
+/// Commands after a colon, which may be abbreviated.
 const NAMED: [(&str, Command); 6] = [
     ("events", Command::Events),
     ("context", Command::Context),
@@ -48,7 +48,7 @@ const NAMED: [(&str, Command); 6] = [
     ("quit", Command::Quit),
 ];
 
-/// Understands a line, or says why not.
+/// Parses a line, or returns the reason that it is invalid.
 pub(crate) fn parse(line: &str) -> Result<Command, String> {
     let line = line.trim();
     match line.chars().next() {
@@ -91,7 +91,7 @@ fn event(line: &str) -> Result<Command, String> {
     })
 }
 
-/// An event as a stimulus.
+/// Builds the stimulus of an event.
 pub(crate) fn stimulus(name: &str, data: Json) -> Json {
     if data.is_null() { json!({ "type": name }) } else { json!({ "type": name, "data": data }) }
 }

@@ -1,4 +1,4 @@
-//! Everything around `rawko simulate`: where stimuli come from, and how what happened is shown.
+//! The parts of `rawko simulate`: the sources of stimuli, and the output of reports.
 
 pub(crate) mod choices;
 pub(crate) mod command;

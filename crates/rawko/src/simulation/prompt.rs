@@ -1,4 +1,4 @@
-//! The interactive prompt: where the chart stands, which events would do something, and what a chosen one did.
+//! The interactive prompt: shows the active states and the events they accept, and sends the chosen one.
 
 use rawko_sim::{Simulation, Stimulus};
 use rustyline::completion::Completer;
@@ -19,7 +19,7 @@ use super::command::{self, Command};
 use super::show::Show;
 use super::stimuli;
 
-/// Talks with a person until they leave.
+/// Runs the prompt until the user quits.
 pub(crate) fn talk(
     simulation: &mut Simulation,
     show: &mut Show,
@@ -41,7 +41,7 @@ pub(crate) fn talk(
             Err(ReadlineError::Interrupted) => return Err(Failure::Interrupted),
             Err(error) => return Err(Failure::Usage(format!("cannot read from the terminal: {error}"))),
         };
-        // Forgetting a line is no reason to stop.
+        // A missing history entry is harmless.
         let _ = editor.add_history_entry(&line);
         match obey(&line, &offers, simulation, show, console)? {
             Next::GoOn => {}

@@ -1,4 +1,4 @@
-//! How a report reaches the person or program: JSON lines, or a transcript with explanations on demand.
+//! Prints a report as JSON lines, or as a transcript with optional explanations.
 
 use rawko_sim::Line;
 
@@ -7,7 +7,7 @@ use crate::failure::Failure;
 
 use super::transcript::Transcript;
 
-/// The chosen way of showing.
+/// The output options.
 #[derive(Debug)]
 pub(crate) struct Show {
     json: bool,
@@ -20,23 +20,23 @@ impl Show {
         Self { json, why, transcript: Transcript::default() }
     }
 
-    /// For a conversation: what was typed is on the screen already.
+    /// Adapts the output to a prompt, where the input is on the screen already.
     pub(crate) fn beside_prompt(&mut self) {
         self.transcript.at_prompt = true;
     }
 
-    /// Turns explanations on or off; gives whether they are on now.
+    /// Toggles explanations and returns the new setting.
     pub(crate) fn toggle_why(&mut self) -> bool {
         self.why = !self.why;
         self.why
     }
 
-    /// The context after the last report, key by key.
+    /// Returns the context after the last report, key by key.
     pub(crate) fn context_text(&self) -> String {
         self.transcript.context_text()
     }
 
-    /// One report, out at once: whoever sends the next stimulus may be waiting for it.
+    /// Prints one report and flushes it: the sender of the next stimulus may be waiting for it.
     pub(crate) fn report(&mut self, line: &Line, console: &mut Console) -> Result<(), Failure> {
         let json = line.to_json();
         if self.json {
@@ -51,7 +51,7 @@ impl Show {
         console.flush()
     }
 
-    /// Explanations are data of a transcript, but must not come between JSON lines.
+    /// Explanations belong to a transcript, but must not come between JSON lines.
     fn explain(&self, line: &Line, console: &mut Console) -> Result<(), Failure> {
         for line in line.story() {
             let line = format!("        {line}");

@@ -1,5 +1,5 @@
-//! Stimuli from a file or a pipe, one JSON object a line, as they come: a program may send one, read what it did, and
-//! decide the next.
+//! Reads stimuli from a file or a pipe, one JSON object per line, as they arrive: a program may send one, read the
+//! report, and decide the next.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,10 +11,10 @@ use serde_json::Value as Json;
 use crate::failure::Failure;
 use crate::files;
 
-/// A stimulus is small; a line longer than this is something else.
+/// Maximum length of a line; a stimulus is far smaller.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// Reads stimuli, and knows which line it is at.
+/// Reads stimuli and counts lines.
 pub(crate) struct Stimuli {
     reader: Box<dyn BufRead>,
     name: String,
@@ -36,7 +36,7 @@ impl Stimuli {
         Ok(Self { reader, name, line: 0 })
     }
 
-    /// The next stimulus, `None` at the end. Blank lines are passed over.
+    /// Returns the next stimulus, `None` at the end. Blank lines are skipped.
     pub(crate) fn next(&mut self) -> Result<Option<Stimulus>, Failure> {
         loop {
             let Some(text) = self.next_line()? else { return Ok(None) };
@@ -75,7 +75,7 @@ pub(super) fn from_json(json: &Json) -> Result<Stimulus, String> {
     Stimulus::from_value(&json.clone().into()).map_err(|error| error.to_string())
 }
 
-/// The parser always says "line 1", which is not the line the reader looks for.
+/// Removes the parser's "line 1", which is not the line in the file.
 fn without_line(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at column ")
 }

@@ -1,4 +1,4 @@
-//! The report lines of a simulation as something to read: one line for the states, then only what changed.
+//! The report lines of a simulation as text: one line for the states, then only changes.
 
 use rawko_core::{Fault, duration};
 use serde_json::{Map, Value as Json};
@@ -6,17 +6,17 @@ use serde_json::{Map, Value as Json};
 use crate::console::{Console, Style};
 use crate::failure::Failure;
 
-/// Prints report lines, each against the one before it.
+/// Prints report lines, each compared with the one before it.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
-    /// Beside a prompt, which marks what was typed already, stimuli need no mark of their own.
+    /// At a prompt, which marks typed input already, stimuli need no mark.
     pub(crate) at_prompt: bool,
     context: Map<String, Json>,
     status: String,
 }
 
 impl Transcript {
-    /// One stimulus and what came of it. `line` is the report as `--json` prints it.
+    /// Prints one stimulus and its result. `line` is the report as `--json` prints it.
     pub(crate) fn print(&mut self, line: &Json, console: &mut Console) -> Result<(), Failure> {
         let words = stimulus_words(&line["stimulus"]);
         let words = if self.at_prompt { words.trim_start_matches("> ") } else { &words };
@@ -31,7 +31,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// The faults behind a line. They are not part of the JSON.
+    /// Prints the faults of a line. They are not part of the JSON.
     pub(crate) fn print_faults(faults: &[Fault], console: &mut Console) -> Result<(), Failure> {
         for fault in faults {
             let title = console.paint(Style::Bad, &format!("{:<8}", "fault"));
@@ -40,12 +40,12 @@ impl Transcript {
         Ok(())
     }
 
-    /// The context after the last line printed.
+    /// Returns the context after the last printed line.
     pub(crate) fn context_text(&self) -> String {
         self.context.iter().map(|(key, value)| format!("    {key}: {value}")).collect::<Vec<_>>().join("\n")
     }
 
-    /// What is worth saying about a line beyond its states.
+    /// Returns the details of a line beyond its states.
     fn changes(&mut self, line: &Json) -> Vec<(&'static str, String)> {
         let mut changes = Vec::new();
         let context = line["context"].as_object().cloned().unwrap_or_default();
@@ -74,7 +74,7 @@ impl Transcript {
     }
 }
 
-/// `start`, `> APPROVED {"by":"ada"}`, `> +15m`.
+/// Formats a stimulus: `start`, `> APPROVED {"by":"ada"}`, `> +15m`.
 pub(crate) fn stimulus_words(stimulus: &Json) -> String {
     if stimulus.is_null() {
         return "start".to_owned();
@@ -96,7 +96,7 @@ fn strings(json: &Json) -> Vec<&str> {
     items(json).iter().filter_map(Json::as_str).collect()
 }
 
-/// Names bare, data as JSON, nothing said about what is null.
+/// Formats an entry: names bare, data as JSON, null omitted.
 fn entry_words(entry: &Json) -> String {
     let Some(fields) = entry.as_object() else { return entry.to_string() };
     let words = fields.values().filter(|value| !value.is_null()).map(|value| match value {

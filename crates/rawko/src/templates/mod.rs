@@ -1,5 +1,4 @@
-//! The files that `rawko init` and `rawko demo` write, built into the binary, and writing them without ever overwriting
-//! anything.
+//! The files that `rawko init` and `rawko demo` write, built into the binary. Writing them never overwrites a file.
 
 mod settings;
 
@@ -12,7 +11,7 @@ pub(crate) use settings::Settings;
 use crate::failure::Failure;
 use crate::files;
 
-/// What the demo is about, as `rawko task` is told it.
+/// The task of the demo.
 pub(crate) const DEMO_TASK: &str = "Leave punctuation out of slugs, and number those that are taken";
 
 /// One file, by its path in the project.
@@ -21,15 +20,15 @@ pub(crate) struct Template {
     pub(crate) text: String,
 }
 
-/// What became of one file.
+/// The result of writing one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     Wrote,
-    /// It was there, and stays as it is.
+    /// The file existed and was not changed.
     Kept,
 }
 
-/// The same in every project.
+/// Files that are the same in every project.
 const COMMON: [(&str, &str); 8] = [
     (".rawko/README.md", include_str!("project/README.md")),
     (".rawko/agents/planner.md", include_str!("project/agents/planner.md")),
@@ -41,7 +40,7 @@ const COMMON: [(&str, &str); 8] = [
     (".rawko/.gitignore", include_str!("project/gitignore")),
 ];
 
-/// The demo's code and what its models say.
+/// The code of the demo and the script of its models.
 const DEMO: [(&str, &str); 5] = [
     ("README.md", include_str!("demo/README.md")),
     ("slugs.py", include_str!("demo/slugs.py")),
@@ -50,14 +49,14 @@ const DEMO: [(&str, &str); 5] = [
     (".rawko/script.yaml", include_str!("demo/script.yaml")),
 ];
 
-/// For a project that is there already.
+/// Returns the files for an existing project.
 pub(crate) fn project(settings: &Settings) -> Vec<Template> {
     let own = Template { path: ".rawko/config.yaml", text: settings.text() };
     std::iter::once(own).chain(COMMON.map(template)).collect()
 }
 
-/// A small project with scripted models, for a directory that is empty or not there: the script fits these files only, so
-/// they are not mixed with others.
+/// Returns a small project with scripted models, for a directory that is empty or does not exist: the script fits these
+/// files only, so they are not mixed with others.
 pub(crate) fn demo(dir: &Path) -> Result<Vec<Template>, Failure> {
     if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
         let name = files::shown(dir);
@@ -73,7 +72,7 @@ fn template((path, text): (&'static str, &str)) -> Template {
 }
 
 impl Template {
-    /// Writes it below a directory, unless something is there already.
+    /// Writes the file below a directory, unless it exists.
     pub(crate) fn write(&self, dir: &Path) -> Result<Written, Failure> {
         let path = dir.join(self.path);
         let cannot = |error: io::Error| Failure::Usage(format!("cannot write `{}`: {error}", path.display()));
@@ -90,7 +89,7 @@ impl Template {
         }
     }
 
-    /// Whether the file below this directory says something else by now.
+    /// Returns true if the file below this directory differs from the template.
     pub(crate) fn is_changed(&self, dir: &Path) -> bool {
         fs::read_to_string(dir.join(self.path)).is_ok_and(|text| text != self.text)
     }

@@ -1,5 +1,5 @@
-//! The settings that a new project gets: the same text for all, with a model somebody has a key for and the checks the
-//! project seems to have.
+//! The settings of a new project: a common text, with a model that the user has a key for and the checks detected in
+//! the project.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rawko_programs::checks::{Check, detect};
 
 const TEXT: &str = include_str!("project/config.yaml");
 
-/// Where a key stands, and the model that is a good choice with it. The first that is set counts.
+/// The variables of API keys, each with its recommended model. The first one that is set wins.
 const MODELS: [(&str, &str); 6] = [
     ("ANTHROPIC_API_KEY", "anthropic/claude-sonnet-4-5"),
     ("OPENAI_API_KEY", "openai/gpt-5"),
@@ -28,14 +28,14 @@ const NO_CHECKS: &str = "\
 ";
 
 pub(crate) struct Settings {
-    /// The variable that has a key, if any does.
+    /// The variable that holds a key, if any is set.
     pub(crate) key: Option<&'static str>,
     model: &'static str,
     pub(crate) checks: Vec<Check>,
 }
 
 impl Settings {
-    /// What fits a directory, and the environment as this tells its variables.
+    /// Selects the settings for a directory; `is_set` looks up variables of the environment.
     pub(crate) fn of(dir: &Path, is_set: impl Fn(&str) -> bool) -> Settings {
         let [(_, usual), ..] = MODELS;
         let found = MODELS.into_iter().find(|(key, _)| is_set(key));
@@ -43,7 +43,7 @@ impl Settings {
         Settings { key, model, checks: detect(dir) }
     }
 
-    /// The variable to set when none is.
+    /// Returns the variable to set if none is.
     pub(crate) fn wanted_key() -> &'static str {
         let [(first, _), ..] = MODELS;
         first
@@ -62,12 +62,12 @@ fn checks(checks: &[Check]) -> String {
     format!("phases:\n  validate:\n    checks:\n{}", lines.concat())
 }
 
-/// One check as settings write it; what JSON writes is YAML too.
+/// Formats one check as a line of the settings; JSON is valid YAML.
 fn line(check: &Check) -> Option<String> {
     let Check { name, command, format, timeout, reason, .. } = check;
     let name = serde_json::to_string(name).ok()?;
     let command = serde_json::to_string(command).ok()?.replace("\",\"", "\", \"");
-    // A format that needs more than its name is never guessed.
+    // A format with parameters is never detected.
     let format = serde_json::to_value(format).ok()?;
     let (format, timeout) = (format.as_str()?, minutes(*timeout));
     Some(format!(

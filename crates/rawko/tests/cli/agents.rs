@@ -1,5 +1,4 @@
-//! Agents from the command line: who there is, what is wrong with them, and a whole piece of work that survives being
-//! killed again and again.
+//! Agents from the command line: listing them, their problems, and a whole run that survives repeated kills.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +12,7 @@ use crate::support::{STORIES_MAX, command, directory, repository, run, slowed, t
 
 const SETTINGS: &str = "governance: {allow: ['agent:*']}\nproviders: {default: demo/x, demo: {kind: scripted, file: script.yaml}}\n";
 
-/// The example's project, copied: agents change files.
+/// Copies the example's project, because agents change files.
 fn project() -> tempfile::TempDir {
     let from = repository().join("examples/plan-build");
     let dir = tempfile::tempdir().unwrap();
@@ -97,7 +96,7 @@ fn agents_are_listed_shown_and_checked() {
     .assert_eq(&transcript(dir.path(), &["agents", "check"], ""));
 }
 
-/// Starts it, or goes on, and kills it after so many lines. Gives the exit code if it came to its end before.
+/// Starts or resumes it, and kills it after this many lines. Returns the exit code if it ended before.
 fn killed_after(dir: &Path, args: &[&str], lines: usize) -> Option<i32> {
     let mut child =
         command(dir, args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -113,12 +112,12 @@ fn killed_after(dir: &Path, args: &[&str], lines: usize) -> Option<i32> {
 
 #[test]
 fn a_piece_of_work_that_is_killed_again_and_again_ends_the_same_way() {
-    // On a busy machine a kill may come late, and the work be over after a few of them.
+    // On a busy machine a kill may come late, and the work may be over after a few of them.
     let enough = (0..STORIES_MAX).any(|story| kill_again_and_again(story * 150) >= 10);
     assert!(enough, "less than 10 kills, however slow the models are");
 }
 
-/// With models that take so long for each answer. Gives how often it was killed.
+/// Runs it with models that take `ms` per response. Returns the number of kills.
 fn kill_again_and_again(ms: u64) -> usize {
     let dir = project();
     let script = dir.path().join(".rawko/script.yaml");
@@ -128,7 +127,7 @@ fn kill_again_and_again(ms: u64) -> usize {
     let mut kills = 1;
     while code.is_none() {
         assert!(kills < 400, "it does not come to an end");
-        // Sometimes at once, sometimes in the middle: every line is a step on disk.
+        // Some kills come immediately, some in the middle: every line is a step on disk.
         code = killed_after(dir.path(), &["resume", "fix"], 3 + kills % 7);
         kills += usize::from(code.is_none());
     }
@@ -138,7 +137,7 @@ fn kill_again_and_again(ms: u64) -> usize {
     assert!(mended.contains("return name.strip(), int(count)"), "{mended}");
     assert_eq!(mended.matches("counts.get(name, 0) + count").count(), 1, "{mended}");
 
-    // Whatever had completed was not done again.
+    // Completed calls were not repeated.
     let audit = run(dir.path(), &["logs", "--audit", "--json"], "").stdout;
     let mut answered: BTreeMap<String, usize> = BTreeMap::new();
     let mut tools = 0;
@@ -151,7 +150,7 @@ fn kill_again_and_again(ms: u64) -> usize {
         }
     }
     assert!(answered.values().all(|times| *times == 1), "{answered:#?}");
-    // The same calls as without a kill, but for the one that nobody knows the outcome of.
+    // The same calls as without a kill, except for one with an unknown outcome.
     assert!((10..=11).contains(&tools), "{tools}: {answered:#?}");
     kills
 }

@@ -1,4 +1,4 @@
-//! Parked instances are told something: a person's answer, an event.
+//! Inputs to parked instances: a person's answer, an event.
 
 use expect_test::{Expect, expect};
 

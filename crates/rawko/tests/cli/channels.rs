@@ -1,4 +1,4 @@
-//! Channels from the command line: with nobody hosting, with a server, and with a server that is killed.
+//! Channels from the command line: without a host, with a server, and with a server that is killed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::parking::Background;
 use crate::support::{RAWKO, directory, played, repository, run, stable};
 
-/// Answers whatever a person says, and remembers nothing.
+/// An agent that answers every message of a person and keeps no state.
 const PARROT: &str = r#"#!/bin/sh
 echo '{"type":"register","protocol":1,"agent":"'"$RAWKO_AGENT"'","observe":false}'
 while read -r line; do
@@ -220,7 +220,7 @@ fn a_server_for_everybody_wants_a_token() {
     .assert_eq(&stable(&shown, dir.path()));
 }
 
-/// Visits, keys and rates go by the name of a token.
+/// Sessions, keys and rate limits are tracked by the name of a token.
 #[test]
 fn two_tokens_cannot_have_one_name() {
     let settings = "server: {tokens: [{name: admin, role: read, file: guest}]}\n";
@@ -273,7 +273,7 @@ statechart:
     done: {type: final}
 ";
 
-/// What a chart sends to a channel is said there, once, whoever hosts.
+/// A message from a chart is posted to the channel once, in whichever process hosts.
 #[test]
 fn a_chart_speaks_in_a_channel() {
     let settings = format!("governance: {{allow: ['channel:*']}}\n{SETTINGS}");
@@ -289,7 +289,7 @@ fn a_chart_speaks_in_a_channel() {
         assert_eq!(ran.code, Some(55), "{}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.contains("there is no channel `nowhere`"), "{}", ran.stdout);
         assert!(texts(dir.path()).starts_with("   1  n: The build is green.\n"), "{}", texts(dir.path()));
-        // Whoever goes on with it says nothing again.
+        // The next host does not repeat the message.
         assert_eq!(run(dir.path(), &["send", "n", "READ"], "").code, Some(0));
         assert_eq!(texts(dir.path()).matches("green").count(), 1, "{}", texts(dir.path()));
         if let Some(serving) = serving {

@@ -1,4 +1,4 @@
-//! `rawko check`: a file, a project, and what a program reads from it.
+//! `rawko check`: a file, a project, and the output for programs.
 
 use expect_test::{Expect, expect};
 
@@ -156,7 +156,7 @@ fn a_registry_that_calls_a_chart_something_else() {
 
 #[test]
 fn two_charts_of_a_project_that_are_called_the_same() {
-    // A directory with a `.rawko` is a project by itself, and a chart without a version is `0.0.0`.
+    // A directory with a `.rawko` is a project of its own, and a chart without a version is `0.0.0`.
     check(
         &[
             ("old/kid.yaml", KID),

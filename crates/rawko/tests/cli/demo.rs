@@ -1,5 +1,5 @@
-//! `rawko demo`, the README's first command: the whole loop offline, with real files, real tests, and a failure that is
-//! recovered from.
+//! `rawko demo`, the README's first command: the whole loop offline, with real files, real tests, and recovery from a
+//! failure.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn the_whole_loop_runs_offline_and_mends_what_failed() {
     let slugs = dir.path().join("slugs");
     assert!(demo.stdout.contains("The agents changed slugs.py and test_slugs.py."), "{}", demo.stdout);
 
-    // The files are real, and so are the tests.
+    // The files and the tests are real.
     let mended = fs::read_to_string(slugs.join("slugs.py")).unwrap();
     assert!(mended.contains("while free in taken"), "{mended}");
     let (passes, told) = unittest(&slugs);
@@ -31,7 +31,7 @@ fn the_whole_loop_runs_offline_and_mends_what_failed() {
     let memory = fs::read_to_string(slugs.join(".rawko/memories/tests-run-with-python3-m-unittest.md"));
     assert!(memory.is_ok_and(|text| text.contains("nothing to install")));
 
-    // Who worked, in which order, and how the test runs ended.
+    // The agents in order, and the results of the test runs.
     let listed = run(&slugs, &["ps", "--json", "--chart", "rawko"], "").stdout;
     let listed: Json = serde_json::from_str(&listed).unwrap();
     let id = listed["instances"][0]["id"].as_str().unwrap().to_owned();
@@ -47,7 +47,7 @@ fn the_whole_loop_runs_offline_and_mends_what_failed() {
     assert!(steps.iter().all(|step| step["status"] == "done"), "{steps:#?}");
 }
 
-/// Whoever tries it may have settings, even wrong ones, and agents: the demo is the same for everybody.
+/// A user may have settings, even invalid ones, and agents of their own: the demo ignores them.
 #[test]
 fn the_users_own_settings_and_agents_have_no_part_in_it() {
     let mine =
@@ -74,9 +74,9 @@ fn the_readme_shows_what_the_demo_prints() {
     let shown = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let dir = directory(&[]);
     let demo = run(dir.path(), &["demo", "slugs"], "");
-    // Where the project is changes with every run.
+    // The project's directory differs in every run.
     let printed = format!("{}{}", demo.stdout, demo.stderr).replace("in slugs.", "in /tmp/rawko-demo-4711.");
-    // Lines are left out, but none is invented and the order is kept.
+    // Lines are omitted, but none is invented and the order is kept.
     let mut rest = printed.as_str();
     for line in shown.lines().filter(|line| !line.is_empty() && !line.starts_with('…')) {
         let at = rest
@@ -86,7 +86,7 @@ fn the_readme_shows_what_the_demo_prints() {
     }
 }
 
-/// Without a directory it makes one, a new one every time, and says how to get at this rawko from there.
+/// Without a directory it creates a new one every time, and prints how to run this rawko from there.
 #[test]
 fn a_temporary_directory_is_made_and_named() {
     let dir = directory(&[]);
@@ -114,7 +114,7 @@ fn where_rawko_is_in_the_path_no_alias_is_needed() {
     assert!(!told.contains("alias") && told.contains("  cd slugs\n"), "{told}");
 }
 
-/// What is in the way is never overwritten.
+/// Existing files are never overwritten.
 #[test]
 fn a_directory_that_is_not_empty_is_left_alone() {
     let dir = directory(&[("slugs/slugs.py", "mine\n")]);

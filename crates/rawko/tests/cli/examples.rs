@@ -1,10 +1,10 @@
-//! The examples do what their transcripts say, their charts are sound, and their scenarios visit everything.
+//! The examples match their transcripts, their charts are valid, and their scenarios cover every state.
 
 use expect_test::expect_file;
 
 use crate::support::{RAWKO, repository, run, transcript};
 
-/// The commands of each example, as its README gives them. Its transcript lies beside them.
+/// Runs the commands of an example, as its README gives them, and compares them with the transcript beside it.
 fn check(example: &str, commands: &[&[&str]]) {
     let dir = repository().join("examples").join(example);
     let shown: Vec<_> = commands.iter().map(|args| transcript(&dir, args, "")).collect();
@@ -68,7 +68,7 @@ fn pipeline() {
     );
 }
 
-/// The one example that runs for real: a payment service over HTTP, commands, people, children, compensation.
+/// The only example that calls real services: payment over HTTP, commands, people, children, compensation.
 #[test]
 fn fulfilment() {
     check("fulfilment", &[&["check", "."], &["test"]]);
@@ -86,7 +86,7 @@ fn fulfilment() {
     expect_file![dir.join("run.txt")].assert_eq(&(shown.join("\n") + "\n"));
 }
 
-/// Agents at work: real tools, real test runs, real refusals.
+/// Agents with real tools, real test runs and real refusals.
 #[test]
 fn plan_build() {
     let dir = repository().join("examples/plan-build");
@@ -105,7 +105,7 @@ fn plan_build() {
     expect_file![dir.join("run.txt")].assert_eq(&(shown.join("\n") + "\n"));
 }
 
-/// Milliseconds since 1970 and how long a test took say nothing here.
+/// Removes timestamps and the duration of tests.
 fn without_moments(line: &str) -> String {
     let mut kept = String::new();
     let mut digits = String::new();
@@ -121,7 +121,7 @@ fn without_moments(line: &str) -> String {
     kept.trim_end_matches('\n').to_owned()
 }
 
-/// A line without what depends on when and how fast it was run.
+/// Removes the parts of a line that depend on time and speed.
 fn timeless(line: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in line.split(' ') {

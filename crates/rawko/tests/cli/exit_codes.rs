@@ -1,4 +1,4 @@
-//! Every exit code, and what is said with it.
+//! Every exit code, with its message.
 
 use expect_test::{Expect, expect};
 
@@ -28,7 +28,7 @@ statechart:
       on: {CLOSED: closed}
 ";
 
-/// Charts that send themselves events for ever.
+/// A chart that sends itself events for ever.
 const RUNAWAY: &str = "\
 statechart:
   id: spinner
@@ -407,7 +407,7 @@ fn fifty_two_is_an_invalid_chart() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let dir = directory(&[("good.yaml", GOOD)]);
-    // `head` takes one line and leaves; the binary has megabytes to say.
+    // `head` reads one line and exits, while the binary has megabytes to write.
     let script = format!(
         "yes '{{\"type\":\"OPENED\"}}' | head -n 20000 | '{RAWKO}' simulate good.yaml --json 2>err | head -n 1 >out; \
          echo ${{PIPESTATUS[2]}} >code"

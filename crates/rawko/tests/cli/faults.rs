@@ -36,7 +36,7 @@ fn check(commands: &[&str], expect: Expect) {
     expect.assert_eq(&played(dir.path(), commands));
 }
 
-/// The lines of `doctor` about faults.
+/// Returns the lines of `doctor` about faults.
 fn doctor(dir: &Path) -> String {
     let text = played(dir, &["doctor"]);
     let mut lines = text.lines().peekable();

@@ -1,4 +1,4 @@
-//! Going on from a past step in a new instance.
+//! Forking: a new instance continues from a past step.
 
 use expect_test::{Expect, expect};
 

@@ -1,4 +1,4 @@
-//! What a chart may not do: refused, audited, and heard by the chart as an error.
+//! Denied calls: refused, audited, and reported to the chart as an error.
 
 use expect_test::{Expect, expect};
 

@@ -1,4 +1,4 @@
-//! `rawko graph`: formats by option and by ending, and the file they go to.
+//! `rawko graph`: formats by option and by file extension, and the output file.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ statechart:
       on: {CLOSED: closed}
 ";
 
-/// The first words of each format, which no other has.
+/// The beginning of each format, which is unique to it.
 const FORMATS: [(&str, &str); 4] =
     [("mermaid", "stateDiagram-v2"), ("plantuml", "@startuml"), ("dot", "digraph"), ("svg", "<svg")];
 
@@ -60,7 +60,7 @@ fn themes_differ() {
     assert!(drawn("auto").contains("prefers-color-scheme"));
 }
 
-/// The README's picture is what `graph` draws.
+/// The README's picture is the output of `graph`.
 #[test]
 fn the_picture_in_the_readme_is_drawn_by_us() {
     let run = run(

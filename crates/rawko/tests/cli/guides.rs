@@ -1,6 +1,6 @@
-//! The guides are true: their files are written, their commands run, and what they show is what is printed
-//! (but for times and process numbers).
-//! A block ```` ```yaml file=order.yaml ```` is a file; each `$ …` line of a `console` block is a command in a shell.
+//! The guides are tested: their files are written, their commands are run, and the output must match (except for times
+//! and process ids). A block ```` ```yaml file=order.yaml ```` is a file; each `$ …` line of a `console` block is a
+//! shell command.
 
 use std::fs;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn testing() {
     check("testing.md");
 }
 
-/// The README's commands run from the repository, where a reader stands.
+/// The README's commands run from the repository root.
 #[test]
 fn readme() {
     let path = repository().join("README.md");
@@ -69,7 +69,7 @@ fn readme() {
     check_charts(&text);
 }
 
-/// The charts of the reference are charts.
+/// The charts in the reference are valid.
 #[test]
 fn charts() {
     check_charts(&fs::read_to_string(repository().join("docs/guide/charts.md")).unwrap());
@@ -90,7 +90,7 @@ fn check(guide: &str) {
     expect_file![&path].assert_eq(&replayed(&text, dir.path()));
 }
 
-/// The guide with every console block as it really is, block by block.
+/// Returns the guide with the actual output in every console block.
 fn replayed(text: &str, dir: &Path) -> String {
     let mut out = String::new();
     let mut lines = text.lines();
@@ -117,7 +117,7 @@ fn replayed(text: &str, dir: &Path) -> String {
     out
 }
 
-/// A command and what it printed; an exit code is shown the way a person asks for it.
+/// Returns a command and its output. A guide prints an exit code with `echo $?`.
 fn shown(line: &str, dir: &Path) -> String {
     let binaries = Path::new(RAWKO).parent().unwrap();
     let path = std::env::join_paths(

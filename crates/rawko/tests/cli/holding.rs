@@ -1,4 +1,4 @@
-//! One process holds a store, others work through it: events, answers, new instances, and taking over when it ends.
+//! One process holds a store and others work through it: events, answers, new instances, and taking over when it ends.
 
 use rawko_store::{Holder, Lock};
 
@@ -76,7 +76,7 @@ fn a_second_run_starts_through_the_first_and_takes_over_when_it_ends() {
     let second = Background::start(dir.path(), &args, "[waiting]");
     first.signal("-INT");
     assert!(first.end().ends_with("--- Some(130)\n"));
-    // Whoever hosts now, the event finds its way.
+    // The event is delivered regardless of which process hosts.
     let sent = run(dir.path(), &["send", "w-2", "TOLD", "--data", "what=hello"], "");
     assert_eq!(sent.code, Some(0), "{}", sent.stderr);
     let told = second.end();

@@ -1,4 +1,4 @@
-//! `rawko import`: what is written where, and what is said about the rest.
+//! `rawko import`: the written files, and the notes about unsupported parts.
 
 use std::fs;
 

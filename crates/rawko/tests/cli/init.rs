@@ -1,4 +1,4 @@
-//! `rawko init`: what it writes is sound, nothing is ever overwritten, and the settings fit the project.
+//! `rawko init`: the written files are valid, no file is ever overwritten, and the settings fit the project.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use expect_test::{expect, expect_file};
 
 use crate::support::{Run, command, directory, played, repository, run, transcript};
 
-/// With a key, as somebody has it who means to use a model. The key is never asked whether it is right.
+/// Runs with an API key in the environment. The key is never used.
 fn with_key(dir: &Path, args: &[&str], key: &str) -> Run {
     let output = without_keys(dir, args).env(key, "not-a-key").output().unwrap();
     Run {
@@ -93,7 +93,7 @@ fn a_new_project_is_written_and_sound() {
     assert!(doctor.stdout.lines().all(|line| line.starts_with("ok ")), "{}", doctor.stdout);
 }
 
-/// The text as a person finds it; the rest of the files is as it lies in the repository.
+/// The golden of the settings as written; the other files are identical to those in the repository.
 #[test]
 fn the_settings_of_a_python_project() {
     let dir = directory(&[("tests/test_sums.py", "import unittest\n")]);
@@ -271,7 +271,7 @@ fn the_demo_project_is_sound() {
     .assert_eq(&transcript(dir.path(), &["init", "--demo", "slugs"], ""));
 }
 
-/// The README of the project names what rawko really has.
+/// The README of the project names only commands that exist.
 #[test]
 fn the_readme_names_commands_that_there_are() {
     let folder = repository().join("crates/rawko/src/templates");

@@ -1,11 +1,11 @@
-//! Looking at what is in a store: `ps`, `show`, `history`, `logs`, `charts`, `doctor`.
+//! Reading a store: `ps`, `show`, `history`, `logs`, `charts`, `doctor`.
 
 use expect_test::{Expect, expect};
 
 use crate::running::{FILES, ORDER};
 use crate::support::{directory, played, run};
 
-/// Columns are as wide as what stands in them, and ages differ in length.
+/// Collapses spaces: columns are as wide as their content, and ages differ in length.
 fn squeezed(text: &str) -> String {
     let lines =
         text.lines().map(|line| line.split("  ").filter(|part| !part.is_empty()).map(str::trim).collect());

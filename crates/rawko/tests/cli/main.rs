@@ -1,4 +1,4 @@
-//! The real binary, run as a person or a program runs it: what it prints, and the exit code.
+//! The real binary, run as a user or a program runs it: its output and its exit code.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

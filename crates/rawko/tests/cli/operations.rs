@@ -1,4 +1,4 @@
-//! Backup, restore, export, import and pruning, as a person runs them; beside a running host, too.
+//! Backup, restore, export, import and pruning from the command line, also beside a running host.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::support::{directory, played, run};
 
 const RUN: [&str; 6] = ["run", "waiter.yaml", "--id", "w-1", "--patience", "2h"];
 
-/// Sizes of files differ from machine to machine.
+/// Removes file sizes, which differ between machines.
 fn without_sizes(text: &str) -> String {
     let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
     let mut out = words.clone();

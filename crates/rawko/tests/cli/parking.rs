@@ -1,4 +1,4 @@
-//! Stopping a run and going on: Ctrl-C, SIGTERM, `kill -9`, a full store.
+//! Stopping and resuming a run: Ctrl-C, SIGTERM, `kill -9`, a full store.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -7,7 +7,7 @@ use expect_test::expect;
 
 use crate::support::{command, directory, played, run, stable};
 
-/// Waits an hour, or until it is told.
+/// Waits an hour, or until an event arrives.
 pub(crate) const WAITER: &str = "\
 statechart:
   id: waiter
@@ -22,7 +22,7 @@ statechart:
     given_up: {type: final}
 ";
 
-/// A run in the background, and what it has printed.
+/// A run in the background, and its output.
 pub(crate) struct Background {
     pub(crate) child: Child,
     /// The line that was waited for.
@@ -31,7 +31,7 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Starts a command and waits until it has printed a line with this in it.
+    /// Starts a command and waits for a line that contains `until`.
     pub(crate) fn start(dir: &std::path::Path, args: &[&str], until: &str) -> Background {
         let mut child = command(dir, args)
             .stdin(Stdio::null())
@@ -53,7 +53,7 @@ impl Background {
         assert!(sent.success());
     }
 
-    /// The rest of what it printed, and how it ended.
+    /// Returns the rest of the output, and the exit status.
     pub(crate) fn end(mut self) -> String {
         let mut text = String::new();
         std::io::Read::read_to_string(&mut self.out, &mut text).unwrap();
@@ -120,7 +120,7 @@ statechart:
     failed: {type: final, output: {category: context.answer}}
 ";
 
-/// A service whose first call hangs, killed with its host in the middle of it; later calls answer at once.
+/// A service whose first call hangs and is killed with its host; later calls return at once.
 fn killed_at_work(on_restart: &str) -> tempfile::TempDir {
     let script = "if [ -e called ]; then echo '{\"calls\": 2}'; else touch called; exec sleep 60; fi\n";
     let settings = format!(
@@ -194,7 +194,7 @@ fn a_run_that_meets_a_full_store_stops_and_says_so() {
 fn a_full_store_is_told_and_loses_nothing() {
     let dir = directory(&[("waiter.yaml", WAITER), (".rawko/config.yaml", "store: {size_max: 200 KiB}\n")]);
     played(dir.path(), &["run waiter.yaml --id w-1"]);
-    // Text that does not get smaller by being stored once.
+    // Text that deduplication cannot shrink.
     let mut code = None;
     for number in 0..200 {
         let text: String =

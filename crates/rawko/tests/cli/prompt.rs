@@ -1,4 +1,4 @@
-//! The interactive prompt, under a terminal made by `script` (util-linux).
+//! The interactive prompt, under a terminal created by `script` (util-linux).
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -29,14 +29,14 @@ statechart:
     count: {type: assign, context_updates: {opened: context.opened + 1}}
 ";
 
-/// What a person sees who types these lines, each once the prompt is there. A dumb terminal draws nothing.
+/// Types each line once the prompt appears and returns the screen. A dumb terminal draws nothing.
 fn typed(dir: &Path, term: &str, lines: &[&str]) -> (String, Option<i32>) {
     let steps: Vec<(&str, &str)> = lines.iter().map(|line| ("", *line)).collect();
     typed_after(dir, term, &steps)
 }
 
-/// Types each line once the text before it has been seen, and the prompt after that: on a real terminal the prompt is
-/// also drawn again with every key.
+/// Types each line once the text before it and then the prompt have appeared: on a real terminal the prompt is drawn
+/// again with every key.
 fn typed_after(dir: &Path, term: &str, steps: &[(&str, &str)]) -> (String, Option<i32>) {
     let mut child = Command::new("script")
         .args([
@@ -69,7 +69,7 @@ fn typed_after(dir: &Path, term: &str, steps: &[(&str, &str)]) -> (String, Optio
     (String::from_utf8(seen).unwrap().replace("\r\n", "\n"), code)
 }
 
-/// A program that waits for what never comes must fail its test, not hang it.
+/// Kills a program that waits for ever, so that its test fails instead of hanging.
 fn kill_when_stuck(id: u32) -> mpsc::Sender<()> {
     let (finished, told) = mpsc::channel();
     thread::spawn(move || {

@@ -6,7 +6,7 @@ use expect_test::expect;
 const PING: &str = "statechart: {id: ping, version: 1.0.0, initial: a, states: {a: {invoke: {id: other, src: 'statechart:pong', onDone: b, onError: b}}, b: {type: final}}}\n";
 const PONG: &str = "statechart: {id: pong, version: 1.0.0, initial: a, states: {a: {invoke: {id: other, src: 'statechart:ping', onDone: b, onError: b}}, b: {type: final}}}\n";
 
-/// Found in a project, in one file of it, and in files named together.
+/// Found in a project, in one of its files, and in files given together.
 #[test]
 fn charts_that_invoke_each_other_without_end_are_found() {
     let dir = directory(&[("ping.yaml", PING), ("pong.yaml", PONG), (".rawko/config.yaml", "{}\n")]);

@@ -1,4 +1,4 @@
-//! `rawko run` and what follows it: charts run for real, with services, people and children, on a real store.
+//! `rawko run` and the commands after it: charts with services, people and children, on a real store.
 
 use expect_test::{Expect, expect};
 
@@ -43,7 +43,7 @@ statechart:
     remember: {type: assign, context_updates: {by: event.data.by}}
 ";
 
-/// The service answers, unless there is a file that says it is broken.
+/// The service succeeds unless a file marks it as broken.
 pub(crate) const SETTINGS: &str = "\
 services:
   charge_card:

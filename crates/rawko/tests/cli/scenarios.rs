@@ -1,4 +1,4 @@
-//! `rawko test`: what differs, what was never visited, and the forms for continuous integration.
+//! `rawko test`: differences, coverage, and the formats for continuous integration.
 
 use std::fs;
 

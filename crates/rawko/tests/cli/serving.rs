@@ -1,4 +1,4 @@
-//! `rawko serve` as a process: what it prints, what outlives it, and what it never says.
+//! `rawko serve` as a process: its output, the state that outlives it, and the secrets it never prints.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use crate::support::{directory, played, run, stable};
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 const GATE: &str = r#"{"text": "id: gate\nversion: 1.0.0\ninitial: shut\nstates: {shut: {on: {OPEN: open}}, open: {type: final}}\n"}"#;
 
-/// The body of the answer, with its status before it.
+/// Sends a request and returns the status and the body of the response.
 fn ask(serving: &Background, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
     let address = serving.line.trim().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();

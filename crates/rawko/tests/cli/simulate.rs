@@ -1,4 +1,4 @@
-//! `rawko simulate`: the promised JSON, the transcript, and where charts, stubs and stimuli come from.
+//! `rawko simulate`: the documented JSON, the transcript, and the sources of charts, stubs and stimuli.
 
 use expect_test::{Expect, expect};
 

@@ -1,4 +1,4 @@
-//! Running the binary in a directory of its own, and writing down what happened as a terminal would show it.
+//! Runs the binary in a temporary directory and records the result as a terminal would show it.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 pub(crate) const RAWKO: &str = env!("CARGO_BIN_EXE_rawko");
 
-/// What one run left behind.
+/// The result of one run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
@@ -17,12 +17,12 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
-/// The repository, where examples and docs are.
+/// The root of the repository, with examples and docs.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// A directory with these files in it, gone after the test.
+/// Creates a directory with these files, removed after the test.
 pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     let dir = TempDir::new().unwrap();
     for (name, text) in files {
@@ -33,22 +33,22 @@ pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     dir
 }
 
-/// The binary with nothing of this machine in its environment.
+/// Returns the binary with a clean environment.
 pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(RAWKO);
     command.args(args).current_dir(dir);
     for name in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE", "RAWKO_STORE", "LOGNAME"] {
         command.env_remove(name);
     }
-    // Settings of whoever runs the tests are none of their business.
+    // Hides the settings of the user who runs the tests.
     command.env("USER", "ada").env("HOME", dir).env_remove("XDG_CONFIG_HOME");
     command
 }
 
-/// How often a story with many kills is begun anew, each time slower, when it was over before there were enough.
+/// How often a scenario with many kills is repeated, each time slower, if it ended before there were enough.
 pub(crate) const STORIES_MAX: u64 = 5;
 
-/// A script whose steps, one a list item of four spaces, take so long each.
+/// Delays every step of a script (list items indented by four spaces) by `ms`.
 pub(crate) fn slowed(script: &str, ms: u64) -> String {
     let slow = |line: &str| match line.strip_prefix("    - ") {
         Some(step) if !step.starts_with('{') => format!("    - delay_ms: {ms}\n      {step}\n"),
@@ -62,7 +62,7 @@ pub(crate) fn run(dir: &Path, args: &[&str], stdin: &str) -> Run {
     let mut command = command(dir, args);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A command that does not read its input closes it early; that is its right.
+    // A command that does not read its input may close it early.
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
     let output = child.wait_with_output().unwrap();
     Run {
@@ -72,7 +72,7 @@ pub(crate) fn run(dir: &Path, args: &[&str], stdin: &str) -> Run {
     }
 }
 
-/// A run as a transcript: the command, its output, what it said beside it, and the exit code unless it is 0.
+/// Returns a run as a transcript: the command, its output, its messages, and the exit code unless it is 0.
 pub(crate) fn transcript(dir: &Path, args: &[&str], stdin: &str) -> String {
     let run = run(dir, args, stdin);
     let mut text = format!("$ rawko {}\n{}", args.join(" "), run.stdout);
@@ -88,14 +88,14 @@ pub(crate) fn transcript(dir: &Path, args: &[&str], stdin: &str) -> String {
     text
 }
 
-/// What is different at every run made the same: ages, moments, process numbers, the directory.
+/// Replaces the parts that differ in every run: ages, timestamps, process ids, the directory.
 pub(crate) fn stable(text: &str, dir: &Path) -> String {
     let place = dir.canonicalize().unwrap();
     let text = text.replace(&*place.to_string_lossy(), "DIR").replace(&*dir.to_string_lossy(), "DIR");
     text.split_inclusive('\n').map(|line| without_numbers(&without_ages(&without_moments(line)))).collect()
 }
 
-/// `2026-11-16 01:32:46Z`, also with a `T`.
+/// Masks `2026-11-16 01:32:46Z`, also with a `T`.
 fn without_moments(line: &str) -> String {
     const SHAPE: &str = "0000-00-00 00:00:00Z";
     let is_moment = |text: &str| {
@@ -120,7 +120,7 @@ fn without_moments(line: &str) -> String {
     out
 }
 
-/// `3s ago` becomes `just now`.
+/// Replaces `3s ago` with `just now`.
 fn without_ages(line: &str) -> String {
     let mut parts = line.split(" ago");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -134,7 +134,7 @@ fn without_ages(line: &str) -> String {
     out
 }
 
-/// Times in JSON and process numbers.
+/// Masks times in JSON and process ids.
 fn without_numbers(line: &str) -> String {
     let mut out = line.to_owned();
     for before in ["_ms\":", "_ms\": ", "process "] {
@@ -151,7 +151,7 @@ fn without_numbers(line: &str) -> String {
     out
 }
 
-/// A transcript of several commands, one after the other.
+/// Returns a transcript of several commands.
 pub(crate) fn played(dir: &Path, commands: &[&str]) -> String {
     let transcripts = commands.iter().map(|command| {
         let words: Vec<_> = command.split(' ').collect();

@@ -1,5 +1,5 @@
-//! Three nodes with the real binary. Apart from the other tests on Restate, so that nothing else runs meanwhile: this one wants the
-//! machine for itself. `cargo xtask cluster` shows what it says.
+//! Three nodes with the real binary. Separate from the other tests on Restate, because it needs the machine for itself.
+//! `cargo xtask cluster` shows its output.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

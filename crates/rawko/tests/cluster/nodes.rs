@@ -1,4 +1,4 @@
-//! Each of three nodes is killed in turn and comes back, and meanwhile orders go on.
+//! Kills and restarts each of three nodes in turn while orders continue.
 
 use std::fs;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::load::Load;
 use crate::support::{PATIENCE, directory, free_address, on_restate, wait_for, worker};
 
 const WORKING: usize = 6;
-/// Orders that must come to their end while a node is down.
+/// Orders that must be completed while a node is down.
 const MEANWHILE: u64 = 3;
 
-/// How many orders are done; `None` while leaders move and nobody can be asked.
+/// Returns the number of completed orders; `None` while leaders move and no node can respond.
 fn look(reader: &Reader) -> Option<u64> {
     let filter = Filter { statuses: vec![Status::Done], roots_only: true, limit: 1, ..Filter::default() };
     reader.store().list(&filter).ok().map(|page| page.total)
 }
 
-/// The same, asked until there is an answer.
+/// Like [`look`], repeated until a node responds.
 fn done(reader: &Reader) -> u64 {
     let mut found = None;
     wait_for("somebody can say how many orders are done", || {

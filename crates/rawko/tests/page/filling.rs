@@ -1,5 +1,5 @@
-//! A store with very much in it, written as the host would write it but without waiting for the disk at every step. Apart from
-//! the tests, because it knows how a journal is kept.
+//! Fills a store with many records, written as the host would write them but without an fsync per step. Separate from
+//! the tests, because it knows the format of a journal.
 
 use std::fs;
 use std::path::Path;
@@ -29,11 +29,11 @@ statechart:
     count: {type: assign, context_updates: {count: context.count + 1}}
 ";
 
-/// Records of one commit.
+/// Records per commit.
 const BATCH: usize = 2_000;
 const BEGAN_MS: i64 = 1_767_600_000_000;
 
-/// A project with so many instances, and one called `long` with so many steps.
+/// Creates a project with this many instances, and one called `long` with this many steps.
 pub(crate) fn fill(project: &Path, instances: i64, steps: u64) {
     let state = project.join(".rawko/state");
     fs::create_dir_all(project.join(".rawko/charts")).unwrap();

@@ -1,5 +1,6 @@
-//! The page in a real browser, on the real binary and a real project. What a person does is in `tests/page/*.test.mjs`; this
-//! gives them the binary and says how it went. Apart from the other tests of the binary, because it needs a browser.
+//! The page in a real browser, on the real binary and a real project. User actions are in `tests/page/*.test.mjs`; this
+//! file passes them the binary and reports the result. Separate from the other tests of the binary, because it needs a
+//! browser.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -11,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rawko_testkit::{RestateOptions, RestateServer};
 
-/// One browser at a time: two would only wait for each other.
+/// One browser at a time: two would only slow each other down.
 static BROWSER: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -86,14 +87,14 @@ fn on_restate_workers_come_and_go() {
     drive_on_restate("restate");
 }
 
-/// The same page where instances live on a server of its own; the script starts the workers.
+/// Runs a script on a Restate server of its own; the script starts the workers.
 fn drive_on_restate(name: &str) {
     let server = RestateServer::start(&RestateOptions::default()).unwrap();
     let (ingress, admin) = (server.ingress(), server.admin());
     drive(name, &[("RAWKO_HOST", "restate"), ("RAWKO_RESTATE", &ingress), ("RAWKO_RESTATE_ADMIN", &admin)]);
 }
 
-/// Runs one of the scripts. What it prints is shown when it fails.
+/// Runs one of the scripts. Its output is shown on failure.
 fn drive(name: &str, more: &[(&str, &str)]) {
     let _alone = BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
     let (tools, script) =
@@ -101,7 +102,7 @@ fn drive(name: &str, more: &[(&str, &str)]) {
     let installed = tools.join("node_modules/playwright-core").is_dir();
     assert!(installed, "playwright-core is not installed: run `cargo xtask tools` (tests/page/package.json)");
     let mut node = Command::new("node");
-    // Files of the page are modules; on the page it is the page that says so.
+    // The page's files are modules; in the browser the page declares it, for node it is set here.
     node.args(["--experimental-default-type=module", "--test", "--test-reporter=spec"]).arg(script);
     node.env("RAWKO_BIN", env!("CARGO_BIN_EXE_rawko")).env("RAWKO_TOOLS", tools).envs(more.iter().copied());
     let output = node.output().expect("node can be started");

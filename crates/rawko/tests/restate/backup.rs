@@ -1,4 +1,5 @@
-//! A back-up of one node as the guide says: stop it, copy its folder, start it; and what a copy is worth when the node is lost.
+//! A backup of one node as in the guide: stop it, copy its folder, start it; then restore the copy after the node is
+//! lost.
 
 use std::fs;
 use std::path::Path;
@@ -56,7 +57,7 @@ fn a_node_that_is_lost_comes_back_from_a_copy_of_its_folder() {
     site.server.wait_ready().unwrap();
     begin(&site.place, "later", "3600000");
 
-    // The disk is lost; what is in the copy is all there is.
+    // The disk is lost; only the copy is left.
     site.server.kill();
     fs::remove_dir_all(site.server.data()).unwrap();
     copy_folder(&copy, &site.server.data());
@@ -65,7 +66,7 @@ fn a_node_that_is_lost_comes_back_from_a_copy_of_its_folder() {
 
     assert_eq!(ids(&site.place), ["soon", "slow"], "what was there when it was copied");
     assert_eq!(site.place.run("history slow --json").stdout, history);
-    // Its worker was there all the time, and is known to it still.
+    // The worker kept running and is still registered.
     wait_for("the timer fires", || site.place.run("show soon").stdout.contains("[boiled]"));
     assert_eq!(site.place.run("send slow TURNED").code, Some(0), "{}", worker.said());
     let shown: Json = serde_json::from_str(&site.place.run("show slow --json").stdout).unwrap();

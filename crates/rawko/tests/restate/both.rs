@@ -1,5 +1,5 @@
-//! One walk through the commands, typed on this machine and on Restate: every word and every exit code is the same, but for
-//! moments, addresses and who hosts.
+//! The same sequence of commands on this machine and on Restate: all output and every exit code is the same, except for
+//! times, addresses and the host's name.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use rawko_testkit::RestateOptions;
 
 use crate::support::{Place, RAWKO, Ran, Site, demo_task, directory, free_address};
 
-/// It rests for a moment, asks a person, calls a program, and has another person pack.
+/// It waits on a timer, asks a person, calls a program, and has another person pack.
 const ORDER: &str = "
 statechart:
   id: order
@@ -72,7 +72,7 @@ services: {charge: {command: [python3, charge.py], on_restart: retry}}
 governance: {allow: [charge]}
 ";
 
-/// What a person types, and the exit code. A word in brackets is done to the project instead.
+/// The commands and their exit codes. A word in brackets is an action on the project instead.
 const WALK: &[(&str, i32)] = &[
     ("charts", 0),
     ("run order --id a --input amount=5", 55),
@@ -80,7 +80,7 @@ const WALK: &[(&str, i32)] = &[
     ("show a --json", 0),
     ("ps", 0),
     ("ps --waiting person --json", 0),
-    // An event, the same one again, one that nothing takes, and to nobody.
+    // An event, a duplicate, one that is not handled, and one to an unknown instance.
     ("send a NOTED --data text=hello --key k1", 0),
     ("send a NOTED --data text=hello --key k1", 0),
     ("send a NOBODY -v", 0),
@@ -92,7 +92,7 @@ const WALK: &[(&str, i32)] = &[
     ("ps --all --waiting person", 0),
     ("approve a --as carl", 0),
     ("approve a", 1),
-    // Looking back.
+    // Reading the past.
     ("show a", 0),
     ("show a --at 2", 0),
     ("show a --at 99", 2),
@@ -102,7 +102,7 @@ const WALK: &[(&str, i32)] = &[
     ("logs", 0),
     ("logs a --json", 0),
     ("logs a --audit", 0),
-    // Forks: a step, other values, ids that are taken, steps and keys that are not there.
+    // Forks: a step, other values, existing ids, unknown steps and keys.
     ("fork a --at 2 --set amount=90 --id b", 0),
     ("show b", 0),
     ("fork a --at 2 --id b", 2),
@@ -111,13 +111,13 @@ const WALK: &[(&str, i32)] = &[
     ("fork a --at 1 --set amount=1+ --id c", 2),
     ("deny b --as ada --comment no --output-format json", 0),
     ("history b", 0),
-    // Ending one.
+    // Cancelling an instance.
     ("run order --id d --input amount=7 --output-format json", 55),
     ("cancel d --reason twice", 0),
     ("cancel d", 1),
     ("send d NOTED", 1),
     ("history d --json", 0),
-    // What fails is tried again.
+    // Retrying a failure.
     ("run order --id e --input amount=8 --output-format stream-json", 55),
     ("(down)", 0),
     ("approve e", 1),
@@ -133,7 +133,7 @@ const WALK: &[(&str, i32)] = &[
     ("ps --all", 0),
     ("ps --status done --chart order", 0),
     ("ps --status cancelled --json", 0),
-    // What is not there.
+    // Unknown names.
     ("run order --id a", 2),
     ("show nobody", 2),
     ("history nobody", 2),
@@ -155,19 +155,19 @@ fn project() -> TempDir {
     ])
 }
 
-/// Takes moments, lengths of time, places in a journal and hosts out of what was said.
+/// Masks times, durations, journal positions and hosts in the output.
 struct Plain(Vec<(Regex, &'static str)>);
 
 impl Plain {
     fn new() -> Plain {
         let table = [
-            // Before anything that an id made of letters and digits could be taken for.
+            // First, because later patterns could match a part of a generated id.
             (r"rawko-[a-z0-9]{6}\b", "MADE-UP"),
             (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?Z?", "MOMENT"),
             (r#"("\w*(_ms|seq)"): ?-?\d+"#, "$1:N"),
             (r"\d[\d.]*(ms|s|m|h)\b( \d+s)?( ago)?|just now", "WHILE"),
             (r"is hosted by Restate at \S+|goes on with `rawko resume \S+`", "IS HOSTED"),
-            // Columns are as wide as what stands in them.
+            // Columns are as wide as their content.
             (r" {2,}", "  "),
         ];
         Plain(table.map(|(pattern, instead)| (Regex::new(pattern).unwrap(), instead)).to_vec())
@@ -214,7 +214,7 @@ fn every_command_says_the_same_on_both_hosts() {
     }
 }
 
-/// Cursors differ between hosts; what they lead to does not.
+/// Cursors differ between hosts; the pages they select do not.
 fn pages_go_on_where_the_last_one_ended(place: &Place) {
     let json = |command: &str| -> Json { serde_json::from_str(&place.run(command).stdout).unwrap() };
     let ids = |page: &Json| -> Vec<String> {
@@ -228,7 +228,7 @@ fn pages_go_on_where_the_last_one_ended(place: &Place) {
         page = json(&format!("ps --limit 2 --json --before {next}"));
     }
     assert_eq!(seen, ["f", "e", "d", "b", "a"]);
-    // Whoever ended the page before may have gone on meanwhile and be on the list no more.
+    // The last instance of a page may have changed since and no longer be on the list.
     let next = json("ps --limit 2 --json")["next"].clone();
     let done = json(&format!("ps --status done --json --before {}", next.as_str().unwrap()));
     assert_eq!(ids(&done), ["b", "a"]);
@@ -240,8 +240,8 @@ fn pages_go_on_where_the_last_one_ended(place: &Place) {
     assert_eq!(first.stdout + &rest.stdout, whole);
 }
 
-/// The orchestrator with its agents (scripted models, real files, real tests): it ends at a limit, goes on with a higher one,
-/// and what was decided can be looked at again.
+/// The orchestrator with its agents (scripted models, real files, real tests): it ends at a limit, continues with a
+/// higher one, and its decisions can be replayed.
 #[test]
 fn the_demo_mends_its_project_on_both_hosts() {
     let (here, there) = (directory(&[]), directory(&[]));

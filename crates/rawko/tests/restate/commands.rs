@@ -1,4 +1,4 @@
-//! What a person types, on Restate and on this machine: the examples run on both, and their histories are the same.
+//! Commands on Restate and on this machine: the examples run on both, with the same histories.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ const FULFILMENT: [&str; 4] = [
 const FULFILMENT_INSTANCES: [&str; 6] =
     ["o-1", "o-1.packing.4.1", "o-1.invoicing.4.2", "o-2", "o-2.packing.4.1", "o-2.invoicing.4.2"];
 
-/// The example's payment service, which counts receipts: each host gets one of its own.
+/// Starts the example's payment service, which counts receipts: each host gets its own.
 fn payments(project: &Path) -> (Guarded, String) {
     let spawn = Spawn {
         program: "python3".into(),
@@ -33,7 +33,7 @@ fn payments(project: &Path) -> (Guarded, String) {
     (service, address)
 }
 
-/// Everything that happened to an instance, but for when.
+/// Returns the history of an instance without times.
 fn history(place: &Place, id: &str) -> String {
     let ran = place.run(&format!("history {id} --json"));
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -46,7 +46,7 @@ fn history(place: &Place, id: &str) -> String {
     lines.collect()
 }
 
-/// Moments, lengths of time that depend on them, and places in a store's journal.
+/// Removes times, durations, and positions in a store's journal.
 fn forget_times(value: &mut Json) {
     match value {
         Json::Object(map) => {
@@ -78,7 +78,7 @@ fn the_order_example_has_the_same_history_on_both_hosts() {
         let (one, other) = (history(&embedded, id), history(&site.place, id));
         assert_eq!(one, other, "{id}");
     }
-    // The same list, also while nothing but the server runs.
+    // The same list, even while only the server runs.
     drop(_worker);
     let listed = |place: &Place| {
         let listed: Json = serde_json::from_str(&place.run("ps --all --json").stdout).unwrap();
@@ -94,7 +94,7 @@ fn the_order_example_has_the_same_history_on_both_hosts() {
     assert_eq!(listed(&embedded), listed(&site.place));
 }
 
-/// What is said when something is missing says what to do about it.
+/// Errors about a missing part state the fix.
 #[test]
 fn commands_say_what_is_missing() {
     let dir = directory(&[(".rawko/config.yaml", "")]);

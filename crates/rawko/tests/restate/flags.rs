@@ -1,4 +1,5 @@
-//! Where Restate is, said in every way that the guide names: by flags, and by the settings. The other tests say it by variables.
+//! The address of Restate, given in every way that the guide names: by flags, and by the settings. The other tests use
+//! variables.
 
 use std::fs;
 
@@ -10,7 +11,7 @@ const LIGHT: &str = "
 statechart: {id: light, version: 1.0.0, initial: on, states: {on: {on: {PRESSED: off}}, off: {type: final}}}
 ";
 
-/// Every command with these words after it.
+/// Runs every command with these additional arguments.
 fn walk(place: &Place, id: &str, more: &[&str], worker: &Guarded) {
     let said = |command: &str, code: i32| {
         let words: Vec<&str> = command.split(' ').chain(more.iter().copied()).collect();
@@ -31,7 +32,7 @@ fn flags_and_settings_say_where_restate_is() {
     let project = directory(&[(".rawko/charts/light.yaml", LIGHT)]);
     let server = RestateServer::start(&RestateOptions::default()).unwrap();
     let (ingress, admin) = (server.ingress(), server.admin());
-    // Nothing of it is in the environment.
+    // The environment does not contain the address.
     let place = Place::embedded(project.path());
 
     let address = ["--restate", &ingress, "--admin", &admin];
@@ -46,7 +47,7 @@ fn flags_and_settings_say_where_restate_is() {
     let worker = worker_with(&place, &free_address(), "settings", &[]);
     worker.says("registered", 0, PATIENCE).unwrap();
     walk(&place, "settled", &["--host", "restate"], &worker);
-    // The settings say where, not whether.
+    // The settings give the address, but do not select the host.
     let ran = place.run("show settled");
     assert_eq!(ran.code, Some(2), "{ran:?}");
 }

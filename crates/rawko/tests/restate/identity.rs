@@ -1,4 +1,5 @@
-//! Who a worker serves, and where it is found: a server that signs, and an address that is not the worker's own.
+//! The identity of the server and the address of a worker: signed requests, and an advertised address other than the
+//! worker's own.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +15,7 @@ const LIGHT: &str = "
 statechart: {id: light, version: 1.0.0, initial: on, states: {on: {on: {PRESSED: off}}, off: {type: final}}}
 ";
 
-/// Forwards connections, as a balancer before workers does, and counts them.
+/// Forwards connections, as a load balancer in front of workers does, and counts them.
 fn balancer(to: String) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -22,7 +23,7 @@ fn balancer(to: String) -> (String, Arc<AtomicUsize>) {
     let counted = Arc::clone(&count);
     std::thread::spawn(move || {
         for from in listener.incoming().flatten() {
-            // Before the worker is there, whoever comes is sent away.
+            // Connections are dropped until the worker is running.
             let Ok(into) = TcpStream::connect(&to) else { continue };
             counted.fetch_add(1, Ordering::Relaxed);
             for (mut from, mut into) in [(from.try_clone().unwrap(), into.try_clone().unwrap()), (into, from)]
@@ -56,7 +57,7 @@ fn a_worker_serves_only_the_server_that_signs() {
     assert_eq!(site.place.run("run light --id lamp").code, Some(55), "{}", worker.said());
     assert_eq!(site.place.run("send lamp PRESSED").code, Some(0), "{}", worker.said());
 
-    // Somebody else who reaches it is refused, whatever is asked.
+    // Unsigned requests from other clients are refused on every path.
     for path in ["discover", "invoke/RawkoInstance/look"] {
         let curl = Command::new("curl")
             .args(["-s", "--http2-prior-knowledge", "-o", "/dev/null", "-w", "%{http_code}"])
@@ -66,7 +67,7 @@ fn a_worker_serves_only_the_server_that_signs() {
         assert_eq!(String::from_utf8(curl.stdout).unwrap(), "401", "{path}");
     }
 
-    // A worker that knows another key refuses this server, and says so.
+    // A worker with another key refuses this server and reports it.
     let other = "publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f";
     let stranger = worker_with(&site.place, &free_address(), "stranger", &["--identity-key", other]);
     stranger.says("401 Unauthorized", 0, PATIENCE).unwrap();

@@ -1,5 +1,6 @@
-//! Kills: three workers and the server, again and again, while orders work and events come in. Then nothing is lost,
-//! nothing was paid twice, nothing repeated that may not be, and every timer fired once. `RAWKO_SEED=n` repeats a run, `RAWKO_KILLS=n` makes a longer one.
+//! Kills three workers and the server repeatedly while orders run and events arrive. Afterwards nothing is lost, no
+//! payment was made twice, no unrepeatable call was repeated, and every timer fired once. `RAWKO_SEED=n` repeats a run,
+//! `RAWKO_KILLS=n` makes a longer one.
 
 use std::fs;
 use std::sync::Arc;
@@ -19,11 +20,11 @@ use crate::support::{PATIENCE, Site, directory, free_address};
 
 const KILLS: u64 = 60;
 const WORKERS: usize = 3;
-/// Orders at work at the same time.
+/// Number of concurrent orders.
 const WORKING: usize = 8;
-/// After so many kills everything is checked.
+/// Number of kills between two checks.
 const CHECKED_EVERY: u64 = 20;
-/// One kill in so many is of the server.
+/// One in this many kills is of the server.
 const SERVER_KILLS: u64 = 4;
 
 fn variable(name: &str) -> Option<u64> {
@@ -45,10 +46,10 @@ fn run(seed: u64, kills: u64) {
     let project = directory(&[(".rawko/charts/parcel.yaml", PARCEL)]);
     fs::write(project.path().join(".rawko/config.yaml"), settings(&bank.address)).unwrap();
 
-    // Few requests on a connection, so that the workers behind one address all have some.
+    // Few requests per connection, so that all workers behind one address get some.
     let options = RestateOptions { streams_per_connection: 2, ..RestateOptions::default() };
     let mut site = Site::new(project.path(), &options);
-    // Workers say which steps and calls were theirs.
+    // At debug level, workers log their own steps and calls.
     site.place = site.place.with("RAWKO_LOG", "debug");
     let address = free_address();
     let mut workers: Vec<_> =
@@ -57,7 +58,7 @@ fn run(seed: u64, kills: u64) {
 
     let restate = Restate::new(&site.server.ingress(), &site.server.admin()).unwrap();
     let reader = Reader::new(Arc::new(RestateStore::new(&restate).unwrap()));
-    // From the beginning, so that the feed is checked too.
+    // Read from the beginning, so that the feed is checked too.
     assert_eq!(reader.store().last_seq().unwrap(), 0);
     let mut ledger = Ledger::default();
     let load = Load::begin(&restate, WORKING);
@@ -103,7 +104,7 @@ fn run(seed: u64, kills: u64) {
     }
 }
 
-/// What was acknowledged and paid before looking must be there when looking.
+/// Checks that everything acknowledged and paid before the read is in the journal.
 fn check(ledger: &mut Ledger, reader: &Reader, load: &Load, bank: &Bank) {
     let acknowledged = load.acknowledged();
     let books = Books::clone(&bank.books.lock().unwrap());

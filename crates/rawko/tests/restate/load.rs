@@ -1,5 +1,4 @@
-//! The load on the instances that are killed under: orders are started, numbered events are sent to them, and what was
-//! acknowledged is remembered.
+//! The load of the kill tests: starts orders, sends them numbered events, and records the acknowledgements.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -14,7 +13,7 @@ use rawko_store::{Filter, InstanceRow};
 
 use crate::support::{PATIENCE, patient_order};
 
-/// Keeps orders working until it is told to finish.
+/// Keeps orders running until it is finished.
 pub(crate) struct Load {
     shared: Arc<Shared>,
     _runtime: tokio::runtime::Runtime,
@@ -25,7 +24,7 @@ struct Shared {
     order: Edition,
     acknowledged: Mutex<BTreeMap<String, i64>>,
     started: AtomicU64,
-    /// Those who start orders and send to them.
+    /// Number of tasks that start orders and send events.
     working: AtomicUsize,
     finishing: AtomicBool,
     paused: AtomicBool,
@@ -53,7 +52,7 @@ impl Load {
         Load { shared, _runtime: runtime }
     }
 
-    /// Nothing is sent meanwhile, so that the journal comes to rest and can be read to its end.
+    /// Pauses sending, so that the journal settles and can be read to its end.
     pub(crate) fn paused<T>(&self, check: impl FnOnce() -> T) -> T {
         self.shared.paused.store(true, Ordering::SeqCst);
         let checked = check();
@@ -61,11 +60,11 @@ impl Load {
         checked
     }
 
-    /// No more orders; waits until those that are at work have come to their end.
+    /// Starts no more orders and waits until the running ones are complete.
     pub(crate) fn finish(&self, reader: &Reader) {
         self.shared.finishing.store(true, Ordering::SeqCst);
         let until = Instant::now() + 3 * PATIENCE;
-        // Somebody may still be starting an order that nobody sees yet.
+        // A task may still be starting an order that is not visible yet.
         while self.shared.working.load(Ordering::SeqCst) > 0 || !unfinished(reader).is_empty() {
             assert!(Instant::now() < until, "these do not finish: {:#?}", unfinished(reader));
             std::thread::sleep(Duration::from_millis(100));
@@ -76,7 +75,7 @@ impl Load {
         self.shared.started.load(Ordering::SeqCst)
     }
 
-    /// The last event that was acknowledged, by instance.
+    /// Returns the last acknowledged event, by instance.
     pub(crate) fn acknowledged(&self) -> BTreeMap<String, i64> {
         self.shared.acknowledged.lock().unwrap().clone()
     }
@@ -87,7 +86,7 @@ fn unfinished(reader: &Reader) -> Vec<InstanceRow> {
     reader.store().list(&filter).unwrap().rows
 }
 
-/// One order after the other.
+/// Runs one order after the other.
 async fn orders(shared: Arc<Shared>) {
     while !shared.finishing.load(Ordering::SeqCst) {
         while_paused(&shared).await;
@@ -96,7 +95,7 @@ async fn orders(shared: Arc<Shared>) {
         loop {
             let order = shared.order.clone();
             match shared.engine.start(order, input.clone(), Some(name.clone()), Value::Null).await {
-                // It is there already: the answer to the first attempt was lost.
+                // The instance exists: the response to the first attempt was lost.
                 Ok(_) | Err(HostError::Exists(_)) => break,
                 Err(error) if error.is_transient() => tokio::time::sleep(Duration::from_millis(20)).await,
                 Err(error) => panic!("{name}: {error}"),

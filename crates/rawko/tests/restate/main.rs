@@ -1,5 +1,5 @@
-//! The real binary on a real Restate server: workers that are killed and started again, commands that a person types, and
-//! what must hold afterwards.
+//! The real binary on a real Restate server: workers that are killed and restarted, user commands, and the invariants
+//! that must hold afterwards.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,5 @@
-//! A call that Restate has paused while its worker was there all the time, as after an outage on the way between them: nobody has to
-//! start a worker for it to go on.
+//! An invocation that Restate paused while its worker was running, as after a network outage between them: it resumes
+//! without a restart of any worker.
 
 use std::fs;
 use std::process::Command;
@@ -36,7 +36,7 @@ fn slow_a_paused_call_goes_on_by_itself() {
     };
     let id = calls()["rows"][0]["id"].as_str().unwrap().to_owned();
     curl(&["-X", "PATCH", &format!("{admin}/invocations/{id}/pause")]);
-    // It is paused when its answer comes, if the server has heard of it by then.
+    // It is paused when its result arrives, if the server has processed the request before.
     std::thread::sleep(Duration::from_secs(2));
     fs::write(project.path().join("release-busy"), "").unwrap();
     wait_for("the call is paused", || calls()["rows"][0]["status"] == "paused");

@@ -1,5 +1,5 @@
-//! Rolling out a new project beside the old one, as the guide says: instances keep their charts, calls under way end where they
-//! began, everything new goes to the new workers, and then the old ones can go.
+//! Rolling out a new project beside the old one, as in the guide: instances keep their charts, running calls finish on
+//! the old workers, all new work goes to the new workers, and then the old ones can stop.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::support::{
     PATIENCE, Place, Site, directory, free_address, on_restate, repository, wait_for, worker,
 };
 
-/// Waits for an event or its time, then has somebody work. Releases differ in the state where it ends.
+/// Waits for an event or its timer, then calls a program. Releases differ in the final state.
 fn chart(version: &str, end: &str) -> String {
     let text = "
 statechart:
@@ -33,8 +33,8 @@ statechart:
     text.replace("VERSION", version).replace("END", end)
 }
 
-/// Says who works, once `release-KEY` is there; that it began is said by `begun-KEY`. Ends with its project, since the worker that
-/// called it may be killed.
+/// Prints its release once `release-KEY` exists, and creates `begun-KEY` when it starts. Exits when its project is
+/// removed, since the worker that called it may be killed.
 const WORK: &str = "\
 import json, os, sys, time
 name, call = sys.argv[1], json.load(sys.stdin)
@@ -53,7 +53,7 @@ services: {work: {command: [python3, work.py, NAME], on_restart: retry}}
 governance: {allow: [work]}
 ";
 
-/// A release of the project: its chart and its programs.
+/// Creates a release of the project: its chart and its programs.
 pub(crate) fn release(name: &str, version: &str, end: &str) -> TempDir {
     directory(&[
         (".rawko/charts/job.yaml", &chart(version, end)),
@@ -78,14 +78,14 @@ fn show(place: &Place, id: &str) -> Json {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
-/// Waits until it is done; says by which chart, where it ended and who worked.
+/// Waits until it is done; returns its chart version, final state and release.
 pub(crate) fn end(place: &Place, id: &str) -> String {
     wait_for(&format!("{id} is done"), || show(place, id)["status"] == "done");
     let shown = show(place, id);
     format!("{} {} {}", shown["version"], shown["configuration"][0], shown["output"]["by"])
 }
 
-/// The command of the guide, as it stands there but for the port: which deployments still have calls.
+/// Runs the command of the guide, except for the port: it lists the deployments with open invocations.
 fn pinned(admin: &str) -> Vec<(Option<String>, u64)> {
     let guide = fs::read_to_string(repository().join("docs/guide/scale-out.md")).unwrap();
     let from = guide.find("curl -s http://127.0.0.1:9070/query").unwrap();
@@ -119,7 +119,7 @@ fn a_new_project_is_rolled_out_beside_the_old_one_and_nothing_is_lost() {
     for id in ["idle", "late", "busy"] {
         begin(&site.place, id, "3600000");
     }
-    // It is due when the new workers are there, also on a slow machine.
+    // Due once the new workers are running, even on a slow machine.
     begin(&site.place, "timed", "20000");
     work(&site.place, "busy");
     wait_for_file(&old.path().join("begun-busy"));
@@ -136,7 +136,7 @@ fn a_new_project_is_rolled_out_beside_the_old_one_and_nothing_is_lost() {
     let waiting = pinned(&admin).into_iter().find(|(id, _)| id.is_none());
     assert!(waiting.is_some_and(|(_, timers)| timers >= 2), "timers are nobody's yet");
 
-    // What begins now has the new chart and the new workers; what is there keeps its chart.
+    // New instances use the new chart and the new workers; existing ones keep their chart.
     for id in ["fresh", "idle", "timed"] {
         fs::write(new.path().join(format!("release-{id}")), "").unwrap();
     }
@@ -147,7 +147,7 @@ fn a_new_project_is_rolled_out_beside_the_old_one_and_nothing_is_lost() {
     assert_eq!(end(&newer, "idle"), r#""1.0.0" "ended_old" "new""#);
     assert_eq!(end(&newer, "timed"), r#""1.0.0" "ended_old" "new""#);
 
-    // The call under way ends where it began, and then the old workers have nothing more.
+    // The running call finishes on the old workers, which then have no more work.
     assert_eq!(show(&newer, "busy")["configuration"][0], "working");
     fs::write(old.path().join("release-busy"), "").unwrap();
     assert_eq!(end(&newer, "busy"), r#""1.0.0" "ended_old" "old""#);
@@ -180,7 +180,7 @@ fn who_takes_the_old_workers_away_too_early_starts_one_at_their_address() {
     at_the_old_address.says(&format!("everything new goes to http://{newest}"), 0, PATIENCE).unwrap();
     assert!(!new_worker.said().contains("not the newest"), "{}", new_worker.said());
     assert_eq!(end(&newer, "busy"), r#""1.0.0" "ended_old" "new""#);
-    // What is new goes where it went before.
+    // New work still goes to the new workers.
     drop(at_the_old_address);
     fs::write(new.path().join("release-fresh"), "").unwrap();
     let ran = newer.run("run job --id fresh --input rest_ms=0");
@@ -188,7 +188,8 @@ fn who_takes_the_old_workers_away_too_early_starts_one_at_their_address() {
     assert_eq!(end(&newer, "fresh"), r#""1.1.0" "ended_new" "new""#);
 }
 
-/// What is registered is rawko's own: a project's charts and services are found by the workers, whenever they change.
+/// Only rawko's own services are registered: workers read a project's charts and services themselves, so these may
+/// change at any time.
 #[test]
 fn workers_are_restarted_at_the_same_address_with_another_project() {
     let (old, new) = (release("old", "1.0.0", "ended_old"), release("new", "1.1.0", "ended_new"));

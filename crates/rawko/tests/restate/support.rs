@@ -1,4 +1,4 @@
-//! A project, a server and workers: what every test here begins with.
+//! A project, a server and workers: the setup of every test here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ use tempfile::TempDir;
 use crate::charts::ORDER;
 
 pub(crate) const RAWKO: &str = env!("CARGO_BIN_EXE_rawko");
-/// A loaded machine may take long.
+/// Timeout of waits; a loaded machine may be slow.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The repository, where examples are.
+/// The root of the repository, with examples.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// What the demo is about.
+/// Returns the task of the demo.
 pub(crate) fn demo_task() -> String {
     let text = fs::read_to_string(repository().join("crates/rawko/src/templates/mod.rs")).unwrap();
     text.split("DEMO_TASK: &str = \"").nth(1).unwrap().split('"').next().unwrap().to_owned()
 }
 
-/// A directory with these files in it, gone after the test.
+/// Creates a directory with these files, removed after the test.
 pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     let dir = TempDir::new().unwrap();
     for (name, text) in files {
@@ -36,7 +36,7 @@ pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     dir
 }
 
-/// A call in each round that must not be made again, whatever came of it.
+/// A call in each round that must not be repeated, whatever its result.
 const STAMPING: &str = "
         stamping:
           invoke:
@@ -49,8 +49,8 @@ const STAMPING: &str = "
         packing:
 ";
 
-/// The order that works while hosts are killed. Here a payment may take its time: between two machines, or while the server is
-/// away, it does.
+/// The order that runs while hosts are killed. Payments have a longer timeout here: between two machines, or while the
+/// server is away, they are slower.
 pub(crate) fn patient_order() -> String {
     let changes = [
         ("timeout: 400ms", "timeout: 10s"),
@@ -63,7 +63,7 @@ pub(crate) fn patient_order() -> String {
     })
 }
 
-/// A copy of a folder without what runs in it left behind, gone after the test.
+/// Copies a folder without the files of earlier runs; removed after the test.
 pub(crate) fn copy(folder: &Path) -> TempDir {
     let dir = TempDir::new().unwrap();
     let status = Command::new("cp").arg("-R").arg(format!("{}/.", folder.display())).arg(dir.path()).status();
@@ -72,7 +72,7 @@ pub(crate) fn copy(folder: &Path) -> TempDir {
     dir
 }
 
-/// Looks again and again until it is so; says how long that took.
+/// Polls until the condition holds; returns how long it took.
 pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
     let from = Instant::now();
     while !is_so() {
@@ -82,12 +82,12 @@ pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration 
     from.elapsed()
 }
 
-/// An address that nobody listens on, also while a worker is away from it.
+/// Returns an address without a listener, which stays free while a worker is down.
 pub(crate) fn free_address() -> String {
     format!("127.0.0.1:{}", free_port().unwrap())
 }
 
-/// A project and the environment that commands run in.
+/// A project and the environment of its commands.
 #[derive(Clone)]
 pub(crate) struct Place {
     folder: PathBuf,
@@ -95,7 +95,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// On this machine.
+    /// A project on this machine.
     pub(crate) fn embedded(folder: &Path) -> Place {
         let place = Place { folder: folder.to_owned(), environment: Vec::new() };
         place.with("HOME", &folder.display().to_string()).with("USER", "ada").with("NO_COLOR", "1")
@@ -107,7 +107,7 @@ impl Place {
         self
     }
 
-    /// Runs a command as a person does; its words are split at spaces.
+    /// Runs a command; its arguments are split at spaces.
     pub(crate) fn run(&self, command: &str) -> Ran {
         self.run_words(&command.split(' ').collect::<Vec<_>>())
     }
@@ -148,12 +148,12 @@ impl Site {
         Site { server, place }
     }
 
-    /// A worker at an address that others may share.
+    /// Starts a worker at an address that others may share.
     pub(crate) fn worker(&self, address: &str, name: &str) -> Guarded {
         worker(&self.place, address, name)
     }
 
-    /// The same, registered.
+    /// Starts a worker and waits until it is registered.
     pub(crate) fn ready_worker(&self, address: &str, name: &str) -> Guarded {
         let worker = self.worker(address, name);
         worker.says("registered", 0, PATIENCE).unwrap();
@@ -161,7 +161,7 @@ impl Site {
     }
 }
 
-/// A project whose commands find a server.
+/// Returns a project whose commands use a server.
 pub(crate) fn on_restate(project: &Path, ingress: &str, admin: &str) -> Place {
     let place = Place::embedded(project).with("RAWKO_HOST", "restate");
     place.with("RAWKO_RESTATE", ingress).with("RAWKO_RESTATE_ADMIN", admin)
@@ -171,12 +171,12 @@ pub(crate) fn worker(place: &Place, address: &str, name: &str) -> Guarded {
     worker_with(place, address, name, &[])
 }
 
-/// With more words on its command line.
+/// Starts a worker with additional arguments.
 pub(crate) fn worker_with(place: &Place, address: &str, name: &str, more: &[&str]) -> Guarded {
     process(place, name, &[&["worker", "--listen", address][..], more].concat())
 }
 
-/// A command that runs until it is told to stop; what it says is in `NAME.log` of the project.
+/// Starts a command that runs until it is stopped; its output is in `NAME.log` of the project.
 pub(crate) fn process(place: &Place, name: &str, words: &[&str]) -> Guarded {
     let spawn = Spawn {
         program: RAWKO.into(),
@@ -188,7 +188,7 @@ pub(crate) fn process(place: &Place, name: &str, words: &[&str]) -> Guarded {
     Guarded::start(&spawn).unwrap()
 }
 
-/// What a command left behind.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,

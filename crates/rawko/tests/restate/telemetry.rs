@@ -1,4 +1,5 @@
-//! What workers tell: the trace of a task is the one that a single machine sends, and log lines and metrics are there too.
+//! Telemetry of workers: the trace of a task is the same as on a single machine, and log lines and metrics are
+//! available.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -17,7 +18,7 @@ const SHOWN: [&str; 5] = [
     "error.type",
 ];
 
-/// A trace as lines, each as deep as its span, in no order: what runs side by side ends in any.
+/// Returns a trace as sorted lines, indented by depth: concurrent spans end in any order.
 fn lines(collector: &Collector) -> Vec<String> {
     let mut lines: Vec<String> = tree(&collector.spans(), &SHOWN).lines().map(str::to_owned).collect();
     lines.sort();
@@ -70,7 +71,7 @@ fn a_task_on_restate_is_one_trace_as_on_one_machine() {
         assert!(measured.contains(sample), "{sample}\n{measured}");
     }
 
-    // What is left is sent before it ends.
+    // The remaining spans are sent before it ends.
     let log = there.path().join("worker.log");
     assert_eq!(worker.terminate().unwrap(), Some(143));
     assert_eq!(lines(&workers), lines(&embedded));

@@ -1,5 +1,5 @@
-//! Commands as services: a program is started for each call, gets the call as JSON on stdin and answers with one JSON
-//! value on stdout.
+//! Commands as services: a program is started for each call, gets the call as JSON on stdin and returns one JSON value
+//! on stdout.
 
 mod outcome;
 mod process;
@@ -17,18 +17,18 @@ use super::template::Template;
 use super::{Answer, Call, OnRestart, Service, ServiceError};
 use rawko_settings::Environment;
 
-/// More than this on stdout is no answer, unless settings say otherwise.
+/// Default limit of stdout; more output is an error.
 pub(crate) const OUTPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// What every program sees of the environment.
+/// Environment variables passed to every program.
 const ALWAYS_PASSED: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
 
-/// A program to run, as settings describe it.
+/// A program to run, as the settings define it.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandForm {
     pub(crate) program: String,
     pub(crate) args: Vec<String>,
-    /// Within the project.
+    /// Relative to the project.
     pub(crate) cwd: PathBuf,
     pub(crate) env: Vec<(String, Template)>,
     pub(crate) pass_env: Vec<String>,
@@ -36,7 +36,7 @@ pub(crate) struct CommandForm {
 }
 
 impl CommandForm {
-    /// Where it comes from, without the values of variables.
+    /// Returns the origin for the audit, without the values of variables.
     pub(crate) fn provenance(&self) -> Vec<(&'static str, Value)> {
         let words = std::iter::once(&self.program).chain(&self.args).map(|word| Value::str(word)).collect();
         let env = self.env.iter().map(|(name, value)| (name.as_str(), Value::from(value.variables_shown())));
@@ -50,7 +50,7 @@ impl CommandForm {
     }
 }
 
-/// A program ready to be called.
+/// A command service ready to be called.
 pub(crate) struct Command(Arc<Program>);
 
 struct Program {
@@ -104,7 +104,7 @@ impl Program {
     }
 }
 
-/// What the program reads. The line is ended, for programs that read lines.
+/// Returns the program's stdin, with a final newline for programs that read lines.
 fn input(call: &Call) -> Vec<u8> {
     let input = json!({
         "input": call.input,

@@ -1,4 +1,4 @@
-//! What a run of a program means: an answer, or a failure in words.
+//! Interprets the exit of a program as a result or an error.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -10,7 +10,7 @@ use crate::services::bodies::{KEPT_BYTES, head, shown_size, tail};
 use crate::services::secrets::Secrets;
 use crate::services::{AttemptOutcome, Category, ServiceError};
 
-/// The secrets are needed before texts are cut, so that no half of one survives at a cut.
+/// Takes the secrets because they must be hidden before texts are cut, so that no half of one survives at a cut.
 pub(super) fn answer(
     program: &str,
     ending: Ending,
@@ -57,7 +57,8 @@ impl Run<'_> {
         })
     }
 
-    /// What the program says about its failure on stdout is used; otherwise how it ended and its last words.
+    /// Builds the error of a failed program from its JSON report on stdout, else from its exit status and the end of
+    /// stderr.
     fn failure(&self, status: ExitStatus) -> ServiceError {
         let said: Map = serde_json::from_slice::<Value>(self.stdout)
             .ok()
@@ -71,7 +72,7 @@ impl Run<'_> {
         if let Some(retryable) = said.get("retryable").and_then(Value::as_bool) {
             error.retryable = Some(retryable);
         }
-        // A program that reports its failure has decided it. Any other may have died after it acted.
+        // A program that reports its failure has a definite outcome. Any other may have died after it acted.
         if !is_typed {
             error.outcome = AttemptOutcome::Unknown;
         }
@@ -88,7 +89,7 @@ impl Run<'_> {
         last.map_or_else(|| ended.clone(), |line| format!("{ended}: {}", head(line, 300)))
     }
 
-    /// How it ended, and whatever else it said for the chart to read.
+    /// Returns the exit status and the other fields of the program's report, for the chart to read.
     fn details(&self, status: ExitStatus, said: &Map) -> Value {
         let mut details = Map::default();
         let own = ["category", "message", "retryable"];

@@ -1,4 +1,5 @@
-//! A program while it runs: fed, read, and ended with everything it started when time is up or nobody waits any more.
+//! A running program: writes its stdin, reads its output, and ends it with all of its children on a timeout or when the
+//! call is dropped.
 
 use std::io;
 use std::pin::pin;
@@ -14,11 +15,11 @@ use tokio::time::{sleep, timeout};
 use crate::services::bodies::KEPT_BYTES;
 use crate::services::{Category, ServiceError};
 
-/// Between being asked to end and being ended.
+/// Time between the request to terminate and the kill.
 const GRACE: Duration = Duration::from_secs(2);
-/// How often to look whether a group that was asked to end has done so.
+/// Polling interval for a terminating process group.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// More than is kept of stderr, so that no half of a secret survives at the cut.
+/// Larger than the kept part of stderr, so that no half of a secret survives at the cut.
 const TAIL_BYTES: usize = 2 * KEPT_BYTES;
 
 #[derive(Clone, Copy)]
@@ -27,7 +28,7 @@ pub(super) struct Limits {
     pub(super) output_bytes_max: u64,
 }
 
-/// How a run of a program ended.
+/// How a program ended.
 pub(super) enum Ending {
     Exited {
         status: ExitStatus,
@@ -36,12 +37,12 @@ pub(super) enum Ending {
     },
     TooMuchOutput,
     TimedOut,
-    /// Nobody waits for the answer any more.
+    /// The call was dropped.
     Abandoned,
 }
 
-/// Runs a started program to its end. A task of its own owns it, so that dropping this future still leaves somebody
-/// to end the program politely.
+/// Runs a started program to its end. A separate task owns it, so that it is terminated gracefully even if this future
+/// is dropped.
 pub(super) async fn supervised(child: Child, input: Vec<u8>, limits: Limits) -> Result<Ending, ServiceError> {
     let (waiting, abandoned) = oneshot::channel::<()>();
     let ending = tokio::spawn(supervise(child, input, limits, abandoned)).await;
@@ -79,8 +80,8 @@ async fn expired(after: Option<Duration>) {
     }
 }
 
-/// Feeds it, reads what it writes, and waits for it. What it leaves running in its group ends with it: whoever waits
-/// for the end of its output would otherwise wait for that.
+/// Writes stdin, reads the output, and waits for the program. Processes left in its group are killed with it, because
+/// they could hold its output open.
 async fn exchange(child: &mut Child, group: &Group, input: &[u8], output_max: u64) -> io::Result<Ending> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -97,7 +98,7 @@ async fn exchange(child: &mut Child, group: &Group, input: &[u8], output_max: u6
             within = &mut pipes => if within { child.wait().await? } else { return Ok(Ending::TooMuchOutput) },
             status = child.wait() => {
                 group.signal(Signal::KILL);
-                // Only what left the group can still hold the pipes open; what was written before is here.
+                // Only processes that left the group can still hold the pipes open; the output so far is complete.
                 if let Ok(false) = timeout(GRACE, pipes).await {
                     return Ok(Ending::TooMuchOutput);
                 }
@@ -109,14 +110,14 @@ async fn exchange(child: &mut Child, group: &Group, input: &[u8], output_max: u6
     Ok(Ending::Exited { status, stdout: out, stderr: err })
 }
 
-/// A program need not read its input: that it closes the pipe is no failure.
+/// Writes the input. A program that closes the pipe without reading it is fine.
 async fn write(pipe: Option<tokio::process::ChildStdin>, input: &[u8]) {
     if let Some(mut pipe) = pipe {
         let _ = pipe.write_all(input).await;
     }
 }
 
-/// Everything up to a limit; false when there was more.
+/// Reads up to a limit; returns false if there was more.
 async fn read_within(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, bytes_max: u64) -> bool {
     if let Some(pipe) = pipe {
         let _ = pipe.take(bytes_max.saturating_add(1)).read_to_end(into).await;
@@ -124,7 +125,7 @@ async fn read_within(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, b
     into.len() as u64 <= bytes_max
 }
 
-/// The last part of everything.
+/// Reads everything and keeps the end.
 async fn read_tail(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
     let Some(mut pipe) = pipe else { return };
     while let Ok(1..) = pipe.read_buf(into).await {
@@ -134,7 +135,7 @@ async fn read_tail(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
     }
 }
 
-/// The process group of a program. Dropped before its end (the runtime goes away), it is killed at once.
+/// The process group of a program. Dropping it before the end (the runtime shuts down) kills it at once.
 struct Group {
     pid: Pid,
     is_ended: bool,
@@ -146,7 +147,7 @@ impl Group {
         Ok(Self { pid: pid.ok_or(io::ErrorKind::NotFound)?, is_ended: false })
     }
 
-    /// A group that is gone already is as it should be.
+    /// Sends a signal; a group that is gone already is ignored.
     fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.pid, signal);
     }

@@ -1,4 +1,4 @@
-//! Starting a program: which file, where, with which environment; and what is said when it cannot be started.
+//! Starts a program: resolves its file, directory and environment, and reports errors.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ impl Program {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A group of its own, so that everything it starts can be ended with it.
+            // A separate process group, so that all children can be ended with it.
             .process_group(0)
             .kill_on_drop(true);
         command.spawn().map_err(|error| self.not_started(&error))
     }
 
-    /// A bare name is looked for in PATH, anything else in the project.
+    /// Returns the program's file: a bare name is looked up in PATH, anything else is relative to the project.
     fn file(&self) -> PathBuf {
         let program = Path::new(&self.form.program);
         if self.is_in_path() { program.to_owned() } else { self.root.join(program) }
@@ -35,7 +35,7 @@ impl Program {
         !self.form.program.contains('/')
     }
 
-    /// The directory it runs in. Settings have been checked for `..`; a link may still lead out of the project.
+    /// Returns the working directory. The settings were checked for `..`, but a link may still lead out of the project.
     fn cwd(&self) -> Result<PathBuf, ServiceError> {
         let (root, cwd) = (self.root.canonicalize(), self.root.join(&self.form.cwd).canonicalize());
         match (root, cwd) {

@@ -1,5 +1,5 @@
-//! What a response means: a result, or a failure that says whether trying again can help and whether the request may
-//! have had its effect.
+//! Interprets an HTTP response: a result, or an error that states whether a retry can help and whether the request may
+//! have taken effect.
 
 use rawko_core::Value;
 use rawko_http::retry_after_ms;
@@ -11,10 +11,10 @@ use crate::services::bodies::{KEPT_BYTES, head, shown_size};
 use crate::services::secrets::Secrets;
 use crate::services::{AttemptOutcome, Category, ServiceError};
 
-/// A failure's body is kept whole as JSON up to this size, beyond it only its beginning as text.
+/// Error bodies up to this size are kept whole as JSON; of longer ones only the beginning is kept, as text.
 const FAILURE_BYTES_MAX: usize = 64 * 1024;
 
-/// The secrets are needed before a body is cut, so that no half of one survives at the cut.
+/// Takes the secrets because they must be hidden before a body is cut, so that no half of one survives at the cut.
 pub(super) async fn read(response: Response, secrets: &Secrets) -> Result<Value, ServiceError> {
     let (status, headers) = (response.status(), response.headers().clone());
     let body = body(response).await?;
@@ -47,7 +47,7 @@ fn value(headers: &HeaderMap, body: &[u8]) -> Result<Value, ServiceError> {
     text.map(Value::str).map_err(|_| invalid("the service answered with neither JSON nor text".into()))
 }
 
-/// `application/json` and everything that ends in `+json`.
+/// Matches `application/json` and every type that ends in `+json`.
 fn is_json(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -65,14 +65,14 @@ fn failure(status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secre
     error.with_outcome(outcome(status)).with_details(Value::map(details))
 }
 
-/// Only a 4xx is a refusal by the service itself. A 5xx, 408 or 429 may come from a gateway after the service took the
-/// request, and nothing else that is no success says that it did not.
+/// Returns whether a failed request may have taken effect. Only a 4xx is a refusal by the service itself. A 5xx, 408 or
+/// 429 may come from a gateway after the service accepted the request, and no other status proves that it did not.
 fn outcome(status: StatusCode) -> AttemptOutcome {
     let is_refusal = status.is_client_error() && !matches!(status.as_u16(), 408 | 429);
     if is_refusal { AttemptOutcome::Definite } else { AttemptOutcome::Unknown }
 }
 
-/// Whether the same request may succeed later: too slow, too early, too many, or the server's own trouble.
+/// Returns true if the same request may succeed later: timeout, too early, rate limit, or a server error.
 fn may_pass(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 425 | 429) || status.is_server_error()
 }

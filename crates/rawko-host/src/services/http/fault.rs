@@ -1,4 +1,4 @@
-//! What went wrong on the way, in plain words. The client's own words name the whole address, which may hold a secret.
+//! Errors of HTTP requests as plain messages. The client's own messages contain the whole URL, which may hold a secret.
 
 use std::error::Error;
 use std::io;
@@ -7,7 +7,7 @@ use reqwest::Url;
 
 use crate::services::{AttemptOutcome, Category, ServiceError};
 
-/// No response: it was not reached, or it hung up.
+/// Converts an error without a response: the connection failed or was closed.
 pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ServiceError {
     let host = host(url);
     let message = if !error.is_connect() {
@@ -21,12 +21,12 @@ pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ServiceError {
     } else {
         format!("{host} cannot be reached: {}", innermost(error))
     };
-    // The request follows the connection, so without one nothing was sent.
+    // A request is sent only after connecting, so a failed connection means that nothing was sent.
     let outcome = if error.is_connect() { AttemptOutcome::Definite } else { AttemptOutcome::Unknown };
     ServiceError::new(Category::Network, message).with_outcome(outcome)
 }
 
-/// A response that stopped in the middle.
+/// The error of a response that ended early.
 pub(super) fn cut_off() -> ServiceError {
     ServiceError::new(Category::Network, "the answer of the service was cut off")
 }
@@ -48,7 +48,7 @@ fn is_refused(cause: &(dyn Error + 'static)) -> bool {
     cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// TLS errors travel inside IO errors, perhaps several of them, which do not list them as their source.
+/// TLS errors are nested inside IO errors, possibly several levels deep, and are not listed as their source.
 fn wraps_tls<'e>(cause: &'e (dyn Error + 'static)) -> bool {
     let inside = |error: &&'e io::Error| (*error).get_ref()?.downcast_ref::<io::Error>();
     let mut wrappers = std::iter::successors(cause.downcast_ref::<io::Error>(), inside);

@@ -1,4 +1,4 @@
-//! HTTP services: a call is a request, its input the body or the query, the body of the response its result.
+//! HTTP services: a call is a request, its input is the body or the query, and the response body is its result.
 
 mod answer;
 mod fault;
@@ -19,13 +19,13 @@ use super::template::Template;
 use super::{Answer, Call, Category, OnRestart, Service, ServiceError};
 use rawko_settings::Environment;
 
-/// How long a call may take unless settings say otherwise.
+/// Default timeout of a call.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
-/// More than this is no answer.
+/// Maximum size of a response body.
 const RESPONSE_BYTES_MAX: usize = 4 * 1024 * 1024;
 const REDIRECTS_MAX: usize = 5;
 
-/// A request to make, as settings describe it.
+/// An HTTP request as the settings define it.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpForm {
     pub(crate) url: Template,
@@ -34,7 +34,7 @@ pub(crate) struct HttpForm {
 }
 
 impl HttpForm {
-    /// Where it goes, without the values of variables and without what follows a `?`.
+    /// Returns the target for the audit, without the values of variables and without the query.
     pub(crate) fn provenance(&self) -> Vec<(&'static str, Value)> {
         let url = self.url.source().split('?').next().unwrap_or_default();
         let headers = self.headers.iter().map(|(name, value)| (name.as_str(), value.variables_shown()));
@@ -50,7 +50,7 @@ impl HttpForm {
     }
 }
 
-/// A request ready to be made.
+/// An HTTP service ready to be called.
 pub(crate) struct Http(Arc<Remote>);
 
 struct Remote {
@@ -100,7 +100,7 @@ impl Remote {
                     format!("the service did not answer within {limit}"),
                 ))
             });
-        // The answer may repeat what it was sent.
+        // The response may repeat the request.
         result.map_err(|error| secrets.hide_in(error))
     }
 
@@ -120,7 +120,7 @@ impl Remote {
     }
 }
 
-/// The end of one request: the result of the call, or the request to make next.
+/// The outcome of one request: the result of the call, or the next request.
 enum Turn {
     Answer(Value),
     Redirect(Box<Request>),

@@ -1,4 +1,4 @@
-//! The request of a call: address, headers and body, and the next one after a redirect.
+//! Builds the request of a call (URL, headers, body) and the next one after a redirect.
 
 use rawko_core::Value;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
@@ -14,7 +14,7 @@ pub(super) struct Request {
     pub(super) url: Url,
     headers: HeaderMap,
     body: Option<Vec<u8>>,
-    /// It only reads the result of a request that the service has taken (303 See Other).
+    /// This request only fetches the result of one that the service accepted (303 See Other).
     reads_result: bool,
 }
 
@@ -70,7 +70,7 @@ fn header(name: &HeaderName, value: &str) -> Result<HeaderValue, ServiceError> {
     Ok(value)
 }
 
-/// A map as query parameters: a list repeats its name, null is left out, a map inside is JSON.
+/// Adds a map as query parameters: a list repeats its name, null is omitted, a nested map is JSON.
 fn add_query(url: &mut Url, input: &Value) -> Result<(), ServiceError> {
     let entries = match input {
         Value::Null => return Ok(()),
@@ -104,8 +104,8 @@ impl Request {
         request
     }
 
-    /// What to ask next when the response points elsewhere. Never another host: headers hold secrets. Never a GET
-    /// in place of a POST unless the service says "see other": nobody would notice that nothing was done.
+    /// Returns the next request if the response is a redirect. Never to another host, because headers hold secrets.
+    /// Never a GET in place of a POST except for 303 See Other, because the lost POST would go unnoticed.
     pub(super) fn redirected(&self, response: &Response) -> Result<Option<Request>, ServiceError> {
         let status = response.status();
         let Some(next) = self.location(response) else { return Ok(None) };
@@ -124,8 +124,8 @@ impl Request {
         }
     }
 
-    /// An error of this request as an error of the whole call: a result that cannot be read says nothing against the
-    /// request that produced it.
+    /// Converts an error of this request to an error of the whole call: failing to read a result does not mean that the
+    /// original request failed.
     pub(super) fn judged(&self, error: ServiceError) -> ServiceError {
         if self.reads_result { error.with_outcome(AttemptOutcome::Unknown) } else { error }
     }
@@ -160,7 +160,7 @@ fn not_followed(status: StatusCode, why: &str) -> ServiceError {
     let details = Value::map([("status", Value::Int(status.as_u16().into()))]);
     let outcome = match status {
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => AttemptOutcome::Definite,
-        // 303 follows a request that was carried out, and so do 301 and 302 in practice.
+        // 303 follows an accepted request, and so do 301 and 302 in practice.
         _ => AttemptOutcome::Unknown,
     };
     ServiceError { retryable: Some(false), ..error }.with_outcome(outcome).with_details(details)

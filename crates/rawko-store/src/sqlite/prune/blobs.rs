@@ -1,4 +1,4 @@
-//! Which blobs an instance needs, and which ones nothing needs any more.
+//! Finds the blobs that an instance needs, and those that are no longer needed.
 
 use rusqlite::{Connection, OptionalExtension, Result, ToSql};
 use rustc_hash::FxHashSet;
@@ -7,7 +7,7 @@ use crate::references;
 
 type Names = FxHashSet<[u8; 16]>;
 
-/// The texts of one instance that may name blobs.
+/// Queries for the texts of one instance that may name blobs.
 const OF_INSTANCE: [&str; 4] = [
     "SELECT event, delta, effects FROM journal WHERE seq IN (SELECT seq FROM journal_index WHERE instance = ?1
          UNION ALL SELECT seq FROM journal WHERE seq > (SELECT indexed_through FROM marks) AND instance = ?1)",
@@ -16,7 +16,7 @@ const OF_INSTANCE: [&str; 4] = [
     "SELECT event, '', '' FROM inbound WHERE \"to\" = ?1",
 ];
 
-/// The same of all.
+/// Queries for the texts of all instances.
 const OF_ALL: [&str; 4] = [
     "SELECT event, delta, effects FROM journal",
     "SELECT body, '', '' FROM snapshots",
@@ -35,7 +35,7 @@ pub(super) fn of_instance(connection: &Connection, key: i64) -> Result<Vec<[u8; 
     Ok(reached)
 }
 
-/// Those among `candidates` that nothing in the store names.
+/// Returns those of `candidates` that no text in the store names.
 pub(super) fn unneeded(connection: &Connection, candidates: Names) -> Result<Vec<[u8; 16]>> {
     if candidates.is_empty() {
         return Ok(Vec::new());
@@ -56,7 +56,7 @@ fn collect(connection: &Connection, sql: &str, values: &[&dyn ToSql], names: &mu
     let mut rows = statement.query(values)?;
     while let Some(row) = rows.next()? {
         for column in 0..3 {
-            // A text that cannot be read names nothing that could be found.
+            // An unreadable text cannot be searched for names.
             if let Ok(text) = row.get_ref(column)?.as_str() {
                 references::collect(text, names);
             }
@@ -65,7 +65,7 @@ fn collect(connection: &Connection, sql: &str, values: &[&dyn ToSql], names: &mu
     Ok(())
 }
 
-/// These and all that they lead to.
+/// Returns these and all blobs reachable from them.
 fn reach(connection: &Connection, mut names: Names) -> Result<Names> {
     let mut open: Vec<[u8; 16]> = names.iter().copied().collect();
     // Only list blobs hold references. Their first byte identifies them, so long texts are not read.

@@ -1,4 +1,4 @@
-//! What may go: roots that ended, whose descendants ended too and have nothing under way.
+//! Selects the instances to remove: roots that ended, whose descendants ended too and have no open calls.
 
 use rawko_core::Status;
 use rusqlite::{Connection, Result, Row, params};
@@ -9,12 +9,12 @@ use super::blobs;
 use super::{Prunable, Retention};
 use crate::{Head, InstanceRow, Outcome};
 
-/// The keys of an instance and its descendants.
+/// SQL for the keys of an instance and its descendants.
 pub(super) const FAMILY: &str = "WITH RECURSIVE family (key, id) AS (
     SELECT key, id FROM instances WHERE key = ?1
     UNION SELECT child.key, child.id FROM instances child JOIN family ON child.parent_id = family.id)";
 
-/// Whether an instance has ended, as a condition.
+/// The SQL condition for an ended instance.
 pub(super) const ENDED: &str = "(status IN ('done', 'cancelled') OR outcome IS NOT NULL)";
 
 pub(super) fn plan(connection: &Connection, retention: &Retention, bytes: u64) -> Result<Vec<Prunable>> {
@@ -39,7 +39,7 @@ pub(super) fn plan(connection: &Connection, retention: &Retention, bytes: u64) -
         let is_too_large = retention.size_max_bytes.is_some_and(|max| left > max);
         let is_old = match retention.ended_before_ms {
             Some(before) => ended_ms < before,
-            // Without a rule about age or size, every one with the outcome goes.
+            // Without a limit on age or size, every instance with the outcome is removed.
             None => retention.size_max_bytes.is_none(),
         };
         if !is_old && !is_too_large {
@@ -53,7 +53,7 @@ pub(super) fn plan(connection: &Connection, retention: &Retention, bytes: u64) -
     Ok(found)
 }
 
-/// How an instance ended. Earlier releases did not keep that apart from its status.
+/// Returns the outcome of an instance. Earlier releases did not store it separately from the status.
 fn outcome(head: &Head) -> Outcome {
     head.outcome.unwrap_or(match head.status {
         Status::Done => Outcome::Succeeded,
@@ -62,7 +62,7 @@ fn outcome(head: &Head) -> Outcome {
     })
 }
 
-/// Whether a descendant still runs, or a call of any of them does.
+/// Returns true if a descendant is running, or any of them has an open call.
 fn is_busy(connection: &Connection, root: &InstanceRow) -> Result<bool> {
     let sql = format!(
         "{FAMILY} SELECT EXISTS (SELECT 1 FROM instances WHERE key IN (SELECT key FROM family) AND status = 'active' AND NOT {ENDED})
@@ -82,7 +82,7 @@ fn ended_ms(connection: &Connection, root: &InstanceRow) -> Result<i64> {
     Ok(last.unwrap_or(root.new.created_ms))
 }
 
-/// Instances, records and bytes of a family, without the blobs that were counted already.
+/// Returns instances, records and bytes of a family, without blobs that were counted before.
 fn measure(
     connection: &Connection,
     root: &InstanceRow,

@@ -1,4 +1,4 @@
-//! The removal itself: one transaction, after which nothing of the pruned instances is left, and then a smaller file.
+//! The removal: one transaction that deletes everything of the pruned instances, then a smaller file.
 
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
@@ -12,7 +12,8 @@ use super::{Pruned, blobs};
 use crate::InstanceKey;
 use crate::StoreError;
 
-/// Removes everything but the records of the instances in the temporary table `pruned`; those go first.
+/// Deletes everything except the records of the instances in the temporary table `pruned`; the records are deleted
+/// first.
 const REMOVALS: [&str; 8] = [
     "DELETE FROM journal_index WHERE instance IN (SELECT key FROM pruned)",
     "DELETE FROM snapshots WHERE instance IN (SELECT key FROM pruned)",
@@ -24,7 +25,7 @@ const REMOVALS: [&str; 8] = [
     "DELETE FROM instances WHERE key IN (SELECT key FROM pruned)",
 ];
 
-/// `PRAGMA auto_vacuum` of a file that can give single pages back.
+/// `PRAGMA auto_vacuum` of a file that can release single pages.
 const INCREMENTAL: i64 = 2;
 
 impl WriteSide {
@@ -39,7 +40,7 @@ impl WriteSide {
     }
 
     pub(in super::super) fn shrink(&mut self) -> Result<(), StoreError> {
-        // Whether this handle may still write is checked before.
+        // Checks first that this handle may still write.
         self.probe()?;
         let shrunk = shrink(self.connection());
         shrunk.map_err(|error| fault(self.place(), &error))?;
@@ -48,7 +49,7 @@ impl WriteSide {
 }
 
 fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, Failure> {
-    // Numbers in the index may have gaps from here on, and those after it may not.
+    // Index everything first: sequence numbers may have gaps in the index, but not after it.
     batch.index()?;
     let connection = batch.connection;
     connection.execute_batch(
@@ -82,7 +83,7 @@ fn remove_rows(connection: &Connection, candidates: FxHashSet<[u8; 16]>) -> Resu
                        SELECT seq FROM journal_index WHERE instance IN (SELECT key FROM pruned))";
     let mut pruned = Pruned { records: connection.execute(records, [])? as u64, ..Pruned::default() };
     for sql in REMOVALS {
-        // The last of them are the instances themselves.
+        // The last statement deletes the instances themselves.
         pruned.instances = connection.execute(sql, [])? as u64;
     }
     for name in blobs::unneeded(connection, candidates)? {
@@ -102,6 +103,6 @@ fn shrink(connection: &Connection) -> rusqlite::Result<()> {
         }
         _ => connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")?,
     }
-    // The file becomes smaller when the log is brought into it.
+    // The file shrinks when the log is checkpointed.
     owner::checkpoint(connection)
 }

@@ -1,4 +1,4 @@
-//! Every way a task can end, with its exit code, and how it goes on from there; kills and signals among them.
+//! Every way a task can end, with its exit code, and how it continues, including kills and signals.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -156,13 +156,13 @@ fn an_endless_retry_stops_at_the_cap_and_resume_goes_on_from_there() {
     assert_eq!(on.code, Some(53), "{}", on.stderr);
     assert_eq!(result["output"]["iterations"], 3);
     assert_ne!(result["id"], "t");
-    // What was done before is not done again, and what was said is known.
+    // Earlier work is not repeated, and earlier messages are kept.
     let history = result["context"]["history"].as_array().unwrap();
     assert_eq!(history.len(), 3);
     assert_eq!(result["context"]["sessions"]["worker"].as_array().unwrap().len(), 6);
 }
 
-/// Starts it, or goes on, and kills it after so many lines. Gives the exit code if it came to its end before.
+/// Starts or resumes it, and kills it after this many lines. Returns the exit code if it ended before.
 fn killed_after(dir: &Path, args: &[&str], lines: usize) -> Option<i32> {
     let mut child =
         command(dir, args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -185,13 +185,13 @@ fn a_task_that_is_killed_again_and_again_decides_the_same_and_repeats_no_tool() 
     let undisturbed = whole();
     let begin = ["task", "Make the tests pass", "--id", "fix"];
     assert_eq!(run(undisturbed.path(), &begin, "").code, Some(0));
-    // On a busy machine a kill may come late, and the task be over after a few of them.
+    // On a busy machine a kill may come late, and the task may be over after a few of them.
     let enough =
         (0..STORIES_MAX).any(|story| kill_again_and_again(undisturbed.path(), &begin, story * 150) >= 10);
     assert!(enough, "less than 10 kills, however slow the models are");
 }
 
-/// With models that take so long for each answer. Gives how often it was killed.
+/// Runs it with models that take `ms` per response. Returns the number of kills.
 fn kill_again_and_again(undisturbed: &Path, begin: &[&str], ms: u64) -> usize {
     let dir = whole();
     let script = dir.path().join(".rawko/script.yaml");

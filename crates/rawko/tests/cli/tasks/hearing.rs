@@ -1,4 +1,4 @@
-//! What a person says to a task, while it works and while nobody runs it.
+//! Messages of a person to a task, while it runs and while it is parked.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(crate) const SLOW: &str = r#"
 - {agent: other, text: I did it.}
 "#;
 
-/// A plan is there, and the worker takes very long the first time.
+/// A plan exists, and the worker's first response takes very long.
 const PLANNED: &str = r#"
 - {agent: arbiter, when: "arbiter#1", data: {type: SELECT_MODE, mode: planner, reason: begin}}
 - {agent: arbiter, data: {type: SELECT_MODE, mode: worker, reason: go on}}
@@ -32,7 +32,7 @@ const PLANNED: &str = r#"
 - {agent: other, text: I did it.}
 "#;
 
-/// A task whose worker is at it, and the process that runs it.
+/// Returns a task whose worker is running, and the process that hosts it.
 fn at_work() -> (TempDir, Child, impl BufRead) {
     let done = "transitions: {onSuccess: complete}\n";
     let agents = [agent("planner", ""), agent("worker", done), agent("other", done)];
@@ -46,7 +46,7 @@ fn at_work() -> (TempDir, Child, impl BufRead) {
     (dir, child, out)
 }
 
-/// Where it is, what was done, and the plan.
+/// Returns the states, the history and the plan of the task.
 fn shown(dir: &Path) -> String {
     let shown: Json = serde_json::from_str(&run(dir, &["show", "t", "--json"], "").stdout).unwrap();
     let context = &shown["context"];
@@ -58,7 +58,7 @@ fn shown(dir: &Path) -> String {
     format!("{states} {}: {} | {}", context["iterationCount"], done.join(", "), steps.join(" "))
 }
 
-/// What a person sends to a task, from another process: while one works on it, and when that was killed.
+/// A person sends events to a task from another process: while it runs, and after its host was killed.
 #[test]
 fn a_task_hears_what_a_person_says_at_work_and_parked() {
     let other = r#"{"agentName": "other"}"#;
@@ -113,7 +113,7 @@ const WAITING: &str = r#"
 - {agent: other, text: I did it.}
 "#;
 
-/// The same on a task that waits for a provider who asked for patience.
+/// The same for a task that waits because its provider asked for a delay.
 #[test]
 fn a_waiting_task_hears_what_a_person_says() {
     let done = "transitions: {onSuccess: complete}\n";

@@ -1,5 +1,5 @@
-//! A task that is killed in every state it can rest in, and in every state of the agent that works for it: whoever goes on
-//! decides the same, and no tool is called twice. Which states there are is read from the charts.
+//! Kills a task in every stable state of its own, and in every state of its agent: the resumed task decides the same,
+//! and no tool is called twice. The states are read from the charts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
@@ -21,8 +21,8 @@ providers: {default: demo/x, back_off: {first: 1ms}, demo: {kind: scripted, file
 task: {back_off_first: 1ms}
 ";
 
-/// One selection and one completion fail first, an agent helps another, and two tools leave a line each. The words
-/// after a `$` are how long something takes.
+/// One selection and one completion fail first, an agent invokes another, and two tools write a line each. The words
+/// after a `$` are delays.
 const SCRIPT: &str = r#"
 - agent: arbiter
   when: "arbiter#1"
@@ -49,11 +49,11 @@ const SCRIPT: &str = r#"
 const WORDS: [&str; 8] =
     ["PATIENCE", "SELECT", "EVALUATE", "REMEMBER", "AGENT_WAIT", "THINK", "HELP", "CHECK"];
 
-/// A wait is on disk and goes on after the kill, so it cannot be made shorter then: this long, and longer if a busy machine
-/// was too slow to kill within it.
+/// A pending wait is on disk and continues after the kill, so it cannot be shortened then: try this long, and longer if
+/// a busy machine was too slow to kill within it.
 const WAITS_MS: [u32; 3] = [1_500, 8_000, 40_000];
 
-/// With one of the words taking so long that nothing else happens before the kill.
+/// Returns the script with one delay so long that nothing else happens before the kill.
 fn script(held: &str, wait_ms: u32) -> String {
     WORDS.iter().fold(SCRIPT.to_owned(), |script, word| {
         let ms = match (*word == held, *word) {
@@ -77,22 +77,22 @@ fn story_with(held: &str, wait_ms: u32) -> TempDir {
 
 const TASK: [&str; 6] = ["task", "Do it", "--id", "fix", "--output-format", "stream-json"];
 
-/// How the end comes.
+/// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
-    /// When the state is entered for so many times, and stays: this word of the script takes long.
+    /// Killed on the given visit of the state, while this delay of the script holds it there.
     Kill { held: &'static str, visit: usize },
-    /// The same while a tool runs, which is asked itself.
+    /// Killed while a tool runs, which reports when it does.
     KillWithTool,
-    /// A state that passes at once: a kill, and a disk that lost the last commits.
+    /// A state that is left at once: a kill, and a disk that lost the last commits.
     PowerCut { held: &'static str, visit: usize, until: &'static str },
-    /// A task that was reset, in a process that hosts on.
+    /// A task that was reset, in a process that keeps hosting.
     Reset,
-    /// A task that goes on with a higher limit.
+    /// A task that continues with a higher limit.
     Raised,
 }
 
-/// The state of the task, the state of the agent `worker`, and how to die in it.
+/// The state of the task, the state of the agent `worker`, and how the process ends there.
 const DEATHS: [(&str, &str, Way); 11] = [
     ("idle", "", Way::Reset),
     ("selecting", "", Way::Kill { held: "SELECT", visit: 2 }),
@@ -107,7 +107,7 @@ const DEATHS: [(&str, &str, Way); 11] = [
     ("at_limit", "", Way::Raised),
 ];
 
-/// States in which nobody rests in this story: it has no image, and no conversation that is too long.
+/// States that this script never stays in: it has no image, and no conversation that is too long.
 const NOT_IN_THIS_STORY: [&str; 2] = ["working.looking", "working.compacting"];
 
 fn chart(name: &str) -> Chart {
@@ -116,7 +116,7 @@ fn chart(name: &str) -> Chart {
     loaded.chart.unwrap()
 }
 
-/// States that are on disk as they are: not final, nothing within, and not left in the step that entered them.
+/// Returns the states that can be on disk: not final, without children, and not left in the step that entered them.
 fn resting(chart: &Chart) -> Vec<String> {
     let passes = |node| {
         let of = chart.transition_ids().map(|id| chart.transition(id)).filter(|it| it.source == node);
@@ -144,7 +144,7 @@ fn every_state_of_the_charts_is_one_to_die_in() {
     assert_eq!(within, agents);
 }
 
-/// Whether a line is about `fix` itself, or about the instance of its worker.
+/// Returns true if a line is about `fix` itself, or about the instance of its worker.
 fn is_about(line: &Json, within: &str) -> bool {
     let id = line["id"].as_str().unwrap_or_default();
     match id.strip_prefix("fix.worker.") {
@@ -153,14 +153,14 @@ fn is_about(line: &Json, within: &str) -> bool {
     }
 }
 
-/// A process, the instance that is where it should be, and the output, which is open as long as somebody holds it.
+/// A process, the instance that reached the state, and the output, which stays open while a process holds it.
 struct Reached<R> {
     child: Child,
     id: String,
     _out: R,
 }
 
-/// Runs until the state is entered for so many times.
+/// Runs until the state is entered for the `visit`-th time.
 fn until(dir: &Path, (state, within): (&str, &str), visit: usize) -> Reached<impl BufRead + use<>> {
     let (mut child, mut out) = running(dir, &TASK, 0);
     let wanted = serde_json::json!([if within.is_empty() { state } else { within }]);
@@ -181,7 +181,7 @@ fn until(dir: &Path, (state, within): (&str, &str), visit: usize) -> Reached<imp
     }
 }
 
-/// A project whose task was killed there, and the instance that is there.
+/// Returns a project whose task was killed in this state, and the instance in it.
 fn killed_in((state, within): (&str, &str), held: &str, visit: usize) -> (TempDir, String) {
     for wait_ms in WAITS_MS {
         let dir = story_with(held, wait_ms);
@@ -208,7 +208,7 @@ fn mkfifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Until its tool has done what it does, and waits.
+/// Waits until the tool has written its line, then kills the process.
 fn kill_with_tool(dir: &Path) -> String {
     let gate = dir.join("gate");
     mkfifo(&gate);
@@ -217,13 +217,13 @@ fn kill_with_tool(dir: &Path) -> String {
     File::open(&gate).unwrap().read_to_string(&mut told).unwrap();
     assert_eq!(told, "here\n");
     kill(reached.child);
-    // The tool itself is let go; nobody hears of it any more.
+    // The tool is released; its result has no receiver any more.
     drop(OpenOptions::new().write(true).open(&gate).unwrap());
     fs::remove_file(&gate).unwrap();
     reached.id
 }
 
-/// What was decided, which tools were called by which effect, and what they left.
+/// Returns the decisions, the tool calls by effect, and the lines that the tools wrote.
 fn outcome(dir: &Path, ids: &[&str]) -> (Vec<String>, Vec<String>, String) {
     let told = ids.iter().map(|id| run(dir, &["replay", id, "--decisions", "--json"], "").stdout);
     let decisions = lines(&told.collect::<String>()).iter().map(|line| decided(&line["decision"])).collect();
@@ -280,7 +280,7 @@ fn a_task_that_is_killed_in_any_state_goes_on_as_if_nothing_had_been() {
     }
 }
 
-/// Nothing moves a task that was reset; a host that is killed then has it as it was.
+/// A reset task waits for an event; after a kill of its host it is unchanged.
 #[test]
 fn a_task_that_is_killed_while_it_waits_for_a_task() {
     let dir = story("SELECT");
@@ -300,12 +300,12 @@ fn a_task_that_is_killed_while_it_waits_for_a_task() {
     assert_eq!(waits.code, Some(55), "{}{}", waits.stdout, waits.stderr);
     let sent = run(dir.path(), &["send", "fix", "START_TASK", "--data", "task=Do it"], "");
     assert_eq!(sent.code, Some(0), "{}{}", sent.stdout, sent.stderr);
-    // Whoever sends need not stay until it is done.
+    // The sender may exit before the task is done.
     run(dir.path(), &["resume", "fix"], "");
     assert_eq!(outcome(dir.path(), &["fix"]), undisturbed());
 }
 
-/// A limit that is raised is on disk before anything is done with it.
+/// A raised limit is on disk before it is used.
 #[test]
 fn a_task_that_is_killed_where_it_goes_on_from_a_limit() {
     let dir = story("CHECK");

@@ -1,4 +1,4 @@
-//! Tasks from the command line: agents chosen, put to work and judged. Only the models are scripted.
+//! Tasks from the command line: agents are selected, run and judged. Only the models are scripted.
 
 mod ending;
 mod hearing;

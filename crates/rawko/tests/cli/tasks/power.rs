@@ -1,4 +1,4 @@
-//! A disk that loses the end of what was written to it, a commit at a time: states that no kill can be timed for.
+//! A disk that loses the end of the written log, one commit at a time: for states too short to time a kill for.
 
 use std::fs;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// Takes commits off the end of the store's log until everything stands as it should. Whether it ever did.
+/// Removes commits from the end of the store's log until `is_there` holds. Returns true if it ever did.
 pub(crate) fn lose_power(dir: &Path, is_there: impl Fn() -> bool) -> bool {
     let file = dir.join(".rawko/state/rawko.db");
     let (log, shared) = (file.with_extension("db-wal"), file.with_extension("db-shm"));
     let (stored, written) = (fs::read(&file).unwrap(), fs::read(&log).unwrap());
-    // Looking may tidy up; what was lost has to stay lost.
+    // Reading may checkpoint the log; restore the truncated version each time.
     let restore = |end: usize| {
         fs::write(&file, &stored).unwrap();
         fs::write(&log, &written[..end]).unwrap();
@@ -25,12 +25,12 @@ pub(crate) fn lose_power(dir: &Path, is_there: impl Fn() -> bool) -> bool {
     })
 }
 
-/// Where each transaction in a write-ahead log of SQLite ends.
+/// Returns the end of each transaction in a write-ahead log of SQLite.
 fn commits(log: &[u8]) -> Vec<usize> {
     let number = |at: usize| u32::from_be_bytes(log[at..at + 4].try_into().unwrap());
     let frame = FRAME_HEADER + number(8) as usize;
     let starts = (HEADER..).step_by(frame).take_while(|start| start + frame <= log.len());
-    // Frames with another salt are left over from before.
+    // Frames with another salt are left over from an earlier log.
     let valid = starts.take_while(|start| log[start + 8..start + 16] == log[16..24]);
     valid.filter(|start| number(start + 4) != 0).map(|start| start + frame).collect()
 }

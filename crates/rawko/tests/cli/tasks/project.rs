@@ -1,4 +1,4 @@
-//! Projects with agents and a script, and what a task told, without what differs each time.
+//! Projects with agents and a script, and the output of a task without its variable parts.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -62,7 +62,7 @@ pub(crate) fn agent(name: &str, more: &str) -> (String, String) {
     (format!(".rawko/agents/{name}.md"), text)
 }
 
-/// A project with these agents and this script, and something to mend.
+/// Creates a project with these agents and this script, and code to fix.
 pub(crate) fn project(settings: &str, agents: &[(String, String)], script: &str) -> TempDir {
     let dir = directory(&[(".rawko/config.yaml", settings), (".rawko/script.yaml", script)]);
     for (path, text) in agents {
@@ -77,7 +77,7 @@ pub(crate) fn project(settings: &str, agents: &[(String, String)], script: &str)
 }
 
 pub(crate) fn team() -> Vec<(String, String)> {
-    // The plan is complete before the tester has tried it: a verdict is a matter of the arbiter then.
+    // The plan is complete before the tester runs, so the verdict is up to the arbiter.
     vec![
         agent("planner", ""),
         agent("developer", "transitions: {onSuccess: tester}\n"),
@@ -88,12 +88,12 @@ pub(crate) fn team() -> Vec<(String, String)> {
 
 pub(crate) fn whole() -> TempDir {
     let script = format!("{ARBITER}{LOOP}");
-    // Ticking the last step would end it before it is tried.
+    // Completing the last step would end the task before the tester runs.
     let script = script.replace("        - {name: PlanUpdate, input: {id: add, status: done}}\n", "");
     project(SETTINGS, &team(), &script)
 }
 
-/// Without what differs each time: how long things took, and tokens, which are estimated from prompts with times in them.
+/// Masks durations, and tokens, which are estimated from prompts that contain times.
 pub(crate) fn told(text: &str, dir: &Path) -> String {
     let text = stable(text, dir);
     let lines = text.lines().map(|line| match line.strip_prefix("spent ") {
@@ -118,7 +118,7 @@ pub(crate) fn worker(more: &str) -> Vec<(String, String)> {
     vec![agent("worker", more)]
 }
 
-/// The process, once it has said so many lines.
+/// Starts the process and waits until it has printed this many lines.
 pub(crate) fn running(dir: &Path, args: &[&str], lines: usize) -> (Child, impl BufRead + use<>) {
     let mut child =
         command(dir, args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();

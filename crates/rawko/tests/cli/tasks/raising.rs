@@ -1,4 +1,4 @@
-//! Limits that were reached and are set higher: whatever was used up has to be raised, and what was spent stays spent.
+//! Raising limits that were reached: each of them has to be raised, and earlier spending counts.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ const DEAR: &str = r#"
     - {text: Four., usage: {input_tokens: 5, output_tokens: 5, cost_usd: 0.02}}
 "#;
 
-/// Options, exit code, and words on standard error.
+/// Options, exit code, and text on standard error.
 type Attempt<'a> = (&'a [&'a str], i32, &'a str);
 
 fn resumed(dir: &Path, options: &[&str]) -> Run {
@@ -53,7 +53,7 @@ fn money_that_is_spent_stays_spent() {
     );
     let on = resumed(dir.path(), &["--max-budget-usd", "0.05"]);
     let result: Json = serde_json::from_str(on.stdout.trim()).unwrap();
-    // Two answers more, the second of which goes past what there is; the first one counts.
+    // Two more responses, the second of which exceeds the budget; the first one counts.
     assert_eq!(on.code, Some(53), "{}", on.stderr);
     assert_eq!((&result["spent"]["tokens"], &result["spent"]["cost_usd"]), (&30.into(), &0.06.into()));
     assert_eq!(result["context"]["sessions"]["worker"].as_array().unwrap().len(), 6);

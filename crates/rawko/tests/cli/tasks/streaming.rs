@@ -1,4 +1,4 @@
-//! What programs hear while an agent speaks: pieces as they come, each in its place between the lines of the journal.
+//! The live output of an agent for programs: pieces as they arrive, in their place between the lines of the journal.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -11,7 +11,7 @@ use crate::support::run;
 
 const TASK: [&str; 8] = ["task", "Do it", "--id", "t", "--agent", "worker", "--output-format", "stream-json"];
 
-/// A model that says two pieces, begins to ask for a tool, and then nothing more.
+/// A model that streams two pieces, begins a tool call, and then stalls.
 fn halting() -> Reply {
     let call = json!([{"index": 0, "id": "call_1", "type": "function", "function": {"name": "Read", "arguments": "{"}}]);
     let pieces = [
@@ -55,7 +55,7 @@ fn text_comes_before_the_answer_is_there() {
     );
 }
 
-/// However fast the answers come: pieces stand after the call that brings them and before the line that has them whole.
+/// At any speed, pieces come after the call that produces them and before the line with the whole response.
 #[test]
 fn pieces_stand_before_the_whole() {
     let dir = whole();

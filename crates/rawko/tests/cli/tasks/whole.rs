@@ -1,4 +1,4 @@
-//! A whole task, for people and for programs; only planned; with another chart, another model; looked at again.
+//! A whole task: for people and for programs, plan only, with another chart or model, and replayed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -97,7 +97,7 @@ fn a_dry_run_plans_and_changes_nothing() {
     assert_eq!(fs::read_to_string(dir.path().join("stock.py")).unwrap(), before);
 }
 
-/// Every line is as the published schema says, and a line that is not would be found.
+/// Every line conforms to the published schema, and a line that does not is rejected.
 fn check_schema(all: &[Json]) {
     let file = fs::read_to_string(repository().join("docs/formats/stream.schema.json")).unwrap();
     let schema = jsonschema::validator_for(&serde_json::from_str(&file).unwrap()).unwrap();
@@ -117,7 +117,7 @@ fn check_schema(all: &[Json]) {
         .assert_eq(&kinds.join(" "));
 }
 
-/// Keys that some lines have and some have not.
+/// Keys that are missing on some lines.
 const OPTIONAL: [&str; 3] = ["output", "story", "spent"];
 
 #[test]
@@ -202,7 +202,7 @@ fn a_project_replaces_the_chart() {
         spent … 0 tool calls
     "#]]
     .assert_eq(&told(&by_file, dir.path()));
-    // What the chart would not hear of is not taken.
+    // Options that the chart does not declare are rejected.
     let options = [
         ["--agent", "worker"],
         ["--max-iterations", "3"],
@@ -217,7 +217,7 @@ fn a_project_replaces_the_chart() {
         let words = format!("the chart `my_flow` does not take `{}`", option[0]);
         assert!(ran.stderr.contains(&words), "{option:?}: {}", ran.stderr);
     }
-    // Under rawko's own id it takes the orchestrator's place without a word.
+    // A chart with rawko's own id replaces the orchestrator silently.
     let own = OWN.replace("id: my_flow", "id: rawko");
     fs::create_dir_all(dir.path().join(".rawko/charts")).unwrap();
     fs::write(dir.path().join(".rawko/charts/rawko.yaml"), own).unwrap();
@@ -229,7 +229,7 @@ fn a_project_replaces_the_chart() {
     assert!(replaced.stdout.contains("complete  Done."), "{}", replaced.stdout);
 }
 
-/// Somebody who replaces a chart and slips must not be given rawko's own instead.
+/// A broken replacement of a chart must not fall back to rawko's own.
 #[test]
 fn a_chart_of_the_projects_that_cannot_be_used_is_not_replaced_by_rawkos() {
     let slip = OWN.replace("target: done", "target: nowhere");
@@ -289,7 +289,7 @@ fn another_model_is_asked_the_same_and_may_differ() {
     assert_eq!(none.code, Some(2));
 }
 
-/// A comparison with nobody is none, and the exit code says why there was nobody.
+/// Without any response there is no comparison, and the exit code gives the reason.
 #[test]
 fn another_model_that_answers_nothing_is_no_success() {
     let settings = SETTINGS.replace("demo: {", "second: {kind: scripted, file: .rawko/second.yaml}, demo: {");
@@ -336,7 +336,7 @@ fn the_first_agent_and_the_model_can_be_chosen() {
     }
 }
 
-/// Whoever is named by a person is told what it would be told by the arbiter.
+/// An agent named by a person gets the same memories as one selected by the arbiter.
 #[test]
 fn an_agent_that_is_named_is_told_what_is_known() {
     let done = "transitions: {onSuccess: complete}\n";
@@ -349,7 +349,7 @@ fn an_agent_that_is_named_is_told_what_is_known() {
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
 }
 
-/// The same task with a tester whose words lead somewhere by themselves.
+/// The same task with a tester whose verdict triggers a rule.
 fn with_verdicts() -> TempDir {
     let script = format!("{ARBITER}{LOOP}")
         .replace("        - {name: PlanUpdate, input: {id: add, status: done}}\n", "")

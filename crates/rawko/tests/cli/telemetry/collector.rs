@@ -1,4 +1,4 @@
-//! A collector that records what it gets over OTLP, and the small HTTP server that it stands on.
+//! A collector that records OTLP requests, and its small HTTP server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ pub(crate) struct Asked {
     pub(crate) body: Vec<u8>,
 }
 
-/// Answers every request on this machine until the test is over.
+/// Answers every request on a local address until the test is over.
 pub(crate) fn serve(answer: impl Fn(Asked) -> (u16, String) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -28,7 +28,7 @@ pub(crate) fn serve(answer: impl Fn(Asked) -> (u16, String) + Send + Sync + 'sta
     address
 }
 
-/// `None`: the other side has gone.
+/// Returns `None` when the client has disconnected.
 fn converse(stream: &TcpStream, answer: &dyn Fn(Asked) -> (u16, String)) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut lines = Vec::new();
@@ -67,7 +67,7 @@ pub(crate) struct Collector {
 #[derive(Default)]
 struct Got {
     spans: Vec<Seen>,
-    /// Everything as it came, headers among it.
+    /// The raw requests, including headers.
     raw: Vec<u8>,
 }
 
@@ -102,7 +102,7 @@ impl Collector {
         got.raw.windows(text.len()).any(|window| window == text.as_bytes())
     }
 
-    /// Waits until a span with this name is there.
+    /// Waits for a span with this name.
     pub(crate) fn wait_for(&self, name: &str) {
         let (lock, changed) = &*self.got;
         let missing = |got: &mut Got| !got.spans.iter().any(|span| span.name == name);
@@ -110,7 +110,7 @@ impl Collector {
     }
 }
 
-/// Spans as a tree, in the order in which they ended; those of steps left out.
+/// Returns the spans as a tree, in order of their end, without those of steps.
 pub(crate) fn tree(spans: &[Seen], show: &[&str]) -> String {
     let mut spans: Vec<&Seen> = spans.iter().filter(|span| !span.name.starts_with("step")).collect();
     spans.sort_by_key(|span| span.end);

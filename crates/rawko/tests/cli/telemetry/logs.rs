@@ -1,4 +1,4 @@
-//! Log lines of `rawko serve`: nothing that one does not need by default, JSON with instance, step and trace on demand.
+//! Log lines of `rawko serve`: few by default, JSON with instance, step and trace on demand.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -17,7 +17,7 @@ const CHARTS: [(&str, &str); 2] = [
     ),
 ];
 
-/// Serves while two charts run, one of which fails. What it wrote to standard error.
+/// Serves while two charts run, one of which fails. Returns its standard error.
 fn served(dir: &Path, args: &[&str], level: Option<&str>) -> (String, String) {
     let args: Vec<&str> = ["serve", "--listen", "127.0.0.1:0"].iter().chain(args).copied().collect();
     let mut command = command(dir, &args);
@@ -41,7 +41,7 @@ fn served(dir: &Path, args: &[&str], level: Option<&str>) -> (String, String) {
     (said, String::from_utf8(output.stderr).unwrap())
 }
 
-/// Without what differs each time.
+/// Masks the parts that differ in every run.
 fn masked(line: &str) -> String {
     let Ok(Json::Object(mut line)) = serde_json::from_str::<Json>(line) else { return line.to_owned() };
     for key in ["timestamp", "trace_id", "took_ms"] {

@@ -1,5 +1,5 @@
-//! Traces, as a collector gets them from the real binary: the tree of a whole task, a run that is killed and goes on, and
-//! what is not sent.
+//! Traces of the real binary, as a collector receives them: the tree of a whole task, a run that is killed and resumed,
+//! and the content that is not sent.
 
 mod collector;
 mod logs;
@@ -110,7 +110,7 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
         let span = find(name);
         let lines =
             span.attributes.iter().filter(|(key, _)| key.starts_with("gen_ai.") || key.starts_with("rawko."));
-        // How many tokens it takes depends on the place of the project.
+        // The number of tokens depends on the path of the project.
         let shown =
             |key: &str, value: &str| if key.contains("tokens") { "…".to_owned() } else { value.to_owned() };
         let lines: Vec<String> =
@@ -186,7 +186,7 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
     let ids: BTreeSet<&str> = spans.iter().map(|span| span.id.as_str()).collect();
     assert_eq!(ids.len(), spans.len(), "no id twice");
 
-    // Neither what was asked nor what was answered is in them.
+    // Neither requests nor responses are in the trace.
     for said in ["punctuation", "free in taken", "planner of this project", "unittest -v"] {
         assert!(!collector.contains(said), "`{said}` was sent");
     }
@@ -276,7 +276,7 @@ fn nothing_is_sent_unless_somebody_asks_for_it() {
     }
 }
 
-/// A collector that is away costs neither the work nor much time.
+/// An unreachable collector affects neither the work nor its duration by much.
 #[test]
 fn without_the_collector_the_work_is_done_all_the_same() {
     let dir =

@@ -1,15 +1,15 @@
-//! OTLP's protobuf, read field by field as its definitions number them; written apart from what is tested.
+//! Reads OTLP's protobuf field by field, as its definitions number them; independent of the code under test.
 
 use std::collections::BTreeMap;
 
-/// A span as tests look at it.
+/// The parts of a span that tests check.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) trace: String,
     pub(crate) id: String,
     pub(crate) parent: String,
     pub(crate) name: String,
-    /// 1 within the process, 3 a call of somebody else.
+    /// 1 for internal, 3 for a client call.
     pub(crate) kind: u64,
     pub(crate) start: u64,
     pub(crate) end: u64,
@@ -91,7 +91,7 @@ fn each(bytes: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
     fields(bytes).into_iter().filter(move |(field, _)| *field == number).map(|(_, field)| field.bytes())
 }
 
-/// All spans of an `ExportTraceServiceRequest`.
+/// Returns all spans of an `ExportTraceServiceRequest`.
 pub(crate) fn spans(request: &[u8]) -> Vec<Seen> {
     let mut all = Vec::new();
     for of_resource in each(request, 1) {

@@ -1,5 +1,5 @@
-//! Secrets that are planted wherever rawko meets them: none leaves in a trace, a log line or a message, even where content
-//! is wanted.
+//! Plants secrets wherever rawko reads them: none leaves in a trace, a log line or a message, even if content is
+//! enabled.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ telemetry:
     )
 }
 
-/// Repeats in its failure whatever secrets it was given.
+/// A server that repeats every secret it gets in its error.
 fn echoing(status: u16, count: Arc<AtomicUsize>) -> String {
     let address = serve(move |asked| {
         count.fetch_add(1, Ordering::SeqCst);
@@ -86,11 +86,11 @@ fn planted_secrets_are_found_nowhere() {
             assert!(!told.contains(secret), "`{secret}` was told: {told}");
             assert!(!collector.contains(secret), "`{secret}` was sent");
         }
-        // The collector's own header reaches the collector, and nobody else.
+        // The collector's own header reaches only the collector.
         assert!(collector.contains(HEADER));
         assert!(!told.contains(HEADER), "{told}");
         assert!(spans.iter().all(|span| span.attributes.values().all(|value| !value.contains(HEADER))));
-        // What was said is in spans only where that is wanted.
+        // Content is in spans only if enabled.
         assert_eq!(collector.contains("MARKER-OF-THE-PROMPT"), content);
     }
 }
