@@ -1,10 +1,10 @@
-//! A key that cannot be shown: no `Display`, no serialisation, and `{:?}` says nothing.
+//! A key that cannot be printed: no `Display`, no serialisation, and `{:?}` is redacted.
 
 use std::fmt;
 
 use reqwest::header::HeaderValue;
 
-/// Shorter ones are not looked for in texts: they stand everywhere.
+/// Shorter secrets are not redacted: they match unrelated text.
 const HIDDEN_LENGTH_MIN: usize = 4;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -15,12 +15,12 @@ impl Secret {
         Self(value.into().trim().to_owned())
     }
 
-    /// The text without the secret.
+    /// Redacts the secret in a text.
     pub(crate) fn hide(&self, text: &str) -> String {
         if self.0.len() < HIDDEN_LENGTH_MIN { text.to_owned() } else { text.replace(&self.0, "[hidden]") }
     }
 
-    /// `None` when it cannot stand in a header.
+    /// Returns `None` if the secret is not a valid header value.
     pub(super) fn header(&self, before: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{before}{}", self.0)).ok()?;
         value.set_sensitive(true);
