@@ -25,9 +25,9 @@ pub(super) struct HttpClient(reqwest::Client);
 
 impl HttpClient {
     pub(super) fn new() -> Result<Self, String> {
-        // Fails if another part of the program has already installed one.
+        // Another part of the program may have done so already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // A pooled connection may be dead, and then it is unknown if a call on it was delivered.
+        // A connection that was kept open may be dead, and then nobody knows whether a call on it was heard.
         let client =
             reqwest::Client::builder().pool_max_idle_per_host(0).redirect(Policy::custom(redirect)).build();
         client.map(Self).map_err(|error| format!("there is no HTTP client: {error}"))

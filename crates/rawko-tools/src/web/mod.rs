@@ -57,7 +57,7 @@ async fn get(url: &Url, addresses: &[SocketAddr]) -> Result<reqwest::Response, F
 /// Builds a client for one host. Ignores proxies, because a proxy would resolve the name again. On a system without
 /// certificates plain HTTP still works.
 fn client(host: &str, addresses: &[SocketAddr], trusts_nobody: bool) -> reqwest::Result<reqwest::Client> {
-    // Fails if the embedding program has installed one, which is then used.
+    // Refused when the embedding program has installed one: then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder()
         .user_agent(concat!("rawko/", env!("CARGO_PKG_VERSION")))

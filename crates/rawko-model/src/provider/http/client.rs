@@ -1,4 +1,5 @@
-//! The HTTP client shared by all providers: one connection pool, and certificates loaded once, on the first request.
+//! The HTTP client that all providers share: one pool of connections, certificates read once, and only when somebody
+//! asks a model at all.
 
 use std::net::IpAddr;
 use std::sync::OnceLock;
@@ -12,7 +13,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Default)]
 pub(crate) struct Client {
-    /// Client without a proxy, for servers on this machine: a remote proxy could not reach them.
+    /// Past any proxy, for servers on this machine: a proxy elsewhere could not reach them.
     here: Lazy,
     elsewhere: Lazy,
 }
@@ -37,20 +38,19 @@ pub(super) fn is_here(url: &Url) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Builds a client. On a system without certificates plain HTTP still works, and TLS fails with an error about missing
-/// roots.
+/// Where the system has no certificates, plain HTTP still works, and TLS says that it trusts nobody.
 fn build(adapt: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<reqwest::Client, String> {
     let client = adapt(builder()).build().or_else(|_| adapt(builder()).tls_certs_only([]).build());
     client.map_err(|error| error.without_url().to_string())
 }
 
 fn builder() -> ClientBuilder {
-    // Fails if a provider is already installed, which is then used.
+    // Refused when somebody has installed one before: then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .user_agent(concat!("rawko/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
-        // A redirect would send the key to another host. Retries are durable and belong to the caller.
+        // A redirect would take the key elsewhere. Trying again is decided durably by whoever asks.
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
 }

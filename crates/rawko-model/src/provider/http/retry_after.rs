@@ -1,8 +1,8 @@
-//! Parses the retry delay from response headers.
+//! When a provider wants to be asked again, as its headers say it.
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// Parses `retry-after-ms`, or `retry-after` as seconds (fractions allowed) or as a date.
+/// `retry-after-ms`, or `retry-after` in seconds (also with a fraction) or as a date.
 pub(super) fn retry_after_ms(headers: &HeaderMap, now_ms: i64) -> Option<u64> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(|ms| number(ms, 1.0)) {
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn every_form_is_understood() {
-        // 1994-11-06 08:49:37 UTC, minus 2.5 seconds.
+        // 1994-11-06 08:49:37 UTC, less two seconds and a half.
         let now = 784_111_777_000 - 2_500;
         let table = [
             (&[("retry-after", "120")] as &[(&str, &str)], Some(120_000)),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use reqwest::header::HeaderValue;
 
-/// Shorter secrets are not redacted: they match unrelated text.
+/// Shorter ones are not looked for in texts: they stand everywhere.
 const HIDDEN_LENGTH_MIN: usize = 4;
 
 #[derive(Clone, PartialEq, Eq)]
