@@ -1,5 +1,5 @@
-//! `Registry`: the charts, agents and services that a chart's invokes may name (rule 8). Filled by whoever knows the
-//! project; this crate does not look at files.
+//! `Registry`: the charts, agents and services that a chart's invokes may name (rule 8). Filled by the caller, who
+//! knows the project; this crate does not read files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::version::{Range, Version};
 const BUILT_IN_SERVICES: &[&str] = &["human"];
 const NOT_A_REGISTRY: &str = crate::codes::NOT_A_REGISTRY.name;
 
-/// What can be invoked. `Registry::default()` knows nothing and does not claim to know everything.
+/// The names that can be invoked. `Registry::default()` is empty and not complete.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     charts: BTreeMap<String, Vec<String>>,
@@ -23,12 +23,12 @@ pub struct Registry {
     complete: bool,
 }
 
-/// What a reference to a chart leads to.
+/// The result of resolving a chart reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// The newest version that fits.
+    /// The newest matching version.
     Found(String),
-    /// The chart is known, but not in such a version; these there are.
+    /// The chart is known, but not in a matching version; lists the existing ones.
     NoVersion(Vec<String>),
     BadRange,
     Unknown,
@@ -47,7 +47,7 @@ impl Registry {
         self.services.insert(name.into());
     }
 
-    /// Says that nothing else exists: an unknown agent or service is then an error, not a warning.
+    /// Marks the registry as complete: an unknown agent or service is then an error, not a warning.
     #[must_use]
     pub fn complete(mut self) -> Self {
         self.complete = true;
@@ -78,7 +78,8 @@ impl Registry {
         self.services.iter().map(String::as_str).chain(BUILT_IN_SERVICES.iter().copied())
     }
 
-    /// The newest version of a chart within a range (`^1.2`, `~1.2`, `1.x`, `>=1 <3`, `1.2.0`, `latest` or nothing).
+    /// Returns the newest version of a chart within a range (`^1.2`, `~1.2`, `1.x`, `>=1 <3`, `1.2.0`, `latest` or
+    /// nothing).
     pub fn resolve(&self, id: &str, range: &str) -> Resolution {
         let Some(versions) = self.charts.get(id) else { return Resolution::Unknown };
         let Some(range) = Range::parse(range) else { return Resolution::BadRange };
@@ -91,7 +92,7 @@ impl Registry {
     }
 }
 
-/// One line of a `machine_registry`.
+/// One entry of a `machine_registry`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegistryEntry {
     pub id: String,

@@ -1,5 +1,5 @@
-//! History that leads back to itself before anything was recorded: entering such a state would never end, so there is no
-//! chart to run.
+//! History that leads back to itself before anything was recorded: entering such a state would never end, so the chart
+//! cannot run.
 
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::FxHashSet;
@@ -25,7 +25,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Where entering each node leads when nothing is recorded.
+/// Returns the default entries of each node without recorded history.
 fn defaults(index: &Index<'_>) -> Successors {
     let mut graph = Successors::default();
     for id in index.ids() {

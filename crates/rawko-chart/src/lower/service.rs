@@ -1,4 +1,4 @@
-//! Rule 8: what an invoke names must exist, as far as the registry knows.
+//! Rule 8: the target of an invoke must exist, as far as the registry knows.
 
 use super::Lowering;
 use crate::finding::{Finding, Severity};
@@ -8,7 +8,7 @@ use crate::suggest::nearest;
 
 const UNKNOWN_SERVICE: &str = crate::codes::UNKNOWN_SERVICE.name;
 
-/// What rawko itself answers for, wherever agents are at work.
+/// Prefixes that rawko itself provides wherever agents run.
 const BUILT_IN: [&str; 4] = ["checks:", "model:", "tool:", "work:"];
 
 impl Lowering<'_> {

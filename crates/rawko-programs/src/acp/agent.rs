@@ -1,4 +1,4 @@
-//! A coding agent that is installed here, and one turn of it from the start of its process to its end.
+//! An installed coding agent, and one turn of it from the start of its process to its end.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,21 +18,21 @@ use super::wire::{Closed, LINE_BYTES_MAX, Wire};
 use crate::process::{Child, Launch, TurnError, TurnRequest, TurnResult, in_time};
 use rawko_model::provider::ErrorCode;
 
-/// A program that speaks the Agent Client Protocol on stdin and stdout. A process is started for each turn.
+/// A program that speaks the Agent Client Protocol on stdin and stdout. Each turn starts a process.
 #[derive(Clone)]
 pub struct AcpAgent {
     pub command: String,
     pub args: Vec<String>,
-    /// The project; absolute, for it is told to the agent.
+    /// The project; absolute, because it is sent to the agent.
     pub cwd: PathBuf,
     pub env: Vec<(String, String)>,
-    /// What the program sees of it is a short list; the rest is given by name in `env`.
+    /// The program inherits a short list of variables; the rest must be named in `env`.
     pub environment: Environment,
-    /// How to sign in when the agent wants that; `None`: the first way it offers.
+    /// Authentication method, if the agent requires one; `None` uses the agent's first.
     pub auth_method: Option<String>,
-    /// How long it may say nothing while it is its turn to speak.
+    /// Silence timeout while the agent is expected to send.
     pub timeout: Duration,
-    /// Between being told to stop and being ended.
+    /// Time between a cancel and termination.
     pub cancel_grace: Duration,
 }
 
@@ -50,8 +50,8 @@ impl AcpAgent {
         }
     }
 
-    /// One turn. The process is ended with everything it started, also when this future is dropped. `tools` and
-    /// `messages` of the request are not told: the agent has its own, and its session remembers.
+    /// Runs one turn. The process and its children are terminated, also when this future is dropped. `tools` and
+    /// `messages` of the request are not sent: the agent has its own tools, and its session has the messages.
     pub async fn turn(&self, request: TurnRequest, host: &dyn AcpHost) -> Result<TurnResult, TurnError> {
         let launch = Launch {
             program: self.command.clone(),
@@ -100,7 +100,7 @@ impl AcpAgent {
                 Ok(session.run(&request).await)
             })
             .await;
-        // Its input is closed, which is how a program is asked to end.
+        // Closing the input asks the program to exit.
         drop(wire);
         let result = match came_to {
             Ok(Ok(result)) => Ok(result),
@@ -144,7 +144,7 @@ fn in_full(error: &agent_client_protocol::Error) -> String {
 }
 
 async fn ended(child: &Child) -> TurnError {
-    // That its output ended is heard before its end is.
+    // The end of the output arrives before the exit status.
     let _ = tokio::time::timeout(Duration::from_secs(2), child.ended()).await;
     TurnError::Ended(child.ending_in_words().await)
 }

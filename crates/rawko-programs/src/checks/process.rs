@@ -1,5 +1,5 @@
-//! A check while it runs: in a group of its own, so that time being up, too much output or nobody waiting ends
-//! everything it started.
+//! A running check: in its own process group, so that a timeout, too much output or a dropped future ends all its
+//! processes.
 
 use std::io;
 use std::pin::pin;
@@ -11,13 +11,13 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
-/// Of each of stdout and stderr.
+/// Limit of stdout and of stderr.
 const OUTPUT_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Between being asked to end and being ended.
+/// Time between the termination signal and the kill.
 const GRACE: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// How a run ended.
+/// The end of a run.
 pub(super) enum Ending {
     Exited { status: ExitStatus, stdout: String, stderr: String },
     TimedOut,
@@ -55,7 +55,7 @@ async fn exchange(child: &mut Child, group: &Group) -> io::Result<Ending> {
         tokio::select! {
             is_within = &mut pipes => if is_within { child.wait().await? } else { return Ok(Ending::TooMuchOutput) },
             status = child.wait() => {
-                // What it left running would hold the pipes open.
+                // Remaining child processes would hold the pipes open.
                 group.signal(Signal::KILL);
                 if let Ok(false) = timeout(GRACE, pipes).await {
                     return Ok(Ending::TooMuchOutput);
@@ -69,7 +69,7 @@ async fn exchange(child: &mut Child, group: &Group) -> io::Result<Ending> {
     Ok(Ending::Exited { status, stdout: text(out), stderr: text(err) })
 }
 
-/// Everything up to a limit; false when there was more.
+/// Reads up to a limit; returns false if there was more.
 async fn read(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> bool {
     if let Some(pipe) = pipe {
         let _ = pipe.take(OUTPUT_BYTES_MAX + 1).read_to_end(into).await;
@@ -77,7 +77,7 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> bool 
     into.len() as u64 <= OUTPUT_BYTES_MAX
 }
 
-/// Dropped before its end (nobody waits any more), it is killed at once.
+/// Killed immediately if dropped before its end.
 pub(super) struct Group {
     pid: Pid,
     pub(super) is_ended: bool,
@@ -89,7 +89,7 @@ impl Group {
         Ok(Self { pid: pid.ok_or(io::ErrorKind::NotFound)?, is_ended: false })
     }
 
-    /// A group that is gone already is as it should be.
+    /// A group that is already gone is not an error.
     fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.pid, signal);
     }

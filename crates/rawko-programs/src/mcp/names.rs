@@ -1,14 +1,15 @@
-//! Names of MCP tools as models know them: `mcp__<server>__<tool>`, in the letters and the length every provider takes.
+//! Names of MCP tools for models: `mcp__<server>__<tool>`, limited to the characters and the length that every provider
+//! accepts.
 
 use super::config::McpConfig;
 
 const PREFIX: &str = "mcp__";
 /// The shortest limit among providers.
 const NAME_BYTES_MAX: usize = 64;
-/// Of the digest that keeps a shortened name apart from others.
+/// Length of the digest that keeps a shortened name unique.
 const DIGEST_DIGITS: usize = 8;
 
-/// A server's name as part of a tool's.
+/// Returns a server's name as part of a tool's.
 pub(super) fn server_part(name: &str) -> String {
     let letter = |letter: char| {
         if letter.is_ascii_alphanumeric() || letter == '-' || letter == '_' { letter } else { '_' }
@@ -16,12 +17,12 @@ pub(super) fn server_part(name: &str) -> String {
     name.chars().map(letter).collect()
 }
 
-/// What the full names of a server's tools begin with.
+/// Returns the common prefix of a server's tools.
 pub(super) fn prefix(config: &McpConfig) -> String {
     format!("{PREFIX}{}__", server_part(&config.name))
 }
 
-/// The full name of a tool. One that is too long is cut and told apart by a digest of the whole.
+/// Returns the full name of a tool. A long one is truncated and made unique by a digest of the whole.
 pub(super) fn full_name(prefix: &str, tool: &str) -> String {
     let full = format!("{prefix}{}", server_part(tool));
     if full.len() <= NAME_BYTES_MAX {
@@ -32,7 +33,7 @@ pub(super) fn full_name(prefix: &str, tool: &str) -> String {
     format!("{}_{}", &full[..kept], &digest[..DIGEST_DIGITS])
 }
 
-/// Headers that the protocol itself sets.
+/// Returns true for headers that the protocol itself sets.
 pub(super) fn is_header_ours(name: &str) -> bool {
     ["accept", "content-type", "mcp-session-id", "mcp-protocol-version", "last-event-id"]
         .contains(&name.to_ascii_lowercase().as_str())

@@ -1,24 +1,24 @@
-//! Values that were filled in from the environment and must not be shown: they are taken out of what servers say.
+//! Values expanded from the environment that must not be shown: they are redacted in the output of servers.
 
 use std::fmt;
 
 use rawko_settings::Environment;
 
-/// Shorter values are no secrets, and would be found everywhere.
+/// Shorter values are not secrets, and would match unrelated text.
 const BYTES_MIN: usize = 6;
-/// Variables that everybody may see.
+/// Variables without secrets.
 const PLAIN: [&str; 9] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR"];
 
-/// Of one server. `{:?}` shows how many there are.
+/// The secrets of one server. `{:?}` shows their number.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct McpSecrets(Vec<String>);
 
 impl McpSecrets {
-    /// The value of a variable that was used.
+    /// Adds the value of a used variable.
     pub(super) fn add(&mut self, name: &str, environment: &Environment) {
         let value = environment.get(name).filter(|value| value.len() >= BYTES_MIN && !PLAIN.contains(&name));
         self.0.extend(value.filter(|value| !self.0.iter().any(|known| known == value)).map(str::to_owned));
-        // Of two of which one is part of the other, the longer is taken out first.
+        // If one contains the other, the longer is redacted first.
         self.0.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
 

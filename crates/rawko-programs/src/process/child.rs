@@ -1,5 +1,5 @@
-//! A child process that stays for a while: started in a group of its own, its stderr kept, and ended with everything
-//! it started. MCP servers, process agents and ACP agents are all held by this.
+//! A long-lived child process: started in its own process group, its stderr captured, and terminated with its child
+//! processes. Used for MCP servers, process agents and ACP agents.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -15,10 +15,10 @@ use tokio::time::timeout;
 
 use super::stderr::Tail;
 
-/// Between being asked to end and being ended.
+/// Time between the termination signal and the kill.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What to start.
+/// The start parameters of a child.
 #[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) program: String,
@@ -27,7 +27,7 @@ pub(crate) struct Launch {
     pub(crate) env: Vec<(String, String)>,
 }
 
-/// A running child. Dropped, its whole group is killed at once.
+/// A running child. Dropping it kills its whole group immediately.
 pub(crate) struct Child {
     pid: Pid,
     program: String,
@@ -36,7 +36,7 @@ pub(crate) struct Child {
 }
 
 impl Launch {
-    /// Starts it. Its stdin and stdout are the caller's.
+    /// Starts it. The caller gets its stdin and stdout.
     pub(crate) fn start(
         &self,
         environment: &Environment,
@@ -50,7 +50,7 @@ impl Launch {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A group of its own, so that everything it starts can be ended with it.
+            // Its own group, so that its child processes can be terminated with it.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
@@ -64,7 +64,7 @@ impl Launch {
         Ok((Child { pid, program: self.program.clone(), stderr, ended }, stdin, stdout))
     }
 
-    /// A bare name is looked for in PATH, anything else from where it runs.
+    /// A bare name is looked up in PATH, anything else relative to the working directory.
     fn file(&self) -> PathBuf {
         if self.program.contains('/') { self.cwd.join(&self.program) } else { PathBuf::from(&self.program) }
     }
@@ -88,7 +88,8 @@ impl Launch {
     }
 }
 
-/// Waits for the end of a child, and then ends what it leaves running: that would hold its pipes open for ever.
+/// Waits for the end of a child, and then terminates its remaining child processes, which would hold its pipes open
+/// forever.
 fn watched(mut child: tokio::process::Child, pid: Pid) -> watch::Receiver<Option<ExitStatus>> {
     let (tell, ended) = watch::channel(None);
     tokio::spawn(async move {
@@ -99,7 +100,7 @@ fn watched(mut child: tokio::process::Child, pid: Pid) -> watch::Receiver<Option
     ended
 }
 
-/// A group that is gone already is as it should be.
+/// A group that is already gone is not an error.
 fn kill(pid: Pid) {
     let _ = kill_process_group(pid, Signal::KILL);
 }
@@ -109,24 +110,24 @@ impl Child {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Whether it has ended, asked of the kernel: what tasks of ours have noticed may lag behind.
+    /// Returns true if it has ended. Queries the kernel, because our own tasks may lag behind.
     pub(crate) fn has_ended(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         self.ended.borrow().is_some() || !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None))
     }
 
-    /// Returns when it has ended.
+    /// Waits until it has ended.
     pub(crate) async fn ended(&self) -> Option<ExitStatus> {
         let mut ended = self.ended.clone();
         ended.wait_for(Option::is_some).await.ok().and_then(|status| *status)
     }
 
-    /// The last words on stderr.
+    /// Returns the end of stderr.
     pub(crate) async fn last_words(&self) -> String {
         self.stderr.text(self.has_ended()).await
     }
 
-    /// How it ended and its last words, for a message; or that it still runs.
+    /// Describes its exit status and the end of stderr for a message; or that it still runs.
     pub(crate) async fn ending_in_words(&self) -> String {
         let status = if self.has_ended() { timeout(GRACE, self.ended()).await.ok().flatten() } else { None };
         let program = &self.program;
@@ -140,7 +141,7 @@ impl Child {
         if last.is_empty() { ending } else { format!("{ending}; the end of its stderr:\n{last}") }
     }
 
-    /// Ends it politely: whoever calls this has closed its stdin.
+    /// Ends it gracefully: the caller has closed its stdin.
     pub(crate) async fn end(&self) {
         if timeout(GRACE, self.ended()).await.is_ok() {
             return;
@@ -155,7 +156,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Once it is reaped the number may be somebody else's; its group was killed then.
+        // Once it is reaped the id may belong to another process; its group was killed then.
         if self.ended.borrow().is_none() {
             kill(self.pid);
         }

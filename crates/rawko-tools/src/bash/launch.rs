@@ -1,5 +1,5 @@
-//! Starting a command. A thread of its own does it, because the sandbox is put on the thread and what the thread starts
-//! inherits it; the rest of this process stays as it is.
+//! Starts a command on a separate thread, because the sandbox applies to the thread and its child processes inherit it;
+//! the rest of this process is unaffected.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,7 +19,7 @@ pub(super) struct Launch {
     pub(super) limits: Limits,
 }
 
-/// What one process may use up. The kernel counts processes per user, so that limit only stops what runs away.
+/// Resource limits of one process. The kernel counts processes per user, so that limit only stops runaways.
 pub(super) struct Limits {
     file_kib: u64,
     cpu_seconds: u64,
@@ -33,8 +33,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bash sets them on itself before it becomes the command. `setrlimit` from here would be for the whole host, and
-    /// `prlimit` after the start would come too late for what had already been started.
+    /// Bash sets them on itself before it becomes the command. `setrlimit` from here would apply to the whole host, and
+    /// `prlimit` after the start would be too late for processes already started.
     fn prelude(&self) -> String {
         let within = |wanted: u64, resource, unit: u64| match getrlimit(resource).maximum {
             Some(most) => wanted.min(most / unit),
@@ -50,12 +50,12 @@ impl Limits {
 pub(super) struct Launched {
     pub(super) child: Child,
     pub(super) output: OwnedFd,
-    /// What is in force, in words.
+    /// Describes the sandbox in force.
     pub(super) sandbox: String,
 }
 
 impl Launch {
-    /// To be called on a thread that does nothing else afterwards.
+    /// Must be called on a thread that does nothing else afterwards.
     pub(super) fn launch(self) -> Result<Launched, String> {
         let sandbox = self.fence.raise()?;
         self.spawn().map(|(child, output)| Launched { child, output, sandbox }).map_err(|error| {
@@ -68,7 +68,7 @@ impl Launch {
         })
     }
 
-    /// One pipe for both outputs, so that they come in the order in which they were written.
+    /// One pipe for both outputs, so that their order is kept.
     fn spawn(&self) -> io::Result<(Child, OwnedFd)> {
         let (reader, writer) = io::pipe()?;
         let child = Command::new("bash")

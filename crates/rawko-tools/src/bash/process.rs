@@ -1,5 +1,6 @@
-//! A command while it runs: read until it ends, and ended with its whole group when time is up, when it floods us, or
-//! when nobody waits any more. What leaves its group (`setsid`) cannot be found again; only its output is let go of.
+//! A running command: read until it ends, and terminated with its whole group on a timeout, on too much output, or when
+//! the future is dropped. A process that leaves its group (`setsid`) cannot be found again; only its output is
+//! released.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -15,19 +16,19 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::launch::Launch;
 use super::output::Output;
 
-/// Whoever writes more than this without a pause for thought will not stop.
+/// A command with more output than this is unlikely to stop.
 const FLOOD_BYTES: u64 = 64 * 1024 * 1024;
-/// For what is still in the pipe when the command has ended.
+/// Time to read the rest of the pipe after the command has ended.
 const GRACE: Duration = Duration::from_secs(2);
 const CHUNK: usize = 64 * 1024;
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Exited(i32),
     Signalled(i32),
     TimedOut,
-    /// It wrote more than anybody wants to know.
+    /// It wrote too much output.
     Flooded,
 }
 
@@ -38,12 +39,12 @@ pub(super) struct Running {
     pub(super) sandbox: String,
 }
 
-/// The group of a command, as long as its number is surely its own. Dropped, it is killed.
+/// The group of a command, as long as its id is certainly valid. Dropping it kills the group.
 struct Group(Arc<Mutex<Option<Pid>>>);
 
 impl Group {
     fn kill(&self) {
-        // Nothing can be half done under this lock.
+        // No partial state is possible under this lock.
         if let Some(pid) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             let _ = kill_process_group(pid, Signal::KILL);
         }
@@ -64,7 +65,7 @@ pub(super) async fn start(launch: Launch) -> Result<Running, String> {
         Ok(launched) => {
             let pid = i32::try_from(launched.child.id()).ok().and_then(Pid::from_raw);
             let group = Arc::new(Mutex::new(pid));
-            // If nobody listens any more the group comes back here, is dropped, and the command is killed.
+            // Without a receiver the group is returned here and dropped, which kills the command.
             let _ = told.send(Ok((Group(Arc::clone(&group)), launched.output, launched.sandbox)));
             let _ = ended.send(reaped(launched.child, &group));
         }
@@ -78,8 +79,8 @@ pub(super) async fn start(launch: Launch) -> Result<Running, String> {
     Ok(Running { group, output, exited, sandbox })
 }
 
-/// Waits for a command without letting go of its number, ends what it left behind in its group, and only then lets go:
-/// so no signal can ever reach a stranger that got the number next.
+/// Waits for a command without releasing its process id, terminates its remaining group, and only then releases it: no
+/// signal can ever reach an unrelated process that got the id next.
 fn reaped(mut child: Child, group: &Mutex<Option<Pid>>) -> Option<ExitStatus> {
     let pid = *group.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pid) = pid {
@@ -104,7 +105,7 @@ impl Running {
             }
             () = sleep_until(deadline) => Some(Ending::TimedOut),
         };
-        // Its output is closed, but it may go on for a while.
+        // Its output is closed, but it may keep running for a while.
         let early = match early {
             Some(early) => Some(early),
             None => tokio::select! {
@@ -118,7 +119,7 @@ impl Running {
     }
 }
 
-/// Reads to the end; true when there is none in sight.
+/// Reads to the end; returns true if the output exceeds `FLOOD_BYTES` first.
 async fn drain(pipe: &mut Receiver, output: &mut Output) -> bool {
     let mut chunk = vec![0; CHUNK];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {

@@ -1,5 +1,5 @@
-//! SVG, drawn by us: boxes are measured, a layout places them (ELK, or a plain one without it), and the painter writes
-//! elements that a page can find again by `data-node` and `data-transition`.
+//! SVG output: boxes are measured, a layout places them (ELK, or a plain one without it), and the painter writes
+//! elements that a page can find by `data-node` and `data-transition`.
 
 mod boxes;
 #[cfg(feature = "elk")]
@@ -20,20 +20,20 @@ use super::picture::Picture;
 use layout::{Layout, Plan};
 pub use theme::Theme;
 
-/// How a chart is painted.
+/// Options for painting a chart.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SvgOptions<'a> {
     pub theme: Theme,
-    /// State nodes to light, usually a configuration.
+    /// State nodes to highlight, usually a configuration.
     pub active: &'a [NodeId],
-    /// State nodes and transitions to point out as never reached.
+    /// State nodes and transitions to mark as never reached.
     pub uncovered_nodes: &'a [NodeId],
     pub uncovered: &'a [TransitionId],
-    /// What findings are about, with their codes.
+    /// The subjects of findings, with their codes.
     pub findings: &'a [(Spot, &'a str)],
 }
 
-/// A part of a chart that one can point at.
+/// A part of a chart that can be marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spot {
     Node(NodeId),
@@ -41,7 +41,7 @@ pub enum Spot {
 }
 
 impl SvgOptions<'_> {
-    /// The attribute that says which findings are about a part; empty when none is.
+    /// Returns the attribute with the findings of a part; empty without any.
     fn marks(&self, spot: Spot) -> String {
         let mut codes: Vec<&str> = Vec::new();
         for (_, code) in self.findings.iter().filter(|(marked, _)| *marked == spot) {
@@ -56,7 +56,7 @@ impl SvgOptions<'_> {
     }
 }
 
-/// ELK takes seconds for a thousand states and grows faster than they do; nobody looks at a picture of more.
+/// ELK takes seconds for a thousand states and grows faster than linearly; larger drawings are not readable anyway.
 const ELK_NODES_MAX: usize = 3_000;
 /// Space around the drawing.
 const MARGIN: f64 = 16.0;
@@ -70,7 +70,7 @@ pub(crate) fn write(picture: &Picture, options: &SvgOptions<'_>) -> String {
     paint::paint(&plan, &layout, options)
 }
 
-/// Where the author gave positions they hold; everything else is ELK's, or plain without it.
+/// Positions given by the author are kept; ELK places everything else, or the plain layout without it.
 fn arrange(plan: &Plan<'_>, id: NodeId) -> Layout {
     let placed = |id| plain::place(plan, id, |child| arrange(plan, child));
     if plain::positioned(plan, id) || plan.picture.nodes.len() > ELK_NODES_MAX {
@@ -79,7 +79,7 @@ fn arrange(plan: &Plan<'_>, id: NodeId) -> Layout {
     by_elk(plan, id).unwrap_or_else(|| placed(id))
 }
 
-/// `None` when ELK refuses. Composites with positions go in as blocks that are already laid out.
+/// Returns `None` if ELK fails. Composites with positions are passed in as finished blocks.
 #[cfg(feature = "elk")]
 fn by_elk(plan: &Plan<'_>, id: NodeId) -> Option<Layout> {
     elk::layout(plan, id, |block| plain::positioned(plan, block).then(|| arrange(plan, block)))
