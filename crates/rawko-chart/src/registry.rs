@@ -14,7 +14,7 @@ use crate::version::{Range, Version};
 const BUILT_IN_SERVICES: &[&str] = &["human"];
 const NOT_A_REGISTRY: &str = crate::codes::NOT_A_REGISTRY.name;
 
-/// The names that can be invoked. `Registry::default()` is empty and not complete.
+/// What can be invoked. `Registry::default()` knows nothing and does not claim to know everything.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     charts: BTreeMap<String, Vec<String>>,
@@ -23,7 +23,7 @@ pub struct Registry {
     complete: bool,
 }
 
-/// The result of resolving a chart reference.
+/// What a reference to a chart leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// The newest matching version.
@@ -47,7 +47,7 @@ impl Registry {
         self.services.insert(name.into());
     }
 
-    /// Marks the registry as complete: an unknown agent or service is then an error, not a warning.
+    /// Says that nothing else exists: an unknown agent or service is then an error, not a warning.
     #[must_use]
     pub fn complete(mut self) -> Self {
         self.complete = true;
@@ -92,7 +92,7 @@ impl Registry {
     }
 }
 
-/// One entry of a `machine_registry`.
+/// One line of a `machine_registry`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegistryEntry {
     pub id: String,

@@ -24,7 +24,7 @@ pub struct AgentEntry {
     pub details: Value,
 }
 
-/// The time of a step, and the world at that time.
+/// The moment of a step: the time, and the world as it is then.
 #[derive(Clone, Copy, Debug)]
 pub struct Now<'a> {
     pub ms: i64,

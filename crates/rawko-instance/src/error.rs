@@ -30,7 +30,7 @@ pub enum InstanceError {
     Internal(String),
 }
 
-/// An error of the environment or of the file.
+/// A fault of the world, or of the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

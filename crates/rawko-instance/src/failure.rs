@@ -164,7 +164,7 @@ impl ServiceError {
     }
 }
 
-/// The handling of a call without a result after a restart of the driver.
+/// What becomes of a call without a result when the driver starts again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnRestart {
     /// It is safe to run again with the same idempotency key.

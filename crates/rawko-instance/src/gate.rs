@@ -168,7 +168,7 @@ fn rule(pattern: &str, file: &Arc<str>) -> Result<Rule, PatternError> {
 /// them.
 fn refused_by_state(question: &Question<'_>) -> Option<String> {
     let name = question.name;
-    // An agent is not a tool, and its calls are checked where the tool's aliases are known.
+    // An agent is no tool, and what it calls is checked where the tool's other names are known.
     if is_agent(name) || is_agents_own(name) {
         return None;
     }
@@ -194,15 +194,15 @@ fn is_agent(name: &str) -> bool {
     name.starts_with("agent:")
 }
 
-/// The services of a chart that selects agents.
+/// What a chart calls that has agents chosen.
 const ARBITER: [&str; 3] = ["work:select", "work:evaluate", "work:remember"];
 
-/// Returns true for calls that an agent's own instance makes.
+/// What the instance that plays an agent calls on its behalf.
 fn is_agents_own(name: &str) -> bool {
     ["model:", "tool:", "work:"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Returns true if a call counts as a tool call.
+/// Whether a call counts as a tool call.
 pub fn is_counted(name: &str) -> bool {
     name.starts_with("tool:") || !(is_agent(name) || is_agents_own(name))
 }

@@ -60,7 +60,7 @@ pub struct NewInstance {
 }
 
 impl NewInstance {
-    /// Returns the agent that it implements, if any.
+    /// The agent that it plays, if it plays one.
     pub fn agent(&self) -> Option<Arc<str>> {
         let policy: serde_json::Value = serde_json::from_str(&self.policy).ok()?;
         Some(policy.get("agent")?.as_str()?.into())

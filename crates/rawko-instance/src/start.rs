@@ -54,7 +54,7 @@ pub(crate) fn begin(
 ) -> Result<(Instance, Transaction), InstanceError> {
     let event = serde_json::to_string(&input).unwrap_or_default();
     let now = Now { ms: at_ms, world: env.world() };
-    // A panic is a bug of rawko, contained to this instance.
+    // A panic is a bug of rawko, and stays within this instance.
     let start_chart = if env.wants_traces() { start_traced } else { start_untraced };
     let started = catch_unwind(AssertUnwindSafe(|| start_chart(&chart, input, now)));
     let (snapshot, mut step) = started.map_err(|_| InstanceError::Internal(new.id.to_string()))??;

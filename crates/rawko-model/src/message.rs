@@ -31,7 +31,7 @@ pub enum Part {
         /// Base64.
         data: String,
     },
-    /// A tool call of the model. Only in an assistant's message.
+    /// The model asks for a tool. Only in an assistant's message.
     ToolUse(ToolUse),
     /// The result of a tool. Only in a user's message.
     ToolResult(ToolResult),

@@ -89,17 +89,17 @@ pub(super) async fn ask(
     }
 }
 
-/// Builds the result for the chart.
+/// What the chart takes over.
 fn told(workshop: &Workshop, completion: &Completion) -> Value {
     let filtered = completion.stop_reason == StopReason::ContentFilter;
     let asked = completion.message.tool_uses().filter(|_| !filtered);
-    // Canonical names: an alias must not bypass the gate, the audit or loop control.
+    // By their own names: the gate, the audit and loop control must not be fooled by another one.
     let own_name = |call: ToolUse| match workshop.toolbox.canonical_name(&call.name) {
         Some(name) => ToolUse { name, ..call },
         None => delegate::normalised(call),
     };
     let tool_calls: Vec<ToolUse> = asked.cloned().map(own_name).collect();
-    // Pending tool calls take precedence over the provider's stop reason.
+    // Whatever else the provider says, pending tool calls win.
     let stop_reason = if tool_calls.is_empty() { completion.stop_reason } else { StopReason::ToolCalls };
     let usage = &completion.usage;
     let size = usage.input_tokens + usage.output_tokens;

@@ -34,7 +34,7 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
     }
 }
 
-/// Makes one call for any caller: runs it unless it would only repeat a loop, and records its result.
+/// One call, whoever makes it: it is run unless it would only go round, and what it gave back is remembered.
 pub(super) async fn attempt(
     asked: &ToolUse,
     memory: LoopMemory,

@@ -1,5 +1,5 @@
-//! History that leads back to itself before anything was recorded: entering such a state would never end, so the chart
-//! cannot run.
+//! History that leads back to itself before anything was recorded: entering such a state would never end, so there is no
+//! chart to run.
 
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::FxHashSet;

@@ -9,7 +9,7 @@ use Shape::{
 const STATE_KEY: &str = r"^[^.#][^.]*$";
 /// Valid event descriptors: `NAME`, `name.*` or `*`.
 const EVENT: &str = r"^(\*|[^\s*]+(\.\*)?)$";
-/// Up to three numbers, optionally a pre-release and a build.
+/// Up to three numbers, perhaps a pre-release and a build.
 const VERSION: &str = r"^[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?(\+.*)?$";
 
 static ACTION: Shape = Either(&[Text, TaggedBy(&ACTIONS)]);

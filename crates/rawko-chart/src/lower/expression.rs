@@ -20,7 +20,7 @@ const WRONG_ARGUMENTS: &str = crate::codes::WRONG_ARGUMENTS.name;
 const TYPE_MISMATCH: &str = crate::codes::TYPE_MISMATCH.name;
 const NEVER_EQUAL: &str = crate::codes::NEVER_EQUAL.name;
 
-/// The purpose of an expression: determines codes and help.
+/// What an expression is for: decides codes and help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     Guard,

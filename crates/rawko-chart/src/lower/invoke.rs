@@ -44,7 +44,7 @@ impl<'a> Lowering<'a> {
         (spec, places)
     }
 
-    /// Returns the author's id, or the node's path, with a number from the second on.
+    /// The author's id, or the node's path with a number from the second on.
     fn invoke_id(&self, node: u32, invoke: &InvokeDef<'a>, earlier: &[InvokeSpec]) -> Arc<str> {
         let Some((id, _)) = invoke.id else {
             let path = self.index.path(node);

@@ -53,7 +53,7 @@ pub(crate) struct Lowering<'a> {
     findings: Vec<Finding>,
 }
 
-/// Lowers a chart. Findings may be fatal; the result is then only usable for drawing and further checks.
+/// Lowers a chart. Findings may be fatal; the result is then only good for drawing and for further checks.
 pub(crate) fn lower(
     text: &str,
     chart: &ChartDef<'_>,

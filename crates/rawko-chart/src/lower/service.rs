@@ -8,7 +8,7 @@ use crate::suggest::nearest;
 
 const UNKNOWN_SERVICE: &str = crate::codes::UNKNOWN_SERVICE.name;
 
-/// Prefixes that rawko itself provides wherever agents run.
+/// What rawko itself answers for, wherever agents are at work.
 const BUILT_IN: [&str; 4] = ["checks:", "model:", "tool:", "work:"];
 
 impl Lowering<'_> {

@@ -214,7 +214,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Returns true for a valid event name.
+/// Whether this can be the name of an event.
 fn is_event(event: &str) -> bool {
     let stem = event.strip_suffix(".*").unwrap_or(event);
     event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace))

@@ -150,7 +150,7 @@ impl Expr {
     }
 }
 
-/// Name resolution, implemented by the reader of charts.
+/// How names are resolved. The reader of charts implements this.
 pub trait Names {
     /// Returns the slot of a context key.
     fn context_key(&self, key: &str) -> Option<Slot>;

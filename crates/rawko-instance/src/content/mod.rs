@@ -46,7 +46,7 @@ pub fn hash(bytes: &[u8]) -> [u8; 16] {
     name
 }
 
-/// Extracts the large parts of JSON text. A text without large parts is returned unchanged, without parsing.
+/// Takes the large parts out of JSON text. A text with nothing large in it comes back as it is, unread.
 pub fn pack(json: &str) -> Packed<'_> {
     pack_new(json, &|_| false)
 }

@@ -19,7 +19,7 @@ const HUMAN: &str = "human";
 const CHART: &str = "statechart:";
 const AGENT: &str = "agent:";
 
-/// Returns the kind of work of a `src`.
+/// What a `src` refers to.
 fn kind_of(src: &str) -> EffectKind {
     if src == HUMAN {
         EffectKind::Person

@@ -35,7 +35,7 @@ impl Instance {
         Ok(receipt)
     }
 
-    /// Returns the pending request of an answer.
+    /// The pending request that an answer means.
     fn asked(&self, invoke: Option<&str>) -> Result<usize, InstanceError> {
         let name = |effect: &OpenEffect| {
             let known = self.snapshot.invocations().iter().find(|known| Some(known.id) == effect.invocation);

@@ -24,7 +24,7 @@ pub(super) fn all(messages: &[Message]) -> Vec<Image<'_>> {
     found
 }
 
-/// Hashes type and data. `None` for a part that is not an image.
+/// By content: type and data. `None` for what is no image.
 pub(super) fn hash(part: &Part) -> Option<String> {
     match part {
         Part::Image { media_type, data } => {
@@ -36,7 +36,7 @@ pub(super) fn hash(part: &Part) -> Option<String> {
     }
 }
 
-/// Returns the text of a message.
+/// What is said in a message, in words.
 pub(super) fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),

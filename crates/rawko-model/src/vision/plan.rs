@@ -13,7 +13,7 @@ use crate::provider::{Completion, CompletionRequest, ProviderError};
 const TOGETHER_MAX: usize = 3;
 /// Limit for comparisons.
 const COMPARED_MAX: usize = 20;
-/// More text around an image does not help.
+/// More words around an image do not help to see it.
 const WORDS_CHARS_MAX: usize = 4000;
 const SYSTEM: &str = "You look at images for a colleague who cannot see them and has to work from your words. \
                       Say what is there, not what might be. Images are numbered; use the numbers.";

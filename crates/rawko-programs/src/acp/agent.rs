@@ -1,4 +1,4 @@
-//! An installed coding agent, and one turn of it from the start of its process to its end.
+//! A coding agent that is installed here, and one turn of it from the start of its process to its end.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,21 +18,21 @@ use super::wire::{Closed, LINE_BYTES_MAX, Wire};
 use crate::process::{Child, Launch, TurnError, TurnRequest, TurnResult, in_time};
 use rawko_model::provider::ErrorCode;
 
-/// A program that speaks the Agent Client Protocol on stdin and stdout. Each turn starts a process.
+/// A program that speaks the Agent Client Protocol on stdin and stdout. A process is started for each turn.
 #[derive(Clone)]
 pub struct AcpAgent {
     pub command: String,
     pub args: Vec<String>,
-    /// The project; absolute, because it is sent to the agent.
+    /// The project; absolute, for it is told to the agent.
     pub cwd: PathBuf,
     pub env: Vec<(String, String)>,
-    /// The program inherits a short list of variables; the rest must be named in `env`.
+    /// What the program sees of it is a short list; the rest is given by name in `env`.
     pub environment: Environment,
-    /// Authentication method, if the agent requires one; `None` uses the agent's first.
+    /// How to sign in when the agent wants that; `None`: the first way it offers.
     pub auth_method: Option<String>,
-    /// Silence timeout while the agent is expected to send.
+    /// How long it may say nothing while it is its turn to speak.
     pub timeout: Duration,
-    /// Time between a cancel and termination.
+    /// Between being told to stop and being ended.
     pub cancel_grace: Duration,
 }
 
@@ -50,8 +50,8 @@ impl AcpAgent {
         }
     }
 
-    /// Runs one turn. The process and its children are terminated, also when this future is dropped. `tools` and
-    /// `messages` of the request are not sent: the agent has its own tools, and its session has the messages.
+    /// One turn. The process is ended with everything it started, also when this future is dropped. `tools` and
+    /// `messages` of the request are not told: the agent has its own, and its session remembers.
     pub async fn turn(&self, request: TurnRequest, host: &dyn AcpHost) -> Result<TurnResult, TurnError> {
         let launch = Launch {
             program: self.command.clone(),

@@ -1,5 +1,5 @@
-//! Coding agents over the Agent Client Protocol: we are the client, an installed program is the agent. It requests
-//! permission for its operations, and our gate decides.
+//! Coding agents driven over the Agent Client Protocol: we are the client, an installed program is the agent. What it
+//! wants to do it asks us for, and our gate answers.
 
 mod agent;
 mod host;

@@ -1,5 +1,5 @@
-//! A running check: in its own process group, so that a timeout, too much output or a dropped future ends all its
-//! processes.
+//! A check while it runs: in a group of its own, so that time being up, too much output or nobody waiting ends
+//! everything it started.
 
 use std::io;
 use std::pin::pin;
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 /// Limit of stdout and of stderr.
 const OUTPUT_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Time between the termination signal and the kill.
+/// Between being asked to end and being ended.
 const GRACE: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
@@ -55,7 +55,7 @@ async fn exchange(child: &mut Child, group: &Group) -> io::Result<Ending> {
         tokio::select! {
             is_within = &mut pipes => if is_within { child.wait().await? } else { return Ok(Ending::TooMuchOutput) },
             status = child.wait() => {
-                // Remaining child processes would hold the pipes open.
+                // What it left running would hold the pipes open.
                 group.signal(Signal::KILL);
                 if let Ok(false) = timeout(GRACE, pipes).await {
                     return Ok(Ending::TooMuchOutput);
@@ -77,7 +77,7 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> bool 
     into.len() as u64 <= OUTPUT_BYTES_MAX
 }
 
-/// Killed immediately if dropped before its end.
+/// Dropped before its end (nobody waits any more), it is killed at once.
 pub(super) struct Group {
     pid: Pid,
     pub(super) is_ended: bool,
@@ -89,7 +89,7 @@ impl Group {
         Ok(Self { pid: pid.ok_or(io::ErrorKind::NotFound)?, is_ended: false })
     }
 
-    /// A group that is already gone is not an error.
+    /// A group that is gone already is as it should be.
     fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.pid, signal);
     }

@@ -1,7 +1,7 @@
 //! MCP servers: tools from `.mcp.json`, supervised and reconnected.
 //!
-//! A server is started on first use. When it is lost, the running call reports it, and the next call starts it again
-//! after a growing delay; a server that is lost repeatedly is paused for a while.
+//! A server is started when it is first needed. When it is lost, the call that was running says so, and the next call
+//! starts it again, after a pause that grows; a server that is lost again and again is left alone for a while.
 
 mod config;
 mod connection;

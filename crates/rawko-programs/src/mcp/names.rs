@@ -6,10 +6,10 @@ use super::config::McpConfig;
 const PREFIX: &str = "mcp__";
 /// The shortest limit among providers.
 const NAME_BYTES_MAX: usize = 64;
-/// Length of the digest that keeps a shortened name unique.
+/// Of the digest that keeps a shortened name apart from others.
 const DIGEST_DIGITS: usize = 8;
 
-/// Returns a server's name as part of a tool's.
+/// A server's name as part of a tool's.
 pub(super) fn server_part(name: &str) -> String {
     let letter = |letter: char| {
         if letter.is_ascii_alphanumeric() || letter == '-' || letter == '_' { letter } else { '_' }
@@ -22,7 +22,7 @@ pub(super) fn prefix(config: &McpConfig) -> String {
     format!("{PREFIX}{}__", server_part(&config.name))
 }
 
-/// Returns the full name of a tool. A long one is truncated and made unique by a digest of the whole.
+/// The full name of a tool. One that is too long is cut and told apart by a digest of the whole.
 pub(super) fn full_name(prefix: &str, tool: &str) -> String {
     let full = format!("{prefix}{}", server_part(tool));
     if full.len() <= NAME_BYTES_MAX {

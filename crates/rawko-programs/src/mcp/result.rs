@@ -27,7 +27,7 @@ pub(super) fn outcome(result: CallToolResult, settings: &McpSettings) -> ToolOut
     }
 }
 
-/// Returns a failure with a message.
+/// A failure in words.
 pub(super) fn failure(message: impl Into<String>) -> ToolOutcome {
     ToolOutcome { content: message.into(), is_error: true, ..ToolOutcome::default() }
 }

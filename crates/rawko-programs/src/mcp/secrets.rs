@@ -1,24 +1,24 @@
-//! Values expanded from the environment that must not be shown: they are redacted in the output of servers.
+//! Values that were filled in from the environment and must not be shown: they are taken out of what servers say.
 
 use std::fmt;
 
 use rawko_settings::Environment;
 
-/// Shorter values are not secrets, and would match unrelated text.
+/// Shorter values are no secrets, and would be found everywhere.
 const BYTES_MIN: usize = 6;
-/// Variables without secrets.
+/// Variables that everybody may see.
 const PLAIN: [&str; 9] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR"];
 
-/// The secrets of one server. `{:?}` shows their number.
+/// Of one server. `{:?}` shows how many there are.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct McpSecrets(Vec<String>);
 
 impl McpSecrets {
-    /// Adds the value of a used variable.
+    /// The value of a variable that was used.
     pub(super) fn add(&mut self, name: &str, environment: &Environment) {
         let value = environment.get(name).filter(|value| value.len() >= BYTES_MIN && !PLAIN.contains(&name));
         self.0.extend(value.filter(|value| !self.0.iter().any(|known| known == value)).map(str::to_owned));
-        // If one contains the other, the longer is redacted first.
+        // Of two of which one is part of the other, the longer is taken out first.
         self.0.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
 

@@ -1,5 +1,5 @@
-//! A long-lived child process: started in its own process group, its stderr captured, and terminated with its child
-//! processes. Used for MCP servers, process agents and ACP agents.
+//! A child process that stays for a while: started in a group of its own, its stderr kept, and ended with everything
+//! it started. MCP servers, process agents and ACP agents are all held by this.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -27,7 +27,7 @@ pub(crate) struct Launch {
     pub(crate) env: Vec<(String, String)>,
 }
 
-/// A running child. Dropping it kills its whole group immediately.
+/// A running child. Dropped, its whole group is killed at once.
 pub(crate) struct Child {
     pid: Pid,
     program: String,
@@ -50,7 +50,7 @@ impl Launch {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Its own group, so that its child processes can be terminated with it.
+            // A group of its own, so that everything it starts can be ended with it.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
@@ -88,8 +88,7 @@ impl Launch {
     }
 }
 
-/// Waits for the end of a child, and then terminates its remaining child processes, which would hold its pipes open
-/// forever.
+/// Waits for the end of a child, and then ends what it leaves running: that would hold its pipes open for ever.
 fn watched(mut child: tokio::process::Child, pid: Pid) -> watch::Receiver<Option<ExitStatus>> {
     let (tell, ended) = watch::channel(None);
     tokio::spawn(async move {
@@ -100,7 +99,7 @@ fn watched(mut child: tokio::process::Child, pid: Pid) -> watch::Receiver<Option
     ended
 }
 
-/// A group that is already gone is not an error.
+/// A group that is gone already is as it should be.
 fn kill(pid: Pid) {
     let _ = kill_process_group(pid, Signal::KILL);
 }
@@ -156,7 +155,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Once it is reaped the id may belong to another process; its group was killed then.
+        // Once it is reaped the number may be somebody else's; its group was killed then.
         if self.ended.borrow().is_none() {
             kill(self.pid);
         }

@@ -33,8 +33,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bash sets them on itself before it becomes the command. `setrlimit` from here would apply to the whole host, and
-    /// `prlimit` after the start would be too late for processes already started.
+    /// Bash sets them on itself before it becomes the command. `setrlimit` from here would be for the whole host, and
+    /// `prlimit` after the start would come too late for what had already been started.
     fn prelude(&self) -> String {
         let within = |wanted: u64, resource, unit: u64| match getrlimit(resource).maximum {
             Some(most) => wanted.min(most / unit),
@@ -68,7 +68,7 @@ impl Launch {
         })
     }
 
-    /// One pipe for both outputs, so that their order is kept.
+    /// One pipe for both outputs, so that they come in the order in which they were written.
     fn spawn(&self) -> io::Result<(Child, OwnedFd)> {
         let (reader, writer) = io::pipe()?;
         let child = Command::new("bash")

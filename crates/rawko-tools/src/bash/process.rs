@@ -1,6 +1,5 @@
-//! A running command: read until it ends, and terminated with its whole group on a timeout, on too much output, or when
-//! the future is dropped. A process that leaves its group (`setsid`) cannot be found again; only its output is
-//! released.
+//! A command while it runs: read until it ends, and ended with its whole group when time is up, when it floods us, or
+//! when nobody waits any more. What leaves its group (`setsid`) cannot be found again; only its output is let go of.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -39,12 +38,12 @@ pub(super) struct Running {
     pub(super) sandbox: String,
 }
 
-/// The group of a command, as long as its id is certainly valid. Dropping it kills the group.
+/// The group of a command, as long as its number is surely its own. Dropped, it is killed.
 struct Group(Arc<Mutex<Option<Pid>>>);
 
 impl Group {
     fn kill(&self) {
-        // No partial state is possible under this lock.
+        // Nothing can be half done under this lock.
         if let Some(pid) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             let _ = kill_process_group(pid, Signal::KILL);
         }
@@ -65,7 +64,7 @@ pub(super) async fn start(launch: Launch) -> Result<Running, String> {
         Ok(launched) => {
             let pid = i32::try_from(launched.child.id()).ok().and_then(Pid::from_raw);
             let group = Arc::new(Mutex::new(pid));
-            // Without a receiver the group is returned here and dropped, which kills the command.
+            // If nobody listens any more the group comes back here, is dropped, and the command is killed.
             let _ = told.send(Ok((Group(Arc::clone(&group)), launched.output, launched.sandbox)));
             let _ = ended.send(reaped(launched.child, &group));
         }
@@ -79,8 +78,8 @@ pub(super) async fn start(launch: Launch) -> Result<Running, String> {
     Ok(Running { group, output, exited, sandbox })
 }
 
-/// Waits for a command without releasing its process id, terminates its remaining group, and only then releases it: no
-/// signal can ever reach an unrelated process that got the id next.
+/// Waits for a command without letting go of its number, ends what it left behind in its group, and only then lets go:
+/// so no signal can ever reach a stranger that got the number next.
 fn reaped(mut child: Child, group: &Mutex<Option<Pid>>) -> Option<ExitStatus> {
     let pid = *group.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pid) = pid {

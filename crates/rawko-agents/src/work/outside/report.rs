@@ -11,7 +11,7 @@ use crate::work::value;
 use rawko_model::provider::ErrorCode;
 use rawko_programs::process::TurnError;
 
-/// The state of the work at its end.
+/// How it looks when the work is over, one way or the other.
 pub(super) struct Report<'a> {
     pub(super) agent: &'a str,
     pub(super) attendant: &'a Attendant<'a>,

@@ -1,5 +1,5 @@
-//! Layout by ELK's layered algorithm. The plan is converted to ELK's JSON, with all edges at the top and all
-//! coordinates absolute; the result is read into a `Layout`.
+//! Layout by ELK's layered algorithm. The plan goes in as ELK's JSON, all edges at the top and all coordinates
+//! absolute; what comes back is read into a `Layout`.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use super::boxes::{DOT, REGION_GAP};
 use super::layout::{Arrow, End, Layout, Plan, Point, Rect, Route};
 use crate::draw::picture::Node;
 
-/// Lays out the children of `scope`, and `scope` itself if it has a box. `block` returns the composites that are
-/// already laid out. `None` if ELK fails; the caller then falls back to the plain layout.
+/// The children of `scope`, and `scope` itself where it has a box. `block` gives the composites that are laid out
+/// already. `None` when ELK refuses; the caller then falls back to the plain layout.
 pub(crate) fn layout(
     plan: &Plan<'_>,
     scope: NodeId,
@@ -24,10 +24,10 @@ pub(crate) fn layout(
     tries.min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
-/// Neither alignment is always better: both are tried.
+/// Neither way of aligning nodes is always better: both are tried.
 const PLACEMENTS: &[&str] = &["NETWORK_SIMPLEX", "BRANDES_KOEPF"];
 
-/// Pages scroll down, not sideways: width counts double.
+/// Pages scroll down, not sideways: width counts twice.
 fn cost(layout: &Layout) -> f64 {
     layout.width * layout.width * layout.height
 }
@@ -67,7 +67,7 @@ impl Graph<'_> {
         json!({ "id": "top", "layoutOptions": options, "children": children, "edges": edges })
     }
 
-    /// Returns true if both ends are in scope, and neither is hidden in a block.
+    /// Whether both ends are in scope, and neither is hidden in a block.
     fn sees(&self, arrow: &Arrow) -> bool {
         let picture = self.plan.picture;
         let visible = |id: NodeId| {
@@ -97,7 +97,7 @@ impl Graph<'_> {
         }
         let mut value = json!({ "id": node_id(node.id), "width": writing.width, "height": writing.height });
         if !node.is_composite() {
-            // Distributes several loops of one state over its sides.
+            // Several loops on one state: not all on the same side.
             value["layoutOptions"] = json!({ "elk.layered.edgeRouting.selfLoopDistribution": "EQUALLY" });
             return value;
         }
@@ -137,7 +137,7 @@ impl Graph<'_> {
         Some(out)
     }
 
-    /// ELK sometimes lets an arrow begin or end beside its composite: moves the loose end back.
+    /// ELK sometimes lets an arrow begin or end beside the composite it belongs to: the loose end is brought back.
     fn mend(&self, out: &mut Layout) {
         for (arrow, route) in self.plan.arrows.iter().zip(&mut out.routes) {
             if let Some(rect) = self.composite(arrow.from, &out.rects) {
@@ -159,7 +159,7 @@ impl Graph<'_> {
     }
 }
 
-/// ELK does not inherit options: each composite gets them all.
+/// ELK does not hand options down: each composite gets them all.
 fn options(node: &Node) -> Map<String, Value> {
     let apart = match node.kind {
         NodeKind::Parallel => REGION_GAP,
@@ -233,8 +233,8 @@ fn route(edge: &Value) -> Option<Route> {
     Some(Route { points, label })
 }
 
-/// Moves a route's beginning onto the top or bottom side of `rect` if it is beside it: by moving its first vertical
-/// segment, or with a small step if that segment has the label or is the only one.
+/// Moves a route's beginning onto the top or bottom side of `rect` if it is beside it: by moving the vertical piece it
+/// begins with, or with a small step where that piece holds the label or is all there is.
 fn attach(route: &mut Route, rect: Rect) {
     let points = &mut route.points;
     let Some(&(x, y)) = points.first() else { return };
@@ -266,7 +266,7 @@ fn point(value: &Value) -> Option<Point> {
     Some((number(&value["x"])?, number(&value["y"])?))
 }
 
-/// Rounds to tenths: the same bytes on platforms with different floating point rounding.
+/// Whole tenths: the same bytes wherever floating point is rounded a little differently.
 fn number(value: &Value) -> Option<f64> {
     value.as_f64().filter(|n| n.is_finite()).map(|n| (n * 10.0).round() / 10.0)
 }

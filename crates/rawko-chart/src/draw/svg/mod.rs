@@ -1,5 +1,5 @@
-//! SVG output: boxes are measured, a layout places them (ELK, or a plain one without it), and the painter writes
-//! elements that a page can find by `data-node` and `data-transition`.
+//! SVG, drawn by us: boxes are measured, a layout places them (ELK, or a plain one without it), and the painter writes
+//! elements that a page can find again by `data-node` and `data-transition`.
 
 mod boxes;
 #[cfg(feature = "elk")]
@@ -56,7 +56,7 @@ impl SvgOptions<'_> {
     }
 }
 
-/// ELK takes seconds for a thousand states and grows faster than linearly; larger drawings are not readable anyway.
+/// ELK takes seconds for a thousand states and grows faster than they do; nobody looks at a picture of more.
 const ELK_NODES_MAX: usize = 3_000;
 /// Space around the drawing.
 const MARGIN: f64 = 16.0;
@@ -70,7 +70,7 @@ pub(crate) fn write(picture: &Picture, options: &SvgOptions<'_>) -> String {
     paint::paint(&plan, &layout, options)
 }
 
-/// Positions given by the author are kept; ELK places everything else, or the plain layout without it.
+/// Where the author gave positions they hold; everything else is ELK's, or plain without it.
 fn arrange(plan: &Plan<'_>, id: NodeId) -> Layout {
     let placed = |id| plain::place(plan, id, |child| arrange(plan, child));
     if plain::positioned(plan, id) || plan.picture.nodes.len() > ELK_NODES_MAX {
@@ -79,7 +79,7 @@ fn arrange(plan: &Plan<'_>, id: NodeId) -> Layout {
     by_elk(plan, id).unwrap_or_else(|| placed(id))
 }
 
-/// Returns `None` if ELK fails. Composites with positions are passed in as finished blocks.
+/// `None` when ELK refuses. Composites with positions go in as blocks that are already laid out.
 #[cfg(feature = "elk")]
 fn by_elk(plan: &Plan<'_>, id: NodeId) -> Option<Layout> {
     elk::layout(plan, id, |block| plain::positioned(plan, block).then(|| arrange(plan, block)))

@@ -1,5 +1,5 @@
-//! Placement without ELK: at the author's positions, else regions side by side and states in a column. Also joins the
-//! parts: a composite whose children have positions is a block within the layout around it.
+//! Placement without ELK: where the author said, else regions side by side and states in a column. Also joins the
+//! parts: a composite whose children have positions is a block of its own inside whatever is laid out around it.
 
 use rawko_core::{NodeId, NodeKind};
 

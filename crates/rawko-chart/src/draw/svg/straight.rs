@@ -1,5 +1,5 @@
-//! Routes for arrows without one: a straight line if it is free, else a detour through a separate lane at the right of
-//! the drawing. Used with fixed positions, and without ELK.
+//! Routes for arrows no layout algorithm has routed: a straight line where nothing is in the way, else a detour through
+//! a lane of its own at the right of the drawing. Used where an author fixed the positions, and without ELK.
 
 use super::geometry::distance;
 use super::layout::{Arrow, ArrowKind, End, Layout, Plan, Point, Rect, Route};

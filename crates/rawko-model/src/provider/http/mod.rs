@@ -24,7 +24,7 @@ use super::{
 
 /// Models need time before the first token; a longer silence means that the connection is dead.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
-/// Limit of bytes read from a failure.
+/// Of a failure, this much is read.
 const FAILURE_BYTES_MAX: usize = 64 * 1024;
 
 /// A provider over HTTP, configured by settings and environment.
@@ -39,7 +39,7 @@ pub struct HttpProvider {
     pub headers: HeaderMap,
     /// Context size sent to servers that require it.
     pub context_tokens: Option<u32>,
-    /// Limit between two chunks of the response, and before the first.
+    /// Between one piece of the answer and the next, and before the first.
     pub idle_timeout: Duration,
     pub prices: Arc<Prices>,
     client: Arc<Client>,

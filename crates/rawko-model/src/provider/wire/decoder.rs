@@ -36,7 +36,7 @@ pub struct Decoder {
     stray: String,
     has_heard: bool,
     is_over: bool,
-    /// The tool that carries the structured response.
+    /// The tool that stands for the structured answer.
     answer_tool: anthropic::AnswerTool,
     schema: Option<OutputSchema>,
     input_estimate: u64,
@@ -76,7 +76,7 @@ impl Decoder {
         self.gathering.take_events()
     }
 
-    /// Returns true if the provider ended the stream.
+    /// Whether the provider said that nothing more comes.
     pub fn is_over(&self) -> bool {
         self.is_over
     }

@@ -54,7 +54,7 @@ pub(super) async fn ask(
         Ok(answer) => answer,
         Err(_) => Err(format!("the language server did not answer within {time:?}")),
     };
-    // Terminated before its pipes are closed, so that errors about closed pipes do not hide the cause.
+    // Ended before its pipes are: what it would say to closed pipes is nobody's reason.
     group.end(&mut child).await;
     drop(talk);
     group.is_ended = true;
