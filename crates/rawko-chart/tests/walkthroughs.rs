@@ -1,6 +1,6 @@
 //! Walkthroughs: charts run in virtual time, one behaviour per file, that double as documentation of the semantics.
-//! Each file is a chart, `---`, and stimuli with their effects after `→`, which `UPDATE_EXPECT=1` rewrites. Each `>
-//! start` begins anew, with the last `input` and `services`.
+//! Each file is a chart, `---`, and stimuli with their effects after `→`, which `UPDATE_EXPECT=1` rewrites. Each
+//! `> start` begins anew, with the last `input` and `services`.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
 //! `Session`: an agent's file, its phase and its tools at the start of an execution. Frozen, so that an execution
-//! continues unchanged after a restart, whatever was edited meanwhile.
+//! continues unchanged after a restart, even if its files were edited meanwhile.
 
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};

@@ -80,7 +80,8 @@ fn refused(why: String) -> Error {
     Error::new(ErrorCode::INVALID_PARAMS, why)
 }
 
-/// Picks the option that grants no more than the verdict: "allow always" is never chosen, because the gate decides each time.
+/// Picks the option that grants no more than the verdict: "allow always" is never chosen, because the gate decides each
+/// time.
 fn chosen(options: &[PermissionOption], verdict: &Verdict) -> RequestPermissionOutcome {
     let wanted: &[PermissionOptionKind] = match verdict {
         Verdict::Allow => &[PermissionOptionKind::AllowOnce],
