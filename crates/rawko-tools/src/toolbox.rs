@@ -116,8 +116,8 @@ impl Toolbox {
         self.resolve(name).map(|(name, _)| name)
     }
 
-    /// Runs a tool, or refuses and explains why. Dropping the future ends a command and abandons a fetch; file
-    /// operations are short and complete.
+    /// Runs a tool, or refuses and explains why. Dropping the future ends a command and abandons a fetch; a
+    /// file operation is short and runs to completion.
     pub async fn run(&self, call: ToolCall<'_>, grant: &Grant) -> ToolOutcome {
         let Some((name, resolved)) = self.resolve(call.name) else {
             let allowed = self.allowed_names(grant).await;

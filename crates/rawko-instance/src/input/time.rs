@@ -1,5 +1,5 @@
 //! `Time`: timers and approvals that are due, and calls refused before they started. Everything that an instance does
-//! without an input happens here, so this is where runaway loops are bounded.
+//! without an external cause happens here, so this is where runaway loops are bounded.
 
 use rawko_core::{Event, Value};
 

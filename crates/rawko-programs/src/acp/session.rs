@@ -142,7 +142,7 @@ impl<'h> Session<'h> {
         }
     }
 
-    /// Sends a request with a short response time.
+    /// Sends a request and waits for its response within the silence timeout.
     async fn ask<R: JsonRpcRequest>(&mut self, request: R) -> Result<R::Response, Stopped> {
         let answer = self.connection.send_request(request).block_task();
         match timeout(self.agent.timeout, answer).await {
@@ -151,7 +151,7 @@ impl<'h> Session<'h> {
         }
     }
 
-    /// Processes all queued messages.
+    /// Processes all queued updates.
     fn catch_up(&mut self) {
         while let Ok(said) = self.from_agent.try_recv() {
             if let FromAgent::Update(update) = said {

@@ -44,7 +44,7 @@ impl Project {
         Ok(Written { path: target.place, bytes: content.len(), created: target.existing.is_none() })
     }
 
-    /// Checks if a command may write a path, without touching the file system.
+    /// Checks if a command may write a path, without changing the file system.
     pub(crate) fn check_writable(&self, path: &str) -> Result<(), Refused> {
         let is_elsewhere =
             |place: &PathBuf| super::plain(Path::new(path)).is_some_and(|p| p.starts_with(place));

@@ -11,7 +11,7 @@ use crate::import::literal_data;
 use crate::import::yaml::Yaml;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
-    /// Translates the children of a state (`None` is the chart) under their keys.
+    /// Translates child states under their keys.
     pub(super) fn states(&mut self, children: &[usize]) -> Yaml {
         let states = children.iter().map(|index| {
             let key = self.outline.entries[*index].key.clone();
