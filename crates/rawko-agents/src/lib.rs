@@ -1,5 +1,5 @@
 //! Agents: their files, sessions, memories, and the services that the charts `agent` and `orchestrator` call. Models,
-//! tools, programs and decisions live in crates of their own below.
+//! tools, programs and decisions have their own crates below.
 
 pub mod agent;
 pub mod memories;

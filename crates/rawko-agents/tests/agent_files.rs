@@ -1,4 +1,4 @@
-//! Agent files that are as they should be, in all their forms, and which file goes over which.
+//! Valid agent files in all their forms, and their precedence.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -11,7 +11,7 @@ use rawko_chart::render::{Style, report};
 use rawko_chart::{Finding, Source};
 use rawko_host::Environment;
 
-/// The only agent of a text, which has nothing wrong with it; as JSON without what is empty.
+/// Prints the only agent of a valid text as JSON, without empty values.
 #[track_caller]
 fn check(name: &str, text: &str, expected: Expect) {
     let source = Source::new(name, text);
@@ -227,7 +227,7 @@ fn a_program_and_a_person() {
     );
 }
 
-/// What Claude's own tools write, with a description that is no YAML.
+/// Written by Claude's own tools, with a description that is not valid YAML.
 const CLAUDE: &str = "---\nname: code-reviewer\ndescription: Use this agent when: code was written. Examples: <example>\n\
 Context: a change. user: \"hi\"\nname: nobody\n</example>\ntools: Read, Grep, Glob, Bash(git log:*), Bash(npm test)\nmodel: sonnet\ncolor: purple\n\
 permissionMode: plan\n---\n\nYou review code.\n";

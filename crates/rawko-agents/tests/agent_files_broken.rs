@@ -1,4 +1,4 @@
-//! Agent files with something wrong, as whoever wrote them sees it: texts, keys and prompts.
+//! Findings of invalid agent files: texts, keys and prompts.
 
 use expect_test::{Expect, expect};
 use rawko_agents::agent::Agents;
@@ -6,7 +6,7 @@ use rawko_chart::render::{Style, report};
 use rawko_chart::{Severity, Source};
 use rawko_host::Environment;
 
-/// What is shown. A file with more than warnings gives no agent.
+/// Checks the printed findings. A file with errors gives no agent.
 #[track_caller]
 fn check(name: &str, text: &str, expected: Expect) {
     let source = Source::new(name, text);

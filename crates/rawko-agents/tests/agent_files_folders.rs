@@ -1,4 +1,4 @@
-//! What only shows in folders, what holds for any text in them, and the pages about it all.
+//! Agent files in folders, properties of arbitrary texts, and the documentation pages.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -19,7 +19,7 @@ fn write(root: &Path, path: &str, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
-/// The files of a project with something wrong, as they are shown below it.
+/// Findings about files as such: duplicate names, unreadable files, unknown extensions.
 #[test]
 fn what_only_shows_in_folders() {
     let project = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ const WHOLE: &str = "---\nname: reviewer\ndescription: |\n  Prüft Änderungen: 
 tools: {allowed: [Read, \"Bash(git log:*)\"], blocked: [Write]}\ntransitions: {onSuccess: complete}\nlimits: {timeout: 5m}\n\
 model: openai/gpt-5\nroles: [a]\nmetadata: {x: [1, {y: null}]}\n---\nYou review — politely.\n";
 
-/// A text with a piece taken out, doubled or put elsewhere.
+/// A text with a piece removed, doubled or moved.
 fn damaged() -> impl Strategy<Value = String> {
     (0..WHOLE.len(), 0..60usize, 0..WHOLE.len(), any::<bool>()).prop_map(|(from, length, to, is_kept)| {
         let at = |offset: usize| WHOLE.floor_char_boundary(offset);
@@ -93,7 +93,7 @@ fn damaged() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever is in a file: it is an agent, or something says why not; and every place can be shown.
+    /// Any file gives an agent or a finding, and every location is valid.
     #[test]
     fn no_file_is_passed_over_in_silence(text in damaged(), is_claude in any::<bool>(), ending in 0..2usize) {
         let project = tempfile::tempdir().unwrap();
@@ -111,7 +111,7 @@ proptest! {
     }
 }
 
-/// The file on a page shows what the page is about.
+/// The example on a page produces the finding of that page.
 #[test]
 fn the_agent_on_a_page_has_what_the_page_is_about() {
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors/agents");

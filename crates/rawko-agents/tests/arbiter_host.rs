@@ -1,5 +1,5 @@
-//! The orchestrator on a real host: going on with a higher limit, and going on after the host went away. In both cases
-//! nothing that was decided is decided again.
+//! The orchestrator on a real host: resuming with a higher limit and after a restart of the host. In both cases no
+//! decision is repeated.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 
 const CHART: &str = include_str!("../../../charts/orchestrator.yaml");
 
-/// A store that outlives hosts, and what was called. The call with this number never answers.
+/// A store that outlives hosts, and the recorded calls. The call with this number never returns.
 #[derive(Clone, Default)]
 struct Stage {
     store: Arc<MemoryStore>,
@@ -84,7 +84,7 @@ async fn end(host: &Host, id: &str) -> ExecutionResults {
     host.results(id).unwrap()
 }
 
-/// What `rawko resume ID --max-iterations N` does: a fork from the step before the last, with the cap raised.
+/// Like `rawko resume ID --max-iterations N`: a fork from the step before the last, with the cap raised.
 #[tokio::test]
 async fn a_task_at_its_limit_goes_on_with_a_higher_one() {
     let stage = Stage::default();
@@ -102,7 +102,7 @@ async fn a_task_at_its_limit_goes_on_with_a_higher_one() {
     let results = end(&host, &forked.instance).await;
     assert_eq!(results.configuration, ["complete"]);
     assert_eq!(results.output.get("iterations"), &Value::Int(2));
-    // The planner was not asked again, and neither was the arbiter about its work.
+    // Neither the planner nor the evaluation of its work runs again.
     assert_eq!(stage.calls()[3..], ["agent:developer", "work:evaluate"]);
     host.close().await;
 }
@@ -114,7 +114,7 @@ fn decisions(results: &ExecutionResults) -> (Vec<String>, String, String) {
     (history.collect(), results.context.get("lastArbiterDecision").to_string(), results.output.to_string())
 }
 
-/// Wherever it was: only the call that never answered is made again.
+/// In any state: only the call that never returned is repeated.
 #[tokio::test]
 async fn a_host_that_goes_away_in_any_state_costs_one_call() {
     let undisturbed = Stage::default();

@@ -1,4 +1,4 @@
-//! The orchestrator's chart: for every state and every event, what happens. A row that changes shows in the table.
+//! The orchestrator's chart: the outcome of every event in every state. A changed row shows in the table.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -24,13 +24,13 @@ fn world() -> World {
     World { env: Value::Null, agents: vec![agent("planner"), agent("developer")] }
 }
 
-/// Nothing answers but what leads into the state.
+/// Only the services that lead into the state are stubbed.
 fn simulation(chart: &Arc<Chart>, services: Json, input: Json) -> Simulation {
     let stubs = Stubs::from_value(&Value::from_json(services)).unwrap();
     Simulation::new(Arc::clone(chart), vec![], stubs, world(), Value::from_json(input))
 }
 
-/// How to get into each state in which the chart can rest.
+/// Returns the inputs and stubs that lead into each resting state of the chart.
 fn resting() -> Vec<(&'static str, Json, Json)> {
     let plan = json!({"steps": [{"id": "a", "title": "Mend", "status": "pending"}]});
     let selected = json!({"done": {"agent": {"name": "planner"}, "decision": {"type": "SELECT_MODE"}}});
@@ -72,7 +72,7 @@ fn events() -> Vec<(&'static str, Json)> {
     ]
 }
 
-/// In a word or two.
+/// Summarises in a word or two.
 fn outcome(before: &Line, after: &Line) -> String {
     assert_eq!(after.error, None);
     let handled = after.traces.iter().any(|step| step.handled);
@@ -81,7 +81,7 @@ fn outcome(before: &Line, after: &Line) -> String {
     match (handled, moved, started) {
         (false, ..) => "-".to_owned(),
         (true, true, _) => format!("→ {}", after.configuration.join(", ")),
-        // It came back because the stubs answer at once; what it did first is what the event means.
+        // It returned because the stubs respond at once; its first action is the outcome of the event.
         (true, false, Some(id)) => format!("↻ {id}"),
         (true, false, None) => "noted".to_owned(),
     }
@@ -125,7 +125,7 @@ fn every_state_and_event_has_a_stated_outcome() {
     "#]].assert_eq(&table);
 }
 
-/// A state that a simulation would leave at once, because its timer is due, and the ends, which nothing leaves.
+/// A state that a simulation would leave at once, because its timer is due, and the final states.
 fn passing_and_over(chart: &Arc<Chart>) -> Vec<(&'static str, Snapshot)> {
     let world = world();
     let begun = |input: Json| start(chart, Value::from_json(input), Now { ms: 0, world: &world }).unwrap().0;
@@ -215,10 +215,10 @@ fn at_the_limit_and_at_an_end_every_event_has_a_stated_outcome_too() {
     "#]].assert_eq(&table);
 }
 
-/// What a service answers: `Ok` is done.invoke, `Err` error.invoke.
+/// A service's response: `Ok` is done.invoke, `Err` error.invoke.
 type Answer = Result<Json, Json>;
 
-/// Answers by the state that waits for them, and what the input says.
+/// Responses by the waiting state, with the input.
 fn results() -> Vec<(&'static str, Json, Vec<Answer>)> {
     let failed = |code: &str| Err(json!({"category": "failed", "code": code, "message": "no"}));
     let limit = |code: &str| Err(json!({"category": "limit", "code": code, "message": "no"}));
@@ -246,7 +246,7 @@ fn results() -> Vec<(&'static str, Json, Vec<Answer>)> {
     ]
 }
 
-/// The other half of what can come: the results of what a state has called.
+/// The other half of the inputs: the results of a state's calls.
 #[test]
 fn every_result_has_a_stated_outcome() {
     let (chart, world) = (chart(), world());
@@ -320,7 +320,7 @@ fn text(json: &Json) -> String {
     if json.as_object().is_some_and(|map| map.is_empty()) { String::new() } else { json.to_string() }
 }
 
-/// What tells it from the others.
+/// Returns a distinguishing excerpt.
 fn shown(data: &Json) -> String {
     let word = |value: &Json| value.as_str().map(str::to_owned);
     let kind = word(&data["type"]).or_else(|| word(&data["decision"]["type"]));
@@ -333,7 +333,7 @@ fn shown(data: &Json) -> String {
     }
 }
 
-/// The tables have every state but one, which is left before anything else can come.
+/// The tables have every state but one, which is left before anything else can arrive.
 #[test]
 fn every_state_is_in_a_table_or_never_rests() {
     let chart = chart();

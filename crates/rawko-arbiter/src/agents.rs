@@ -1,5 +1,5 @@
-//! `AgentDescription`: an agent as the arbiter sees it, with how it has done so far. Made of an `AgentProfile`, which is
-//! what an agent's file says as far as the arbiter cares.
+//! `AgentDescription`: an agent as the arbiter sees it, with its performance so far. Built from an `AgentProfile`, the
+//! part of an agent's file that is relevant to the arbiter.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::{EntryResult, ExecutionEntry};
 
-/// What an agent's file says. Plain data, so that it does not matter who read the file.
+/// The contents of an agent's file. Plain data, independent of the reader of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentProfile {
@@ -27,14 +27,14 @@ pub struct ToolNames {
     pub blocked: Option<Vec<String>>,
 }
 
-/// Where work goes after this agent: agents' names, or `complete`.
+/// The successors of this agent: agents' names, or `complete`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Transitions {
     pub on_success: Option<String>,
     pub on_failure: Option<String>,
     pub on_max_iterations: Option<String>,
-    /// By the agent's verdict.
+    /// Keyed by the agent's verdict.
     pub custom: BTreeMap<String, String>,
 }
 
@@ -49,7 +49,7 @@ pub struct AgentDescription {
     pub recent_performance: Option<Performance>,
 }
 
-/// Over all the work of this task. Work that a person stopped does not count.
+/// Covers all executions of this task. Executions stopped by a person do not count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Performance {
@@ -59,7 +59,7 @@ pub struct Performance {
     pub last_failure: Option<String>,
     /// 0 to 100, in whole per cent.
     pub success_rate: u64,
-    /// Pieces of work up to and with each success, on average, to a tenth; null before the first success.
+    /// Average number of executions up to and including each success, to a tenth; null before the first success.
     pub iteration_average: Option<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! `ConstraintContext`: how far the work may still go. Everything is computed from what is on record; what cannot be
-//! known is null rather than a guess.
+//! `ConstraintContext`: the remaining limits. Everything is computed from recorded data; an unknown value is null
+//! rather than a guess.
 
 use rawko_core::Value;
 use serde::Serialize;
@@ -8,22 +8,22 @@ use super::context::{EntryResult, ExecutionEntry, Orchestration, millis};
 use super::history::Tokens;
 use super::plan::Plan;
 
-/// Characters that make a token, where nobody counted tokens.
+/// Estimated characters per token, where tokens were not counted.
 const CHARS_PER_TOKEN: u64 = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConstraintContext {
     pub max_iterations: u64,
-    /// The iteration that is being decided about: one more than were begun.
+    /// The iteration being decided: one more than were started.
     pub current_iteration: u64,
-    /// How many could follow it.
+    /// Number of iterations that could follow it.
     pub iterations_remaining: u64,
     pub consecutive_failures: u64,
     pub max_consecutive_failures: u64,
     pub estimated_tokens_used: u64,
     pub time_elapsed_ms: u64,
-    /// Milliseconds; null where nothing is known to go by.
+    /// Milliseconds; null without a basis for an estimate.
     pub estimated_time_remaining: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ fn elapsed_ms(context: &Orchestration, now_ms: i64) -> u64 {
     start.and_then(|start| u64::try_from(now_ms - start).ok()).unwrap_or(0)
 }
 
-/// What agents reported; for those that reported nothing, the length of their conversation.
+/// Sums the tokens agents reported; for those without a report, estimates from the length of their conversation.
 fn tokens_used(context: &Orchestration) -> u64 {
     let counted = context.history.iter().filter_map(|entry| Tokens::of(&entry.token_usage));
     let counted: u64 = counted.map(|tokens| tokens.total).sum();
@@ -63,7 +63,7 @@ fn is_silent(entry: &ExecutionEntry) -> bool {
     Tokens::of(&entry.token_usage).is_none()
 }
 
-/// All characters of all texts in a value.
+/// Counts the characters of all texts in a value.
 fn chars_in(value: &Value) -> u64 {
     match value {
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
@@ -73,8 +73,8 @@ fn chars_in(value: &Value) -> u64 {
     }
 }
 
-/// The open steps at the pace of the settled ones, within the time that is left. Without a plan nobody knows how much there is
-/// to do; then only a time limit says something.
+/// Estimates the open steps at the pace of the settled ones, capped by the time limit. Without a plan the amount of
+/// work is unknown, and only the time limit counts.
 fn time_remaining(context: &Orchestration, plan: Option<&Plan>, elapsed_ms: u64) -> Option<u64> {
     let left = context.timeout_ms.map(|limit| limit.saturating_sub(elapsed_ms));
     let estimate = plan.and_then(|plan| at_this_pace(context, plan));
@@ -84,7 +84,7 @@ fn time_remaining(context: &Orchestration, plan: Option<&Plan>, elapsed_ms: u64)
     }
 }
 
-/// What a settled step took, all work counted, for each step that is open.
+/// Multiplies the average time per settled step, over all executions, by the number of open steps.
 fn at_this_pace(context: &Orchestration, plan: &Plan) -> Option<u64> {
     if plan.steps.is_empty() {
         return None;
@@ -100,7 +100,7 @@ fn at_this_pace(context: &Orchestration, plan: &Plan) -> Option<u64> {
     Some(spent.checked_div(pieces).unwrap_or(0) * open)
 }
 
-/// Work that a person stopped says nothing about pace.
+/// An execution stopped by a person is no measure of pace.
 fn counts(entry: &ExecutionEntry) -> bool {
     match entry.result {
         EntryResult::Cancelled => false,

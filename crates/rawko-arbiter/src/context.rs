@@ -1,24 +1,24 @@
-//! The chart's context as the arbiter reads it: the keys of `charts/orchestrator.yaml` that matter to a decision, typed.
+//! The chart's context as the arbiter reads it: the typed keys of `charts/orchestrator.yaml` that matter to a decision.
 //! The same keys are the input of `work:select` and `work:evaluate`.
 
 use jiff::Timestamp;
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
-/// What the arbiter is told by the chart.
+/// The arbiter's input from the chart.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Orchestration {
     pub task: String,
-    /// In any of the shapes that plans have; see [`super::Plan::of`].
+    /// Any of the supported plan shapes; see [`super::Plan::of`].
     pub plan: Value,
     pub history: Vec<ExecutionEntry>,
     pub last_error: Option<ErrorEntry>,
-    /// The agents that may be chosen; `None`: all.
+    /// The agents that may be selected; `None` allows all.
     pub agents: Option<Vec<String>>,
-    /// Who worked last, empty if nobody did.
+    /// The last agent, or empty.
     pub current_mode: String,
-    /// What the arbiter decided before.
+    /// The arbiter's previous decision.
     pub last_arbiter_decision: Value,
     pub started_at: Option<String>,
     /// The conversation with each agent, by name.
@@ -30,12 +30,12 @@ pub struct Orchestration {
     pub timeout_ms: Option<u64>,
 }
 
-/// One piece of work of an agent.
+/// One execution of an agent.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionEntry {
     pub agent: String,
-    /// Without one, its place in the history counts.
+    /// Defaults to its position in the history.
     #[serde(default)]
     pub iteration: Option<u64>,
     pub started_at: String,
@@ -44,7 +44,7 @@ pub struct ExecutionEntry {
     pub result: EntryResult,
     #[serde(default)]
     pub output: Option<String>,
-    /// The structured answer, where the agent gave one.
+    /// The structured response, if the agent gave one.
     #[serde(default)]
     pub data: Value,
     #[serde(default)]
@@ -56,7 +56,7 @@ pub struct ExecutionEntry {
     pub token_usage: Value,
 }
 
-/// How a piece of work ended.
+/// The result of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryResult {
@@ -64,11 +64,11 @@ pub enum EntryResult {
     Failure,
     Timeout,
     Cancelled,
-    /// Cut off at the agent's own limit.
+    /// Stopped at the agent's own limit.
     MaxIterations,
 }
 
-/// What an entry says of its failure.
+/// The error of an entry.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum EntryError {
@@ -76,16 +76,16 @@ pub enum EntryError {
     Details(Box<ErrorEntry>),
 }
 
-/// A failure as the chart notes it.
+/// A failure as the chart records it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ErrorEntry {
-    /// `arbiter` when nobody was at work.
+    /// `arbiter` if no agent was running.
     pub agent: Option<String>,
     pub message: Option<String>,
-    /// A word of the host's, of an agent's, or one of [`super::ErrorCategory`].
+    /// A category of the host, of an agent, or one of [`super::ErrorCategory`].
     pub category: Option<String>,
-    /// A provider's code, or an agent's.
+    /// The code of a provider or an agent.
     pub code: Option<String>,
     pub tool: Option<String>,
     pub step: Option<u64>,
@@ -95,7 +95,7 @@ pub struct ErrorEntry {
     pub context: Option<super::Circumstances>,
 }
 
-/// Why the context cannot be read.
+/// The context cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
@@ -127,7 +127,7 @@ impl Default for Orchestration {
 }
 
 impl Orchestration {
-    /// Out of the chart's context, or the input of `work:select` and `work:evaluate`. Other keys are passed over.
+    /// Parses the chart's context, or the input of `work:select` and `work:evaluate`. Other keys are ignored.
     pub fn of(context: &Value) -> Result<Self, ContextError> {
         serde_json::from_value(context.to_json()).map_err(|error| ContextError::Unreadable(error.to_string()))
     }
@@ -140,7 +140,7 @@ impl Orchestration {
         self.iteration_count >= self.max_iterations
     }
 
-    /// Who worked last, if anybody.
+    /// Returns the last agent, if any.
     pub(super) fn current(&self) -> Option<&str> {
         Some(self.current_mode.as_str()).filter(|name| !name.is_empty())
     }
@@ -155,14 +155,14 @@ impl ExecutionEntry {
         }
     }
 
-    /// A word of the agent's own on how its work came out, never read out of its text.
+    /// Returns the agent's own verdict on its work. Never inferred from its text.
     pub(super) fn verdict(&self) -> Option<&str> {
         self.data.get("verdict").as_str()
     }
 }
 
 impl EntryResult {
-    /// Whether it speaks of trouble. Being stopped by a person, or cut off while at work, does not.
+    /// Returns true for failures. Being stopped by a person, or interrupted while running, is not one.
     pub fn is_failure(self) -> bool {
         match self {
             EntryResult::Failure | EntryResult::Timeout => true,
@@ -192,7 +192,7 @@ impl EntryError {
     }
 }
 
-/// Milliseconds since 1970 of an ISO timestamp.
+/// Parses an ISO timestamp to milliseconds since 1970.
 pub(super) fn millis(text: &str) -> Option<i64> {
     text.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
 }

@@ -1,13 +1,13 @@
-//! Cutting texts to what a prompt has room for. Apart, because every length that the arbiter sees is decided here.
+//! Truncates texts to fit a prompt. Separate, because this file defines every length limit of the arbiter's input.
 
-/// Output in a history.
+/// Limit of an output in a history.
 pub(super) const HISTORY_CHARS: usize = 300;
-/// The summary of the last execution.
+/// Limit of the summary of the last execution.
 pub(super) const SUMMARY_CHARS: usize = 500;
-/// The whole output of the last execution, as far as it is shown.
+/// Limit of the output of the last execution.
 pub(super) const FULL_CHARS: usize = 2_000;
 
-/// The first `most` characters, with dots if there were more. Characters are never cut in two.
+/// Returns the first `most` characters, with an ellipsis if there were more. Never splits a character.
 pub(super) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", &text[..end]),

@@ -1,4 +1,4 @@
-//! `decide`: rules, then the model's answer, then the fallback.
+//! `decide`: rules, then the model's response, then the fallback.
 
 use super::agents::AgentProfile;
 use super::context::Orchestration;
@@ -8,17 +8,17 @@ use super::fallback::fallback;
 use super::rules::ruled;
 use super::settings::ArbiterSettings;
 
-/// Which of the two questions is asked.
+/// The two questions of the arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Moment {
-    /// Who works next? The state `selecting`.
+    /// Selects the next agent, in the state `selecting`.
     Select,
-    /// How does it go on? The state `evaluating`.
+    /// Evaluates the last execution, in the state `evaluating`.
     Evaluate,
 }
 
-/// Everything that a decision depends on.
+/// The complete input of a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     pub moment: Moment,
@@ -29,18 +29,19 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// What can be decided now.
+    /// Returns the enabled decisions.
     pub fn enabled(&self) -> Enabled {
         Enabled::of(self)
     }
 
-    /// The decision, where nobody needs to be asked.
+    /// Returns the decision of a rule, if no model is needed.
     pub fn ruled(&self) -> Option<Decided> {
         ruled(self, &self.enabled())
     }
 }
 
-/// The decision. An answer that is not enabled counts as none. `None` only while selecting, where there is no agent.
+/// Makes the decision. A response that is not enabled is ignored. Returns `None` only while selecting without any
+/// agent.
 pub fn decide(case: &Case<'_>, answer: Option<&Decision>) -> Option<Decided> {
     let enabled = case.enabled();
     let answered = || {

@@ -1,4 +1,5 @@
-//! `Decision`: what the arbiter can say, and `Decided`: who said it and why, as the chart and the journal take it.
+//! `Decision`: the arbiter's possible decisions, and `Decided`: a decision with its origin and reason, as stored by the
+//! chart and the journal.
 
 use rawko_core::{Map, Value};
 use serde::{Deserialize, Serialize};
@@ -6,17 +7,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Decision {
-    /// Another agent works next.
+    /// Another agent runs next.
     SelectMode { mode: String, reason: String },
-    /// The same agent goes on.
+    /// The same agent continues.
     Continue { reason: String },
     /// The task is done.
     Complete { summary: String },
-    /// Once more: back to selecting; while selecting, the agent that worked last.
+    /// Try again: back to selecting; while selecting, the last agent.
     Retry { reason: String },
 }
 
-/// A decision without what it says: what can be enabled.
+/// The kind of a decision without its payload, for listing the enabled ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     SelectMode,
@@ -25,7 +26,7 @@ pub enum Kind {
     Retry,
 }
 
-/// Who decided.
+/// The origin of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -34,19 +35,19 @@ pub enum By {
     Fallback,
 }
 
-/// A decision with where it came from.
+/// A decision with its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decided {
     pub decision: Decision,
-    /// Who works next; `None` when nobody does, or when that is still to be selected.
+    /// The next agent; `None` if there is none, or if it is still to be selected.
     pub agent: Option<String>,
     pub by: By,
-    /// The rule, or why there was nothing better than the fallback.
+    /// The rule, or the reason for the fallback.
     pub why: String,
 }
 
 impl Kind {
-    /// The word that charts and models know it by.
+    /// Returns the name used by charts and models.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::SelectMode => "SELECT_MODE",
@@ -58,7 +59,7 @@ impl Kind {
 }
 
 impl Decided {
-    /// The result of `work:evaluate`: the decision, and beside it who decided and why.
+    /// Returns the result of `work:evaluate`: the decision with its origin and reason.
     pub fn to_value(&self) -> Value {
         let decision = serde_json::to_value(&self.decision).map(Value::from_json).unwrap_or_default();
         let mut map: Map = decision.as_map().cloned().unwrap_or_default();
@@ -67,7 +68,7 @@ impl Decided {
         Value::Map(map.into())
     }
 
-    /// The result of `work:select`: the agent, and the decision that chose it.
+    /// Returns the result of `work:select`: the agent and the decision that selected it.
     pub fn to_selection(&self) -> Value {
         let agent = self.agent.as_ref().map(|name| Value::map([("name", Value::str(name))]));
         Value::map([("agent", agent.unwrap_or_default()), ("decision", self.to_value())])

@@ -1,4 +1,4 @@
-//! `Enabled`: what can be decided at this moment, given the chart's guards, and the JSON Schema that says so to a model.
+//! `Enabled`: the decisions possible under the chart's guards, and the JSON Schema that describes them to a model.
 
 use serde_json::{Value as Json, json};
 
@@ -11,9 +11,9 @@ use super::rules::{Verdict, verdict};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enabled {
-    /// The agents that SELECT_MODE may name; none: no SELECT_MODE.
+    /// The agents that SELECT_MODE may name; if empty, SELECT_MODE is disabled.
     pub modes: Vec<String>,
-    /// The agent that CONTINUE, or RETRY while selecting, goes on with.
+    /// The agent that CONTINUE, or RETRY while selecting, runs.
     pub current: Option<String>,
     pub can_continue: bool,
     pub can_retry: bool,
@@ -44,7 +44,8 @@ impl Enabled {
         }
     }
 
-    /// At the cap the task stops whatever is decided; who was chosen works first if somebody raises it.
+    /// Returns the decisions enabled while evaluating. At the iteration cap the task stops after any decision; the
+    /// selected agent runs first if the cap is raised.
     fn evaluating(context: &Orchestration, names: Vec<String>, current: Option<String>) -> Self {
         let succeeded = context.last().is_some_and(|entry| entry.result == EntryResult::Success);
         let others = names.into_iter().filter(|name| Some(name) != current.as_ref());
@@ -57,7 +58,7 @@ impl Enabled {
         }
     }
 
-    /// Whether the chart's guards would take this decision.
+    /// Returns true if the chart's guards accept this decision.
     pub fn allows(&self, decision: &Decision) -> bool {
         match decision {
             Decision::SelectMode { mode, .. } => self.modes.contains(mode),
@@ -67,7 +68,7 @@ impl Enabled {
         }
     }
 
-    /// What can be decided, in a fixed order.
+    /// Returns the enabled kinds, in a fixed order.
     pub fn kinds(&self) -> Vec<Kind> {
         let all = [
             (Kind::SelectMode, !self.modes.is_empty()),
@@ -78,8 +79,8 @@ impl Enabled {
         all.into_iter().filter(|(_, enabled)| *enabled).map(|(kind, _)| kind).collect()
     }
 
-    /// A flat object with every key required, which every provider's structured output takes. That `mode` belongs to
-    /// SELECT_MODE is checked when the answer is read.
+    /// Returns a flat object schema with every key required, which every provider's structured output accepts. The rule
+    /// that `mode` belongs to SELECT_MODE is checked when the response is parsed.
     pub fn schema(&self) -> Json {
         let kinds: Vec<&str> = self.kinds().into_iter().map(Kind::as_str).collect();
         let mut properties = serde_json::Map::new();

@@ -1,5 +1,5 @@
-//! `ErrorContext`: what went wrong, of which kind it is, and what could be done about it. The kind comes from the codes
-//! that hosts, providers and tools give, never from the words of a message.
+//! `ErrorContext`: a failure, its category and the recovery options. The category comes from the codes of hosts,
+//! providers and tools, never from the text of a message.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct ErrorContext {
     pub agent: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The place of the plan's current step, counted from 1.
+    /// Position of the plan's current step, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_step: Option<u64>,
     pub attempted: String,
@@ -50,7 +50,7 @@ pub enum RecoveryAction {
     Abort,
 }
 
-/// What was happening.
+/// The circumstances of the failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Circumstances {
@@ -97,8 +97,8 @@ impl RecoveryAction {
     }
 }
 
-/// The kind of a failure: its own word where it has one, else by provider's code, then by the host's category, then by
-/// whether a tool was at work.
+/// Returns the category of a failure: its own if known, else from the provider's code, then the host's category, then
+/// by a running tool.
 pub(super) fn categorise(error: &ErrorEntry) -> ErrorCategory {
     let own = ErrorCategory::ALL.into_iter().filter(|category| *category != ErrorCategory::Unknown);
     if let Some(own) = own.into_iter().find(|category| error.category.as_deref() == Some(category.as_str())) {
@@ -115,7 +115,7 @@ pub(super) fn categorise(error: &ErrorEntry) -> ErrorCategory {
             | "content_filter",
         ) => return ErrorCategory::ProviderError,
         Some("goal_missed") => return ErrorCategory::ValidationError,
-        // An agent's own time, which the host has no part in.
+        // The agent's own timeout, independent of the host.
         Some("timeout") => return ErrorCategory::Timeout,
         Some(_) | None => {}
     }
@@ -129,7 +129,7 @@ pub(super) fn categorise(error: &ErrorEntry) -> ErrorCategory {
     }
 }
 
-/// What can be done about it. `others`: whether another agent could be chosen.
+/// Returns the recovery options. `others` is true if another agent could be selected.
 pub(super) fn recovery_options(error: &ErrorEntry, has_step: bool, others: bool) -> Vec<RecoveryOption> {
     if let Some(given) = &error.recovery_options {
         return given.clone();
@@ -193,7 +193,7 @@ fn abort(description: &str, reason: &str) -> RecoveryOption {
     option(RecoveryAction::Abort, description, reason)
 }
 
-/// The last error as the arbiter sees it. A failure of the arbiter's own is no news to it: then the agent's stands.
+/// Returns the last error for the arbiter. The arbiter's own failures are skipped in favour of the agent's.
 pub(super) fn error_context(
     context: &Orchestration,
     plan: Option<&Plan>,
@@ -218,7 +218,7 @@ pub(super) fn error_context(
     })
 }
 
-/// What the latest piece of work failed with, if it did.
+/// Returns the error of the latest execution, if it failed.
 fn agents_error(context: &Orchestration) -> Option<ErrorEntry> {
     let last = context.last().filter(|entry| entry.result.is_failure())?;
     let details = last.error.as_ref()?.details();

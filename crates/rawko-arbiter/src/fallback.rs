@@ -1,6 +1,6 @@
-//! What is decided when no rule applies and no answer can be used. It is declared, always the same, and never breaks a
-//! guard: without a plan the planner, after an error the same agent again, else the default agent. It never calls a
-//! task complete.
+//! The fallback decision, if no rule applies and no response is usable. It is declared, deterministic and never
+//! violates a guard: without a plan the planner, after an error the same agent again, else the default agent. It never
+//! completes a task.
 
 use super::context::EntryResult;
 use super::decide::{Case, Moment};
@@ -8,7 +8,7 @@ use super::decision::{By, Decided, Decision};
 use super::enabled::Enabled;
 use super::plan::Plan;
 
-/// `None` only where nobody can be chosen at all.
+/// Returns `None` only if no agent can be selected.
 pub(super) fn fallback(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
     no_plan(case, enabled)
         .or_else(|| error(case, enabled))
@@ -18,7 +18,7 @@ pub(super) fn fallback(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
 
 fn no_plan(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
     let planner = case.settings.planner.as_str();
-    // A planner that has worked and left no plan is not asked again: somebody has to begin.
+    // A planner that has already run without leaving a plan is not selected again: the work has to start.
     let was_asked =
         case.context.last().is_some_and(|last| last.agent == planner && last.result == EntryResult::Success);
     if Plan::of(&case.context.plan).is_some() || was_asked {
@@ -40,7 +40,7 @@ fn error(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
     Some(decided(decision, agent))
 }
 
-/// The default agent of the settings, else the first one that does more than plan.
+/// Returns the default agent of the settings, else the first one that is not the planner.
 fn usual<'c>(case: &Case<'c>, enabled: &'c Enabled) -> Option<&'c str> {
     let wanted = case.settings.fallback_agent.as_deref();
     let known = |name: &&str| {
@@ -51,7 +51,7 @@ fn usual<'c>(case: &Case<'c>, enabled: &'c Enabled) -> Option<&'c str> {
     wanted.filter(known).or_else(first)
 }
 
-/// That agent works next, by whichever decision is enabled.
+/// Selects an agent by whichever decision is enabled.
 fn agent(enabled: &Enabled, name: &str, reason: &str) -> Option<Decided> {
     let reason = reason.to_owned();
     let decision = if enabled.can_continue && enabled.current.as_deref() == Some(name) {
@@ -62,7 +62,7 @@ fn agent(enabled: &Enabled, name: &str, reason: &str) -> Option<Decided> {
     enabled.allows(&decision).then(|| decided(decision, Some(name.to_owned())))
 }
 
-/// While evaluating, RETRY is always safe: the chart tests its cap first.
+/// RETRY is always safe while evaluating: the chart checks its cap first.
 fn last_resort(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
     match case.moment {
         Moment::Select => None,

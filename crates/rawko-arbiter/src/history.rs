@@ -1,5 +1,5 @@
-//! `ExecutionSummary`: what an agent did, short enough for a prompt, and which of these are shown. In order, each once,
-//! with older failures when there are many.
+//! `ExecutionSummary`: an execution in short form for a prompt, and the selection of executions to show. In order, each
+//! once, with older failures if there are many.
 
 use rawko_core::Value;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::error::{ErrorCategory, categorise};
 
 /// With more failures than this among the latest entries, older ones are shown too.
 const FAILURES_USUAL: usize = 2;
-/// How many older ones.
+/// Limit of older failures.
 const OLDER_FAILURES: usize = 5;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -61,7 +61,7 @@ pub struct Tokens {
     pub total: u64,
 }
 
-/// The latest `most` entries; when many of them failed, also failures from before, in the order in which they happened.
+/// Returns the latest `most` entries; if many of them failed, also earlier failures, in chronological order.
 pub(super) fn recent(history: &[ExecutionEntry], most: usize) -> Vec<ExecutionSummary> {
     let window = history.len().saturating_sub(most);
     let failing = history[window..].iter().filter(|entry| entry.result.is_failure()).count();
@@ -75,13 +75,13 @@ pub(super) fn recent(history: &[ExecutionEntry], most: usize) -> Vec<ExecutionSu
     places.into_iter().map(|place| brief(&history[place], place)).collect()
 }
 
-/// As a history shows it.
+/// Returns the short form for a history.
 fn brief(entry: &ExecutionEntry, place: usize) -> ExecutionSummary {
     let output = entry.output.as_deref().filter(|text| !text.is_empty());
     summary(entry, place, output.map(|text| (cut(text, HISTORY_CHARS), None)), Vec::new())
 }
 
-/// As the one that is judged is shown: with everything.
+/// Returns the full form for the execution being evaluated.
 pub(super) fn in_full(
     entry: &ExecutionEntry,
     place: usize,
@@ -123,7 +123,7 @@ fn summary(
 }
 
 impl Tokens {
-    /// In the words of providers or in the seed's; `None` if nobody counted.
+    /// Parses usage in the keys of providers or of the seed; `None` if tokens were not counted.
     pub(super) fn of(usage: &Value) -> Option<Self> {
         let number = |keys: [&str; 2]| {
             let found = keys.iter().find_map(|key| usage.get(key).as_i64());
@@ -143,7 +143,7 @@ impl Tokens {
 mod tests {
     use super::*;
 
-    /// A letter for each entry: s(uccess), f(ailure), t(imeout), c(ancelled), m(ax iterations).
+    /// One letter per entry: s(uccess), f(ailure), t(imeout), c(ancelled), m(ax iterations).
     fn history(letters: &str) -> Vec<ExecutionEntry> {
         let result = |letter| match letter {
             's' => "success",

@@ -1,4 +1,4 @@
-//! `SelectAgentInput` and `EvaluateProgressInput`: exactly what the arbiter sees, as SPEC-0006 has it.
+//! `SelectAgentInput` and `EvaluateProgressInput`: the exact input of the arbiter, as specified in SPEC-0006.
 
 use serde::Serialize;
 
@@ -9,12 +9,12 @@ use super::error::{ErrorContext, error_context, recovery_options};
 use super::history::{ExecutionSummary, in_full, recent};
 use super::plan::Plan;
 
-/// Executions that a selection sees.
+/// Number of executions in a selection's input.
 const SELECT_HISTORY: usize = 10;
-/// Executions that an evaluation sees.
+/// Number of executions in an evaluation's input.
 const EVALUATE_HISTORY: usize = 5;
 
-/// For the state `selecting`.
+/// Input in the state `selecting`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SelectAgentInput {
@@ -26,7 +26,7 @@ pub struct SelectAgentInput {
     pub constraints: ConstraintContext,
 }
 
-/// For the state `evaluating`.
+/// Input in the state `evaluating`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluateProgressInput {
@@ -37,7 +37,7 @@ pub struct EvaluateProgressInput {
     pub constraints: ConstraintContext,
 }
 
-/// `agents`: those that could be chosen, in the project's order; `now_ms`: since 1970.
+/// `agents`: the selectable agents in the project's order; `now_ms`: since 1970.
 pub fn select_agent_input(context: &Orchestration, agents: &[AgentProfile], now_ms: i64) -> SelectAgentInput {
     let plan = Plan::of(&context.plan);
     let agents = choosable(context, agents);
@@ -72,7 +72,7 @@ pub fn evaluate_progress_input(
     })
 }
 
-/// The agents that the task may use.
+/// Returns the agents that the task may use.
 pub(super) fn choosable<'a>(context: &Orchestration, agents: &'a [AgentProfile]) -> Vec<&'a AgentProfile> {
     let allowed =
         |profile: &&AgentProfile| context.agents.as_ref().is_none_or(|names| names.contains(&profile.name));

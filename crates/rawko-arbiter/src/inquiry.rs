@@ -1,5 +1,5 @@
-//! `Inquiry`: asking a model for a decision, as data. It says what to ask next, takes what was answered, and gives up in
-//! favour of the fallback; whoever holds it does the talking. Its record is what a decision can be replayed from.
+//! `Inquiry`: a decision request to a model, as data. It returns the next prompt, accepts the response, and falls back
+//! if no response is usable; the caller sends the requests. A decision can be replayed from its record.
 
 use rawko_core::Value;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub struct Inquiry {
     retries: u32,
 }
 
-/// An answer, and what was wrong with it.
+/// A response and its problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Attempt {
     pub answer: String,
@@ -36,21 +36,21 @@ pub struct Attempt {
 /// One turn of the conversation with the arbiter's model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptTurn {
-    /// Text for the model: the question, or what is wrong with its last answer.
+    /// Text for the model: the question, or the problem of its last response.
     Prompt(String),
     Answer(String),
 }
 
-/// What is to be done.
+/// The next step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     Decided(Decided),
-    /// Ask the model this; its answer should fit the schema.
+    /// Send this to the model; its response should match the schema.
     Ask {
         turns: Vec<PromptTurn>,
         schema: Value,
     },
-    /// There is no agent that could be chosen.
+    /// No agent can be selected.
     Nobody,
 }
 
@@ -80,7 +80,7 @@ impl Inquiry {
         })
     }
 
-    /// A rule's decision, or the question.
+    /// Returns a rule's decision, or the question.
     pub fn next(&self, case: &Case<'_>) -> Next {
         if let Some(decided) = case.ruled() {
             return Next::Decided(decided);
@@ -91,7 +91,7 @@ impl Inquiry {
         Next::Ask { turns: self.turns(), schema: Value::from_json(self.enabled.schema()) }
     }
 
-    /// Takes an answer: a decision, the same question with the problem in it, or the fallback.
+    /// Handles a response: returns a decision, the question with the problem added, or the fallback.
     pub fn answered(&mut self, case: &Case<'_>, answer: &str) -> Next {
         let parsed = parse_answer(answer, &self.enabled);
         let problem = parsed.as_ref().err().map(ToString::to_string);
@@ -103,12 +103,12 @@ impl Inquiry {
         }
     }
 
-    /// Nobody to ask, or no more patience.
+    /// Returns the fallback, if there is no model or no retry left.
     pub fn give_up(&self, case: &Case<'_>) -> Next {
         settled(decide(case, None))
     }
 
-    /// What goes into the journal: enough to ask another model the same.
+    /// Returns the journal record: enough to send the same question to another model.
     pub fn record(&self) -> Value {
         Value::from_json(json!({
             "moment": self.moment,

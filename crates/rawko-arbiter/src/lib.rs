@@ -1,6 +1,6 @@
-//! The arbiter: what it sees, what it may decide, and how a decision comes about. All of it is pure: the chart's context
-//! and the agents come in, a decision or the next question to a model goes out, and both are plain data for the
-//! journal. Whoever speaks to the model lives elsewhere.
+//! The arbiter: its input, its possible decisions, and the decision procedure. All of it is pure: the chart's context
+//! and the agents come in, a decision or the next prompt for a model goes out, and both are plain data for the journal.
+//! The calls to the model are made in another crate.
 
 mod agents;
 mod constraints;

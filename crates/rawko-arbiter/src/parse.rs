@@ -1,12 +1,12 @@
-//! Reading a model's answer. It is a decision that is enabled, or there is a problem that can be told to the model; words
-//! around it are never searched for one.
+//! Parses a model's response. It is an enabled decision, or an error that is reported back to the model; prose is never
+//! searched for a decision.
 
 use serde_json::Value as Json;
 
 use super::decision::{Decision, Kind};
 use super::enabled::Enabled;
 
-/// Why an answer is no decision. The text goes back to the model.
+/// A response that is not a valid decision. The message is sent back to the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
@@ -20,7 +20,7 @@ pub enum AnswerError {
     Reason,
 }
 
-/// The answer as a decision. One fenced block around the object is taken off; nothing else is.
+/// Parses the response as a decision. Removes one code fence around the object, nothing else.
 pub fn parse_answer(text: &str, enabled: &Enabled) -> Result<Decision, AnswerError> {
     let json: Json =
         serde_json::from_str(unfenced(text)).map_err(|error| AnswerError::NotJson(error.to_string()))?;

@@ -1,5 +1,5 @@
-//! `Plan`: the plan as the arbiter sees it, in the seed's shape, out of whatever an agent keeps. The plan tools write
-//! steps with ids and titles; the seed's have places and descriptions.
+//! `Plan`: the plan as the arbiter sees it, in the seed's shape, converted from any shape that agents store. The plan
+//! tools write steps with ids and titles; the seed's have positions and descriptions.
 
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
     pub steps: Vec<PlanStep>,
-    /// Counted from 0; as many as there are steps when none is left.
+    /// Counted from 0; equal to the number of steps if none is left.
     pub current_step_index: usize,
     pub is_complete: bool,
 }
@@ -41,7 +41,7 @@ pub enum StepStatus {
 }
 
 impl Plan {
-    /// `None` where there is no plan. A plan without steps is a plan that says nothing.
+    /// Returns `None` if there is no plan. A plan without steps is still a plan.
     pub fn of(value: &Value) -> Option<Self> {
         let steps = value.get("steps").as_list();
         if value.as_map().is_none() || (steps.is_none() && value.get("currentStepIndex").is_null()) {
@@ -92,7 +92,7 @@ impl PlanStep {
 }
 
 impl StepStatus {
-    /// Done, or left out on purpose.
+    /// True if the step is done or skipped.
     pub fn is_settled(self) -> bool {
         match self {
             StepStatus::Complete | StepStatus::Skipped => true,
@@ -111,7 +111,7 @@ impl StepStatus {
     }
 }
 
-/// What somebody is at, else what failed, else what is next: the step that SKIP_STEP skips.
+/// Returns the step in progress, else the failed one, else the next: the step that SKIP_STEP skips.
 fn current(steps: &[PlanStep]) -> usize {
     let first = |status| steps.iter().position(|step| step.status == status);
     let found = first(StepStatus::InProgress).or_else(|| first(StepStatus::Failed));

@@ -1,5 +1,5 @@
-//! The arbiter's prompts: templates with `{placeholders}`, and the texts that take their places. Filled in one pass, so
-//! that braces inside a value stay what they are.
+//! The arbiter's prompts: templates with `{placeholders}` and their values. Filled in one pass, so that braces inside a
+//! value are kept.
 
 use super::agents::AgentDescription;
 use super::constraints::ConstraintContext;
@@ -10,7 +10,7 @@ use super::history::{ExecutionSummary, SummaryError};
 use super::input::{EvaluateProgressInput, SelectAgentInput};
 use super::plan::Plan;
 
-/// What a template may ask for.
+/// The supported placeholders.
 pub const PLACEHOLDERS: [&str; 10] = [
     "task",
     "plan",
@@ -34,7 +34,7 @@ impl Template {
         Self(text.into())
     }
 
-    /// Every known placeholder replaced, once. Other braces stay.
+    /// Replaces every known placeholder, once. Other braces are kept.
     pub(super) fn fill(&self, values: &Values) -> String {
         let mut filled = String::with_capacity(self.0.len());
         for piece in pieces(&self.0) {
@@ -50,7 +50,7 @@ impl Template {
     }
 }
 
-/// Names in braces that nothing will take the place of: probably slips.
+/// Returns unknown placeholders, which are probably typos.
 pub fn unknown_placeholders(template: &Template) -> Vec<String> {
     let names = pieces(&template.0).into_iter().filter_map(|piece| match piece {
         Piece::Name { name, .. } if !PLACEHOLDERS.contains(&name) => Some(name.to_owned()),
@@ -64,7 +64,7 @@ enum Piece<'t> {
     Name { name: &'t str, whole: &'t str },
 }
 
-/// `{name}` is a name if there are only letters in it.
+/// Splits a template; `{name}` is a placeholder if it consists of letters only.
 fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -155,7 +155,7 @@ fn execution(entry: &ExecutionSummary) -> String {
     text
 }
 
-/// The one that is judged, with all of its output that there is room for.
+/// Formats the execution being evaluated, with as much output as fits.
 fn last(entry: &ExecutionSummary) -> String {
     let full = entry.output.as_ref().and_then(|output| output.full.as_deref()).unwrap_or("N/A");
     let files = entry.output.as_ref().and_then(|output| output.files_modified.as_ref());
@@ -178,7 +178,7 @@ fn last(entry: &ExecutionSummary) -> String {
     text + "\nOutput:\n" + full
 }
 
-/// What the last piece of work failed with, as an evaluation has it.
+/// Formats the failure of the last execution for an evaluation.
 fn failure(agent: &str, error: &SummaryError) -> String {
     error_lines(&error.message, error.category, agent, &error.recovery_options)
 }
@@ -221,7 +221,7 @@ fn limits(constraints: &ConstraintContext) -> String {
     )
 }
 
-/// Only what is enabled is offered.
+/// Lists the enabled decisions only.
 fn decisions(enabled: &Enabled) -> String {
     let lines = enabled.kinds().into_iter().map(|kind| match kind {
         Kind::SelectMode => format!(

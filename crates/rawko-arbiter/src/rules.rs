@@ -1,5 +1,5 @@
-//! What is decided without asking anybody: by the agent's own structured verdict, by a plan that is complete, by what
-//! the agents' files declare. Nothing is read out of prose.
+//! Decisions without a model: from the agent's structured verdict, a complete plan, or the declarations in the agents'
+//! files. Prose is never interpreted.
 
 use super::agents::AgentProfile;
 use super::context::{EntryResult, ExecutionEntry, Orchestration};
@@ -9,12 +9,12 @@ use super::enabled::Enabled;
 use super::input::choosable;
 use super::plan::Plan;
 
-/// What an agent's `data.verdict` says.
+/// The value of an agent's `data.verdict`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Good,
     Bad,
-    /// A word that is nobody's but the agent's; its file may say what it means.
+    /// A verdict specific to the agent; its file may define it.
     Other,
     None,
 }
@@ -48,8 +48,8 @@ fn selecting(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
     Some(by_rule(decision, Some(only.clone()), "only one agent can be chosen"))
 }
 
-/// A word that the agent's file gives a meaning to goes first, being the most particular; then the plan; then what the
-/// file says of success, failure and limits.
+/// A verdict defined in the agent's file has precedence, being the most specific; then the plan; then the file's
+/// transitions for success, failure and limits.
 fn evaluating(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
     let last = case.context.last()?;
     if let Some(decided) = custom(case, enabled, last) {
@@ -71,7 +71,7 @@ fn complete(context: &Orchestration) -> Decided {
     by_rule(Decision::Complete { summary }, None, "the plan is complete")
 }
 
-/// What an agent reported, if it did.
+/// Returns the agent's report, if any.
 fn said(entry: &ExecutionEntry) -> Option<String> {
     entry.output.clone().filter(|text| !text.trim().is_empty())
 }
@@ -86,7 +86,7 @@ fn custom(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option<D
     towards(enabled, target, last, &format!("the agent {} declares where `{word}` leads", last.agent))
 }
 
-/// By the verdict where there is one, else by how the work ended. A word nobody explained is left to the model.
+/// Follows the verdict if there is one, else the result of the execution. An undefined verdict is left to the model.
 fn declared(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option<Decided> {
     let transitions = &profile(case, &last.agent)?.transitions;
     let (name, target) = match (last.result, verdict(last)) {
@@ -99,7 +99,7 @@ fn declared(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option
     towards(enabled, target.as_deref()?, last, &format!("the agent {} declares {name}", last.agent))
 }
 
-/// A declared target as a decision, if that is enabled.
+/// Converts a declared target to a decision, if it is enabled.
 fn towards(enabled: &Enabled, target: &str, last: &ExecutionEntry, why: &str) -> Option<Decided> {
     let reason = why.to_owned();
     let (decision, agent) = if target == "complete" {

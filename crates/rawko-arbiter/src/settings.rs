@@ -1,4 +1,4 @@
-//! What a project says about the arbiter: `arbiter:` in its settings, and its prompts.
+//! Arbiter settings: the section `arbiter:` and the prompts.
 
 use std::io::{Error, ErrorKind};
 use std::path::Path;
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 use super::decide::Moment;
 use super::prompt::Template;
 
-/// Where a project's own prompts lie, below the project.
+/// Folder of a project's own prompts, relative to the project.
 const FOLDER: &str = ".rawko/prompts";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArbiterSettings {
-    /// `provider/model`; `None`: the project's usual one.
+    /// `provider/model`; `None` uses the project's default.
     pub model: Option<String>,
-    /// Who works when nothing else decides; `None`: the first that is not the planner.
+    /// The agent used if nothing else decides; `None` is the first one that is not the planner.
     pub fallback_agent: Option<String>,
-    /// Who makes the plan when there is none.
+    /// The agent that makes the plan if there is none.
     pub planner: String,
-    /// How often an answer that cannot be used is asked for again.
+    /// Retries after an unusable response.
     pub retries: u32,
-    /// Templates, instead of the files.
+    /// Template that overrides the file.
     pub select_prompt: Option<String>,
     pub evaluate_prompt: Option<String>,
 }
@@ -57,7 +57,8 @@ impl Default for Prompts {
 }
 
 impl Prompts {
-    /// The settings go before the project's files, and these before what comes with rawko. The one place that reads files.
+    /// Reads the templates: settings take precedence over the project's files, and those over the built-in ones. The
+    /// only place that reads files.
     pub fn read(project: &Path, settings: &ArbiterSettings) -> Result<Self, Error> {
         let usual = Self::default();
         let at = |name: &str| project.join(FOLDER).join(name);

@@ -1,4 +1,5 @@
-//! How a decision comes about: rules, then the model's answer, then the fallback; and what can be decided when.
+//! The decision procedure: rules, then the model's response, then the fallback; and the enabled decisions in each
+//! situation.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -25,7 +26,7 @@ fn entry(agent: &str, result: &str, data: Json) -> Json {
     json!({"agent": agent, "result": result, "startedAt": "2026-01-01T00:00:00Z", "data": data, "output": "Done."})
 }
 
-/// An orchestration in which these pieces of work were done.
+/// An orchestration with this history.
 fn after(history: &[Json], more: Json) -> Orchestration {
     let current = history.last().map_or("", |entry| entry["agent"].as_str().unwrap());
     let mut context = json!({
@@ -41,7 +42,7 @@ fn plan(status: &str) -> Json {
     json!({"steps": [{"id": "a", "title": "Mend", "status": status}]})
 }
 
-/// `by kind agent`, in short.
+/// Returns `by kind agent`.
 fn decided(moment: Moment, context: &Orchestration, answer: Option<&Decision>) -> String {
     let (agents, settings) = (agents(), ArbiterSettings::default());
     let case = Case { moment, context, agents: &agents, settings: &settings };
@@ -249,8 +250,8 @@ fn what_can_be_decided_when() {
     }
 }
 
-/// Whatever the situation: a decision is one that the chart's guards take. At the cap, where nothing that goes on is
-/// enabled, the chart stops whatever is decided, unless that is COMPLETE.
+/// Every decision satisfies the chart's guards. At the cap, where no continuing decision is enabled, the chart stops
+/// after any decision but COMPLETE.
 #[test]
 fn no_decision_breaks_a_guard() {
     let results = ["success", "failure", "timeout", "cancelled", "max_iterations"];
@@ -282,7 +283,7 @@ fn no_decision_breaks_a_guard() {
     assert_eq!(seen, 5 * 4 * 3 * 3 * 4 * 2 * 2);
 }
 
-/// For every set of enabled decisions, the schema and the reader agree on every decision.
+/// For every set of enabled decisions, the schema and the parser agree on every decision.
 #[test]
 fn the_schema_says_what_the_reader_takes() {
     let contexts = [

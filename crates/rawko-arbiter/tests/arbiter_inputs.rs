@@ -1,4 +1,4 @@
-//! What the arbiter sees, to the letter: the three worked examples of SPEC-0006, and the prompts made of them.
+//! The exact input of the arbiter: the three worked examples of SPEC-0006, and the prompts built from them.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -98,8 +98,8 @@ fn going_well() -> Json {
     })
 }
 
-/// Every field that the seed's example shows must be there, with that value. Lists are as long as they are, except where
-/// the example leaves steps of a plan out.
+/// Every field of the seed's example must be present with the same value. Lists have the same length, except where the
+/// example omits steps of a plan.
 fn assert_shows(actual: &Json, example: &Json, at: &str) {
     match (actual, example) {
         (Json::Object(actual), Json::Object(example)) => {
@@ -233,7 +233,7 @@ fn the_prompt_for_evaluating_is_this() {
     ));
 }
 
-/// The seed's `buildArbiterPrompt`, to the letter, but for the step's number, which we count from 1 as its list does.
+/// The seed's `buildArbiterPrompt`, verbatim except for the step's number, which we count from 1 as its list does.
 fn blocks_of_the_seed(input: &Json) -> Vec<String> {
     let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let list = |value: &Json| value.as_array().cloned().unwrap_or_default();
@@ -295,7 +295,7 @@ fn the_prompt_has_every_block_of_the_seeds() {
     }
 }
 
-/// What could be done about a failure is of no use to a model that does not read it.
+/// The recovery options are of use only if the prompt contains them.
 #[test]
 fn the_prompt_for_evaluating_work_that_was_cut_off_says_what_could_be_done() {
     let mut json = going_well();

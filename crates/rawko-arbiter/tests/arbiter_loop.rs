@@ -1,5 +1,5 @@
-//! The chart and the arbiter together, without a model: whatever agents do, every question can be answered from what the
-//! chart hands over, and every task ends within its limits.
+//! The chart and the arbiter together, without a model: for any behaviour of agents, every question can be answered
+//! from the chart's input, and every task ends within its limits.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -34,7 +34,7 @@ fn begin() -> Simulation {
     Simulation::new(Arc::new(loaded.chart.unwrap()), vec![], stubs, world, input)
 }
 
-/// What a service answers: a decision out of exactly what the chart handed over.
+/// A service's response: a decision from exactly the chart's input.
 fn decide(moment: Moment, input: &Value, answer: Option<&str>) -> Value {
     let context = Orchestration::of(input).unwrap();
     let (agents, settings) = (agents(), ArbiterSettings { retries: 0, ..ArbiterSettings::default() });
@@ -52,7 +52,7 @@ fn decide(moment: Moment, input: &Value, answer: Option<&str>) -> Value {
     }
 }
 
-/// One thing that can happen to an agent, or to the arbiter.
+/// A possible event of an agent or the arbiter.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Succeeds,
@@ -128,7 +128,7 @@ proptest! {
     fn every_task_ends_within_its_limits(script in prop::collection::vec((fate(), answer()), 1..12)) {
         let mut simulation = begin();
         let mut line = simulation.start();
-        // Each iteration has a selection, the work and an evaluation, and each of the three failures a wait.
+        // Each iteration has a selection, an execution and an evaluation, and each of the three failures a wait.
         let steps_max = MAX_ITERATIONS as usize * 3 + 40;
         for (fate, answer) in script.iter().cycle().take(steps_max) {
             if line.status == "done" {

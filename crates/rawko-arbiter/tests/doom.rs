@@ -1,5 +1,5 @@
-//! Repeated calls: sequences that must be noticed and sequences that must not, each with a name. Below them what holds
-//! for all sequences.
+//! Repeated calls: named sequences that must be detected and sequences that must not, followed by properties of all
+//! sequences.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -10,7 +10,7 @@ use rawko_arbiter::loop_control::{
 use rawko_core::Value;
 use serde_json::json;
 
-/// A call and what came of it.
+/// A call with its result.
 #[derive(Clone, Debug)]
 struct Call {
     name: &'static str,
@@ -34,7 +34,7 @@ fn edit(path: &str, old: &str, new: &str) -> Call {
     call("Edit", json!({ "path": path, "old": old, "new": new }), "edited")
 }
 
-/// The worst of what was said while these were run one after the other.
+/// The most severe verdict of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Worst {
     Fine,
@@ -52,7 +52,7 @@ fn worst_of(verdict: &Verdict) -> Worst {
     }
 }
 
-/// One call as the session makes it: asked before, observed after.
+/// Makes one call like a session: checked before, observed after.
 fn one(memory: LoopMemory, call: &Call, settings: &LoopSettings) -> (LoopMemory, Worst) {
     let Call { name, input, result } = call;
     let before = check_before(&memory, name, input, settings);
@@ -307,14 +307,14 @@ fn what_settings_call_polling_is_exempt() {
     }
 }
 
-/// What a child does goes on from what its parent did, and joins it afterwards.
+/// A child's calls continue from its parent's and are merged back afterwards.
 #[test]
 fn circles_across_agents() {
     let settings = LoopSettings::default();
     let look = [read("a", "x"), call("Grep", json!({"pattern": "y"}), "none")];
     let delegate = call("Task", json!({"prompt": "find y"}), "there is no y");
 
-    // A parent that asks the same of one child after another.
+    // A parent that gives the same task to one child after another.
     let (mut parent, mut worst) = (LoopMemory::default(), Worst::Fine);
     for _ in 0..3 {
         let (child, said) = run_from(parent.hand_over(), &look, &settings);
@@ -323,7 +323,7 @@ fn circles_across_agents() {
     }
     assert_eq!(worst, Worst::Notice, "a circle of three through children");
 
-    // A child that begins where its parent left off.
+    // A child that continues its parent's cycle.
     let (parent, _) = run_from(LoopMemory::default(), &times(2, &look[..1]), &settings);
     assert_eq!(
         run_from(parent.hand_over(), &look[..1], &settings).1,
@@ -336,7 +336,7 @@ fn circles_across_agents() {
     let parent = parent.merge(&LoopMemory::default().hand_over().merge(&grandchild));
     assert_eq!(run_from(parent, &look[..1], &settings).1, Worst::Notice, "the fourth time, at home again");
 
-    // Children that do different things.
+    // Children with different calls.
     let mut parent = LoopMemory::default();
     let mut worst = Worst::Fine;
     for n in 0..10 {
@@ -373,7 +373,7 @@ fn it_escalates() {
     );
 }
 
-/// Some that never ask before still hear of it.
+/// Without `check_before`, `observe` still reports the loop.
 #[test]
 fn whoever_never_asks_before_is_told_after() {
     let settings = LoopSettings::default();
@@ -400,8 +400,8 @@ fn any_call() -> impl Strategy<Value = Call> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// A memory that went through a snapshot between any two calls says the same, and so does the same run again; and
-    /// it never grows beyond its bound.
+    /// A memory that is serialised between any two calls gives the same verdicts, so does a repeated run, and its size
+    /// stays bounded.
     #[test]
     fn a_memory_is_plain_bounded_data(calls in proptest::collection::vec(any_call(), 0..400)) {
         let settings = LoopSettings::default();
@@ -418,7 +418,7 @@ proptest! {
         prop_assert!(serde_json::to_string(&kept).unwrap().len() < 64 * 1024);
     }
 
-    /// A hand-over and a merge with nothing done in between change nothing but where counting starts.
+    /// A hand-over and a merge without calls in between change only the start of counting.
     #[test]
     fn a_child_that_does_nothing_changes_nothing(calls in proptest::collection::vec(any_call(), 0..60)) {
         let (memory, _) = run_from(LoopMemory::default(), &calls, &LoopSettings::default());

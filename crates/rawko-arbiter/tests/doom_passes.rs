@@ -1,9 +1,9 @@
-//! Passes of build that get nowhere and passes that do, each with a name.
+//! Named passes of the build loop with and without progress.
 
 use rawko_arbiter::loop_control::PassKind::{Implement, Validate};
 use rawko_arbiter::loop_control::{Detector, LoopSettings, Pass, PassHistory, Verdict, judge_passes};
 
-/// Implement and validate in turns, with the errors that validate counted.
+/// Implement and validate alternating, with the errors that validate counted.
 fn passes(errors: &[Option<u64>]) -> PassHistory {
     errors.iter().fold(PassHistory::new(0), |history, errors| {
         history.with(Pass { kind: Implement, errors: None }).with(Pass { kind: Validate, errors: *errors })
@@ -38,7 +38,7 @@ fn passes_that_must_fire() {
     }
 }
 
-/// Each threshold is its own: with the others out of the way the detector still sees its pattern.
+/// Each threshold works alone: with the others disabled the detector still finds its pattern.
 #[test]
 fn a_circle_of_passes_is_seen_without_the_count_of_stalled_ones() {
     let settings = LoopSettings { stalled_passes: 100, alternations_max: 8, ..LoopSettings::default() };

@@ -1,4 +1,4 @@
-//! Where the thresholds of loop control come from, and that a state of a chart can only narrow them.
+//! The sources of loop control thresholds, and the rule that a chart's state can only narrow them.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

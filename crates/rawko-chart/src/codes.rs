@@ -1,5 +1,5 @@
-//! The register of finding codes: every code there is, how bad it is and what it says in one line. Apart from the
-//! analyses so that a page and a broken chart for each can be demanded by one test, and so that tools can list them.
+//! The register of finding codes: every code with its severity and a one-line summary. Separate from the analyses so
+//! that one test can require a page and a broken chart for each, and so that tools can list them.
 
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
@@ -7,34 +7,35 @@ use crate::source::Span;
 /// One kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// `rawko::chart::<slug>`, or with `project`, `settings` or `agents` in its middle: stable, for tools and for people
-    /// who search.
+    /// `rawko::chart::<slug>`, or with `project`, `settings` or `agents` in its middle: stable, for tools and for
+    /// searching.
     pub name: &'static str,
-    /// The worst it comes in.
+    /// The highest severity it is reported with.
     pub severity: Severity,
-    /// What it means in one line; lower case, no full stop.
+    /// One-line summary; lower case, no full stop.
     pub summary: &'static str,
 }
 
 impl Code {
-    /// The last part of the name: the page is `docs/errors/<slug>.md`, or `docs/errors/settings/<slug>.md` and so on.
+    /// Returns the last part of the name: the page is `docs/errors/<slug>.md`, or `docs/errors/settings/<slug>.md` and
+    /// so on.
     pub fn slug(&self) -> &'static str {
         self.name.rsplit("::").next().unwrap_or(self.name)
     }
 
-    /// A finding of this kind at a place.
+    /// Creates a finding of this kind at a location.
     pub fn at(&self, span: Span, message: impl Into<String>) -> Finding {
         Finding::new(self.name, self.severity, span, message)
     }
 }
 
-/// The code with this name or slug. A slug that several families share is the chart's, else the settings'.
+/// Returns the code with this name or slug. A slug shared by several families is the chart's, else the settings'.
 pub fn find(name: &str) -> Option<&'static Code> {
     let mut all = ALL.iter().chain(project::ALL).chain(settings::ALL).chain(agents::ALL);
     all.find(|code| code.name == name || code.slug() == name)
 }
 
-/// Declares the constants and the list of them together, so that none can be left out of the list.
+/// Declares the constants together with their list, so that none can be omitted from it.
 macro_rules! codes {
     ($family:literal; $($constant:ident = $severity:ident $slug:literal: $summary:literal;)*) => {
         $(
@@ -120,7 +121,7 @@ codes! {
     DEAD_END = Warning "dead_end": "a state cannot be left and is not final";
 }
 
-/// What can be wrong between the files of a project. Here and not where they are read, so that there is one register.
+/// Problems between the files of a project. Defined here and not where they are read, so that there is one register.
 pub mod project {
     use super::{Code, Severity};
 
@@ -132,7 +133,7 @@ pub mod project {
     }
 }
 
-/// What can be wrong with settings. Here for the same reason.
+/// Problems of settings. Here for the same reason.
 pub mod settings {
     use super::{Code, Severity};
 
@@ -149,7 +150,7 @@ pub mod settings {
     }
 }
 
-/// What can be wrong with agent files. Here for the same reason.
+/// Problems of agent files. Here for the same reason.
 pub mod agents {
     use super::{Code, Severity};
 

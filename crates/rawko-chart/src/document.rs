@@ -1,11 +1,11 @@
-//! `Document`: any YAML or JSON text as an owned tree with places. For files that stand beside charts (scenarios,
-//! settings, stubs), whose readers live outside this crate and should complain as precisely as ours.
+//! `Document`: any YAML or JSON text as an owned tree with source locations. For files beside charts (scenarios,
+//! settings, stubs), whose readers are in other crates and need equally precise findings.
 
 use crate::finding::Finding;
 use crate::source::Span;
 use crate::tree::{Data, Tree, View};
 
-/// One value and where it stands.
+/// A value with its location.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     pub span: Span,
@@ -31,12 +31,12 @@ pub struct DocumentEntry {
 }
 
 impl Document {
-    /// Reads a text, or says everything that keeps it from being read.
+    /// Reads a text, or returns everything that prevents it from being read.
     pub fn read(text: &str) -> Result<Document, Vec<Finding>> {
         Ok(owned(Tree::read(text)?.root()))
     }
 
-    /// The value of a key, when this is a map that has it.
+    /// Returns the value of a key, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Document> {
         self.entries()?.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
@@ -53,7 +53,7 @@ impl Document {
         if let DocumentData::Str(text) = &self.data { Some(text) } else { None }
     }
 
-    /// The words for what stands here, as in "found a list".
+    /// Returns the description of the value's kind, as in "found a list".
     pub fn kind_words(&self) -> &'static str {
         match &self.data {
             DocumentData::Null => "nothing",
@@ -81,7 +81,7 @@ impl Document {
     }
 }
 
-/// Bounded: the tree's own limit on depth has already been applied.
+/// Recursion is bounded: the tree's own limit on depth has already been applied.
 fn owned(view: View<'_>) -> Document {
     let data = match view.data() {
         Data::Null => DocumentData::Null,

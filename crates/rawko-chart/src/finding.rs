@@ -1,18 +1,18 @@
-//! `Finding`: one thing to tell a chart's author, with a stable code, a place and what to do about it.
+//! `Finding`: one message to a chart's author, with a stable code, a location and a suggested fix.
 
 use crate::source::Span;
 
-/// After this many findings nobody reads on, and finding more only costs time.
+/// Limit of findings; more are not useful and only cost time.
 pub(crate) const FINDINGS_MAX: usize = 1000;
 
-/// How bad it is.
+/// The severity of a finding, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Worth knowing; `check` passes unless `--strict`.
     Warning,
     /// Fails `check`, but the chart can run: `run` and `simulate` only warn.
     Error,
-    /// There is no chart to run.
+    /// The chart cannot run.
     Fatal,
 }
 
@@ -24,11 +24,11 @@ pub struct Finding {
     /// Lower case, no full stop, names the thing in backticks.
     pub message: String,
     pub span: Span,
-    /// What stands under the underlined place; may be empty.
+    /// Text at the underlined location; may be empty.
     pub label: String,
-    /// Further places that explain it.
+    /// Further locations that explain it.
     pub related: Vec<(Span, String)>,
-    /// What to do: "did you mean `x`?", "add …".
+    /// The suggested fix: "did you mean `x`?", "add …".
     pub help: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Turns text (YAML, JSON, SCXML, XState) into a checked chart with a span for every complaint, and draws it.
+//! Loads text (YAML, JSON, SCXML, XState) into a checked chart with a span for every finding, and draws it.
 //!
 //! ```
 //! use rawko_chart::{Registry, Source, load};

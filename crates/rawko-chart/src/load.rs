@@ -14,15 +14,15 @@ use crate::tree::{SOURCE_BYTES_MAX, Tree, too_large};
 
 const NOT_COMPILED: &str = crate::codes::NOT_COMPILED.name;
 const INVALID_UTF8: &str = crate::codes::INVALID_UTF8.name;
-/// How much of a text that cannot be read is kept to show.
+/// Size of the excerpt kept from an unreadable text.
 const SHOWN_BYTES_MAX: usize = 4096;
 
-/// What a text gives.
+/// The result of loading a text.
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// The chart, unless a finding is fatal.
     pub chart: Option<Chart>,
-    /// Where its parts were written, as far as it could be read; also when a finding is fatal.
+    /// The locations of its parts, as far as it could be read; also if a finding is fatal.
     pub places: Option<Places>,
     /// In the order of the text.
     pub findings: Vec<Finding>,
@@ -31,7 +31,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The worst of the findings.
+    /// Returns the highest severity of the findings.
     pub fn severity(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
@@ -55,8 +55,8 @@ pub fn load(source: &Source, registry: &Registry) -> Loaded {
     Loaded { chart, places: Some(places), findings, starts }
 }
 
-/// Reads and checks the chart in a text without compiling it: the blueprint with places, also when a finding is
-/// fatal, and all findings in the order of the text.
+/// Reads and checks the chart in a text without compiling it: returns the blueprint with locations, also if a finding
+/// is fatal, and all findings in the order of the text.
 pub fn lower_source(source: &Source, registry: &Registry) -> (Option<Lowered>, Vec<Finding>) {
     let mut findings = Vec::new();
     let lowered = read(source, registry, &mut findings);
@@ -68,7 +68,7 @@ pub fn lower_source(source: &Source, registry: &Registry) -> (Option<Lowered>, V
     (lowered, findings)
 }
 
-/// What compiling refuses was refused before; if not, it is still said in a place rather than nowhere.
+/// Compile errors should have been reported before; if not, they are still reported with a location.
 fn compile(blueprint: Blueprint, places: &Places, findings: &mut Vec<Finding>) -> Option<Chart> {
     match Chart::compile(blueprint) {
         Ok(chart) => Some(chart),
@@ -80,7 +80,7 @@ fn compile(blueprint: Blueprint, places: &Places, findings: &mut Vec<Finding>) -
     }
 }
 
-/// Like [`load`], for bytes that may not be text. The source is what was read of them, for showing findings.
+/// Like [`load`], for bytes that may not be text. The source is the decoded part, for showing findings.
 pub fn load_bytes(name: &str, bytes: &[u8], registry: &Registry) -> (Source, Loaded) {
     match source_from_bytes(name, bytes) {
         Ok(source) => {
@@ -94,7 +94,7 @@ pub fn load_bytes(name: &str, bytes: &[u8], registry: &Registry) -> (Source, Loa
     }
 }
 
-/// The text in some bytes, or why there is none.
+/// Decodes bytes to text, or returns the finding.
 pub fn source_from_bytes(name: &str, bytes: &[u8]) -> Result<Source, Box<(Source, Finding)>> {
     if bytes.len() > SOURCE_BYTES_MAX {
         return Err(Box::new((Source::new(name, ""), too_large(bytes.len()))));
@@ -105,7 +105,7 @@ pub fn source_from_bytes(name: &str, bytes: &[u8]) -> Result<Source, Box<(Source
     }
 }
 
-/// Shows the line in question, with the bytes that are no text replaced.
+/// Shows the affected line, with invalid bytes replaced.
 fn invalid_utf8(name: &str, bytes: &[u8], offset: usize) -> (Source, Finding) {
     let end = bytes.len().min(offset + SHOWN_BYTES_MAX);
     let rest = String::from_utf8_lossy(&bytes[offset..end]);
@@ -144,7 +144,7 @@ fn file_stem(name: &str) -> &str {
     file.split('.').next().unwrap_or(file)
 }
 
-/// In the order of the text, and each only once: an action used twice complains twice.
+/// Sorts by position and removes duplicates: an action used twice is reported twice.
 fn tidy(findings: &mut Vec<Finding>) {
     findings.sort_by(|a, b| (a.span, a.code, &a.message).cmp(&(b.span, b.code, &b.message)));
     findings.dedup();

@@ -1,17 +1,17 @@
-//! `Lowered`: a blueprint beside the places its parts were written at. Analyses work on the one and point at the other.
+//! `Lowered`: a blueprint with the source locations of its parts. Analyses use the one and point at the other.
 
 use rawko_core::Blueprint;
 
 use crate::source::Span;
 
-/// A chart whose names are resolved, with a place for every part.
+/// A chart with resolved names and a location for every part.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     pub blueprint: Blueprint,
     pub places: Places,
 }
 
-/// Places, in the same order as the blueprint's parts.
+/// Source locations, in the same order as the blueprint's parts.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     pub nodes: Vec<NodePlaces>,
@@ -26,7 +26,7 @@ pub struct NodePlaces {
     /// Everything below the key.
     pub body: Span,
     pub transitions: Vec<TransitionPlaces>,
-    /// Where the rest is, for nodes that have any of it: most have none, and a chart has many nodes.
+    /// The other locations, for nodes that have any: most have none, and a chart has many nodes.
     pub more: Option<Box<MorePlaces>>,
 }
 
@@ -62,11 +62,11 @@ pub struct TransitionPlaces {
 pub struct InvokePlaces {
     pub body: Span,
     pub src: Span,
-    /// Whether the author handles failure: `onError` here.
+    /// True if `onError` is present.
     pub on_error: bool,
 }
 
-/// Where an action was used (its name in a list, or its inline body) and where it is defined.
+/// Location of an action's use (its name in a list, or its inline body) and of its definition.
 #[derive(Clone, Debug, Default)]
 pub struct ActionPlaces {
     pub used: Span,

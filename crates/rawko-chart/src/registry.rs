@@ -1,5 +1,5 @@
-//! `Registry`: the charts, agents and services that a chart's invokes may name (rule 8). Filled by whoever knows the
-//! project; this crate does not look at files.
+//! `Registry`: the charts, agents and services that a chart's invokes may name (rule 8). Filled by the caller, who
+//! knows the project; this crate does not read files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,9 +26,9 @@ pub struct Registry {
 /// What a reference to a chart leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// The newest version that fits.
+    /// The newest matching version.
     Found(String),
-    /// The chart is known, but not in such a version; these there are.
+    /// The chart is known, but not in a matching version; lists the existing ones.
     NoVersion(Vec<String>),
     BadRange,
     Unknown,
@@ -78,7 +78,8 @@ impl Registry {
         self.services.iter().map(String::as_str).chain(BUILT_IN_SERVICES.iter().copied())
     }
 
-    /// The newest version of a chart within a range (`^1.2`, `~1.2`, `1.x`, `>=1 <3`, `1.2.0`, `latest` or nothing).
+    /// Returns the newest version of a chart within a range (`^1.2`, `~1.2`, `1.x`, `>=1 <3`, `1.2.0`, `latest` or
+    /// nothing).
     pub fn resolve(&self, id: &str, range: &str) -> Resolution {
         let Some(versions) = self.charts.get(id) else { return Resolution::Unknown };
         let Some(range) = Range::parse(range) else { return Resolution::BadRange };

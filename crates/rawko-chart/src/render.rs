@@ -1,4 +1,4 @@
-//! Findings for people (source lines underlined, as rustc shows them) and for tools (JSON).
+//! Renders findings for people (underlined source lines, like rustc) and for tools (JSON).
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::json;
@@ -6,17 +6,17 @@ use serde_json::json;
 use crate::finding::{Finding, Severity};
 use crate::source::{Source, Span};
 
-/// How a report looks.
+/// The style of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     pub color: bool,
 }
 
-/// A thousand findings are of no use to anybody.
+/// Limit of rendered findings.
 const SHOWN_MAX: usize = 50;
 const WIDTH: usize = 140;
 
-/// All findings, one after the other, with the places underlined.
+/// Renders all findings in sequence, with their locations underlined.
 pub fn report(findings: &[Finding], source: &Source, style: Style) -> String {
     let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.term_width(WIDTH);
@@ -60,7 +60,7 @@ fn context<'a>(place: std::ops::Range<usize>, label: &'a str) -> Annotation<'a> 
     if label.is_empty() { annotation } else { annotation.label(label) }
 }
 
-/// The lines that a finding is about: showing one place of a large file should not mean going through all of it.
+/// The lines of a finding, so that rendering one location does not scan all of a large file.
 struct Window<'t> {
     text: &'t str,
     start: usize,
@@ -79,8 +79,8 @@ impl<'t> Window<'t> {
         Self { text: &text[start..end], start, first_line }
     }
 
-    /// A place that is safe to underline: within the window, on character boundaries, and on one line, because a
-    /// block of thirty lines says less than the line it starts with.
+    /// Clips a location for underlining: within the window, on character boundaries, and on one line, because the first
+    /// line of a long block is clearer than the whole.
     fn shown(&self, span: Span) -> std::ops::Range<usize> {
         let start = boundary(self.text, (span.start as usize).saturating_sub(self.start));
         let end = boundary(self.text, (span.end as usize).saturating_sub(self.start)).max(start);
@@ -88,7 +88,7 @@ impl<'t> Window<'t> {
     }
 }
 
-/// The nearest character boundary at or before an offset.
+/// Returns the nearest character boundary at or before an offset.
 fn boundary(text: &str, offset: usize) -> usize {
     let mut at = offset.min(text.len());
     while !text.is_char_boundary(at) {
@@ -97,7 +97,7 @@ fn boundary(text: &str, offset: usize) -> usize {
     at
 }
 
-/// The findings as data, for editors and other tools. Lines and columns count from 1, columns in characters.
+/// Returns the findings as data, for editors and other tools. Lines and columns count from 1, columns in characters.
 pub fn to_json(findings: &[Finding], source: &Source) -> serde_json::Value {
     let lines = Lines::new(&source.text);
     findings.iter().map(|finding| finding_json(finding, source, &lines)).collect()
@@ -133,7 +133,7 @@ fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
-/// Where lines start, to turn bytes into lines and columns.
+/// Line starts, to convert byte offsets to lines and columns.
 struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,

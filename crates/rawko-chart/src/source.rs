@@ -1,9 +1,9 @@
-//! `Source` and `Span`: the text a chart was read from, and places in it.
+//! `Source` and `Span`: the text of a chart, and locations in it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One file's text, with the name people know it by.
+/// One file's text, with its display name.
 #[derive(Clone, Debug)]
 pub struct Source {
     pub name: Arc<str>,

@@ -1,11 +1,11 @@
-//! "Did you mean": the nearest of the names there are. Only called when something is wrong already.
+//! "Did you mean": the nearest known name. Only called after an error.
 
-/// Names that are less alike than this are not worth showing.
+/// Less similar names are not suggested.
 const NEAR: f64 = 0.6;
 /// Longer names are not compared: the cost grows with the square of the length.
 const LENGTH_MAX: usize = 64;
 
-/// The candidate nearest to `name`, if one is near.
+/// Returns the candidate nearest to `name`, if one is near enough.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LENGTH_MAX {
         return None;

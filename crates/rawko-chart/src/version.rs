@@ -1,6 +1,6 @@
-//! Versions of charts and ranges of them, as far as a registry needs them.
+//! Chart versions and version ranges, as far as a registry needs them.
 
-/// Three numbers and perhaps a pre-release word. Missing numbers are 0.
+/// Three numbers and an optional pre-release. Missing numbers are 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Version {
     numbers: [u64; 3],
@@ -24,7 +24,7 @@ impl Version {
     }
 }
 
-/// Up to three numbers with dots, and how many there were.
+/// Parses up to three numbers with dots, and returns their count.
 fn numbers(text: &str) -> Option<([u64; 3], usize)> {
     let mut out = [0; 3];
     let mut count = 0;
@@ -38,7 +38,7 @@ fn numbers(text: &str) -> Option<([u64; 3], usize)> {
     Some((out, count))
 }
 
-/// Which versions are meant: all comparisons hold.
+/// A version range: all comparisons must hold.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     bounds: Vec<Bound>,
@@ -53,7 +53,7 @@ enum Bound {
 }
 
 impl Range {
-    /// ``, `*`, `latest`, `1.2.0`, `1.2`, `1.x`, `^1.2`, `~1.2`, `>=1.2 <3` (also with commas).
+    /// Parses ``, `*`, `latest`, `1.2.0`, `1.2`, `1.x`, `^1.2`, `~1.2`, `>=1.2 <3` (also with commas).
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut bounds = Vec::new();
         for part in text.split([' ', ',']).filter(|part| !part.is_empty()) {
@@ -103,7 +103,7 @@ fn bounds_of(part: &str) -> Option<Vec<Bound>> {
     Some(vec![Bound::AtLeast(exact.clone()), Bound::AtMost(exact)])
 }
 
-/// From the version to just below the next one at the place that `kept` names.
+/// Returns the range from the version to just below the next one at the position that `kept` returns.
 fn between(text: &str, kept: impl Fn(&[u64; 3], usize) -> usize) -> Option<Vec<Bound>> {
     let low = Version::parse(text)?;
     let core = text.split(['-', '+']).next().unwrap_or(text);
@@ -112,7 +112,7 @@ fn between(text: &str, kept: impl Fn(&[u64; 3], usize) -> usize) -> Option<Vec<B
     let mut next = [0; 3];
     next[..place].copy_from_slice(&numbers[..place]);
     next[place] = numbers[place] + 1;
-    // Below its first pre-release, or `^1.2` would let `2.0.0-beta` in.
+    // Below its first pre-release, or `^1.2` would include `2.0.0-beta`.
     let high = Version { numbers: next, release: false, pre: String::new() };
     Some(vec![Bound::AtLeast(low), Bound::Below(high)])
 }

@@ -1,5 +1,5 @@
-//! One broken chart for each finding, and what its author is told. `broken/<code>.yaml` (or `.json`) must give the
-//! finding of that name; `<code>.txt` beside it is the report, which `UPDATE_EXPECT=1` rewrites.
+//! One broken chart for each finding, and its report. `broken/<code>.yaml` (or `.json`) must give the finding of that
+//! name; `<code>.txt` beside it is the report, which `UPDATE_EXPECT=1` rewrites.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -25,7 +25,7 @@ fn each_broken_chart_gets_its_finding() {
     }
 }
 
-/// A second chart for the same code is called `<code>~what.yaml`.
+/// A second chart for the same code is named `<code>~what.yaml`.
 fn assert_names_it(stem: &str, name: &str, findings: &[Finding]) {
     let code = format!("rawko::chart::{}", stem.split('~').next().unwrap());
     let codes: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
@@ -44,7 +44,7 @@ fn no_report_is_left_without_its_chart() {
     }
 }
 
-/// The broken charts, in order.
+/// Returns the broken charts, in order.
 fn charts(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut charts: Vec<PathBuf> = entries
@@ -54,7 +54,7 @@ fn charts(folder: &Path) -> Vec<PathBuf> {
     charts
 }
 
-/// A small project, so that references can be right and wrong.
+/// A small project, for valid and invalid references.
 fn registry() -> Registry {
     let mut registry = Registry::default();
     registry.add_chart("review_workflow", "1.2.0");

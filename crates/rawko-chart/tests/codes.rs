@@ -1,4 +1,4 @@
-//! The register of codes, the pages about them, the charts that show them and the code that reports them agree.
+//! The register of codes, their pages, their example charts and the code that reports them agree.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use rawko_chart::codes::{self, ALL};
 use rawko_chart::{Code, Finding, Registry, Source, load, read_registry};
 
-/// Found in files that cannot be printed on a page: too large, no text, no chart.
+/// Found in files that cannot be printed on a page: too large, binary, not a chart.
 const WITHOUT_CHART: [&str; 4] = ["invalid_utf8", "too_large", "not_a_registry", "not_compiled"];
 
-/// Found in registries, which `broken/` has none of, and where only a chart built by hand can get.
+/// Found in registries, which `broken/` does not contain, or only in charts built by hand.
 const WITHOUT_BROKEN: [&str; 3] = ["duplicate_entry", "not_a_registry", "not_compiled"];
 
 #[test]
@@ -20,8 +20,8 @@ fn every_code_has_a_page_and_every_page_a_code() {
     assert_same("docs/errors", &slugs(&[]), &stems(&pages(), &["md"]));
 }
 
-/// Charts, settings and agents all have an `unknown_key`, so the pages of each family but the first are in a folder of
-/// their own.
+/// Charts, settings and agents all have an `unknown_key`, so the pages of each family but the first are in a separate
+/// folder.
 #[test]
 fn every_code_of_projects_settings_and_agents_has_a_page_that_says_what_to_do() {
     for (family, all) in
@@ -110,7 +110,7 @@ fn slugs(without: &[&str]) -> BTreeSet<String> {
     slugs.map(str::to_owned).collect()
 }
 
-/// The names of files in a folder, without what follows a `~` or the ending.
+/// Returns the names of files in a folder, without a `~` suffix and the extension.
 fn stems(folder: &Path, endings: &[&str]) -> BTreeSet<String> {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     paths
@@ -126,7 +126,7 @@ fn assert_same(folder: &str, codes: &BTreeSet<String>, files: &BTreeSet<String>)
     assert!(missing.is_empty() && stale.is_empty(), "{folder}: missing {missing:?}, stale {stale:?}");
 }
 
-/// The first fenced chart of a page.
+/// Returns the first fenced chart of a page.
 fn example(page: &str) -> Option<&str> {
     let start =
         ["```yaml\n", "```json\n"].into_iter().find_map(|fence| Some(page.find(fence)? + fence.len()))?;
@@ -141,7 +141,7 @@ fn findings(text: &str) -> Vec<Finding> {
     load(&source, &registry()).findings
 }
 
-/// What the charts on the pages refer to.
+/// References of the charts on the pages.
 fn registry() -> Registry {
     let mut registry = Registry::default();
     registry.add_chart("review_workflow", "1.2.0");
@@ -163,7 +163,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// `docs/reference/findings.md` is made from the register.
+/// `docs/reference/findings.md` is generated from the register.
 #[test]
 fn the_index_lists_every_code() {
     let mut index = String::from(

@@ -1,5 +1,5 @@
-//! Drawings: goldens of the text formats (they are what people read), and for SVG what must hold of every picture
-//! whatever the layout did.
+//! Drawings: goldens of the text formats (which people read), and for SVG the properties of every drawing, independent
+//! of the layout.
 
 #![allow(
     clippy::unwrap_used,
@@ -47,14 +47,14 @@ proptest! {
     #[test]
     fn any_chart_can_be_drawn(recipe in random::recipe()) {
         let text = random::chart(&recipe);
-        // Some random charts are no charts (a history node as the only child); those are not for drawing.
+        // Some random charts are invalid (a history node as the only child); those are skipped.
         if let Some(chart) = load(&Source::new("random", text.as_str()), &Registry::default()).chart {
             check(&text, &chart);
         }
     }
 }
 
-/// All that must hold of any picture of the chart.
+/// Checks the properties of any drawing of the chart.
 fn check(name: &str, chart: &Chart) {
     let text = draw::svg(chart, &SvgOptions::default());
     assert_eq!(text, draw::svg(chart, &SvgOptions::default()), "{name}: not the same twice");

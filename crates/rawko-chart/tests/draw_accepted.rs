@@ -1,5 +1,5 @@
-//! The text formats meet the real tools: mermaid's own parser, PlantUML and Graphviz read every chart we can draw and
-//! understand what we meant. A missing tool fails the test: `cargo xtask tools` installs them all.
+//! The text formats against the real tools: mermaid's own parser, PlantUML and Graphviz parse every chart we can draw,
+//! with the intended structure. A missing tool fails the test: `cargo xtask tools` installs them all.
 
 #![allow(
     clippy::unwrap_used,
@@ -44,7 +44,7 @@ fn mermaid_reads_what_we_meant() {
     }
 }
 
-/// Every state with its title, every arrow with its whole label, nothing more.
+/// Checks every state with its title, every arrow with its whole label, and nothing more.
 fn understood(name: &str, chart: &Chart, found: &Value) {
     let strings = |list: &Value, key: &str| -> Vec<String> {
         list.as_array().unwrap().iter().map(|item| item[key].as_str().unwrap().to_owned()).collect()
@@ -53,7 +53,7 @@ fn understood(name: &str, chart: &Chart, found: &Value) {
     for node in nodes(chart) {
         let parent = chart.node(node.parent.unwrap());
         let top = parent.parent.is_none();
-        // A title may be followed by what stands inside the state.
+        // A title may be followed by the lines inside the state.
         let is =
             |label: &str, node| label == title(node) || label.starts_with(&format!("{} · ", title(node)));
         let there = |(own, outer): &(String, Option<String>)| {
@@ -80,7 +80,8 @@ fn understood(name: &str, chart: &Chart, found: &Value) {
     assert_eq!(labels, meant, "{name}");
 }
 
-/// The titles of all states Mermaid found, with their parents' titles; regions are inside dividers without a name.
+/// Returns the titles of all states Mermaid found, with their parents' titles; regions are inside dividers without a
+/// name.
 fn placed(found: &Value) -> Vec<(String, Option<String>)> {
     let nodes = found["nodes"].as_array().unwrap();
     let label = |node: &Value| node["label"].as_str().unwrap().to_owned();
@@ -99,7 +100,7 @@ fn placed(found: &Value) -> Vec<(String, Option<String>)> {
 fn plantuml_draws_every_chart() {
     let charts = charts();
     let files = write(&charts, "puml", draw::plantuml);
-    // Checking is much cheaper than drawing, but does not say which file is wrong.
+    // Checking is much cheaper than drawing, but does not name the invalid file.
     if !plantuml(&["-checkonly"], &files).status.success() {
         panic!("{}", text(&plantuml(&["-tsvg"], &files).stderr));
     }
@@ -138,7 +139,7 @@ fn charts() -> Vec<(String, Chart)> {
     fixtures().into_iter().chain(walkthroughs()).chain(examples()).chain(random_charts()).collect()
 }
 
-/// Some of the random texts are no charts; most are.
+/// Some of the random texts are invalid; most are not.
 fn random_charts() -> Vec<(String, Chart)> {
     let charts: Vec<(String, Chart)> = random::some(40)
         .iter()
@@ -174,7 +175,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The state nodes every format draws: all but the root.
+/// Returns the state nodes every format draws: all but the root.
 fn nodes(chart: &Chart) -> impl Iterator<Item = &NodeInfo> {
     chart.node_ids().filter(|id| *id != NodeId::ROOT).map(|id| chart.node(id))
 }
@@ -200,7 +201,7 @@ fn label(transition: &TransitionInfo) -> String {
     named(&transition.docs, &format!("{}{guard}{actions}", transition.label))
 }
 
-/// All that is written in an SVG, without spaces: tools break lines and space words as they like.
+/// Returns the text of an SVG without spaces: tools break lines and space words differently.
 fn svg_text(svg: &str) -> String {
     let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
     let document = roxmltree::Document::parse_with_options(svg, options).unwrap();

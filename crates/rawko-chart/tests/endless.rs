@@ -1,5 +1,5 @@
-//! Charts that never come to rest by timers of 0 ms, and charts that invoke themselves: what is reported, and above all
-//! what is not.
+//! Charts that never rest because of timers of 0 ms, and charts that invoke themselves: findings, and above all false
+//! positives.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -7,7 +7,7 @@ use rawko_chart::{ChartStarts, Registry, Source, load, recursive_charts};
 
 const CODES: [&str; 2] = ["rawko::chart::zero_delay_cycle", "rawko::chart::invokes_itself"];
 
-/// The states of a chart in flow style, and the messages about endless work.
+/// Checks the findings about endless work for states in flow style.
 #[track_caller]
 fn check(states: &str, expected: &[&str]) {
     let text = format!(
@@ -34,7 +34,7 @@ fn timers_of_no_time_that_lead_round_are_found() {
         "a: {after: {0: {target: a, reenter: true}}, on: {STOP: b}}, b: {}",
         &["timers of 0 ms without a guard repeat without end: `a` → `a`"],
     );
-    // By way of an eventless transition, an initial state and a region beside the target.
+    // Through an eventless transition, an initial state and a region beside the target.
     check(
         "a: {after: {0: b}}, b: {initial: c, states: {c: {after: {0: d}}, d: {always: '#home'}}}, home: {id: home, always: a}",
         &["timers of 0 ms without a guard repeat without end: `a` → `b.c` → `b.d` → `home` → `a`"],
@@ -49,7 +49,7 @@ fn timers_of_no_time_that_lead_round_are_found() {
 #[test]
 fn timers_that_rest_are_left_alone() {
     for states in [
-        // A delay, a guard, an event or the end on the way.
+        // A delay, a guard, an event or the end in between.
         "a: {after: {0: b}}, b: {after: {1: a}}",
         "a: {after: {0: {target: b, guard: context.n < 3}}}, b: {after: {0: a}}",
         "a: {after: {0: b}}, b: {on: {NEXT: a}}",
@@ -57,12 +57,12 @@ fn timers_that_rest_are_left_alone() {
         // Not left, so that the timer does not start again.
         "a: {after: {0: a}}",
         "a: {after: {0: {actions: [{type: log, message: once}]}}}",
-        // An eventless transition may lead out.
+        // An eventless transition may leave the loop.
         "a: {after: {0: b}, always: {target: c, guard: context.n > 3}}, b: {after: {0: a}}, c: {}",
         "a: {after: {0: b}}, b: {after: {0: a}, initial: d, states: {d: {always: {target: '#out', guard: context.n > 3}}}}, c: {id: out}",
-        // The state itself may lead out before the timer fires.
+        // The state itself may leave the loop before the timer fires.
         "a: {entry: [{type: raise, event: CHECK}], on: {CHECK: {target: c, guard: context.n > 3}}, after: {0: b}}, b: {after: {0: a}}, c: {}",
-        // What was active before remembers another place.
+        // History may restore another state.
         "a: {after: {0: w.back}}, w: {initial: x, states: {x: {after: {0: y}}, y: {}, back: {type: history}}}",
     ] {
         check(states, &[]);
@@ -96,7 +96,7 @@ fn recursion_that_can_end_is_left_alone() {
         "a: {invoke: {src: svc, onDone: b, onError: b}}, b: {invoke: {src: 'statechart:own', onError: a}}",
         "a: {after: {1s: b}}, b: {invoke: {src: 'statechart:own', onError: a}}",
         "a: {entry: [{type: raise, event: OUT}], on: {OUT: c}, invoke: {src: 'statechart:own', onError: c}}, c: {}",
-        // Another version, another chart, or a name that only the data knows.
+        // Another version, another chart, or a name known only from the data.
         "a: {invoke: {src: 'statechart:own@^2', onError: b}}, b: {}",
         "a: {invoke: {src: 'statechart:other', onError: b}}, b: {}",
         "a: {invoke: {src: {expr: \"'statechart:' ~ 'own'\"}, onError: b}}, b: {}",

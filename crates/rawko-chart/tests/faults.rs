@@ -1,5 +1,5 @@
-//! Expressions that fail while an instance runs: what the record of the step has of them, and how a stall that they
-//! cause is kept and ended. What a chart sees of them is in the walkthroughs.
+//! Expressions that fail while an instance runs: the faults recorded by the step, and the start and end of a stall that
+//! they cause. Their effect on the chart is tested in the walkthroughs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -12,7 +12,7 @@ fn chart(states: &str) -> Chart {
     load(&Source::new("faulty.yaml", text), &Registry::default()).chart.expect("a chart")
 }
 
-/// Starts the chart with this input and delivers these events; the result of the last one.
+/// Starts the chart with this input and delivers these events; returns the result of the last one.
 fn walk(chart: &Chart, input: &Value, events: &[&str]) -> (Snapshot, Step) {
     let (mut snapshot, mut taken) = start(chart, input.clone(), 0).unwrap();
     for event in events {
@@ -161,7 +161,7 @@ fn two_failures_stall_until_both_are_over() {
     }
 }
 
-/// Every round fails again at once: the microstep limit ends it, not the stack.
+/// Every round fails again immediately: the microstep limit ends it, not the stack.
 #[test]
 fn an_on_error_that_leads_back_to_the_same_failure_is_a_runaway() {
     let chart = chart(

@@ -1,4 +1,4 @@
-//! Texts that mean harm, or are just not charts: a clear finding, never a crash, in bounded time and memory.
+//! Hostile or invalid texts: a clear finding, never a crash, in bounded time and memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rawko_chart::render::{self, Style};
 use rawko_chart::{Loaded, Registry, Source, load, load_bytes};
 
-/// Loads and renders; gives the first finding's code and message.
+/// Loads and renders; returns the first finding's code and message.
 fn check(bytes: &[u8]) -> (String, String) {
     let (source, loaded) = load_bytes("hostile.yaml", bytes, &Registry::default());
     assert!(loaded.chart.is_none());
@@ -134,7 +134,7 @@ fn a_byte_order_mark_is_passed_over() {
     }
 }
 
-/// Whatever happens, every place lies within the text.
+/// Every location lies within the text.
 fn assert_places(source: &Source, loaded: &Loaded) {
     for finding in &loaded.findings {
         let places = finding.related.iter().map(|(span, _)| *span).chain([finding.span]);

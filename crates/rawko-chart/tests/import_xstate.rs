@@ -1,4 +1,4 @@
-//! Imports of XState configurations, shown whole.
+//! Imports of XState configurations as goldens.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -13,7 +13,7 @@ fn check(json: &str, expected: Expect) {
     expected.assert_eq(&imported.yaml);
 }
 
-/// What an import writes is a chart that our reader takes.
+/// The output of an import is a valid chart.
 fn assert_loads(yaml: &str) {
     let loaded = load(&Source::new("imported.yaml", yaml), &Registry::default());
     let fatal: Vec<_> =

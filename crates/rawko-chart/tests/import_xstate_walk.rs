@@ -1,4 +1,4 @@
-//! An imported XState configuration does what XState does with it.
+//! An imported XState configuration behaves as in XState.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! How charts are read: tables of what an author may write and what it comes to.
+//! Reading charts: tables of notations and their results.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -14,7 +14,7 @@ fn slugs(findings: &[Finding]) -> Vec<&str> {
     findings.iter().map(|finding| finding.code.trim_start_matches("rawko::chart::")).collect()
 }
 
-/// Codes of what is wrong, without what is merely worth knowing.
+/// Returns the codes of errors, without warnings.
 fn serious(findings: &[Finding]) -> Vec<&str> {
     let serious = findings.iter().filter(|finding| finding.severity > Severity::Warning);
     serious.map(|finding| finding.code.trim_start_matches("rawko::chart::")).collect()
@@ -29,7 +29,7 @@ fn path(lowered: &Lowered, node: NodeId) -> String {
     }
 }
 
-/// Where a transition of `source` with this target leads: a path, or the code of what is wrong.
+/// Resolves this target of a transition of `source`: a path, or the code of the finding.
 fn target(source: &str, target: &str) -> String {
     let on = format!("on: {{GO: {{target: {target:?}}}}}");
     let at = |node: &str| if node == source { on.clone() } else { String::new() };
@@ -105,7 +105,7 @@ fn targets_are_looked_up_from_the_inside_out() {
     }
 }
 
-/// What `{data}` of an emit becomes.
+/// Returns the lowered `{data}` of an emit.
 fn data(yaml: &str) -> Template {
     let (lowered, findings) = lower(&format!(
         "statechart:
@@ -167,7 +167,7 @@ fn data_is_an_expression_only_if_it_starts_with_a_binding() {
     }
 }
 
-/// What an invoke's `input` becomes, or the code of what is wrong.
+/// Returns the lowered `input` of an invoke, or the code of the finding.
 fn input(yaml: &str) -> String {
     let (lowered, findings) = lower(&format!(
         "statechart:

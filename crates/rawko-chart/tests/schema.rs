@@ -1,4 +1,4 @@
-//! The JSON Schema accepts what the reader accepts, and refuses what the reader refuses for its structure.
+//! The JSON Schema accepts the same charts as the reader, and rejects the same structural errors.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -19,7 +19,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The document as JSON, by another reader than ours.
+/// Parses the document as JSON with another parser than ours.
 fn json(path: &Path) -> Option<serde_json::Value> {
     json_of(&fs::read_to_string(path).ok()?)
 }
@@ -29,7 +29,7 @@ fn json_of(text: &str) -> Option<serde_json::Value> {
     serde_saphyr::from_str_with_options(text, options).ok()
 }
 
-/// What is wrong with the structure, as far as a schema can say it.
+/// Structural errors, as far as a schema can express them.
 const STRUCTURE: &[&str] = &[
     "unknown_key",
     "wrong_type",
@@ -48,7 +48,7 @@ const STRUCTURE: &[&str] = &[
 ];
 
 fn is_structural(finding: &Finding) -> bool {
-    // An action type that does not exist is a wrong word to the schema.
+    // An unknown action type is an invalid word to the schema.
     STRUCTURE.contains(&finding.code.trim_start_matches("rawko::chart::"))
         || finding.message.contains("no action type")
 }
@@ -57,7 +57,7 @@ fn complaints(validator: &jsonschema::Validator, document: &serde_json::Value) -
     validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// Every chart and registry below a folder of the workspace.
+/// Collects every chart and registry below a folder of the workspace.
 fn documents_below(folder: &Path, found: &mut Vec<(PathBuf, serde_json::Value)>) {
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let is_text = path.extension().is_some_and(|ending| ending == "yaml" || ending == "json");
@@ -75,7 +75,7 @@ fn documents_below(folder: &Path, found: &mut Vec<(PathBuf, serde_json::Value)>)
 fn the_schema_accepts_every_valid_chart() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // Folders that lose their charts to a move would otherwise be checked with nothing in them.
+    // Otherwise a folder whose charts were moved away would pass without any check.
     for (folder, least) in [
         ("crates/rawko-chart/tests/valid", 12),
         ("examples", 11),
@@ -97,7 +97,7 @@ fn the_schema_accepts_every_valid_chart() {
     }
 }
 
-/// The walkthroughs have the seed's snippets in them, each in a chart.
+/// The walkthroughs contain the seed's snippets, each in a chart.
 #[test]
 fn the_schema_accepts_every_chart_that_is_walked_through() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
@@ -269,7 +269,7 @@ fn a_chart_with_every_key_loads_without_an_error() {
     let serious: Vec<_> =
         loaded.findings.iter().filter(|finding| finding.severity > rawko_chart::Severity::Warning).collect();
     assert!(serious.is_empty(), "{serious:#?}");
-    // Every key that the schema knows is in it, so that a key nobody reads cannot hide.
+    // It contains every key of the schema, so that a key without a reader is noticed.
     let schema = schema();
     for (name, definition) in schema["$defs"].as_object().unwrap() {
         let Some(properties) = definition["properties"].as_object() else { continue };

@@ -1,6 +1,6 @@
-//! The public SCXML suite, through the importer: SCXML → our YAML → our reader → our engine in virtual time. Each case is a
-//! document beside a script of events; after each the active leaf states are compared by id. A case that is not listed in
-//! `scxml_suite/skips.txt` must pass, and one that is listed must not.
+//! The public SCXML suite, through the importer: SCXML → our YAML → our reader → our engine in virtual time. Each case
+//! is a document and a script of events; after each event the active leaf states are compared by id. A case that is not
+//! listed in `scxml_suite/skips.txt` must pass, and one that is listed must not.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ use rawko_core::{Chart, NodeId, Trace, TraceEntry, Value, World};
 use rawko_sim::{Line, Simulation, Stimulus, Stubs};
 use serde_json::Value as Json;
 
-/// Cases that must run and pass, whatever the skip list says.
+/// Cases that must run and pass, regardless of the skip list.
 const PASSES_MIN: usize = 260;
 const SKIPS: &str = include_str!("scxml_suite/skips.txt");
 
@@ -59,7 +59,7 @@ fn every_case_passes_or_is_skipped_for_a_reason() {
     }
 }
 
-/// Where the unpacked suite is. The test fetches nothing: `cargo xtask test` does.
+/// Returns the folder of the unpacked suite. The test fetches nothing: `cargo xtask test` does.
 fn suite() -> PathBuf {
     let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/scxml-suite/package");
     let suite = std::env::var_os("RAWKO_SCXML_SUITE").map_or(unpacked, PathBuf::from);
@@ -74,7 +74,7 @@ fn suite() -> PathBuf {
     suite
 }
 
-/// `case<TAB>reason`, one a line.
+/// Parses `case<TAB>reason`, one per line.
 fn skips() -> BTreeMap<&'static str, &'static str> {
     let lines = SKIPS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
@@ -93,7 +93,7 @@ fn find_scripts(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// `w3c-ecma/test144`: the folder and the file's stem.
+/// Returns `w3c-ecma/test144`: the folder and the file's stem.
 fn case_name(suite: &Path, script: &Path) -> String {
     let relative = script.strip_prefix(suite.join("test")).unwrap();
     let text = relative.to_string_lossy().replace('\\', "/");
@@ -130,7 +130,7 @@ fn simulation(script: &Path, document: &str) -> Result<Simulation, String> {
         println!("{}\n{}", script.display(), imported.yaml);
         imported.charts.iter().for_each(|chart| println!("---\n{}", chart.yaml));
     }
-    // A pass would prove little if part of the document was left behind.
+    // A pass would prove little if part of the document was not translated.
     if let Some(lost) = imported.notes.iter().find(|note| note.kind == NoteKind::Lost) {
         return Err(lost.to_string());
     }
@@ -155,9 +155,9 @@ fn chart(name: &str, yaml: &str, registry: &Registry) -> Result<Arc<Chart>, Stri
     })
 }
 
-/// The scripts look at a chart right after the macrostep that a stimulus begins: what it sent itself comes later, when the
-/// interpreter they were written for is back in its event loop. The simulation goes on until all is quiet at that moment, so
-/// the configuration in between is taken from the trace.
+/// The scripts check a chart right after the macrostep of a stimulus: events it sent to itself are processed later, in
+/// the event loop of the interpreter they were written for. The simulation continues until all is quiet at that time,
+/// so the intermediate configuration is taken from the trace.
 fn compare(after: &str, active: &mut Active, line: &Line, expected: &Json) -> Result<(), String> {
     let mut found = active.after_first_macrostep(line);
     let mut wanted: Vec<_> =
@@ -171,12 +171,12 @@ fn compare(after: &str, active: &mut Active, line: &Line, expected: &Json) -> Re
     Err(format!("after `{after}` in {found:?} instead of {wanted:?}{error}"))
 }
 
-/// An id as a key: the importer replaces dots, which separate keys.
+/// Converts an id to a key: the importer replaces dots, which separate keys.
 fn key_of(id: &str) -> String {
     id.replace('.', "_")
 }
 
-/// The active state nodes of the simulated instance, followed through the traces.
+/// The active state nodes of the simulated instance, tracked through the traces.
 #[derive(Default)]
 struct Active(BTreeSet<NodeId>);
 
@@ -188,7 +188,7 @@ impl Active {
             self.follow(&step.trace);
             first.get_or_insert_with(|| self.leaves(&step.chart));
         }
-        // A single macrostep, or none, or the chart ended in the first: the simulation's own word.
+        // A single macrostep, or none, or the chart ended in the first: uses the simulation's own result.
         match first {
             Some(first) if steps.len() > 1 && !first.is_empty() => first,
             _ => line.configuration.iter().map(|path| last(path)).collect(),

@@ -1,5 +1,5 @@
-//! Every snippet of the format's seed loads: whole documents as they are, fragments wrapped in a chart that has the
-//! states and actions they refer to. What they do when run is in the walkthroughs.
+//! Every snippet of the format's seed loads: whole documents unchanged, fragments wrapped in a chart with the states
+//! and actions they refer to. Their behaviour is tested in the walkthroughs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -13,7 +13,7 @@ fn snippet(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/seed").join(name)).unwrap()
 }
 
-/// A chart around a fragment: what is missing is added, the fragment itself is not touched.
+/// Wraps a fragment in a chart: missing parts are added, the fragment itself is unchanged.
 fn wrapped(fragment: &str, initial: &str, states: &[&str], actions: &[&str]) -> String {
     let mut chart = format!("statechart:\n  id: seed\n  version: 1.0.0\n  initial: {initial}\n");
     if fragment.starts_with("on:") {
@@ -83,7 +83,7 @@ fn every_snippet_loads() {
     }
 }
 
-/// A snippet is walked if a walkthrough has its lines in their order, whatever stands between them and around.
+/// A snippet is covered if a walkthrough contains its lines in order, with any other lines in between.
 #[test]
 fn every_snippet_is_walked_through() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -91,7 +91,7 @@ fn every_snippet_is_walked_through() {
         .unwrap()
         .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
         .collect();
-    // How a state is shown, and which files there are: nothing of it happens in a step.
+    // Display data and file lists have no effect in a step.
     let still = ["meta.yaml", "registry.yaml"];
     for entry in fs::read_dir(folder.join("fixtures/seed")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();

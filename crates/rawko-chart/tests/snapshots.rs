@@ -1,4 +1,4 @@
-//! Snapshots as JSON: what they look like, that one written earlier still loads, and what is refused in which words.
+//! Snapshots as JSON: their format, compatibility with earlier versions, and the errors for invalid ones.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -6,7 +6,7 @@ use expect_test::{Expect, expect, expect_file};
 use rawko_chart::{Registry, Source, load};
 use rawko_core::{Chart, Event, Snapshot, Value, start, step};
 
-/// Everything a snapshot can hold: history, a timer, a delayed send, an invocation, input.
+/// Every part of a snapshot: history, a timer, a delayed send, an invocation, input.
 const CHART: &str = "
 statechart:
   id: keeper
@@ -108,7 +108,7 @@ fn what_is_no_snapshot_of_this_chart_is_refused() {
     );
 }
 
-/// Comments, spacing and the notation do not make another chart of it.
+/// Comments, spacing and notation do not change the identity of a chart.
 #[test]
 fn the_same_content_is_the_same_chart() {
     let original = chart(CHART);
@@ -117,7 +117,7 @@ fn the_same_content_is_the_same_chart() {
     assert!(Snapshot::from_json(&spaced, &paused(&original).to_json(&original)).is_ok());
 }
 
-/// A step with a snapshot of another chart is refused as well, before anything happens.
+/// A step with a snapshot of another chart is rejected before anything happens.
 #[test]
 fn a_step_with_another_charts_snapshot_is_refused() {
     let (one, other) = (chart(CHART), chart(&CHART.replace("24h", "48h")));

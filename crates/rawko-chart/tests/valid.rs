@@ -1,4 +1,4 @@
-//! Charts as people write them. Each must load without a single finding: a checker that cries wolf is switched off.
+//! Realistic charts. Each must load without a single finding, because a checker with false positives gets disabled.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -26,7 +26,7 @@ fn nothing_is_found_in_a_valid_chart() {
     assert!(reports.is_empty(), "\n{reports}");
 }
 
-/// What the charts refer to.
+/// References of the charts.
 fn registry() -> Registry {
     let mut registry = Registry::default();
     registry.add_chart("review_workflow", "1.2.0");

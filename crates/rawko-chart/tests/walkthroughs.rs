@@ -1,6 +1,6 @@
-//! Walkthroughs: charts played through in virtual time, one behaviour a file, that double as documentation of the
-//! semantics. Each file is a chart, `---`, and stimuli with what they did behind `→`; `UPDATE_EXPECT=1` rewrites that. Each
-//! `> start` begins anew, with the `input` and `services` named last.
+//! Walkthroughs: charts run in virtual time, one behaviour per file, that double as documentation of the semantics.
+//! Each file is a chart, `---`, and stimuli with their effects after `→`, which `UPDATE_EXPECT=1` rewrites. Each
+//! `> start` begins anew, with the last `input` and `services`.
 
 #![allow(
     clippy::unwrap_used,
@@ -45,7 +45,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Plays a file through and writes it down again with what really happened.
+/// Runs a file and returns it with the actual effects.
 fn walk(file: &Path, text: &str) -> String {
     let (charts, script) = text.rsplit_once("\n---\n").expect("a walkthrough is a chart, `---`, and stimuli");
     let mut children: Vec<Arc<Chart>> = charts.split("\n---\n").map(|chart| compile(file, chart)).collect();
@@ -77,7 +77,7 @@ fn walk(file: &Path, text: &str) -> String {
     out
 }
 
-/// `+15m` is time going by; anything else an event, with its data behind it as JSON.
+/// `+15m` advances the time; anything else is an event, followed by its data as JSON.
 fn read(text: &str) -> Stimulus {
     if let Some(amount) = text.strip_prefix('+') {
         return Stimulus::from_value(&Value::map([("advance", Value::str(amount))])).unwrap();
@@ -108,7 +108,7 @@ fn world() -> World {
     }
 }
 
-/// One line: where it rests, and what came out.
+/// Formats one line: the resting state and the output.
 fn show(line: &Line) -> String {
     let mut parts = vec![format!("[{}]", line.configuration.join(", "))];
     if line.status != "active" {

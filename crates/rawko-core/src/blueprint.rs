@@ -1,5 +1,5 @@
-//! `Blueprint`: a chart with every name resolved but nothing laid out yet. This is what a reader (YAML, JSON, a test)
-//! hands to [`Chart::compile`](crate::Chart::compile); it knows nothing of source text or spans.
+//! `Blueprint`: a chart with every name resolved, before layout. A reader (YAML, JSON, a test) passes it to
+//! [`Chart::compile`](crate::Chart::compile); it has no source text or spans.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::expr::Expr;
 use crate::ids::{LabelId, NodeId, Slot};
 use crate::value::Value;
 
-/// Everything about a chart. `nodes` is in document order (preorder), the root first.
+/// The definition of a chart. `nodes` is in document order (preorder), the root first.
 #[derive(Clone, Debug)]
 pub struct Blueprint {
     pub id: String,
@@ -29,11 +29,11 @@ pub struct Blueprint {
 pub struct ContextKey {
     pub name: Arc<str>,
     pub initial: Value,
-    /// Whether `context:` (or its schema) names it. Keys that are only assigned start as null.
+    /// True if `context:` (or its schema) names it. Keys that are only assigned start as null.
     pub declared: bool,
 }
 
-/// What happens to an event that no transition takes.
+/// The handling of an event that no transition takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unhandled {
     #[default]
@@ -57,30 +57,30 @@ pub enum HistoryVariant {
     Deep,
 }
 
-/// A large chart has thousands of these and of transitions, and loading it costs about what it writes: what is rare is
-/// boxed, and texts that are the same are shared.
+/// A large chart has thousands of these and of transitions, and the cost of loading is about the bytes written: rare
+/// parts are boxed, and equal texts are shared.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
-    /// The key under which the author wrote it (a region's `id`); empty for the root.
+    /// The author's key (a region's `id`); empty for the root.
     pub key: Arc<str>,
     /// The name in `done.state.<name>`: the explicit `id:`, else the key if it is unique in the chart, else the path.
     pub name: Arc<str>,
     pub kind: NodeKind,
     pub parent: Option<NodeId>,
-    /// Compound: where entering it leads (required). History: its default, if it has one. The root has one too.
+    /// Compound: its initial states (required). History: its default, if it has one. The root has one too.
     pub initial: Option<Box<InitialSpec>>,
     pub entry: Vec<Action>,
     pub exit: Vec<Action>,
-    /// In document order, whatever block they were written in.
+    /// In document order, across all blocks.
     pub transitions: Vec<TransitionSpec>,
     /// The timers that start on entry; `Trigger::After` points into this list.
     pub timers: Vec<Delay>,
     pub invokes: Vec<InvokeSpec>,
     /// Final states: the data of the parent's done event, or the instance's output.
     pub output: Option<Box<Template>>,
-    /// `None`: the author said nothing.
+    /// `None` if nothing was given.
     pub docs: Option<Box<Docs>>,
-    /// `tools`, `budget` and `loop` as written, already narrowed by every enclosing state; null when nobody said.
+    /// `tools`, `budget` and `loop` as written, already narrowed by every enclosing state; null if none are given.
     pub policy: Value,
 }
 
@@ -90,7 +90,7 @@ pub struct InitialSpec {
     pub actions: Vec<Action>,
 }
 
-/// What a drawing or a page shows of a state or a transition.
+/// The display data of a state or a transition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Docs {
     pub description: Option<String>,
@@ -98,7 +98,7 @@ pub struct Docs {
     pub label: Option<String>,
     pub color: Option<String>,
     pub position: Option<(f64, f64)>,
-    /// The whole `meta` as written, unknown keys included.
+    /// The whole `meta` as written, including unknown keys.
     pub meta: Value,
 }
 
@@ -106,15 +106,15 @@ pub struct Docs {
 pub struct TransitionSpec {
     pub trigger: Trigger,
     pub guard: Option<Guard>,
-    /// `None`: a targetless transition.
+    /// `None` for a targetless transition.
     pub targets: Option<Targets>,
     pub reenter: bool,
     pub actions: Vec<Action>,
-    /// `None`: the author said nothing.
+    /// `None` if nothing was given.
     pub docs: Option<Box<Docs>>,
 }
 
-/// Where a transition leads: nearly always one node.
+/// The targets of a transition: nearly always one node.
 pub type Targets = SmallVec<[NodeId; 2]>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -130,7 +130,7 @@ pub enum Trigger {
 #[derive(Clone, Debug)]
 pub struct Guard {
     pub expr: Expr,
-    /// As the author wrote it: an expression, or the name of an entry in `guards:`.
+    /// The source text: an expression, or the name of an entry in `guards:`.
     pub text: Arc<str>,
 }
 
@@ -151,12 +151,12 @@ pub enum Template {
     Map(Vec<(Arc<str>, Template)>),
 }
 
-/// An action and the label a drawing gives it (the author's name for it, or its type).
+/// An action and its label in a drawing (the author's name for it, or its type).
 #[derive(Clone, Debug)]
 pub struct Action {
     pub label: Arc<str>,
     pub kind: ActionKind,
-    /// The label's number, given by `Chart::compile`.
+    /// The label's number, assigned by `Chart::compile`.
     pub(crate) label_id: LabelId,
 }
 
@@ -168,7 +168,7 @@ impl Action {
 
 #[derive(Clone, Debug)]
 pub enum ActionKind {
-    /// The right-hand sides all see the context as it was before.
+    /// All right-hand sides see the context as it was before.
     Assign(Vec<(Slot, Expr)>),
     Raise {
         event: Template,
@@ -188,7 +188,7 @@ pub enum ActionKind {
     Cancel {
         id: Template,
     },
-    /// An action of type `invoke`: a handler call whose result nobody waits for.
+    /// An action of type `invoke`: a handler call without waiting for the result.
     Call {
         handler: Arc<str>,
         params: Template,
@@ -202,7 +202,7 @@ pub enum ActionKind {
     Foreach(Box<Foreach>),
 }
 
-/// `item` and `index` are locals (numbered by nesting); where the context declares the same key it is written as well.
+/// `item` and `index` are locals (numbered by nesting); if the context declares the same key it is written as well.
 #[derive(Clone, Debug)]
 pub struct Foreach {
     pub array: Expr,
@@ -222,14 +222,14 @@ pub struct InvokeSpec {
     pub input: Template,
     /// Per attempt.
     pub timeout: Option<Delay>,
-    /// Whether the author wrote `onTimeout`; without it a timeout is an `error.invoke.<id>`.
+    /// True if the author wrote `onTimeout`; without it a timeout is an `error.invoke.<id>`.
     pub on_timeout: bool,
     pub retry: Option<Retry>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retry {
-    /// The first attempt counts.
+    /// Includes the first attempt.
     pub max_attempts: u32,
     pub backoff: Backoff,
     pub initial_delay_ms: u64,

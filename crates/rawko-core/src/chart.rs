@@ -1,5 +1,5 @@
-//! `Chart`: the compiled, immutable definition. Two halves: the tables a step runs on ([`Tables`]), and what a person
-//! or a drawing wants to know ([`NodeInfo`], [`TransitionInfo`]), which a step only touches when it is traced.
+//! `Chart`: the compiled, immutable definition. Two halves: the tables a step runs on ([`Tables`]), and the
+//! descriptions for people and drawings ([`NodeInfo`], [`TransitionInfo`]), which a step only reads when it is traced.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::snapshot::{FailedWork, Failure};
 use crate::tables::Tables;
 use crate::value::Value;
 
-/// What there is to know of a state node.
+/// The description of a state node.
 #[derive(Clone, Debug)]
 pub struct NodeInfo {
     /// The last part of the path; empty for the root.
@@ -23,9 +23,9 @@ pub struct NodeInfo {
     pub path: Arc<str>,
     pub kind: NodeKind,
     pub parent: Option<NodeId>,
-    /// In document order, history nodes included.
+    /// In document order, including history nodes.
     pub children: Box<[NodeId]>,
-    /// Compound: where it starts. History: its default, possibly empty.
+    /// Compound: its initial states. History: its default, possibly empty.
     pub initial: Box<[NodeId]>,
     pub initial_actions: Box<[Arc<str>]>,
     /// Labels of entry and exit actions.
@@ -37,12 +37,12 @@ pub struct NodeInfo {
     pub policy: Value,
 }
 
-/// What there is to know of a transition.
+/// The description of a transition.
 #[derive(Clone, Debug)]
 pub struct TransitionInfo {
     pub source: NodeId,
     pub trigger: Trigger,
-    /// `EVENT`, `always`, `after 24h`, `onDone`, `onError agent_task` … as a drawing says it.
+    /// `EVENT`, `always`, `after 24h`, `onDone`, `onError agent_task` … as shown in a drawing.
     pub label: Arc<str>,
     pub guard: Option<Arc<str>>,
     pub targets: Option<Targets>,
@@ -67,7 +67,7 @@ pub struct Chart {
     pub(crate) context_names: Vec<Arc<str>>,
     pub(crate) context_initial: Vec<Value>,
     pub(crate) context_declared: Vec<bool>,
-    /// What actions are called, by `LabelId`.
+    /// Labels of actions, by `LabelId`.
     pub(crate) labels: Vec<Arc<str>>,
     pub(crate) tables: Tables,
 }
@@ -93,7 +93,7 @@ impl Chart {
         self.unhandled
     }
 
-    /// All state nodes in document order; the first is the root.
+    /// Returns all state nodes in document order; the first is the root.
     pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes.len() as u32).map(NodeId)
     }
@@ -110,17 +110,17 @@ impl Chart {
         &self.transitions[id.index()]
     }
 
-    /// The state node with this dotted path.
+    /// Returns the state node with this dotted path.
     pub fn find(&self, path: &str) -> Option<NodeId> {
         self.by_path.get(path).copied()
     }
 
-    /// What an action of a trace is called.
+    /// Returns the label of a traced action.
     pub fn label(&self, id: LabelId) -> &str {
         self.labels.get(id.index()).map_or("?", |label| label)
     }
 
-    /// The label of a node's timer: `after 24h`.
+    /// Returns the label of a node's timer: `after 24h`.
     pub fn timer_label(&self, node: NodeId, index: u32) -> &str {
         let is_its = |transition: &&TransitionInfo| {
             transition.source == node && transition.trigger == Trigger::After(index as usize)
@@ -128,7 +128,7 @@ impl Chart {
         self.transitions.iter().find(is_its).map_or("after", |transition| &transition.label)
     }
 
-    /// What failed, as a person reads it: the id of the invoke, or the timer and its state.
+    /// Returns the display name of a failure: the id of the invoke, or the timer and its state.
     pub fn failure_name(&self, failure: &Failure) -> String {
         match &failure.work {
             FailedWork::Invocation(invocation) => self.invoke_name(invocation.invoke).to_owned(),
@@ -140,7 +140,7 @@ impl Chart {
         }
     }
 
-    /// The id of an invoke, as `done.invoke.<id>` names it.
+    /// Returns the id of an invoke, as in `done.invoke.<id>`.
     pub fn invoke_name(&self, id: InvokeId) -> &str {
         &self.tables.invoke(id).id
     }
@@ -149,12 +149,12 @@ impl Chart {
         &self.context_names
     }
 
-    /// The names of all events that some transition waits for by name, in the order they were written.
+    /// Returns the names of all events that transitions handle by name, in source order.
     pub fn event_names(&self) -> impl Iterator<Item = &str> {
         self.tables.events.names()
     }
 
-    /// Whether `node` is `ancestor` or below it.
+    /// Returns true if `node` is `ancestor` or below it.
     pub fn is_within(&self, node: NodeId, ancestor: NodeId) -> bool {
         node >= ancestor && node <= self.tables.last[ancestor.index()]
     }
@@ -163,7 +163,7 @@ impl Chart {
         Active { frontier: configuration.frontier(), last: &self.tables.last }
     }
 
-    /// Active leaf states as dotted paths in document order.
+    /// Returns the active leaf states as dotted paths in document order.
     pub fn leaf_paths<'a>(&'a self, configuration: &'a Configuration) -> impl Iterator<Item = &'a str> + 'a {
         configuration.frontier().iter().map(|node| &*self.node(*node).path)
     }

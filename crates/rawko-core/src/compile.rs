@@ -1,5 +1,5 @@
-//! Blueprint → [`Chart`]: numbers everything, lays the tables out, and works out every route that can be known at
-//! load, so that a step only follows indexes.
+//! Blueprint → [`Chart`]: numbers everything, lays out the tables, and computes every route that is known at load, so
+//! that a step only follows indexes.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::labels;
 use crate::plain;
 use crate::tables::{Entry, Handler, Node, NodeMore, Range, Route, Tables, Timer, Transition};
 
-/// Why a blueprint is no chart. A reader reports these as findings of its own before it gets here; what is left are
-/// mistakes of whoever builds blueprints by hand.
+/// An invalid blueprint. A reader reports these as its own findings beforehand; the rest are errors of code that builds
+/// blueprints by hand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
@@ -36,10 +36,10 @@ pub enum CompileError {
     TooManyNodes { found: usize, max: usize },
 }
 
-/// More nodes than any chart a person or an agent can follow; keeps ids small.
+/// More nodes than any practical chart; keeps ids small.
 pub const NODES_MAX: usize = 1 << 20;
 
-/// So that a list of the one can be turned into a list of the other where it stands.
+/// So that one list can be converted to the other in place.
 const _: () = assert!(size_of::<NodeInfo>() <= size_of::<NodeSpec>());
 
 impl Chart {
@@ -49,11 +49,11 @@ impl Chart {
         let paths = paths(&blueprint.nodes);
         let children = children(&blueprint.nodes);
         let labels = labels::number(&mut blueprint.nodes);
-        // The largest first: they may find the room that reading the chart left.
+        // The largest first: they may reuse the memory freed by reading the chart.
         let mut describer = Describer::with_room_for(&blueprint.nodes);
         let mut tables = Tables::with_room_for(&blueprint.nodes);
         tables.last = last_descendants(&children);
-        // One pass that takes each spec apart, so that what describes a node can stand where its spec stood.
+        // One pass that splits each spec, so that a node's description can replace its spec in place.
         let specs = blueprint.nodes.into_iter().enumerate();
         let nodes: Vec<NodeInfo> = specs
             .map(|(index, mut spec)| {
@@ -137,7 +137,7 @@ fn check_parent(parent: &NodeSpec) -> Result<(), CompileError> {
 }
 
 /// A history node without a default falls back to its parent's initial; if that names the history node again there is
-/// nowhere to go.
+/// no target.
 fn check_history(tables: &Tables, paths: &[Arc<str>]) -> Result<(), CompileError> {
     for (index, node) in tables.nodes.iter().enumerate() {
         if !matches!(node.kind, NodeKind::History(_)) {
@@ -207,7 +207,7 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
         tables.transitions.push(Transition {
             source: id,
             guard: transition.guard,
-            // Until `fix_routes`, the targets wait here.
+            // Holds the targets until `fix_routes`.
             route: match transition.targets {
                 None => Route::Targetless,
                 Some(targets) => Route::ByHistory { targets },
@@ -240,7 +240,7 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
     let (initial, initial_actions) = spec.initial.map(|i| (i.targets, i.actions)).unwrap_or_default();
     let has_timers = !timers.is_empty();
     let more = NodeMore {
-        // History nodes are told apart below, once all kinds are known.
+        // History nodes are separated below, once all kinds are known.
         children: children.to_vec(),
         history: Vec::new(),
         initial,
@@ -269,7 +269,7 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
     });
 }
 
-/// The node itself if it has what is looked for, else what its parent, which is laid out already, found.
+/// Returns the node itself if it matches, else its parent's result, which is already computed.
 fn nearest(
     tables: &Tables,
     id: NodeId,
@@ -291,7 +291,7 @@ fn lay_out_handlers<'a>(
         }
     }
     let start = tables.handlers.len() as u32;
-    // Grouped by descriptor; within one, document order stays.
+    // Grouped by descriptor; within one, document order is kept.
     found.sort_by_key(|(descriptor, _)| *descriptor);
     for group in found.chunk_by(|(one, _), (other, _)| one == other) {
         let candidates = push_candidates(&mut tables.candidates, group.iter().map(|(_, id)| *id));
@@ -330,14 +330,14 @@ fn fix_routes(tables: &mut Tables) {
     }
 }
 
-/// A transition's domain and what it enters; the last part tells whether a history node had a say in it.
+/// Returns a transition's domain and its entries; the flag is true if a history node was involved.
 fn route<R: Recorded>(
     tables: &Tables,
     transition: &Transition,
     targets: &[NodeId],
     history: &R,
 ) -> (NodeId, SmallVec<[Entry; 4]>, bool) {
-    // Most transitions lead to one leaf beside their source: nothing to work out.
+    // Most transitions lead to one leaf beside their source: nothing to compute.
     if let [target] = *targets
         && matches!(tables.node(target).kind, NodeKind::Atomic | NodeKind::Final)
     {
@@ -355,7 +355,7 @@ fn route<R: Recorded>(
     (domain, entries.into(), met || met_on_entry)
 }
 
-/// The domain of a transition to history, by what is recorded now; what it enters is decided after the exits.
+/// Returns the domain of a transition to history, from the current records; its entries are determined after the exits.
 pub(crate) fn domain_by_history<R: Recorded>(
     tables: &Tables,
     transition: &Transition,
@@ -366,8 +366,8 @@ pub(crate) fn domain_by_history<R: Recorded>(
     domain(tables, transition, &effective)
 }
 
-/// The innermost node that stays active: the source itself unless it is left, else the least common ancestor, which
-/// may be a parallel (DESIGN section 3). The root is never left.
+/// Returns the innermost node that stays active: the source itself unless it is left, else the least common ancestor,
+/// which may be a parallel (DESIGN section 3). The root is never left.
 fn domain(tables: &Tables, transition: &Transition, targets: &[NodeId]) -> NodeId {
     let source = transition.source;
     if !transition.reenter && targets.iter().all(|target| tables.is_within(*target, source)) {

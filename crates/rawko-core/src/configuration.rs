@@ -1,6 +1,6 @@
-//! `Configuration`: the set of active state nodes. Kept as its *frontier* — the active nodes without an active child,
-//! in document order — because everything above the frontier is implied, and a step then costs what is active, not
-//! what the chart contains.
+//! `Configuration`: the set of active state nodes. Stored as its *frontier* — the active nodes without an active child,
+//! in document order — because everything above the frontier is implied, and the cost of a step then depends on the
+//! active nodes, not on the size of the chart.
 //!
 //! Document order is preorder, so the subtree of a node is the contiguous range `node ..= last`. A node is active
 //! exactly when the frontier has a member in its range.
@@ -17,7 +17,7 @@ pub struct Configuration {
     frontier: SmallVec<[NodeId; 4]>,
 }
 
-/// By hand, because every step copies one: the derived form goes element by element.
+/// Written by hand, because every step copies one: the derived form copies element by element.
 impl Clone for Configuration {
     #[inline]
     fn clone(&self) -> Self {
@@ -26,20 +26,20 @@ impl Clone for Configuration {
 }
 
 impl Configuration {
-    /// The innermost active nodes in document order.
+    /// Returns the innermost active nodes in document order.
     #[inline]
     pub fn frontier(&self) -> &[NodeId] {
         &self.frontier
     }
 
-    /// The configuration with these innermost active nodes.
+    /// Returns the configuration with these innermost active nodes.
     pub fn from_frontier(frontier: impl IntoIterator<Item = NodeId>) -> Self {
         let mut frontier: SmallVec<[NodeId; 4]> = frontier.into_iter().collect();
         frontier.sort_unstable();
         Self { frontier }
     }
 
-    /// The frontier members below `first ..= last`.
+    /// Returns the frontier members in `first ..= last`.
     #[inline]
     pub(crate) fn within(&self, first: NodeId, last: NodeId) -> &[NodeId] {
         &self.frontier[self.places(first, last)]
@@ -53,7 +53,7 @@ impl Configuration {
         start..len.map_or(self.frontier.len(), |len| start + len)
     }
 
-    /// What was active below `first ..= last` has been left, and these nodes are innermost there instead.
+    /// Replaces the frontier members in `first ..= last` with `leaves`.
     #[inline]
     pub(crate) fn replace(&mut self, first: NodeId, last: NodeId, leaves: &[NodeId]) {
         let places = self.places(first, last);
@@ -66,7 +66,7 @@ impl Configuration {
         }
     }
 
-    /// Where only one node was innermost, it is now this one.
+    /// Replaces the only frontier member with `leaf`.
     #[inline]
     pub(crate) fn replace_only(&mut self, leaf: NodeId) {
         if let [only] = &mut self.frontier[..] {
@@ -74,7 +74,7 @@ impl Configuration {
         }
     }
 
-    /// `node` has been entered. Its parent is active; if the parent was frontier it no longer is.
+    /// Adds `node` on entry. Its parent is active; if the parent was frontier it no longer is.
     #[inline]
     pub(crate) fn enter(&mut self, node: NodeId, parent: Option<NodeId>) {
         let at = self.frontier.iter().position(|other| *other > node).unwrap_or(self.frontier.len());
@@ -85,7 +85,7 @@ impl Configuration {
         }
     }
 
-    /// `node`, a frontier member, has been exited. Its parent becomes frontier if no other child of it is active.
+    /// Removes `node`, a frontier member, on exit. Its parent becomes frontier if no other child of it is active.
     #[inline]
     pub(crate) fn exit(&mut self, node: NodeId, parent: Option<NodeId>, parent_last: NodeId) {
         let Some(at) = self.frontier.iter().position(|other| *other == node) else { return };
@@ -101,7 +101,7 @@ impl Configuration {
     }
 }
 
-/// A configuration with what is needed to ask it about any node.
+/// A configuration with the data needed to query any node.
 #[derive(Clone, Copy, Debug)]
 pub struct Active<'a> {
     pub(crate) frontier: &'a [NodeId],
@@ -110,7 +110,7 @@ pub struct Active<'a> {
 }
 
 impl<'a> Active<'a> {
-    /// For evaluating expressions apart from a chart: `last[n]` is the last descendant of node `n`.
+    /// For evaluating expressions without a chart: `last[n]` is the last descendant of node `n`.
     pub fn new(configuration: &'a Configuration, last: &'a [NodeId]) -> Self {
         Self { frontier: &configuration.frontier, last }
     }

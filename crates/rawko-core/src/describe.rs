@@ -1,5 +1,5 @@
-//! What a person wants to know of a chart's states and transitions, taken out of the specs before they are laid out
-//! as tables: a step only touches it when it is traced.
+//! Descriptions of a chart's states and transitions for display, split from the specs before they are laid out as
+//! tables: a step only reads them when it is traced.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::chart::{NodeInfo, TransitionInfo};
 use crate::duration;
 use crate::ids::NodeId;
 
-/// Collects what describes a chart, node by node.
+/// Collects the descriptions of a chart, node by node.
 pub(crate) struct Describer {
     transitions: Vec<TransitionInfo>,
-    /// Most states and transitions say nothing about themselves: they share one empty `Docs`.
+    /// Most states and transitions have no description: they share one empty `Docs`.
     plain: Arc<Docs>,
 }
 
@@ -21,8 +21,7 @@ impl Describer {
         Self { transitions: Vec::with_capacity(transitions), plain: Arc::new(Docs::default()) }
     }
 
-    /// What a person wants to know of a node and of its transitions, taken out of its spec as far as a step does not
-    /// need it.
+    /// Moves the parts of a node's spec that a step does not need into its description.
     pub(crate) fn describe(
         &mut self,
         id: NodeId,

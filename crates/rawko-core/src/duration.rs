@@ -1,7 +1,7 @@
-//! Lengths of time as authors write them: `30s`, `1h30m`, `PT1H`. Apart from a calendar library because a delay is an
-//! exact number of milliseconds, in which a day is 24 hours and a month does not exist.
+//! Durations as authors write them: `30s`, `1h30m`, `PT1H`. Does not use a calendar library because a delay is an exact
+//! number of milliseconds, in which a day is 24 hours and a month does not exist.
 
-/// Why a text is no length of time.
+/// A text that is not a valid duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DurationError {
@@ -17,7 +17,7 @@ pub enum DurationError {
     Calendar(String),
 }
 
-/// The longest duration: 1000 years, so that adding one to a moment can never overflow.
+/// The longest duration: 1000 years, so that adding one to a timestamp can never overflow.
 pub const DURATION_MS_MAX: u64 = 365_250 * DAY;
 
 const SECOND: u64 = 1_000;
@@ -26,13 +26,13 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 const WEEK: u64 = 7 * DAY;
 
-/// Longest first: the parts of a duration come in this order, and `ms` is tried before `m`.
+/// Longest first: the parts of a duration appear in this order, and `ms` is tried before `m`.
 const UNITS: [(&str, u64); 6] =
     [("w", WEEK), ("d", DAY), ("h", HOUR), ("ms", 1), ("m", MINUTE), ("s", SECOND)];
 const ISO_DATE: [(&str, u64); 2] = [("W", WEEK), ("D", DAY)];
 const ISO_TIME: [(&str, u64); 3] = [("H", HOUR), ("M", MINUTE), ("S", SECOND)];
 
-/// Milliseconds of `1500`, `250ms`, `30s`, `15m`, `24h`, `7d`, `2w`, `1.5s`, `1h30m`, `PT1H` or `P1DT2H`.
+/// Parses `1500`, `250ms`, `30s`, `15m`, `24h`, `7d`, `2w`, `1.5s`, `1h30m`, `PT1H` or `P1DT2H` to milliseconds.
 pub fn parse_ms(text: &str) -> Result<u64, DurationError> {
     let trimmed = text.trim();
     let sum = Sum { text: trimmed, total: 0 };
@@ -48,7 +48,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// Adds up parts, in millionths of a millisecond so that fractions stay exact.
+/// Sums the parts, in millionths of a millisecond so that fractions stay exact.
 struct Sum<'t> {
     text: &'t str,
     total: u128,
@@ -75,7 +75,7 @@ impl Sum<'_> {
         if time.is_empty() { Ok(sum) } else { sum.parts(time, &ISO_TIME) }
     }
 
-    /// One or more of number and unit, each unit smaller than the one before.
+    /// Parses one or more pairs of number and unit, each unit smaller than the one before.
     fn parts(mut self, parts: &str, units: &[(&str, u64)]) -> Result<Self, DurationError> {
         let (mut rest, mut before) = (parts, u64::MAX);
         loop {
@@ -119,11 +119,11 @@ impl Sum<'_> {
     }
 }
 
-/// The shortest of the forms that [`parse_ms`] reads back: `250ms`, `1.5s`, `90s`, `15m`, `24h`, `7d`.
+/// Formats milliseconds in the shortest form that [`parse_ms`] reads back: `250ms`, `1.5s`, `90s`, `15m`, `24h`, `7d`.
 pub fn format_ms(ms: u64) -> String {
     let seconds = format!("{}.{:03}", ms / SECOND, ms % SECOND);
     let mut shortest = format!("{}s", seconds.trim_end_matches('0').trim_end_matches('.'));
-    // One day reads better as `24h`.
+    // One day is written as `24h`.
     let larger = [(MINUTE, "m", 1), (HOUR, "h", 1), (DAY, "d", 2)];
     for (unit, name, least) in larger {
         let text = format!("{}{name}", ms / unit);

@@ -1,4 +1,4 @@
-//! `Effect`: what a step asks of the host, as data. A closed set; every host has one arm for each.
+//! `Effect`: a step's requests to the host, as data. A closed set; every host has one arm for each.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::fault::Fault;
 use crate::value::Value;
 
-/// A request to the host. Its id is `instance/step/index`, the index being its place in the step's list.
+/// A request to the host. Its id is `instance/step/index`, the index being its position in the step's list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
@@ -19,22 +19,22 @@ pub enum Effect {
     CancelTimer {
         timer: u64,
     },
-    /// Start a service, a child chart or an agent; answer with `InvokeDone` or `InvokeFailed` for `invocation`.
+    /// Start a service, a child chart or an agent; respond with `InvokeDone` or `InvokeFailed` for `invocation`.
     Invoke(Invoke),
     /// The state that invoked it was left, it timed out, or the instance ended.
     StopInvoke {
         invocation: u64,
         id: Arc<str>,
     },
-    /// Deliver an event somewhere else, or to this instance's own external queue.
+    /// Deliver an event to another target, or to this instance's own external queue.
     Send(Send),
-    /// Tell the parent and external listeners.
+    /// Send an event to the parent and external listeners.
     Emit {
         #[serde(rename = "type")]
         event: Arc<str>,
         data: Value,
     },
-    /// Call a handler; nobody waits for its result.
+    /// Call a handler without waiting for its result.
     Call {
         handler: Arc<str>,
         params: Value,
@@ -48,7 +48,7 @@ pub enum Effect {
     Complete {
         output: Value,
     },
-    /// The instance ended because somebody asked for it.
+    /// The instance was cancelled.
     Cancelled {
         reason: Value,
     },
@@ -68,7 +68,7 @@ pub struct Invoke {
     pub input: Value,
     /// 1 for the first attempt.
     pub attempt: u32,
-    /// What the invoking state allows, narrowed by its ancestors; null when nothing was said.
+    /// The permissions of the invoking state, narrowed by its ancestors; null if none are declared.
     pub policy: Value,
 }
 
@@ -82,7 +82,7 @@ pub struct Send {
     pub send_id: Option<Arc<str>>,
 }
 
-/// Where a send goes. What is not one of the known forms is for the host to look up among instances and endpoints.
+/// The target of a send. A target in none of the known forms is looked up by the host among instances and endpoints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "to", content = "name", rename_all = "snake_case")]
 pub enum SendTarget {

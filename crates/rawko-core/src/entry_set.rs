@@ -1,16 +1,16 @@
-//! `EntrySet`: which nodes a transition enters, after the W3C algorithm (addDescendantStatesToEnter and
+//! `EntrySet`: the nodes a transition enters, after the W3C algorithm (addDescendantStatesToEnter and
 //! addAncestorStatesToEnter). Used at load for every route that involves no history, at run time for the rest.
 
 use crate::blueprint::NodeKind;
 use crate::ids::NodeId;
 use crate::tables::{Entry, Tables};
 
-/// The nodes recorded for a history node, or `None` when its parent was never left.
+/// Returns the nodes recorded for a history node, or `None` if its parent was never left.
 pub(crate) trait Recorded {
     fn recorded(&self, history: NodeId) -> Option<&[NodeId]>;
 }
 
-/// At load nothing is recorded; whoever meets a history node learns that the answer is not fixed.
+/// At load nothing is recorded; a history node marks the route as not fixed.
 pub(crate) struct NothingRecorded;
 
 impl Recorded for NothingRecorded {
@@ -23,7 +23,7 @@ pub(crate) struct EntrySet<'a, R> {
     tables: &'a Tables,
     history: &'a R,
     entries: Vec<Entry>,
-    /// Whether a history node was met.
+    /// True if a history node was encountered.
     pub(crate) met_history: bool,
 }
 
@@ -32,7 +32,7 @@ impl<'a, R: Recorded> EntrySet<'a, R> {
         Self { tables, history, entries: Vec::new(), met_history: false }
     }
 
-    /// The targets with history resolved, as far as they count for a transition's domain.
+    /// Returns the targets with history resolved, as used for a transition's domain.
     pub(crate) fn effective_targets(&mut self, targets: &[NodeId]) -> Vec<NodeId> {
         let mut found = Vec::new();
         for target in targets {
@@ -56,7 +56,7 @@ impl<'a, R: Recorded> EntrySet<'a, R> {
         found
     }
 
-    /// Everything to enter for these targets below `domain`, in document order.
+    /// Returns all nodes to enter for these targets below `domain`, in document order.
     pub(crate) fn enter(mut self, targets: &[NodeId], domain: NodeId) -> (Vec<Entry>, bool) {
         for target in targets {
             self.add_descendants(*target);
@@ -65,13 +65,13 @@ impl<'a, R: Recorded> EntrySet<'a, R> {
             self.add_ancestors(target, domain);
         }
         let tables = self.tables;
-        // The domain itself (a target that is the source) and what is above it stay active.
+        // The domain itself (a target that is the source) and its ancestors stay active.
         self.entries.retain(|entry| entry.node != domain && tables.is_within(entry.node, domain));
         self.entries.sort_unstable_by_key(|entry| entry.node);
         (self.entries, self.met_history)
     }
 
-    /// Everything to enter when the instance starts, the root included.
+    /// Returns all nodes to enter when the instance starts, including the root.
     pub(crate) fn enter_root(mut self) -> Vec<Entry> {
         self.add_descendants(NodeId::ROOT);
         self.entries.sort_unstable_by_key(|entry| entry.node);
@@ -127,7 +127,7 @@ impl<'a, R: Recorded> EntrySet<'a, R> {
         }
     }
 
-    /// What a history node stands for now, and whether that is its default.
+    /// Resolves a history node; the flag is true for its default.
     fn resolve(&self, history: NodeId) -> (Vec<NodeId>, bool) {
         if let Some(nodes) = self.history.recorded(history) {
             return (nodes.to_vec(), false);
@@ -138,7 +138,7 @@ impl<'a, R: Recorded> EntrySet<'a, R> {
         }
         match node.parent.map(|parent| (parent, self.tables.node(parent))) {
             Some((_, parent)) if parent.kind == NodeKind::Compound => (parent.more().initial.clone(), true),
-            // A parallel has no initial: all its regions are entered, which entering itself does.
+            // A parallel has no initial: entering it enters all its regions.
             Some((_, parent)) => (parent.more().children.clone(), true),
             None => (Vec::new(), true),
         }

@@ -1,5 +1,5 @@
-//! One expression against a resting instance: what a person asks or sets from outside (`fork --set key=expr`), by the
-//! same names as in the chart.
+//! Evaluates one expression against a resting instance, for queries and edits from outside (`fork --set key=expr`),
+//! with the same names as in the chart.
 
 use crate::chart::Chart;
 use crate::expr::{self, Names, Scope};
@@ -9,7 +9,7 @@ use crate::value::Value;
 use crate::world::Now;
 
 impl Chart {
-    /// The value of an expression as this snapshot sees it, or what is wrong with it.
+    /// Returns the value of an expression for this snapshot, or its problem.
     pub fn evaluate<'w>(
         &self,
         snapshot: &Snapshot,

@@ -1,5 +1,5 @@
-//! `Event`: a fact that reaches an instance from outside. What the world can tell a chart is a closed set; an
-//! author's event is one variant, with a name and data.
+//! `Event`: a delivery to an instance from outside. The kinds are a closed set; an author's event is one variant, with
+//! a name and data.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::value::Value;
 pub enum Event {
     /// An event by name: from an author, a person, another instance or a service.
     Named(NamedEvent),
-    /// A pending timer of the snapshot is due. A timer that is no longer pending is a step that does nothing.
+    /// A pending timer of the snapshot is due. A step with a timer that is no longer pending changes nothing.
     TimerFired { timer: u64 },
-    /// A running invocation returned. An invocation that is no longer running is a step that does nothing.
+    /// A running invocation returned. A step with an invocation that is no longer running changes nothing.
     InvokeDone { invocation: u64, data: Value },
     /// A running invocation failed.
     InvokeFailed { invocation: u64, error: Value },
-    /// A person or a supervisor starts the failed invocation of an instance in status `error` once more.
+    /// A person or a supervisor retries the failed invocation of an instance in status `error`.
     RetryRequested,
     /// A person, a parent or a supervisor ends the instance: exit actions run, timers and invocations stop.
     CancelRequested { reason: Value },
@@ -32,7 +32,7 @@ pub struct NamedEvent {
     pub name: Arc<str>,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
-    /// Who sent it, in the form a `send` can answer to; null for the outside world.
+    /// The sender, in a form that a `send` can target; null for the outside world.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub origin: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]

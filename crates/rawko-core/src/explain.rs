@@ -1,16 +1,16 @@
-//! A trace in words: what a step looked at, what it took, and why it left the rest. Here because the simulation, the
-//! journal and test reports all print traces, and `TraceEntry` grows here.
+//! A trace as text: the transitions a step considered, took and rejected, with the reasons. Part of this crate because
+//! the simulation, the journal and test reports all print traces, and `TraceEntry` is defined here.
 
 use crate::chart::Chart;
 use crate::ids::{NodeId, TransitionId};
 use crate::step::{Outcome, Refusal, Retrying, Trace, TraceEntry};
 
-/// The story of one macrostep, a line each, indented under the event it belongs to.
+/// Returns the lines of one macrostep, indented under their event.
 pub fn story(chart: &Chart, trace: &Trace) -> Vec<String> {
     trace.entries.iter().flat_map(|entry| ran(chart, entry).into_iter().chain([told(chart, entry)])).collect()
 }
 
-/// An assign is told by the keys it writes; the first one says which action it was.
+/// An assign is shown by the keys it writes; the first one carries the label of the action.
 fn ran(chart: &Chart, entry: &TraceEntry) -> Option<String> {
     let TraceEntry::Assigned { action: Some(label), .. } = entry else { return None };
     Some(format!("  ran       {}", chart.label(*label)))
@@ -61,13 +61,13 @@ pub fn refusal_words(chart: &Chart, refusal: &Refusal) -> String {
     }
 }
 
-/// A state by its path; the root by the chart's id.
+/// Returns the path of a state; the chart's id for the root.
 pub fn node_words(chart: &Chart, node: NodeId) -> String {
     let path = &chart.node(node).path;
     if path.is_empty() { chart.id().to_owned() } else { path.to_string() }
 }
 
-/// `review.person: APPROVE [guard] → agreed`.
+/// Returns `review.person: APPROVE [guard] → agreed`.
 pub fn transition_words(chart: &Chart, transition: TransitionId) -> String {
     let info = chart.transition(transition);
     let effect = effect_words(chart, transition);
@@ -75,7 +75,7 @@ pub fn transition_words(chart: &Chart, transition: TransitionId) -> String {
     format!("{}: {}{gap}{effect}", node_words(chart, info.source), info.label)
 }
 
-/// `[guard] → agreed`, or `/ log` where nothing is left.
+/// Returns `[guard] → agreed`, or `/ log` for a targetless transition.
 pub fn effect_words(chart: &Chart, transition: TransitionId) -> String {
     let info = chart.transition(transition);
     let mut words = Vec::new();

@@ -1,5 +1,5 @@
-//! `Fault`: an expression of the chart that failed to evaluate, as part of a step's record. Apart from the other effects
-//! because no driver acts on it: it exists so that every driver's journal shows the failure.
+//! `Fault`: an expression of the chart that failed to evaluate, as part of a step's record. Separate from the other
+//! effects because no driver acts on it: it exists so that every driver's journal shows the failure.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! The small numbers that compiled charts are made of. Newtypes, so that a slot is never taken for a state node.
+//! Index types of compiled charts. Newtypes, so that a slot is never mistaken for a state node.
 
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-/// A state node: its place in document order (preorder). The root is 0.
+/// A state node: its index in document order (preorder). The root is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
@@ -16,7 +16,7 @@ impl NodeId {
     }
 }
 
-/// A key of the context: its place in the context's slot table.
+/// A key of the context: its index in the context's slot table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u32);
 
@@ -26,7 +26,7 @@ impl Slot {
     }
 }
 
-/// A transition: its place in the chart's transition table (document order).
+/// A transition: its index in the chart's transition table (document order).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransitionId(pub u32);
 
@@ -36,8 +36,8 @@ impl TransitionId {
     }
 }
 
-/// What an action is called: its place in the chart's table of labels, counted from one, so that an entry of a trace
-/// has room for an optional one.
+/// The label of an action: its index in the chart's table of labels, counted from one, so that an optional label needs
+/// no more space in a trace entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelId(NonZeroU32);
 
@@ -51,14 +51,14 @@ impl LabelId {
     }
 }
 
-/// Until `Chart::compile` numbers the labels.
+/// Placeholder until `Chart::compile` numbers the labels.
 impl Default for LabelId {
     fn default() -> Self {
         Self::at(0)
     }
 }
 
-/// An invoke: its place in the chart's invoke table (document order).
+/// An invoke: its index in the chart's invoke table (document order).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InvokeId(pub u32);
 

@@ -1,4 +1,4 @@
-//! Numbers the labels of a chart's actions, so that a trace can name an action without holding on to its text.
+//! Numbers the labels of a chart's actions, so that a trace can name an action without holding its text.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::blueprint::{Action, ActionKind, NodeSpec};
 use crate::ids::LabelId;
 
-/// Gives every action its label's number; the table of labels goes into the chart.
+/// Numbers the label of every action and returns the table of labels.
 pub(crate) fn number(nodes: &mut [NodeSpec]) -> Vec<Arc<str>> {
     let mut labels = Labels::default();
     for node in nodes {

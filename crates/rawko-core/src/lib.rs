@@ -1,5 +1,5 @@
-//! The pure middle of rawko: compiled charts, expressions, snapshots, and the one function that takes a step.
-//! No IO, no clock, no async: time, settings and agents come in with the event, effects go out as data.
+//! The pure core of rawko: compiled charts, expressions, snapshots, and the function that takes a step. No IO, no
+//! clock, no async: time, settings and agents come in with the event, effects go out as data.
 
 // The random charts of `tests/` are used by unit tests too.
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Finds, at load, the moves during which nothing happens (see [`Plain`]). Many transitions of most charts are such;
-//! knowing it once saves every step from asking each node that is left or entered what it has to do.
+//! Finds the moves without side effects at load (see [`Plain`]). Many transitions of most charts are plain;
+//! precomputing this saves every step from checking each node it leaves or enters.
 
 use crate::blueprint::NodeKind;
 use crate::ids::NodeId;
 use crate::tables::{Node, Plain, PlainTarget, Range, Route, Tables};
 
-/// Marks the routes that are plain, the handlers that lead to a single leaf by one, and what is busy when left.
+/// Marks plain routes, handlers with a plain route to a single leaf, and nodes with work to do on exit.
 pub(crate) fn mark(tables: &mut Tables) {
     for index in 0..tables.transitions.len() {
         let transition = &tables.transitions[index];
@@ -23,7 +23,7 @@ pub(crate) fn mark(tables: &mut Tables) {
     for index in 0..tables.handlers.len() {
         tables.handlers[index].plain = only_leaf(tables, tables.handlers[index].candidates);
     }
-    // Parents come first, so what they know is there to be passed on.
+    // Parents come first, so their results are available to their children.
     for index in 0..tables.nodes.len() {
         let node = &tables.nodes[index];
         let parent = node.parent.map(|parent| tables.node(parent));
@@ -37,18 +37,18 @@ pub(crate) fn mark(tables: &mut Tables) {
     }
 }
 
-/// Whether there is anything to do when a node is left.
+/// Returns true if leaving a node has side effects.
 fn is_busy_to_leave(node: &Node) -> bool {
     !node.exit.is_empty() || node.has_timers || !node.invokes.is_empty() || !node.more().history.is_empty()
 }
 
-/// Whether there is anything to do when a node is entered.
+/// Returns true if entering a node has side effects.
 fn is_busy_to_enter(node: &Node) -> bool {
     let acts = !(node.entry.is_empty() && node.more().initial_actions.is_empty());
     acts || node.has_timers || !node.invokes.is_empty() || node.kind == NodeKind::Final
 }
 
-/// Where the first of these candidates leads if it has no guard, is plain, and no eventless transition waits there.
+/// Returns the target of the first candidate if it is unguarded and plain, and no eventless transition applies there.
 fn only_leaf(tables: &Tables, candidates: Range) -> Option<PlainTarget> {
     let first = tables.transition(*tables.candidates[candidates.usize()].first()?);
     let Route::Fixed { domain, plain: Some(plain), .. } = &first.route else { return None };
@@ -64,7 +64,7 @@ mod tests {
     use crate::random::{self, Dice};
     use crate::{Blueprint, Chart, Trigger, Value, start, start_traced, step, step_traced};
 
-    /// A random chart with little to do in it: at random places, actions, timers, invokes and guards are taken out.
+    /// A random chart with actions, timers, invokes and guards removed at random places.
     fn calm(seed: u64) -> Blueprint {
         let mut dice = Dice::new(seed);
         let mut blueprint = random::blueprint(&mut dice);
@@ -85,7 +85,7 @@ mod tests {
         blueprint
     }
 
-    /// The same chart with every mark taken off, so that the whole algorithm runs.
+    /// Removes every mark from a chart, so that the full algorithm runs.
     fn unmarked(mut chart: Chart) -> Chart {
         for transition in &mut chart.tables.transitions {
             if let Route::Fixed { plain, .. } = &mut transition.route {

@@ -1,5 +1,5 @@
-//! `Tables`: what a step runs on. Flat vectors indexed by small numbers; nothing here is looked up by name except an
-//! event's name, once per step.
+//! `Tables`: the runtime form of a chart. Flat vectors indexed by small numbers; the only lookup by name is that of an
+//! event, once per step.
 
 use std::sync::Arc;
 
@@ -29,18 +29,18 @@ impl Range {
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     pub(crate) nodes: Vec<Node>,
-    /// The last descendant of each node, apart because `stateIn` and conflict tests read only this.
+    /// The last descendant of each node, separate because `stateIn` and conflict tests read only this.
     pub(crate) last: Vec<NodeId>,
     pub(crate) transitions: Vec<Transition>,
     pub(crate) handlers: Vec<Handler>,
     /// Transition ids grouped by handler; eventless ones grouped by node.
     pub(crate) candidates: Vec<TransitionId>,
     pub(crate) entries: Vec<Entry>,
-    /// The innermost nodes that plain moves lead to.
+    /// The innermost nodes that plain moves enter.
     pub(crate) leaves: Vec<NodeId>,
     pub(crate) invokes: Vec<InvokeSpec>,
     pub(crate) events: Events,
-    /// Whether any transition of the chart is eventless, any node is history: lets whole passes be left out.
+    /// True if the chart has eventless transitions, or history nodes: otherwise whole passes are skipped.
     pub(crate) any_always: bool,
     pub(crate) any_history: bool,
 }
@@ -54,11 +54,11 @@ pub(crate) struct Node {
     /// This node or the nearest ancestor with handlers, with eventless transitions: selection skips the others.
     pub(crate) next_handling: Option<NodeId>,
     pub(crate) next_eventless: Option<NodeId>,
-    /// Whether some handler of this node or of an ancestor is plain.
+    /// True if a handler of this node or of an ancestor is plain.
     pub(crate) has_plain: bool,
-    /// This node or the nearest ancestor that has something to do when it is left.
+    /// This node or the nearest ancestor with side effects on exit.
     pub(crate) nearest_busy: Option<NodeId>,
-    /// Whether leaving this node may have timers to cancel or invocations to stop.
+    /// True if leaving this node may have timers to cancel or invocations to stop.
     pub(crate) has_timers: bool,
     pub(crate) invokes: Range,
     pub(crate) entry: Box<[Action]>,
@@ -73,7 +73,7 @@ impl Node {
     }
 }
 
-/// What most nodes have nothing of and few steps ask for: apart, so that the nodes a step visits lie close together.
+/// Data that most nodes lack and few steps need: separate, so that the nodes a step visits are close in memory.
 #[derive(Debug)]
 pub(crate) struct NodeMore {
     pub(crate) children: Vec<NodeId>,
@@ -82,7 +82,7 @@ pub(crate) struct NodeMore {
     pub(crate) initial_actions: Vec<Action>,
     pub(crate) timers: Vec<Timer>,
     pub(crate) output: Option<Box<Template>>,
-    /// The name of its completion; only what has children completes.
+    /// The name of its completion event; only nodes with children complete.
     pub(crate) done_event: Option<Arc<str>>,
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct Timer {
 pub(crate) struct Handler {
     pub(crate) descriptor: u32,
     pub(crate) candidates: Range,
-    /// The first candidate is plain (see [`Plain`]), has no guard, and leads to one leaf.
+    /// Set if the first candidate is plain (see [`Plain`]), has no guard, and leads to one leaf.
     pub(crate) plain: Option<PlainTarget>,
 }
 
@@ -134,20 +134,20 @@ pub(crate) struct Transition {
     pub(crate) actions: Box<[Action]>,
 }
 
-/// What a transition leaves and enters.
+/// The exits and entries of a transition.
 #[derive(Debug)]
 pub(crate) enum Route {
     /// Leaves and enters nothing.
     Targetless,
-    /// Known at load: leaves what is active below `domain`, then enters these.
+    /// Known at load: leaves the active nodes below `domain`, then enters these.
     Fixed { domain: NodeId, entries: Range, plain: Option<Plain> },
-    /// A history node is involved: worked out when it is taken.
+    /// A history node is involved: resolved when it is taken.
     ByHistory { targets: Targets },
 }
 
-/// A move during which nothing happens: the transition has no actions and none of the nodes it enters has anything to
-/// do. If that is so of the nodes it leaves too ([`Tables::is_quiet_to_leave`]), all it changes is which nodes are
-/// innermost below the domain: now these.
+/// A move without side effects: the transition has no actions, and none of the nodes it enters has any. If the same
+/// holds for the nodes it leaves ([`Tables::is_quiet_to_leave`]), it only replaces the innermost nodes below the domain
+/// with these.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain {
     pub(crate) leaves: Range,
@@ -170,7 +170,7 @@ pub(crate) struct Entry {
     pub(crate) through: Option<NodeId>,
 }
 
-/// Up to so many event names are compared one by one.
+/// Up to this many event names are compared one by one.
 const SCANNED_NAMES: usize = 4;
 
 /// Event names and the descriptors each of them matches.
@@ -178,7 +178,7 @@ const SCANNED_NAMES: usize = 4;
 pub(crate) struct Events {
     descriptors: FxHashMap<Arc<str>, u32>,
     names: Vec<Arc<str>>,
-    /// By descriptor id, for those that are plain names: what an event of that name matches, best first.
+    /// By descriptor id, for plain names: the descriptors that an event of that name matches, best first.
     matches: Vec<SmallVec<[u32; 2]>>,
     any_partial: bool,
     star: Option<u32>,
@@ -203,7 +203,7 @@ impl std::ops::Deref for Matching<'_> {
 }
 
 impl Events {
-    /// The id of a descriptor: a name, `foo.*` or `*`.
+    /// Returns the id of a descriptor: a name, `foo.*` or `*`.
     pub(crate) fn intern(&mut self, descriptor: &Arc<str>) -> u32 {
         if let Some(id) = self.descriptors.get(descriptor) {
             return *id;
@@ -218,7 +218,7 @@ impl Events {
         id
     }
 
-    /// After the last `intern`: works out what each known name matches.
+    /// Computes the matches of each known name, after the last `intern`.
     pub(crate) fn seal(&mut self) {
         self.matches = self.names.iter().map(|name| self.match_name(name)).collect();
     }
@@ -227,7 +227,7 @@ impl Events {
         self.names.iter().map(|name| &**name).filter(|name| *name != "*" && !name.ends_with(".*"))
     }
 
-    /// The descriptors that an event of this name matches: exact, then the longest partial, then `*`.
+    /// Returns the descriptors that an event of this name matches: exact, then the longest partial, then `*`.
     #[inline]
     pub(crate) fn matching(&self, name: &str) -> Matching<'_> {
         match self.known(name) {
@@ -236,7 +236,7 @@ impl Events {
         }
     }
 
-    /// The same, for a name that some state of the chart mentions.
+    /// Like `matching`, for a name that occurs in the chart.
     #[inline]
     pub(crate) fn known(&self, name: &str) -> Option<&[u32]> {
         // Comparing with a few names is faster than hashing one.
@@ -267,7 +267,7 @@ impl Events {
 }
 
 impl Tables {
-    /// Empty, with room for what these give: growing would move it several times.
+    /// Returns empty tables with capacity for these nodes, to avoid reallocation.
     pub(crate) fn with_room_for(nodes: &[NodeSpec]) -> Self {
         let transitions = nodes.iter().map(|node| node.transitions.len()).sum();
         Self {
@@ -295,19 +295,19 @@ impl Tables {
         &self.invokes[id.index()]
     }
 
-    /// Whether `node` is `ancestor` or below it.
+    /// Returns true if `node` is `ancestor` or below it.
     #[inline]
     pub(crate) fn is_within(&self, node: NodeId, ancestor: NodeId) -> bool {
         node >= ancestor && node <= self.last[ancestor.index()]
     }
 
-    /// Whether nothing happens when this node and its ancestors below `domain` are left.
+    /// Returns true if leaving this node and its ancestors below `domain` has no side effects.
     #[inline]
     pub(crate) fn is_quiet_to_leave(&self, node: NodeId, domain: NodeId) -> bool {
         self.node(node).nearest_busy.is_none_or(|busy| busy <= domain)
     }
 
-    /// Proper ancestors, innermost first.
+    /// Returns the proper ancestors, innermost first.
     pub(crate) fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(self.node(node).parent, |id| self.node(*id).parent)
     }

@@ -1,5 +1,5 @@
-//! `Value`: the data that charts compute with. Apart from `serde_json::Value` because contexts are cloned at every
-//! step, so lists, maps and strings are shared, and because whole numbers must stay whole.
+//! `Value`: the data that charts compute with. Separate from `serde_json::Value` because contexts are cloned at every
+//! step, so lists, maps and strings are shared, and because integers must stay integers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Value {
         Value::Map(Arc::new(entries.into_iter().map(|(key, value)| (key.into(), value)).collect()))
     }
 
-    /// A float that is a whole number within i64 stays a float; NaN and infinities have no JSON form and become null.
+    /// A float without a fraction stays a float; NaN and infinities have no JSON form and become null.
     pub fn float(number: f64) -> Self {
         if number.is_finite() { Value::Float(number) } else { Value::Null }
     }
@@ -76,12 +76,12 @@ impl Value {
         if let Value::Map(map) = self { Some(map) } else { None }
     }
 
-    /// The entry of a map, or null when this is not a map or has no such key.
+    /// Returns the entry of a map, or null if this is not a map or has no such key.
     pub fn get(&self, key: &str) -> &Value {
         self.as_map().and_then(|map| map.get(key)).unwrap_or(&Value::NULL)
     }
 
-    /// The word used for this kind of value in messages and by the `type()` function.
+    /// Returns the type name used in messages and by the `type()` function.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -93,8 +93,8 @@ impl Value {
         }
     }
 
-    /// Whether both serialise to the same bytes: stricter than `==`, which knows no difference between `1` and `1.0`
-    /// and none between orders of keys.
+    /// Returns true if both serialise to the same bytes: stricter than `==`, which treats `1` and `1.0`, and different
+    /// orders of keys, as equal.
     pub fn is_identical(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Null, Value::Null) => true,
@@ -155,7 +155,7 @@ impl Value {
     }
 }
 
-/// `1 == 1.0`, as the expression language has it; lists and maps by content, maps without regard to order.
+/// `1 == 1.0`, as in the expression language; lists and maps compare by content, maps ignoring order.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -172,7 +172,7 @@ impl PartialEq for Value {
     }
 }
 
-/// A string shows as itself, everything else as compact JSON.
+/// Prints a string as is, everything else as compact JSON.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

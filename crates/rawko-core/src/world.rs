@@ -1,12 +1,12 @@
-//! `World`: what a host lets expressions see besides context and event — the moment, exposed settings, known agents.
-//! It comes in with every step, so that the same step on another machine gives the same bytes.
+//! `World`: the data that a host exposes to expressions besides context and event — the time, exposed settings, known
+//! agents. It comes in with every step, so that the same step on another machine gives the same bytes.
 
 use crate::value::Value;
 
-/// The facts a step may read. Plain data; a host builds it once and shares it.
+/// The data a step may read. Plain data; a host builds it once and shares it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct World {
-    /// The `env` binding: only what the project's settings expose.
+    /// The `env` binding: only the settings that the project exposes.
     pub env: Value,
     /// The `agents` binding, in order of preference.
     pub agents: Vec<AgentEntry>,
@@ -16,11 +16,11 @@ pub struct World {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentEntry {
     pub id: String,
-    /// The roles it fills. An agent always fills the role of its own id.
+    /// The agent's roles. An agent always has the role of its own id.
     pub roles: Vec<String>,
-    /// The task types it takes; empty means any.
+    /// The accepted task types; empty means any.
     pub task_types: Vec<String>,
-    /// Everything else that `agents.get(id)` shows.
+    /// Everything else that `agents.get(id)` returns.
     pub details: Value,
 }
 
@@ -33,7 +33,7 @@ pub struct Now<'a> {
 
 static NOTHING: World = World { env: Value::Null, agents: Vec::new() };
 
-/// A moment with no settings and no agents.
+/// A time without settings and agents.
 impl From<i64> for Now<'static> {
     fn from(ms: i64) -> Self {
         Now { ms, world: &NOTHING }

@@ -1,4 +1,4 @@
-//! Properties that hold for every chart, tried on random ones. A failure prints the seed; `RAWKO_SEED=n` runs just it.
+//! Properties of every chart, tested on random ones. A failure prints the seed; `RAWKO_SEED=n` runs only that one.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ mod random;
 use random::Dice;
 use rawko_core::{Chart, Now, Snapshot, World, start, step, step_traced};
 
-/// Enough to meet every construct many times over; `RAWKO_CHARTS=20000` for a long night.
+/// Enough to cover every construct many times; use `RAWKO_CHARTS=20000` for a long run.
 const CHARTS: u64 = 250;
 const DELIVERIES: usize = 40;
 
@@ -34,7 +34,7 @@ fn chart(dice: &mut Dice) -> Chart {
     Chart::compile(random::blueprint(dice)).expect("random blueprints are well formed")
 }
 
-/// Walks a random chart through random deliveries; `each` sees the snapshot before, and what to do next.
+/// Runs a random chart through random deliveries; `each` gets the snapshot before, and the next delivery.
 fn walk(seed: u64, mut each: impl FnMut(&Chart, &mut Snapshot, rawko_core::Event, Now<'_>)) {
     let mut dice = Dice::new(seed);
     let chart = chart(&mut dice);

@@ -1,6 +1,6 @@
-//! `AgentResolver`: how an agent is played. An agent with a model is an instance of a chart, so that every completion and
-//! every tool call is a step of its own; a person is asked; anything else is a service. The machine knows no more of
-//! agents.
+//! `AgentResolver`: resolves the implementation of an agent. An agent with a model is an instance of a chart, so that
+//! every completion and every tool call is a step of its own; a person gets a request; anything else is a service. The
+//! machine knows no more of agents.
 
 use rawko_core::Value;
 
@@ -11,20 +11,20 @@ use crate::failure::ServiceError;
 pub struct AgentRequest<'a> {
     pub agent: &'a str,
     pub input: &'a Value,
-    /// The rules that hold for it: `tools`, `within`, `budget`, `loop`.
+    /// The rules that apply: `tools`, `within`, `budget`, `loop`.
     pub policy: &'a Value,
     /// The invoking instance.
     pub instance: &'a str,
 }
 
-/// How an agent is played.
+/// The implementation of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentBinding {
-    /// By an instance of a published chart.
+    /// An instance of a published chart.
     Chart { chart: String, input: Value },
-    /// By a person, who is asked this.
+    /// A person, with this request.
     Person { input: Value },
-    /// By the service of the same name.
+    /// The service of the same name.
     Service,
 }
 
@@ -32,6 +32,6 @@ pub enum AgentBinding {
 pub trait AgentResolver: Send + Sync {
     fn resolve(&self, request: &AgentRequest<'_>) -> Result<AgentBinding, ServiceError>;
 
-    /// The result or error that the invoking chart hears when a chart that played an agent ended.
+    /// Converts the output of an agent's chart to the result or error for the invoking chart.
     fn result(&self, output: Value) -> Result<Value, Value>;
 }

@@ -1,5 +1,5 @@
-//! `Environment`: everything a machine asks its driver while it handles an input. Synchronous and without side effects
-//! that matter before the commit, so that an input handled again gets the same answers.
+//! `Environment`: everything a machine requests from its driver while it handles an input. Synchronous and without
+//! relevant side effects before the commit, so that an input handled again gets the same values.
 
 use std::sync::Arc;
 
@@ -14,25 +14,26 @@ use crate::limits::Limits;
 use crate::records::{EffectKind, InstanceKey, OpenEffect};
 use crate::transaction::Request;
 
-/// The driver's answers to one machine.
+/// The driver's side of one machine.
 pub trait Environment {
-    /// Values that expressions see as `env` and `agents`.
+    /// Returns the values that expressions see as `env` and `agents`.
     fn world(&self) -> &World;
 
-    /// The project's governance rules.
+    /// Returns the project's governance rules.
     fn gate(&self) -> &Gate;
 
-    /// Bounds on recursion and runaway loops.
+    /// Returns the limits on recursion and runaway loops.
     fn limits(&self) -> Limits {
         Limits::default()
     }
 
-    /// Whether transactions carry the traces of their steps ([`Transaction::traces`](crate::Transaction::traces)).
+    /// Returns true if transactions include the traces of their steps
+    /// ([`Transaction::traces`](crate::Transaction::traces)).
     fn wants_traces(&self) -> bool {
         false
     }
 
-    /// Another kind of work than the `src` of an invoke says: a simulation answers for charts and agents as it is told.
+    /// Overrides the kind of work of an invoke: a simulation provides the results of charts and agents.
     fn kind_of(&self, _instance: &Instance, _invoke: &Invoke) -> Option<EffectKind> {
         None
     }
@@ -40,36 +41,36 @@ pub trait Environment {
     /// Resolves `agent:` names; without a resolver they are services.
     fn agents(&self) -> Option<&dyn AgentResolver>;
 
-    /// Whether a service, handler or endpoint with this name can be called.
+    /// Returns true if a service, handler or endpoint with this name can be called.
     fn has_service(&self, name: &str, kind: EffectKind) -> bool;
 
-    /// The origin of a service, for the audit: what would be run, from which settings.
+    /// Returns the origin of a service, for the audit: the program and its settings.
     fn provenance(&self, name: &str, kind: EffectKind) -> Value;
 
-    /// Whether a call with an unknown outcome may be made again with the same key.
+    /// Returns true if a call with an unknown outcome may be repeated with the same key.
     fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool;
 
-    /// The chart that a reference means now. The driver keeps its text for as long as an instance of it exists.
+    /// Resolves a reference to the current chart. The driver keeps its text as long as an instance of it exists.
     fn chart(&self, reference: &str) -> Result<Arc<Chart>, ServiceError>;
 
-    /// The instance that a `send` addresses by name.
+    /// Returns the instance that a `send` addresses by name.
     fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError>;
 
-    /// A committed child.
+    /// Returns a committed child.
     fn child(&self, id: &str) -> Result<Option<InstanceKey>, StoreError> {
         self.instance(id)
     }
 
-    /// The step that an input with this key led to, if it was committed before
+    /// Returns the step of an input with this key, if it was committed before
     /// ([`Commit::deliveries`](crate::records::Commit::deliveries)).
     fn handled(&self, instance: InstanceKey, key: &str) -> Result<Option<u64>, StoreError>;
 
-    /// Large values by content hash, for request bodies that are read back from open effects.
+    /// Returns a large value by content hash, for request bodies that are read back from open effects.
     fn blob(&self, hash: &[u8; 16]) -> Result<Option<crate::records::Blob>, StoreError>;
 
-    /// The key of an instance that is about to begin.
+    /// Returns the key of an instance that is about to start.
     fn new_key(&self, id: &str) -> InstanceKey;
 
-    /// A number for a message, above all earlier ones.
+    /// Returns a number for a message, above all earlier ones.
     fn next_message(&self) -> i64;
 }

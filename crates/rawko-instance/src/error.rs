@@ -1,9 +1,9 @@
-//! Errors of the machine and of the store behind it. A store's faults are typed here because a machine meets them
-//! through its environment.
+//! Errors of the machine and of its store. Store errors are typed here because a machine receives them through its
+//! environment.
 
 use rawko_core::{SnapshotError, Status, StepError};
 
-/// Why an input was not taken.
+/// An input that was not handled.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstanceError {
@@ -34,7 +34,7 @@ pub enum InstanceError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The disk or the store's own limit: nothing was written, nothing is lost; make room and go on.
+    /// The disk or the store's own limit: nothing was written, nothing is lost; free space and continue.
     #[error("the store is full: {0}")]
     Full(String),
     #[error("the store cannot be read or written: {0}")]
@@ -50,16 +50,17 @@ pub enum StoreError {
         "another host has taken over the store {place}; this one has stopped writing, stop it or start it again"
     )]
     Fenced { place: String },
-    /// The file was deleted, replaced or cut while it was open. Nothing was acknowledged since; nothing is written any more.
+    /// The file was deleted, replaced or truncated while it was open. Nothing was acknowledged since; nothing is
+    /// written any more.
     #[error("the store is lost: {0}; put it back or restore a backup, then start the host again")]
     Lost(String),
-    /// Our bug: what was asked for contradicts what the store holds.
+    /// A bug of ours: the request contradicts the contents of the store.
     #[error("the store refused a commit: {0}")]
     Refused(String),
 }
 
 impl StoreError {
-    /// Whether the same thing may work later without anybody changing the store.
+    /// Returns true if the same operation may succeed later without a change to the store.
     pub fn is_transient(&self) -> bool {
         match self {
             StoreError::Full(_) | StoreError::Io(_) | StoreError::Held { .. } => true,

@@ -1,22 +1,22 @@
-//! `ServiceError`: why an attempt at a call has no result, and whether the call may have had its effect anyway. Shared by
-//! the machine, which refuses calls and keeps keys, and by services, which fail.
+//! `ServiceError`: a failed attempt at a call, and the certainty about its effect. Shared by the machine, which refuses
+//! calls and keeps keys, and by services, which fail.
 
 use rawko_core::Value;
 
-/// Why a service did not answer with a result. The chart hears it as `event.data`.
+/// A call without a result. The chart receives it as `event.data`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceError {
     pub category: Category,
     pub message: String,
-    /// `Some(false)`: trying again cannot help, the chart's `retry` is not asked.
+    /// `Some(false)`: a retry cannot help, so the chart's `retry` is ignored.
     pub retryable: Option<bool>,
-    /// Whether the call may have had its effect. Not shown to charts: it decides about the idempotency key.
+    /// The certainty about the call's effect. Not shown to charts: it decides about the idempotency key.
     pub outcome: AttemptOutcome,
     /// More for the chart: the status, the exit code, the end of stderr.
     pub details: Value,
 }
 
-/// How much is known about the effect of a failed attempt.
+/// The certainty about the effect of a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
     /// The call had no effect: it was never sent, or the service itself refused it. The next attempt is a new request.
@@ -25,17 +25,17 @@ pub enum AttemptOutcome {
     Unknown,
 }
 
-/// The kinds of failure a chart can tell apart (`event.data.category`).
+/// The kinds of failure that a chart can distinguish (`event.data.category`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Category {
-    /// It answered that it failed.
+    /// It responded with a failure.
     Failed,
-    /// It could not be reached, or the answer was cut off.
+    /// It could not be reached, or the response was cut off.
     Network,
     /// It took longer than its settings allow: it may have happened.
     Timeout,
-    /// It answered what cannot be understood.
+    /// Its response cannot be parsed.
     InvalidAnswer,
     /// The gate refused it.
     Refused,
@@ -47,7 +47,7 @@ pub enum Category {
     Interrupted,
     /// A person did not answer in time.
     Expired,
-    /// A budget is used up.
+    /// A budget is exhausted.
     Limit,
     /// The host itself could not do it.
     Host,
@@ -70,7 +70,7 @@ impl Category {
         }
     }
 
-    /// The category a service may claim for its own failure. The others are the host's to say.
+    /// Returns the category that a service may report for its own failure. The others are reserved to the host.
     pub fn claimed(word: &str) -> Option<Self> {
         let claimable = [
             Category::Failed,
@@ -84,7 +84,7 @@ impl Category {
         claimable.into_iter().find(|category| category.as_str() == word)
     }
 
-    /// The outcome of an error whose service states none. `Host` covers a service that panicked half way.
+    /// Returns the outcome of an error whose service states none. `Host` covers a service that panicked half way.
     fn default_outcome(self) -> AttemptOutcome {
         match self {
             Category::Failed
@@ -103,8 +103,9 @@ impl Category {
 }
 
 impl ServiceError {
-    /// An error with the usual `retryable` and `outcome` of its category. A service that knows more states the outcome
-    /// with [`ServiceError::with_outcome`]: the category alone cannot tell a 503 of a gateway from a declined card.
+    /// Creates an error with the default `retryable` and `outcome` of its category. A service that knows more states
+    /// the outcome with [`ServiceError::with_outcome`]: the category alone cannot distinguish a 503 of a gateway from a
+    /// declined card.
     pub fn new(category: Category, message: impl Into<String>) -> Self {
         let retryable = match category {
             Category::Refused
@@ -135,7 +136,7 @@ impl ServiceError {
         self
     }
 
-    /// Returns whether the call may have had its effect, so that the idempotency key must be kept.
+    /// Returns true if the call may have had its effect, so that the idempotency key must be kept.
     pub fn outcome_open(&self) -> bool {
         match self.outcome {
             AttemptOutcome::Definite => false,
@@ -149,7 +150,7 @@ impl ServiceError {
         Self { retryable: Some(false), ..error }
     }
 
-    /// What the chart sees as `event.data`.
+    /// Returns the `event.data` for the chart.
     pub fn to_value(&self) -> Value {
         let mut entries: Vec<(&str, Value)> =
             vec![("category", Value::str(self.category.as_str())), ("message", Value::str(&self.message))];

@@ -1,4 +1,4 @@
-//! Forking: a new instance that continues from a past step of another, with other values if wanted.
+//! Forking: a new instance that continues from a past step of another, optionally with other values.
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ pub struct ForkSource {
     pub new: NewInstance,
     pub chart: Arc<Chart>,
     pub snapshot: Snapshot,
-    /// When that step was taken.
+    /// The time of that step.
     pub at_ms: i64,
-    /// What it had spent by then.
+    /// Its usage up to that step.
     pub ledger: Ledger,
 }
 
 impl ForkSource {
-    /// Begins an instance that continues from here, with keys of its context set to what expressions give. Calls that
-    /// were running then start anew; timers and budgets have what was left of them.
+    /// Starts an instance that continues from here, with context keys set to the values of expressions. Calls that were
+    /// running start anew; timers and budgets keep their remainder.
     pub fn fork(
         self,
         set: &[(String, String)],
@@ -114,7 +114,7 @@ impl ForkSource {
     }
 }
 
-/// A policy as it is stored, with some parts of its budget replaced.
+/// Returns the stored form of a policy with some parts of its budget replaced.
 pub fn with_budget(policy: &Arc<str>, budget: &Value) -> Arc<str> {
     let Some(parts) = budget.as_map().filter(|parts| !parts.is_empty()) else { return Arc::clone(policy) };
     let policy = policy_from(policy);
@@ -127,7 +127,7 @@ pub fn with_budget(policy: &Arc<str>, budget: &Value) -> Arc<str> {
     serde_json::to_string(&Value::Map(policy.into())).unwrap_or_default().into()
 }
 
-/// The invocations that were running: not those that waited for their next attempt.
+/// Returns the running invocations, without those waiting for their next attempt.
 fn running(instance: &Instance) -> Vec<Invoke> {
     let (chart, snapshot) = (instance.chart(), instance.snapshot());
     let waits = |id: u64| {

@@ -1,5 +1,5 @@
-//! The governance gate: default deny. Every call to a service passes here before it happens, and what was decided is
-//! in the audit first.
+//! The governance gate: default deny. Every call to a service passes here before it is made, and the decision is
+//! audited first.
 
 mod rules;
 
@@ -9,35 +9,35 @@ use rawko_core::Value;
 
 use rules::{Rule, covers, first};
 
-/// What the gate is asked.
+/// The input of a decision.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
     /// The service, handler or endpoint, as the chart names it.
     pub name: &'a str,
     pub instance: &'a str,
     pub chart: &'a str,
-    /// Calls this instance has made before.
+    /// Previous calls of this instance.
     pub calls_so_far: u64,
-    /// The agent that the instance plays.
+    /// The agent that the instance implements.
     pub agent: Option<&'a str>,
-    /// What holds for the call; its `budget` is what is left. Null when nothing was said.
+    /// The policy of the call; its `budget` is the remainder. Null if there is none.
     pub policy: &'a Value,
 }
 
-/// What the gate decided, and the rule that says so.
+/// A decision of the gate, with its rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     Allowed {
         rule: String,
     },
-    /// `limit`: a budget is used up, rather than the name being refused.
+    /// `limit`: a budget is exhausted, rather than the name being refused.
     Refused {
         rule: String,
         limit: bool,
     },
 }
 
-/// A pattern that cannot be read.
+/// An invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{pattern}` is not a pattern: {why}")]
 pub struct PatternError {
@@ -45,13 +45,13 @@ pub struct PatternError {
     pub why: String,
 }
 
-/// The file that a rule is changed in, unless it is known to stand elsewhere.
+/// The default file of a rule.
 pub const SETTINGS_FILE: &str = ".rawko/config.yaml";
 
-/// The rules of a project. Nothing is allowed that no rule allows; what a state of a chart says narrows further.
+/// The rules of a project. Everything not allowed by a rule is refused; a chart's states narrow further.
 #[derive(Clone, Debug, Default)]
 pub struct Gate {
-    /// Everything is allowed that is not denied.
+    /// Everything that is not denied is allowed.
     is_open: bool,
     allow: Vec<Rule>,
     deny: Vec<Rule>,
@@ -59,7 +59,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// `allow` and `deny` are patterns on names (`book_*`, `agent:*`), `budget` the calls one instance may make.
+    /// `allow` and `deny` are patterns on names (`book_*`, `agent:*`), `budget` is the number of calls per instance.
     pub fn new<P: AsRef<str>>(allow: &[P], deny: &[P], budget: Option<u64>) -> Result<Self, PatternError> {
         let file = Arc::from(SETTINGS_FILE);
         let mut gate = Self::limited(budget);
@@ -77,7 +77,7 @@ impl Gate {
         Self { is_open: true, ..Self::default() }
     }
 
-    /// Allows nothing yet.
+    /// Allows nothing.
     pub fn limited(calls_max: Option<u64>) -> Self {
         Self { calls_max, ..Self::default() }
     }
@@ -92,7 +92,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Deny goes before allow, allow before what the state says, names before budgets.
+    /// Deny takes precedence over allow, allow over the state's rules, names over budgets.
     pub fn decide(&self, question: &Question<'_>) -> Decision {
         let allowed = match self.by_settings(question.name, question.agent) {
             Ok(rule) => rule,
@@ -107,7 +107,7 @@ impl Gate {
         Decision::Allowed { rule: allowed }
     }
 
-    /// What settings say about a name. What an agent needs to be at work is allowed with the agent.
+    /// Decides by settings. The calls an agent needs for its work are allowed with the agent.
     pub fn by_settings(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
         if let Some(Rule { pattern, file, .. }) = first(&self.deny, name) {
             return Err(format!("`{name}` is refused by `{pattern}` in `governance.deny` of {file}"));
@@ -134,7 +134,7 @@ impl Gate {
         }
     }
 
-    /// Whoever may put agents to work may also choose among them and judge what they did.
+    /// A project that allows agents also allows selecting and evaluating them.
     fn for_arbiter(&self, name: &str) -> Option<&Rule> {
         if !ARBITER.contains(&name) {
             return None;
@@ -164,7 +164,8 @@ fn rule(pattern: &str, file: &Arc<str>) -> Result<Rule, PatternError> {
         .map_err(|error| PatternError { pattern: pattern.to_owned(), why: error.kind().to_string() })
 }
 
-/// `tools` of a state is about what is called in it. An agent is not: its own calls are, when it makes them.
+/// A state's `tools` applies to the calls made in it. An agent is not one: its own calls are checked when it makes
+/// them.
 fn refused_by_state(question: &Question<'_>) -> Option<String> {
     let name = question.name;
     // An agent is no tool, and what it calls is checked where the tool's other names are known.
@@ -206,7 +207,7 @@ pub fn is_counted(name: &str) -> bool {
     name.starts_with("tool:") || !(is_agent(name) || is_agents_own(name))
 }
 
-/// The parts of a budget that a call needs something of.
+/// Returns the parts of a budget that a call requires.
 fn spends(name: &str) -> &'static [&'static str] {
     if is_counted(name) {
         &["tool_calls"]

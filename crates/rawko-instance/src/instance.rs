@@ -1,5 +1,5 @@
-//! `Instance`: one running chart as a pure machine — snapshot, open effects, budgets, policy. What is here is the state
-//! and how it is restored and saved; what changes it is in `input` and `effects`.
+//! `Instance`: one running chart as a pure machine — snapshot, open effects, budgets, policy. This file has the state
+//! and its restore and save; `input` and `effects` change it.
 
 use std::sync::Arc;
 
@@ -22,33 +22,33 @@ pub struct Instance {
     pub(crate) parent: Option<InstanceKey>,
     pub(crate) head: Head,
     pub(crate) open: Vec<OpenEffect>,
-    /// Rules and budget given by the invoking instance or the starter; null when there are none.
+    /// Rules and budget given by the invoking instance or the starter; null if there are none.
     pub(crate) policy: Value,
     pub(crate) ledger: Ledger,
-    /// Calls of services so far, for the gate's budget.
+    /// Service calls so far, for the gate's budget.
     pub(crate) calls: u64,
-    /// The time of the last step: time never goes back within an instance, whatever the clock does.
+    /// The time of the last step: time never goes back within an instance, even if the clock does.
     pub(crate) last_ms: i64,
     pub(crate) snapshot_bytes: usize,
     pub(crate) delta_bytes: usize,
     pub(crate) pace: Pace,
-    /// The failed invocations that a retry is starting again: a key is kept if the outcome is unknown.
+    /// The failed invocations of a retry in progress: a key is kept if the outcome is unknown.
     pub(crate) retrying: Vec<u64>,
     /// The last driver start that this machine has handled.
     pub(crate) restarted: Option<u64>,
 }
 
-/// How fast an instance acts on its own; not stored, because a reload takes longer than any of it.
+/// The rate of self-caused steps; not stored, because a reload takes longer than its time window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// Steps since the last cause from outside or the last moment that passed.
+    /// Steps since the last external cause or the last time that passed.
     pub(crate) zero_delay_steps: u32,
-    /// The second in which the last children began, and how many did.
+    /// The second of the last started children, and their number.
     pub(crate) children_second: i64,
     pub(crate) children: u32,
 }
 
-/// All that a driver keeps of an instance between two inputs, beside its snapshot.
+/// The data that a driver keeps of an instance between two inputs, beside its snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     pub key: InstanceKey,
@@ -56,7 +56,7 @@ pub struct Saved {
     pub parent: Option<InstanceKey>,
     pub head: Head,
     pub open: Vec<OpenEffect>,
-    /// Calls of services so far.
+    /// Service calls so far.
     pub calls: u64,
     /// The time of the last step.
     pub last_ms: i64,
@@ -89,14 +89,14 @@ impl Instance {
         }
     }
 
-    /// The same from JSON text, unpacked.
+    /// Like `restore`, from unpacked JSON text.
     pub fn restore_json(saved: Saved, chart: Arc<Chart>, snapshot: &str) -> Result<Self, InstanceError> {
         let snapshot = Snapshot::from_json(&chart, snapshot)
             .map_err(|why| InstanceError::Snapshot { id: saved.new.id.to_string(), why })?;
         Ok(Self::restore(saved, chart, snapshot))
     }
 
-    /// What to keep until the next input, beside [`Instance::snapshot`].
+    /// Returns the data to keep until the next input, beside [`Instance::snapshot`].
     pub fn save(&self) -> Saved {
         Saved {
             key: self.key,
@@ -119,7 +119,7 @@ impl Instance {
         &self.new.id
     }
 
-    /// What it began as.
+    /// Returns the start parameters.
     pub fn new_instance(&self) -> &Arc<NewInstance> {
         &self.new
     }
@@ -144,7 +144,7 @@ impl Instance {
         &self.head
     }
 
-    /// Effects without a result.
+    /// Returns the effects without a result.
     pub fn open_effects(&self) -> &[OpenEffect] {
         &self.open
     }
@@ -153,7 +153,7 @@ impl Instance {
         &self.ledger
     }
 
-    /// The agent that it plays, if it plays one.
+    /// Returns the agent that it implements, if any.
     pub fn agent(&self) -> Option<&str> {
         agent_of(&self.policy)
     }
@@ -162,7 +162,7 @@ impl Instance {
         self.snapshot.step_number()
     }
 
-    /// The ids of its running children.
+    /// Returns the ids of its running children.
     pub fn children(&self) -> Vec<Arc<str>> {
         let children = self.open.iter().filter(|effect| effect.kind == EffectKind::Child);
         children.map(|effect| child_id(&self.new.id, effect)).collect()
@@ -177,7 +177,7 @@ impl Instance {
         }
     }
 
-    /// Whether it failed, or rests after a fault, so that a retry means something.
+    /// Checks if it failed, or is paused after a fault, so that a retry applies.
     pub fn can_retry(&self) -> Result<(), InstanceError> {
         if self.snapshot.status() == Status::Error || self.head.fault.is_some() {
             return Ok(());
@@ -185,7 +185,7 @@ impl Instance {
         Err(InstanceError::NotFailed { id: self.new.id.to_string() })
     }
 
-    /// The open effect at this place; an effect whose outcome is unknown is not waited for any more.
+    /// Returns the open effect at this position; an effect with an unknown outcome is no longer awaited.
     pub fn open_effect(&self, step: u64, index: u32) -> Option<&OpenEffect> {
         self.open_at(step, index).map(|at| &self.open[at])
     }
@@ -203,14 +203,14 @@ impl Instance {
         self.open.iter().position(is)
     }
 
-    /// Whether the chart still waits for an invocation, or failed with it and may retry it.
+    /// Returns true if the chart still waits for an invocation, or failed with it and may retry it.
     pub(crate) fn needs_key(&self, invocation: u64) -> bool {
         let mut failed = self.snapshot.failures().iter().filter_map(|failure| failure.invocation());
         let failed = failed.any(|failed| failed.id == invocation);
         failed || self.snapshot.invocations().iter().any(|known| known.id == invocation)
     }
 
-    /// The state that an invocation belongs to.
+    /// Returns the state that an invocation belongs to.
     pub(crate) fn node_of(&self, invocation: Option<u64>) -> Option<NodeId> {
         let known = self.snapshot.invocations().iter().find(|known| Some(known.id) == invocation);
         known.map(|known| known.node)

@@ -1,5 +1,5 @@
-//! What an instance and its children have spent, and what that leaves of a budget. Apart from the gate, which only asks
-//! whether anything is left, and from agents, who report what they used.
+//! Usage of an instance and its children, and the rest of a budget. Separate from the gate, which only checks if
+//! anything is left, and from agents, which report their usage.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use std::sync::Arc;
 use rawko_core::{Map, Value};
 use serde::{Deserialize, Serialize};
 
-/// What was used. Sums, children included.
+/// Total usage, including children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
     pub tokens: u64,
     pub cost_usd: f64,
-    /// Time that agents were at work; those that work side by side count each.
+    /// Working time of agents; concurrent ones are added up.
     pub time_ms: u64,
     pub tool_calls: u64,
 }
 
-/// The sums of one instance: of all its life, and since each of its states with a budget was entered.
+/// The totals of one instance: over its lifetime, and since each of its states with a budget was entered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
@@ -29,7 +29,7 @@ pub struct Ledger {
 }
 
 impl Spent {
-    /// What a result says of itself, under `usage`.
+    /// Parses the `usage` of a result.
     pub fn of(usage: &Value) -> Self {
         let whole = |key: &str| usage.get(key).as_i64().and_then(|number| u64::try_from(number).ok());
         let parts = whole("input_tokens").unwrap_or(0) + whole("output_tokens").unwrap_or(0);
@@ -54,7 +54,7 @@ impl Spent {
         }
     }
 
-    /// Never below nothing.
+    /// Saturates at zero.
     pub fn minus(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_sub(other.tokens),
@@ -74,7 +74,7 @@ impl Spent {
         ])
     }
 
-    /// What this leaves of a budget, key by key, never below nothing. Times in budgets are milliseconds.
+    /// Returns the rest of a budget, key by key, saturating at zero. Times in budgets are milliseconds.
     pub(crate) fn left_of(&self, budget: &Value) -> Value {
         let Some(budget) = budget.as_map() else { return Value::Null };
         let left = budget.iter().map(|(key, limit)| (Arc::clone(key), self.left_of_one(key, limit)));
@@ -99,7 +99,7 @@ impl Spent {
 }
 
 impl Ledger {
-    /// As the head of an instance has it.
+    /// Parses the ledger stored in the head of an instance.
     pub fn read(text: Option<&str>) -> Self {
         text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
@@ -122,7 +122,7 @@ impl Ledger {
     }
 }
 
-/// The smaller limit of each key.
+/// Returns the smaller limit of each key.
 pub(crate) fn least(one: &Value, other: &Value) -> Value {
     let (Some(left), Some(right)) = (one.as_map(), other.as_map()) else {
         return if one.is_null() { other.clone() } else { one.clone() };

@@ -1,15 +1,15 @@
-//! Bounds that no chart may exceed at run time. Exceeding one is an error that the chart can handle, never the end of
+//! Limits that no chart may exceed at run time. Exceeding one is an error that the chart can handle, never the end of
 //! the process.
 
-/// Bounds of one instance and its descendants.
+/// Limits of one instance and its descendants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Generations of children below a root instance.
     pub generations_max: u32,
-    /// Children that one instance may begin within one second.
+    /// Children that one instance may start within one second.
     pub children_per_second_max: u32,
-    /// Steps that an instance may cause itself without any time passing: timers of 0 ms, events to itself, calls that
-    /// fail at once.
+    /// Steps that an instance may cause itself without elapsed time: timers of 0 ms, events to itself, calls that fail
+    /// immediately.
     pub zero_delay_steps_max: u32,
 }
 

@@ -15,7 +15,7 @@ pub struct PersonAnswer {
 }
 
 impl PersonAnswer {
-    /// `event.data` of the chart's done event.
+    /// Returns the `event.data` of the chart's done event.
     fn to_value(&self) -> Value {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::str);
         Value::map([

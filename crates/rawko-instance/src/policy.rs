@@ -1,5 +1,5 @@
-//! The rules for an effect: those of its state, within those of the invoking instance, less what was spent. Rules of
-//! tools are kept side by side rather than merged, so that a refusal can name the one that refused.
+//! The rules for an effect: those of its state, within those of the invoking instance, less the usage. Tool rules are
+//! kept side by side rather than merged, so that a refusal can name its source.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use rawko_core::{Chart, Map, NodeId, Value};
 use crate::instance::Instance;
 use crate::ledger::{Spent, least};
 
-/// The agent that an instance plays, if it plays one.
+/// Returns the agent that an instance implements, if any.
 pub fn agent_of(policy: &Value) -> Option<&str> {
     policy.get("agent").as_str()
 }
 
-/// The policy of an instance as it is stored.
+/// Parses the stored policy of an instance.
 pub(crate) fn policy_from(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { serde_json::from_str(text).unwrap_or_default() }
 }
 
-/// A policy as the row of an instance holds it.
+/// Returns the stored form of a policy.
 pub(crate) fn policy_text(policy: &Value) -> Arc<str> {
     if policy.is_null() { Arc::default() } else { serde_json::to_string(policy).unwrap_or_default().into() }
 }
 
 impl Instance {
-    /// The policy of something that a state of this instance does.
+    /// Returns the policy for an action of a state.
     pub(crate) fn policy_at(&self, node: NodeId) -> Value {
         let (own, inherited) = (&self.chart.node(node).policy, &self.policy);
         if own.is_null() && inherited.is_null() {
@@ -44,7 +44,7 @@ impl Instance {
         Value::Map(policy.into())
     }
 
-    /// The smallest rest of the budgets of the enclosing states and of the invoking instance.
+    /// Returns the smallest remaining budget of the enclosing states and of the invoking instance.
     fn budget_at(&self, node: NodeId) -> Value {
         let whole = self.ledger.total.left_of(self.policy.get("budget"));
         self.scopes(node).into_iter().fold(whole, |left, (path, node)| {
@@ -53,14 +53,14 @@ impl Instance {
         })
     }
 
-    /// The states around a node that have a budget, itself included.
+    /// Returns the enclosing states with a budget, including the node itself.
     fn scopes(&self, node: NodeId) -> Vec<(Arc<str>, NodeId)> {
         let around = std::iter::successors(Some(node), |node| self.chart.node(*node).parent);
         let limited = around.filter(|node| !self.chart.node(*node).policy.get("budget").is_null());
         limited.map(|node| (Arc::clone(&self.chart.node(node).path), node)).collect()
     }
 
-    /// Notes what something that a state did has cost.
+    /// Records the usage of a state's action.
     pub(crate) fn spend(&mut self, spent: Spent, node: Option<NodeId>) {
         if spent.is_nothing() {
             return;
@@ -69,7 +69,7 @@ impl Instance {
         self.ledger.add(spent, scopes.into_iter().map(|(path, _)| path));
     }
 
-    /// A state that was left begins anew with its whole budget when it is entered again.
+    /// Resets the budget of a state that was left, so that it is full on the next entry.
     pub(crate) fn forget_left_scopes(&mut self) {
         if self.ledger.scopes.is_empty() {
             return;
@@ -82,7 +82,7 @@ impl Instance {
     }
 }
 
-/// The policy of a child: everything that held for the effect that began it.
+/// Returns the policy of a child: everything that applied to the effect that started it.
 pub(crate) fn inherited(policy: &Value, agent: Option<&str>) -> Value {
     let mut within = policy.get("within").as_list().unwrap_or_default().to_vec();
     if !policy.get("tools").is_null() {
@@ -100,7 +100,7 @@ pub(crate) fn inherited(policy: &Value, agent: Option<&str>) -> Value {
     if parts.is_empty() { Value::Null } else { Value::map(parts) }
 }
 
-/// The rules of a state, with the words that name it.
+/// Returns the rules of a state, with their source for messages.
 fn sourced(tools: &Value, chart: &Chart, node: NodeId) -> Value {
     let Some(tools) = tools.as_map() else { return Value::Null };
     let mut tools = tools.clone();

@@ -1,4 +1,4 @@
-//! `Receipt`: the driver's proof of what an input did, valid once its transaction is committed.
+//! `Receipt`: the outcome of an input for its sender, valid once its transaction is committed.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Receipt {
     pub instance: Arc<str>,
     pub step: u64,
-    /// Whether a transition took the event.
+    /// True if a transition took the event.
     pub handled: bool,
     pub status: Status,
 }

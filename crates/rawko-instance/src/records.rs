@@ -1,19 +1,19 @@
-//! What a store holds, as plain data: instances, journal records, snapshots, open effects, messages on their way.
-//! Apart from the stores themselves, because the host builds these and every store keeps them.
+//! The contents of a store, as plain data: instances, journal records, snapshots, open effects, messages. Separate from
+//! the stores themselves, because the host builds these and every store stores them.
 
 use std::sync::Arc;
 
 use rawko_core::Status;
 use serde::{Deserialize, Serialize};
 
-/// The number a store knows an instance by. Its id is for people; this is for indexes.
+/// A store's number of an instance. The id is for people; this is for indexes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InstanceKey(pub i64);
 
 /// The content hash of a chart, as [`rawko_core::Chart::hash`] gives it.
 pub type ChartHash = [u8; 16];
 
-/// The exact text an instance's chart was read from.
+/// The exact source text of an instance's chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartRow {
     pub hash: ChartHash,
@@ -25,14 +25,14 @@ pub struct ChartRow {
     pub added_ms: i64,
 }
 
-/// Whose invocation an instance is.
+/// The invocation that an instance belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
     pub id: Arc<str>,
     pub invocation: u64,
     /// The invoke's id in the parent's chart.
     pub invoke: Arc<str>,
-    /// How many ancestors it has.
+    /// Number of ancestors.
     #[serde(default)]
     pub generation: u32,
 }
@@ -44,7 +44,7 @@ pub struct Origin {
     pub step: u64,
 }
 
-/// An instance that begins with this commit.
+/// An instance that starts with this commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewInstance {
     pub id: Arc<str>,
@@ -55,7 +55,7 @@ pub struct NewInstance {
     pub parent: Option<Parent>,
     pub origin: Option<Origin>,
     pub created_ms: i64,
-    /// What whoever invoked it allows, and which agent it plays, as JSON; empty when nobody said anything.
+    /// The policy given by its caller and the agent it implements, as JSON; empty if there is none.
     pub policy: Arc<str>,
 }
 
@@ -67,20 +67,20 @@ impl NewInstance {
     }
 }
 
-/// What an instance waits for, as lists show it.
+/// The reason why an instance waits, as shown in lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    /// It is over, or waits for nothing in particular.
+    /// It has ended, or waits for nothing in particular.
     #[default]
     Nothing,
-    /// A service, an agent or a child is at work.
+    /// A service, an agent or a child is running.
     Work,
     /// A person has to answer.
     Person,
     /// A timer is set, and nothing else can happen by itself.
     Timer,
-    /// Only an event from outside moves it.
+    /// Only an event from outside can continue it.
     Event,
 }
 
@@ -98,23 +98,23 @@ impl Wait {
     }
 }
 
-/// The part of an instance that lists and recovery look at. Written only when it changes.
+/// The part of an instance that lists and recovery read. Written only when it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     pub status: Status,
     pub wait: Wait,
-    /// When its next timer is due.
+    /// The due time of its next timer.
     pub next_due_ms: Option<i64>,
-    /// Why the host stopped driving it: a step that could not be taken. Cleared by the next step that can.
+    /// The step failure because of which the host stopped driving it. Cleared by the next successful step.
     pub fault: Option<Arc<str>>,
-    /// What it and its children have spent, as JSON; empty when nothing.
+    /// Usage of it and its children, as JSON; empty if none.
     pub ledger: Option<Arc<str>>,
-    /// How it ended; `None` while it has not.
+    /// `None` until it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
 
-/// How an instance ended, from the tags of its final state.
+/// The outcome of an instance, from the tags of its final state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -151,7 +151,7 @@ impl Outcome {
     }
 }
 
-/// An instance as lists show it.
+/// An instance in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceRow {
     pub key: InstanceKey,
@@ -159,41 +159,41 @@ pub struct InstanceRow {
     pub head: Head,
     /// The last committed step.
     pub step: u64,
-    /// When its last record was committed, be it of a failed step.
+    /// The time of its last committed record, including failed steps.
     pub updated_ms: i64,
 }
 
-/// One entry of an instance's journal: a delivered event and what the step made of it. Texts are packed JSON
-/// (see [`crate::content`]).
+/// One entry of an instance's journal: a delivered event and the result of its step. Texts are packed JSON (see
+/// [`crate::content`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The place in the store's whole journal; given by the store, 0 until then.
+    /// Position in the store's whole journal; assigned by the store, 0 until then.
     pub seq: u64,
     pub instance: InstanceKey,
-    /// The step the event led to; for a step that could not be taken, the step it would have been.
+    /// The step of the event; for a step that could not be taken, the step it would have been.
     pub step: u64,
     pub at_ms: i64,
     pub kind: RecordKind,
-    /// The event as [`rawko_core::Event`] serialises it; the input for a start; the edits for a fork.
+    /// The event as serialised by [`rawko_core::Event`]; the input for a start; the edits for a fork.
     pub event: String,
-    /// What changed in the snapshot, as `Snapshot::delta_json` gives it; for a failed step, why it failed.
+    /// The changes of the snapshot, as returned by `Snapshot::delta_json`; for a failed step, the reason.
     pub delta: String,
-    /// The step's effects as a JSON list; empty when there are none.
+    /// The step's effects as a JSON list; empty if there are none.
     pub effects: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordKind {
-    /// The instance began; a snapshot is stored beside it.
+    /// The instance started; a snapshot is stored beside it.
     Started,
-    /// The instance began as a fork; a snapshot is stored beside it.
+    /// The instance started as a fork; a snapshot is stored beside it.
     Forked,
     /// A step that took a transition.
     Stepped,
-    /// A step that changed nothing: nobody handles the event, or a timer or result of an earlier visit came.
+    /// A step without changes: the event is unhandled, or a timer or result of an earlier visit arrived.
     Ignored,
-    /// The step could not be taken; the snapshot stands.
+    /// The step could not be taken; the snapshot is unchanged.
     Failed,
 }
 
@@ -207,7 +207,7 @@ impl RecordKind {
     ];
 }
 
-/// A whole snapshot, packed. Records after it say what changed since.
+/// A full snapshot, packed. Later records contain the changes since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedSnapshot {
     pub step: u64,
@@ -221,11 +221,11 @@ pub struct Blob {
     pub body: Vec<u8>,
 }
 
-/// Something the host has to do or is doing for an instance, on disk until it is over.
+/// A pending or running operation of the host for an instance, stored until it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenEffect {
     pub instance: InstanceKey,
-    /// `(step, index)`: with the instance's id this is the effect's id and idempotency key.
+    /// `(step, index)`: with the instance's id this forms the effect's id and idempotency key.
     pub step: u64,
     pub index: u32,
     pub kind: EffectKind,
@@ -236,17 +236,17 @@ pub struct OpenEffect {
     /// The effect as JSON, packed.
     pub body: String,
     pub opened_ms: i64,
-    /// When it expires (approvals).
+    /// Expiry time (approvals).
     pub due_ms: Option<i64>,
-    /// The idempotency key to use. An attempt whose predecessor's outcome is unknown keeps that one's key.
+    /// The idempotency key. An attempt whose predecessor has an unknown outcome keeps that one's key.
     pub idempotency: Arc<str>,
-    /// The result that its instance hears next, as packed JSON, for a call that was refused before it began; else empty.
+    /// The result for its instance, as packed JSON, for a call that was refused before it started; else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub result: String,
-    /// A stopping driver did not begin the call: it runs at the next start.
+    /// A stopping driver did not start the call: it runs at the next start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parked: bool,
-    /// An earlier run under the same key may have happened, so no failure of this one is the last word on it.
+    /// An earlier run under the same key may have happened, so a failure of this one is not conclusive.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
 }
@@ -258,11 +258,11 @@ pub enum EffectKind {
     Agent,
     Child,
     Person,
-    /// An action that calls a handler; nobody waits.
+    /// An action that calls a handler without waiting.
     Call,
     /// A send to an endpoint, a channel or an agent.
     Send,
-    /// The last attempt of an invocation ended without an answer: not running, its key is kept for the next attempt.
+    /// The last attempt of an invocation ended without a response: not running, its key is kept for the next attempt.
     Unknown,
 }
 
@@ -290,17 +290,17 @@ impl EffectKind {
     }
 }
 
-/// An event on its way to an instance: committed with the step that sent it, gone with the step that takes it.
+/// An event in transit to an instance: committed with the step that sent it, removed with the step that takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inbound {
-    /// Given by the host, increasing.
+    /// Assigned by the host, increasing.
     pub seq: i64,
     pub to: InstanceKey,
     /// The event as JSON, packed.
     pub event: String,
 }
 
-/// A line of the audit: written before the call it is about.
+/// An audit entry: written before its call is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditLine {
     pub at_ms: i64,
@@ -310,37 +310,37 @@ pub struct AuditLine {
     pub service: Arc<str>,
     /// `allowed`, `refused`, `answered`, `failed`, `interrupted`.
     pub decision: Arc<str>,
-    /// The rule that decided, or what went wrong.
+    /// The rule that decided, or the error.
     pub reason: String,
-    /// Where the service comes from, what was asked, by whom: JSON.
+    /// Origin of the service, request and caller: JSON.
     pub provenance: String,
 }
 
-/// Everything one instance changes at once.
+/// All changes of one instance in one transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
     pub instance: InstanceKey,
     pub create: Option<Box<NewInstance>>,
     pub records: Vec<Record>,
-    /// Present when it changed.
+    /// Present if it changed.
     pub head: Option<Box<Head>>,
     pub snapshot: Option<Box<SavedSnapshot>>,
     pub blobs: Vec<Blob>,
-    /// One that is open already is replaced.
+    /// An effect that is already open is replaced.
     pub opened: Vec<OpenEffect>,
-    /// `(step, index)` of effects of this instance that are over; applied after `opened`, so an effect that began
-    /// and ended within the commit leaves nothing.
+    /// `(step, index)` of effects of this instance that ended; applied after `opened`, so an effect that started and
+    /// ended within the commit leaves nothing.
     pub closed: Vec<(u64, u32)>,
     /// Events sent by these steps, to this or other instances.
     pub sent: Vec<Inbound>,
     /// Sequence numbers of inbound events that these steps took; applied after `sent`.
     pub taken: Vec<i64>,
-    /// Keys of deliveries from outside, so that the same one again is recognised. The first one with a key stands.
+    /// Keys of deliveries from outside, for detecting duplicates. The first one with a key is kept.
     pub deliveries: Vec<Delivery>,
     pub audit: Vec<AuditLine>,
 }
 
-/// A delivery that carried a key of its sender's.
+/// A delivery with a key of its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     pub key: Arc<str>,

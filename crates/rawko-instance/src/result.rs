@@ -1,4 +1,4 @@
-//! `EffectResult`: how an effect ended, as its instance hears it and as the audit records it.
+//! `EffectResult`: the end of an effect, as delivered to its instance and recorded in the audit.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::records::OpenEffect;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EffectResult {
-    /// `None`: a call without a waiting invocation succeeded.
+    /// `None` if a call without a waiting invocation succeeded.
     pub event: Option<Event>,
     pub note: EffectNote,
 }

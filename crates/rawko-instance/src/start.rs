@@ -1,4 +1,4 @@
-//! The first step of an instance, for every way to begin one: from outside or as a child.
+//! The first step of an instance, for every way to start one: from outside or as a child.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::policy::policy_text;
 use crate::records::{Head, InstanceKey, NewInstance, Record, RecordKind};
 use crate::transaction::Transaction;
 
-/// An instance that is started from outside.
+/// An instance started from outside.
 #[derive(Clone, Debug)]
 pub struct NewRoot {
     pub id: Arc<str>,
     pub chart: Arc<Chart>,
     pub input: Value,
-    /// `{cost_usd, tokens, time, tool_calls}` for its whole life and everything below it; null for none.
+    /// `{cost_usd, tokens, time, tool_calls}` for its lifetime, including all descendants; null for none.
     pub budget: Value,
 }
 
@@ -72,14 +72,14 @@ pub(crate) fn begin(
         effects: tx.pack(effects_text(&step)),
     };
     tx.commit.records.push(record);
-    // Before the effects: a snapshot is of the first step, and what follows at once has records of its own.
+    // Before the effects: the snapshot is that of the first step, and its consequences have records of their own.
     instance.save_snapshot(&mut tx);
     instance.plan_effects(step, env, at_ms, &mut tx);
     instance.settle(env, at_ms, &mut tx);
     Ok((instance, tx))
 }
 
-/// An instance without effects yet, and the transaction that creates it.
+/// Creates an instance without effects, and its transaction.
 pub(crate) fn created(
     key: InstanceKey,
     new: NewInstance,

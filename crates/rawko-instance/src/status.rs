@@ -1,12 +1,12 @@
-//! What lists show of an instance: what it waits for, and with which outcome it ended. Computed here once, so that the
-//! store, the API and the terminal agree.
+//! The status of an instance in lists: the reason for waiting, and the outcome. Computed here once, so that the store,
+//! the API and the terminal agree.
 
 use rawko_core::{Chart, Snapshot, Status};
 
 use crate::instance::Instance;
 use crate::records::{EffectKind, Head, Outcome, Wait};
 
-/// Whether an effect of this kind moves by itself.
+/// Returns true if an effect of this kind progresses by itself.
 pub fn is_work(kind: EffectKind) -> bool {
     match kind {
         EffectKind::Service | EffectKind::Agent | EffectKind::Child | EffectKind::Call | EffectKind::Send => {
@@ -16,7 +16,7 @@ pub fn is_work(kind: EffectKind) -> bool {
     }
 }
 
-/// The outcome of an instance that ended, from the tags of its final states.
+/// Returns the outcome of an ended instance, from the tags of its final states.
 pub fn outcome_of(chart: &Chart, snapshot: &Snapshot) -> Option<Outcome> {
     match snapshot.status() {
         Status::Active | Status::Error => None,
@@ -40,7 +40,7 @@ pub fn outcome_of(chart: &Chart, snapshot: &Snapshot) -> Option<Outcome> {
 }
 
 impl Instance {
-    /// The head as the snapshot and the open effects have it now.
+    /// Returns the head for the current snapshot and open effects.
     pub(crate) fn head_now(&self) -> Head {
         let status = self.snapshot.status();
         let next_due_ms = self.next_due_ms();

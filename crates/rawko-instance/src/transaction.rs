@@ -1,5 +1,5 @@
-//! `Transaction`: everything that follows from the inputs handled in one go. A driver commits it as a whole and only
-//! then performs its actions.
+//! `Transaction`: all consequences of the inputs handled together. A driver commits it as a whole and only then
+//! performs its actions.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use crate::message::Message;
 use crate::receipt::Receipt;
 use crate::records::{Blob, Commit, Inbound, InstanceKey, OpenEffect};
 
-/// What to commit, and what to do once it is durable.
+/// The data to commit, and the actions to perform once it is durable.
 #[derive(Debug, Default)]
 pub struct Transaction {
     pub commit: Commit,
-    /// Children that begin with these steps, and theirs: durable together with the step that invoked them.
+    /// Children started by these steps, and their children: durable together with the step that invoked them.
     pub children: Vec<Child>,
-    /// Also those of the children, in order.
+    /// Includes those of the children, in order.
     pub actions: Vec<Action>,
-    /// Calls that were not made, with the reason; their instances have heard it already. For observers.
+    /// Calls that were not made, with the reason; their instances have already received it. For observers.
     pub refused: Vec<(OpenEffect, ServiceError)>,
-    /// How each step came about, also those of the children; empty unless the environment wants them.
+    /// The trace of each step, including those of the children; empty unless the environment wants them.
     pub traces: Vec<StepTrace>,
-    /// The input was not taken: commit, then hand it in again.
+    /// The input was not handled: commit, then pass it in again.
     pub deferred: Option<Input>,
-    /// The answer to the input that [`Instance::handle`] was given.
+    /// The reply to the input of [`Instance::handle`].
     pub reply: Option<Result<Receipt, InstanceError>>,
 }
 
-/// How one step came about.
+/// The trace of one step.
 #[derive(Clone, Debug)]
 pub struct StepTrace {
     pub instance: InstanceKey,
@@ -45,14 +45,14 @@ pub struct StepTrace {
     pub effects: Vec<Effect>,
 }
 
-/// An instance that begins with a step of its parent.
+/// An instance started by a step of its parent.
 #[derive(Debug)]
 pub struct Child {
     pub instance: Instance,
     pub commit: Commit,
 }
 
-/// An effect within its instance: the step that asked for it, and its place in that step.
+/// An effect within its instance: the step that created it, and its index in that step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EffectPlace {
     pub step: u64,
@@ -65,18 +65,18 @@ impl EffectPlace {
     }
 }
 
-/// Something that a driver does after the commit.
+/// An action for the driver after the commit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Call a service and hand in its result ([`Input::Result`](crate::Input::Result)).
+    /// Call a service and pass in its result ([`Input::Result`](crate::Input::Result)).
     Run { effect: OpenEffect, request: Request },
     /// Stop a call whose result no longer matters.
     Stop { instance: InstanceKey, effect: EffectPlace },
-    /// Hand in a committed message ([`Input::Message`](crate::Input::Message)).
+    /// Pass in a committed message ([`Input::Message`](crate::Input::Message)).
     Deliver { to: InstanceKey, seq: i64, message: Message },
 }
 
-/// What a service is asked, as the effect states it.
+/// The request to a service, as stated by the effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Request {
@@ -90,7 +90,7 @@ impl Transaction {
         Self { commit: Commit { instance, ..Commit::default() }, ..Self::default() }
     }
 
-    /// Whether there is nothing to commit.
+    /// Returns true if there is nothing to commit.
     pub fn is_empty(&self) -> bool {
         let commit = &self.commit;
         commit.create.is_none()
@@ -101,7 +101,7 @@ impl Transaction {
             && commit.audit.is_empty()
     }
 
-    /// Keeps the trace of a step, if the step has one.
+    /// Adds the trace of a step, if it has one.
     pub(crate) fn note_trace(&mut self, chart: &Arc<Chart>, step: &mut Step, wanted: bool) {
         if wanted {
             self.traces.push(StepTrace {
@@ -115,7 +115,7 @@ impl Transaction {
         }
     }
 
-    /// Packs a text and keeps its large parts with the commit.
+    /// Packs a text and adds its large parts to the commit.
     pub(crate) fn pack(&mut self, text: String) -> String {
         let packed = content::pack(&text);
         self.commit.blobs.extend(packed.blobs);
@@ -133,7 +133,7 @@ impl Transaction {
         self.actions.push(Action::Deliver { to, seq, message });
     }
 
-    /// A packed text read back: its large parts may be in this very commit.
+    /// Returns a blob of a packed text: it may be part of this commit.
     pub(crate) fn blob(&self, hash: &[u8; 16]) -> Option<Blob> {
         self.commit.blobs.iter().find(|blob| blob.hash == *hash).cloned()
     }
@@ -161,7 +161,7 @@ impl Transaction {
         self.reply = next.reply.or(self.reply.take());
     }
 
-    /// All commits of this transaction, the instance's own first.
+    /// Returns all commits of this transaction, the instance's own first.
     pub fn take_commits(&mut self) -> Vec<Commit> {
         let mut commits = vec![std::mem::take(&mut self.commit)];
         commits.extend(self.children.iter_mut().map(|child| std::mem::take(&mut child.commit)));

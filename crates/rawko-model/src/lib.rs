@@ -1,5 +1,5 @@
-//! Language models: messages, providers with their wire formats, recorded and scripted answers, and what a model that
-//! cannot see does with images. Separate from agents, so that whatever asks a model links nothing else.
+//! Language models: messages, providers with their wire formats, recorded and scripted responses, and image handling
+//! for models without vision. Separate from agents, so that a program that only calls models links nothing else.
 
 mod message;
 pub mod provider;

@@ -1,10 +1,10 @@
-//! What a conversation with a model is made of, in one form for all providers. Plain data: it goes into the journal,
+//! The parts of a conversation with a model, in one form for all providers. Plain data: it is stored in the journal,
 //! and a session is reopened from it.
 
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -12,7 +12,7 @@ pub enum Role {
     Assistant,
 }
 
-/// One message: what was said, shown, asked of tools, and what they gave back.
+/// One message: text, images, tool calls and tool results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     pub role: Role,
@@ -33,7 +33,7 @@ pub enum Part {
     },
     /// The model asks for a tool. Only in an assistant's message.
     ToolUse(ToolUse),
-    /// What the tool gave back. Only in a user's message.
+    /// The result of a tool. Only in a user's message.
     ToolResult(ToolResult),
 }
 
@@ -46,13 +46,13 @@ pub struct ToolUse {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// Of the `ToolUse` it answers.
+    /// Id of its `ToolUse`.
     pub id: String,
     pub content: String,
     pub is_error: bool,
 }
 
-/// A tool as a model is told of it.
+/// The description of a tool for a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     pub name: String,
@@ -61,34 +61,34 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It has said what it wanted to: intent.
+    /// The response is complete.
     Stop,
-    /// It waits for tools. Whatever the provider says, pending tool calls win.
+    /// It waits for tools. Pending tool calls take precedence over the provider's stop reason.
     ToolCalls,
-    /// It ran into its limit of output tokens.
+    /// It reached the limit of output tokens.
     Length,
     ContentFilter,
-    /// Something this version does not know.
+    /// A reason unknown to this version.
     Other,
 }
 
-/// What a completion cost.
+/// The usage of a completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cached_tokens: u64,
-    /// Whether the provider said so, or it is an estimate (bytes / 4).
+    /// True if it is an estimate (bytes / 4) rather than a count of the provider.
     pub is_estimate: bool,
     pub cost_usd: Option<f64>,
 }
 
 impl Usage {
-    /// Both together; the cost only where both are known.
+    /// Adds both; the cost only if both are known.
     #[must_use]
     pub fn plus(self, other: Usage) -> Usage {
         let nothing = |usage: &Usage| usage.input_tokens == 0 && usage.output_tokens == 0;

@@ -1,5 +1,5 @@
-//! A second opinion: a provider server written by others (npm `@copilotkit/aimock`) speaks all four formats, and what we
-//! understand is what it meant. It must be installed: `cargo xtask tools`.
+//! A second implementation: a provider server by other authors (npm `@copilotkit/aimock`) with all four formats, whose
+//! responses we decode as intended. It must be installed: `cargo xtask tools`.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -25,7 +25,7 @@ const DIALECTS: [(&str, Dialect, &str); 4] = [
     ("ollama", Dialect::Ollama, ""),
 ];
 
-/// The server, which ends with this.
+/// The server, stopped on drop.
 struct Aimock {
     url: String,
     _child: Child,
@@ -56,7 +56,7 @@ impl Aimock {
                 break url.trim().to_owned();
             }
         };
-        // It goes on writing, and must not find a closed pipe.
+        // It keeps writing and must not hit a closed pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Self { url, _child: child, _fixtures: fixtures }
     }
@@ -110,7 +110,7 @@ fn request(said: &str) -> CompletionRequest {
     }
 }
 
-/// Ids are made up anew each time, and counts differ from format to format.
+/// Ids are generated anew each time, and counts differ from format to format.
 fn shown(result: &Result<Completion, ProviderError>) -> String {
     match result {
         Ok(completion) => {
@@ -122,7 +122,7 @@ fn shown(result: &Result<Completion, ProviderError>) -> String {
             let parts: Vec<String> = completion.message.parts.iter().map(part).collect();
             format!("{:?}: {}", completion.stop_reason, parts.join(", "))
         }
-        // Where a connection breaks is left to chance.
+        // The position of a connection failure is random.
         Err(error) if error.code == ErrorCode::NetworkError => "network_error".to_owned(),
         Err(error) => {
             let wait = error.retry_after_ms.map(|ms| format!(" in {ms} ms")).unwrap_or_default();
@@ -193,7 +193,7 @@ async fn aimock_is_understood_in_every_format() {
     "#]].assert_eq(&lines);
 }
 
-/// A call, its result, and the answer after it: the server takes back what it gave.
+/// A call, its result, and the response after it: the server accepts its own call back.
 #[tokio::test]
 async fn aimock_takes_results_of_tools() {
     let aimock = Aimock::start().await;

@@ -1,4 +1,4 @@
-//! HybridAgent: a model that cannot see works with images.
+//! HybridAgent: a model without vision works with images.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -24,7 +24,7 @@ fn planned(messages: &[Message], memory: &VisionMemory) -> VisionPlan {
     plan(messages, memory, "seer", "i/1/0")
 }
 
-/// One line a request: what is wanted, and the parts of its message.
+/// Prints one line per request: the intent, and the parts of its message.
 fn shown(plan: &VisionPlan) -> String {
     let part = |part: &Part| match part {
         Part::Text { text } => text.lines().next().unwrap_or_default().chars().take(40).collect(),
@@ -53,7 +53,7 @@ fn saying(text: &str) -> Completion {
     }
 }
 
-/// Everything that is planned, answered with what was seen.
+/// Answers everything that is planned.
 fn look(messages: &[Message], memory: VisionMemory) -> VisionMemory {
     let plan = planned(messages, &memory);
     plan.requests.iter().fold(memory, |memory, request| {
@@ -70,7 +70,7 @@ fn look(messages: &[Message], memory: VisionMemory) -> VisionMemory {
     })
 }
 
-/// What the text model sees.
+/// Returns the text model's input.
 fn read(messages: &[Message]) -> String {
     let part = |part: &Part| match part {
         Part::Text { text } => text.clone(),
@@ -207,7 +207,7 @@ fn a_later_comparison_takes_earlier_images_along() {
     );
 }
 
-/// A tool's picture comes without words; what was asked before says what it is for.
+/// A tool's image has no text; the prompt before it gives its purpose.
 #[test]
 fn an_image_from_a_tool() {
     let result = Part::ToolResult(ToolResult { id: "1".into(), content: "taken".into(), is_error: false });
@@ -283,7 +283,7 @@ fn a_vision_model_that_fails_is_no_reason_to_stop() {
     assert_eq!(silent.said, Err("it said nothing".into()));
 }
 
-/// Before anybody has looked, the text model knows at least that there is something.
+/// Without any analysis the text model at least knows that there is an image.
 #[test]
 fn an_image_nobody_looked_at() {
     expect![[r#"
@@ -314,7 +314,7 @@ fn what_is_wanted() {
     }
 }
 
-/// What the vision model sees, to the letter.
+/// The exact input of the vision model.
 #[test]
 fn the_prompt_of_the_vision_model() {
     let request =

@@ -1,5 +1,5 @@
 //! Programs that agents use: process agents, agents over ACP, MCP servers, language servers and the project's checks.
-//! Separate from tools, because each of these speaks a protocol with a program that someone else wrote.
+//! Separate from tools, because each of these speaks a protocol with an external program.
 
 pub mod acp;
 pub mod checks;

@@ -1,4 +1,4 @@
-//! Checks: real commands, how they end and what they count.
+//! Checks: real commands, their exit and their error counts.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -200,7 +200,7 @@ async fn real_commands_and_how_they_end() {
     }
 }
 
-/// What a check started ends with it when its time is up.
+/// A timeout terminates a check and its child processes.
 #[tokio::test]
 async fn nothing_is_left_running() {
     let project = project(&[]);
@@ -213,7 +213,7 @@ async fn nothing_is_left_running() {
     assert!(status.is_empty() || status.contains(") Z "), "it still runs: {status}");
 }
 
-/// Keys to model services are not the business of a project's tests.
+/// A project's tests do not get the keys of model services.
 #[tokio::test]
 async fn a_check_sees_only_what_it_needs() {
     let project = project(&[]);

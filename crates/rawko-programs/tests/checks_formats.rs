@@ -1,9 +1,9 @@
-//! How many errors there are, by texts of each format. A word is never a count.
+//! Error counts for sample texts of each format. A keyword is never a count.
 
 use expect_test::{Expect, expect};
 use rawko_programs::checks::{Format, Output, count};
 
-/// `errors: summary`, then a line a finding.
+/// Prints `errors: summary`, then one line per finding.
 #[track_caller]
 fn counted(format: Format, text: &str, exit_code: i32, expected: Expect) {
     let output = Output { exit_code: Some(exit_code), stdout: text.to_owned(), ..Output::default() };

@@ -1,5 +1,5 @@
-//! A language server as a check, over real pipes: one that is asked, one that pushes and corrects itself, and ones that do
-//! not do what they should.
+//! A language server as a check, over real pipes: one with pull diagnostics, one that pushes and corrects itself, and
+//! misbehaving ones.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 use rawko_host::Environment;
 use rawko_programs::checks::{Check, CheckReport, Format, run_all};
 
-/// Says `error` about every line with `bad` in it, `warning` about every line with `odd`.
+/// Reports an `error` for every line with `bad` in it, a `warning` for every line with `odd`.
 const SERVER: &str = r#"
 import json, sys
 mode = sys.argv[1]

@@ -1,4 +1,4 @@
-//! Which checks a project has: by its settings, or by what it looks like.
+//! The checks of a project: from its settings or detected from its files.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

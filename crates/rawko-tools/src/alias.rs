@@ -1,14 +1,14 @@
-//! Other names of the built-in tools. Models and agent files say `readFile`, `str_replace` or `shell`; a rule that names
-//! one of them means the tool, whatever the tool is called then.
+//! Alternative names of the built-in tools. Models and agent files use `readFile`, `str_replace` or `shell`; a rule
+//! that names one of them applies to the tool under all its names.
 
 use super::builtin::Builtin;
 
-/// Letters and digits only, in lower case: `read_file`, `readFile` and `ReadFile` are one name.
+/// Keeps letters and digits, in lower case: `read_file`, `readFile` and `ReadFile` are one name.
 fn folded(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
-/// By folded name. The tool's own name comes first.
+/// Aliases by folded name. The tool's own name comes first.
 const ALIASES: [(Builtin, &[&str]); 10] = [
     (Builtin::Read, &["read", "readfile", "viewfile", "openfile", "fileread", "cat"]),
     (Builtin::Write, &["write", "writefile", "createfile", "newfile", "filewrite", "savefile"]),
@@ -47,18 +47,18 @@ const ALIASES: [(Builtin, &[&str]); 10] = [
     (Builtin::PlanUpdate, &["planupdate", "updateplan", "updatestep", "todoupdate"]),
 ];
 
-/// The tool a name means.
+/// Returns the tool of a name.
 pub(super) fn resolved(name: &str) -> Option<Builtin> {
     let name = folded(name);
     ALIASES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(tool, _)| *tool)
 }
 
-/// All folded names of a tool.
+/// Returns all folded names of a tool.
 pub(super) fn names_of(tool: Builtin) -> &'static [&'static str] {
     ALIASES.iter().find(|(other, _)| *other == tool).map_or(&[], |(_, names)| names)
 }
 
-/// A pattern with stars, folded so that it can be matched against folded names.
+/// Folds a wildcard pattern, so that it can be matched against folded names.
 pub(super) fn folded_pattern(pattern: &str) -> String {
     let kept = pattern.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '*');
     kept.map(|letter| letter.to_ascii_lowercase()).collect()

@@ -1,4 +1,4 @@
-//! The built-in tools: their names, what a model is told of them, and what their input looks like.
+//! The built-in tools: their names, their descriptions for models and their input schemas.
 
 use rawko_core::Value;
 use serde_json::json;
@@ -20,7 +20,7 @@ pub(super) enum Builtin {
 }
 
 impl Builtin {
-    /// In the order in which models are told of them.
+    /// In the order in which models see them.
     pub(super) const ALL: [Builtin; 10] = [
         Builtin::Read,
         Builtin::Write,
@@ -49,16 +49,16 @@ impl Builtin {
         }
     }
 
-    /// By its own name only.
+    /// Looks up a tool by its own name only.
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// Whether a call may be made again when nobody knows what became of it. Writing the same whole file again gives
-    /// the same file; an edit would not find its text again, and a command may do anything.
+    /// Returns true if a call with an unknown outcome may be repeated. Writing the same whole file again gives the same
+    /// file, while a command may do anything.
     pub(super) fn is_safe_to_repeat(self) -> bool {
         match self {
-            // An edit that was made is known to be made.
+            // A repeated edit is recognised as already applied.
             Builtin::Read
             | Builtin::Write
             | Builtin::Edit

@@ -1,5 +1,5 @@
-//! Programs with tools of their own: what they want to do is held against the same rules before they do it, and the
-//! project's files are given to them as they are. Apart from the toolbox, which runs what it allows.
+//! Permission checks for external agents that run their own tools: their calls are checked against the same rules
+//! before they run, and they get raw project files. Separate from the toolbox, which runs the calls it allows.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use super::web;
 const SOURCE: &str = "the rule that nothing unknown is done where nothing may be written";
 
 impl Toolbox {
-    /// Whether a grant lets a tool be used with this input by somebody who runs it themselves. Of the input only the
-    /// keys of the built-in tools count: `path`, `command`, `url`.
+    /// Checks if a grant permits a tool that an external agent runs itself. Only the input keys of the built-in tools
+    /// are considered: `path`, `command`, `url`.
     pub async fn permits(&self, name: &str, input: &Value, grant: &Grant) -> ToolOutcome {
         match self.permitted(name, input, grant).await {
             Ok(()) => ToolOutcome::ok("allowed"),
@@ -26,7 +26,8 @@ impl Toolbox {
         }
     }
 
-    /// A file's text without line numbers, past the same rules as Read. `from` is the first line wanted, from 1.
+    /// Returns a file's text without line numbers, under the same rules as Read. `from` is the first line, counted from
+    /// 1.
     pub async fn read_text(
         &self,
         path: &str,
@@ -46,7 +47,7 @@ impl Toolbox {
         }
     }
 
-    /// Whether a place is in the project, whatever is to be done there.
+    /// Checks that a path is within the project, for any operation.
     pub fn confines(&self, path: &str) -> ToolOutcome {
         self.readable(path).map_or_else(told, |()| ToolOutcome::ok("inside"))
     }
@@ -74,7 +75,7 @@ impl Toolbox {
         match tool {
             Builtin::Read | Builtin::Glob | Builtin::Grep => self.readable(text(input, "path")),
             Builtin::Write | Builtin::Edit => {
-                // Commands may write to a few places outside; files of the project are all that others may.
+                // Commands may write to a few directories outside; external agents may only write project files.
                 tools.project.relative(text(input, "path"))?;
                 Ok(tools.project.check_writable(text(input, "path"))?)
             }
@@ -84,7 +85,7 @@ impl Toolbox {
         }
     }
 
-    /// What is not there may be looked for; what is must be in the project.
+    /// A missing file may be looked up; an existing one must be within the project.
     fn readable(&self, path: &str) -> Result<(), Failure> {
         match self.tools.project.searched(path) {
             Ok(_) | Err(Failure::Said(_)) => Ok(()),

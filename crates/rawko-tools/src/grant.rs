@@ -1,36 +1,36 @@
-//! What an agent is granted: layers of rules, each of which only narrows. A tool is allowed when every layer allows it.
+//! Tool grants: layers of rules, each of which only narrows. A tool is allowed when every layer allows it.
 
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Refused;
 use super::pattern::{self, Entry};
 
-/// Layers, outermost first: project, agent, state, phase; a sub-agent's own come after its parent's.
+/// Layers, outermost first: project, agent, state, phase; a sub-agent's layers follow its parent's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub layers: Vec<Layer>,
 }
 
-/// One set of rules and where it stands, so that a refusal can say what to change.
+/// One set of rules and its source, so that a refusal can name the setting to change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
-    /// ``the phase `research` (`phases.research.tools` in .rawko/config.yaml)``, for the refusal.
+    /// Source for the refusal: ``the phase `research` (`phases.research.tools` in .rawko/config.yaml)``.
     pub source: String,
-    /// Patterns on names (`Read`, `mcp__git__*`); `None`: this layer allows all.
+    /// Patterns on names (`Read`, `mcp__git__*`); `None` allows all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Vec<String>>,
-    /// Wins over `allowed`.
+    /// Takes precedence over `allowed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bash: Option<BashFilter>,
 }
 
-/// What Bash may run. Every command of a pipeline, list and substitution is checked.
+/// The commands that Bash may run. Every command of a pipeline, list and substitution is checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BashFilter {
-    /// `git status`, `cargo *`; `None`: all but what is blocked.
+    /// `git status`, `cargo *`; `None` allows everything not blocked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_commands: Option<Vec<String>>,
     /// Regular expressions, each matched against every command and the whole line.
@@ -43,23 +43,23 @@ impl Grant {
         Self { layers: layers.into_iter().collect() }
     }
 
-    /// This grant and one more layer: at most as much as before.
+    /// Adds a layer; the result allows at most as much as before.
     #[must_use]
     pub fn narrowed(&self, layer: Layer) -> Self {
         Self { layers: self.layers.iter().cloned().chain([layer]).collect() }
     }
 
-    /// Whether every layer allows a tool, by its own name.
+    /// Returns true if every layer allows a tool, given by its own name.
     pub fn allows(&self, tool: &str) -> bool {
         self.layers.iter().all(|layer| layer.allows(tool))
     }
 
-    /// Neither Write nor Edit is allowed: then nothing may be written by other means either.
+    /// True if neither Write nor Edit is allowed: then no other tool may write either.
     pub fn is_read_only(&self) -> bool {
         !self.allows("Write") && !self.allows("Edit")
     }
 
-    /// What is wrong with the rules themselves.
+    /// Returns the problems of the rules themselves.
     pub fn problems(&self) -> Vec<String> {
         self.layers.iter().flat_map(Layer::problems).collect()
     }
@@ -74,7 +74,7 @@ impl Layer {
         self.check(tool).is_ok()
     }
 
-    /// What is wrong with the rules themselves: patterns that cannot be read, entries that mean nothing here.
+    /// Returns the problems of the rules themselves: invalid patterns and entries without effect.
     pub fn problems(&self) -> Vec<String> {
         let patterns = self.bash.iter().flat_map(|bash| &bash.blocked_patterns);
         let regexes = patterns.filter_map(|pattern| {

@@ -1,4 +1,4 @@
-//! The input of a call, checked against the tool's schema before anything is done with it.
+//! Validates the input of a call against the tool's schema before the call runs.
 
 use std::sync::OnceLock;
 
@@ -7,15 +7,15 @@ use rawko_core::Value;
 
 use super::builtin::Builtin;
 
-/// More complaints than this help nobody.
+/// Limit of reported problems.
 const COMPLAINTS_MAX: usize = 8;
 
-/// Validators by tool, made when first needed.
+/// Validators by tool, compiled on first use.
 #[derive(Default)]
 pub(super) struct Inputs([OnceLock<Option<Validator>>; Builtin::ALL.len()]);
 
 impl Inputs {
-    /// Everything that is wrong with an input, in words for a model.
+    /// Validates an input and lists all problems in a form for the model.
     pub(super) fn check(&self, tool: Builtin, input: &Value) -> Result<(), String> {
         let at = Builtin::ALL.iter().position(|other| *other == tool).unwrap_or_default();
         let validator = self.0[at].get_or_init(|| jsonschema::validator_for(&tool.schema()).ok());
@@ -35,7 +35,7 @@ fn complaint(error: &jsonschema::ValidationError<'_>) -> String {
     if place.is_empty() { error.to_string() } else { format!("{place}: {error}") }
 }
 
-/// `It takes path, offset (optional), limit (optional).`
+/// Describes the expected input: `It takes path, offset (optional), limit (optional).`
 fn expected(tool: Builtin) -> String {
     let schema = tool.schema();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
@@ -51,7 +51,7 @@ fn expected(tool: Builtin) -> String {
     if keys.is_empty() { "It takes nothing.".into() } else { format!("It takes {}.", keys.join(", ")) }
 }
 
-/// Text of an input that has been checked.
+/// Returns a text field of a validated input.
 pub(super) fn text<'v>(input: &'v Value, key: &str) -> &'v str {
     input.get(key).as_str().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Tools: what an agent may ask to be run. One dispatch point; nothing reaches a tool past the grant.
+//! Tools that agents can call. One dispatch point; every call passes the grant.
 
 mod alias;
 mod bash;
@@ -30,18 +30,18 @@ use rawko_core::Value;
 
 use rawko_model::ToolSpec;
 
-/// The outcome of a tool, some time later.
+/// A pending tool call.
 pub type Running<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 
-/// Where tools come from besides the built-in ones: MCP servers, an embedder.
+/// A source of tools besides the built-in ones: MCP servers, an embedder.
 pub trait ToolSource: Send + Sync {
-    /// What there is, by full name (`mcp__git__status`).
+    /// Returns the available tools by full name (`mcp__git__status`).
     fn specs(&self) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>>;
 
-    /// Whether this source answers for a name, also while its server is down.
+    /// Returns true if this source owns a name, also while its server is down.
     fn has(&self, name: &str) -> bool;
 
-    /// Whether a call may be made again when nobody knows what became of it.
+    /// Returns true if a call with an unknown outcome may be repeated.
     fn is_safe_to_repeat(&self, name: &str) -> bool;
 
     fn call<'a>(&'a self, name: &'a str, input: Value) -> Running<'a>;

@@ -1,4 +1,4 @@
-//! What became of a tool call: what the model is told, and what the loop around it needs to know.
+//! The outcome of a tool call: the text for the model and the data for the agent loop.
 
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
@@ -7,25 +7,25 @@ use rawko_model::Part;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutcome {
-    /// What the model reads.
+    /// The text for the model.
     pub content: String,
     pub is_error: bool,
-    /// Why it was not run at all.
+    /// Set if a rule refused the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
-    /// Structured facts: the exit code, files changed, the new plan.
+    /// Structured data: the exit code, changed files, the new plan.
     #[serde(default)]
     pub data: Value,
-    /// Images it gave back.
+    /// Returned images.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Part>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// Which rule refused, in a stable word: `tool_blocked`, `tool_not_allowed`, `path_outside`, `command_blocked`…
+    /// Stable name of the rule that refused: `tool_blocked`, `tool_not_allowed`, `path_outside`, `command_blocked`…
     pub rule: String,
-    /// Where the rule stands.
+    /// The setting that contains the rule.
     pub source: String,
 }
 
@@ -34,7 +34,7 @@ impl ToolOutcome {
         Self { content: content.into(), ..Self::default() }
     }
 
-    /// It was tried and did not work; the text says what to do about it.
+    /// The call ran and failed; the text explains how to fix it.
     pub fn failed(content: impl Into<String>) -> Self {
         Self { content: content.into(), is_error: true, ..Self::default() }
     }
@@ -45,7 +45,7 @@ impl ToolOutcome {
     }
 }
 
-/// A call that a rule forbids, before it is put into words for a model.
+/// A refused call, before it is formatted for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
     pub(crate) rule: &'static str,
@@ -58,7 +58,7 @@ impl Refused {
         Self { rule, source: source.to_owned(), why: why.into() }
     }
 
-    /// `hint`: what may be done instead.
+    /// Formats the refusal; `hint` names an alternative.
     pub(crate) fn outcome(self, hint: &str) -> ToolOutcome {
         let from =
             if self.why.contains(&self.source) { String::new() } else { format!(", from {}", self.source) };
@@ -73,11 +73,11 @@ impl Refused {
     }
 }
 
-/// How a built-in tool ends: done, not possible, or forbidden.
+/// The failure of a built-in tool: an error or a refusal.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Refused(Refused),
-    /// For the model: what went wrong and what to do.
+    /// Error text for the model: the problem and the fix.
     Said(String),
 }
 

@@ -2,7 +2,7 @@
 
 use super::alias;
 
-/// Whether a text matches a pattern in which `*` stands for any text.
+/// Matches a text against a pattern in which `*` stands for any text.
 pub(super) fn wildcard(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
@@ -15,13 +15,13 @@ pub(super) fn wildcard(pattern: &str, text: &str) -> bool {
     rest.len() >= last.len() && rest.ends_with(last)
 }
 
-/// One entry, taken apart.
+/// A parsed entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Entry<'e> {
     Tool(&'e str),
-    /// `Bash(…)`: the tool, but only for such commands.
+    /// `Bash(…)`: the tool, limited to these commands.
     Command(&'e str),
-    /// Parentheses after another tool, whose meaning is not known here: in an allowed list it allows nothing, in a
+    /// Parentheses after another tool, which have no defined meaning: in an allowed list the entry allows nothing, in a
     /// blocked list it blocks the whole tool.
     Narrowed {
         tool: &'e str,
@@ -44,7 +44,7 @@ impl<'e> Entry<'e> {
     }
 }
 
-/// Whether a pattern on names means a tool: by its own name or, for a built-in one, by any other name it has.
+/// Matches a name pattern against a tool: by its own name or, for a built-in tool, by any alias.
 pub(super) fn names(pattern: &str, tool: &str) -> bool {
     if wildcard(&pattern.to_ascii_lowercase(), &tool.to_ascii_lowercase()) {
         return true;

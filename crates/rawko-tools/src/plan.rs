@@ -1,5 +1,5 @@
-//! Plans: a goal and steps with dependencies. The plan tools are pure: they are given the plan as it is and answer with
-//! the plan as it is to be; whoever runs the agent keeps it.
+//! Plans: a goal and steps with dependencies. The plan tools are pure: they take the current plan and return the new
+//! one; the agent loop stores it.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ pub enum StepStatus {
 }
 
 impl Plan {
-    /// A plan out of a value, or everything that is wrong with it.
+    /// Parses a plan, or returns all its problems.
     pub fn of_value(value: &Value) -> Result<Self, Vec<String>> {
         let plan: Plan = serde_json::from_value(value.to_json()).map_err(|error| vec![error.to_string()])?;
         let problems = plan.problems();
@@ -54,7 +54,7 @@ impl Plan {
         serde_json::to_value(self).map(Value::from_json).unwrap_or_default()
     }
 
-    /// Whether nothing is left to do: every step is done or was left out on purpose.
+    /// Returns true if every step is done or skipped.
     pub fn is_complete(&self) -> bool {
         self.steps.iter().all(|step| matches!(step.status, StepStatus::Done | StepStatus::Skipped))
     }
@@ -77,7 +77,8 @@ impl Plan {
         if problems.is_empty() { self.circle().into_iter().collect() } else { problems }
     }
 
-    /// Takes away steps all of whose dependencies are gone, until none is left or all that are left wait for each other.
+    /// Finds a dependency cycle: removes steps whose dependencies are gone until none is left or the rest depend on
+    /// each other.
     fn circle(&self) -> Option<String> {
         let mut left: Vec<&PlanStep> = self.steps.iter().collect();
         loop {
@@ -94,7 +95,7 @@ impl Plan {
         }
     }
 
-    /// As a model reads it.
+    /// Formats the plan for a model.
     fn shown(&self) -> String {
         let mut lines = vec![format!("Goal: {}", self.goal)];
         for step in &self.steps {
@@ -158,7 +159,7 @@ pub(super) fn update(plan: &Value, input: &Value) -> ToolOutcome {
     }
 }
 
-/// The plan with what the input says laid over one step.
+/// Returns the plan with one step updated from the input.
 fn changed(plan: &Plan, id: &str, input: &Value) -> Result<Plan, Vec<String>> {
     let over = |step: &Value| {
         let mut map: Map = step.as_map().cloned().unwrap_or_default();
@@ -174,7 +175,7 @@ fn changed(plan: &Plan, id: &str, input: &Value) -> Result<Plan, Vec<String>> {
     ]))
 }
 
-/// A word of warning when a step was begun before those it depends on are done.
+/// Returns a warning if a step was started before its dependencies are done.
 fn waiting(plan: &Plan, id: &str) -> String {
     let is_settled = |status: StepStatus| matches!(status, StepStatus::Done | StepStatus::Skipped);
     let Some(step) = plan.steps.iter().find(|step| step.id == id) else { return String::new() };

@@ -1,4 +1,4 @@
-//! Settings of tools: the section `tools` of `.rawko/config.yaml`.
+//! Tool settings: the section `tools` of `.rawko/config.yaml`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,12 +14,12 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const OUTPUT_MAX: usize = 30_000;
 const OUTPUT_MAX_MOST: u64 = 1024 * 1024;
 
-/// What a project says about tools.
+/// The tool settings of a project.
 #[derive(Clone, Debug, Default)]
 pub struct ToolSettings {
     pub bash: BashSettings,
     pub web: WebSettings,
-    /// Patterns on names; `None`: all.
+    /// Patterns on names; `None` allows all.
     pub allowed: Option<Vec<String>>,
     pub blocked: Vec<String>,
     /// Directories outside the project that commands may write to: caches of cargo, npm and the like.
@@ -29,33 +29,33 @@ pub struct ToolSettings {
 #[derive(Clone, Debug)]
 pub struct BashSettings {
     pub timeout: Duration,
-    /// How many bytes of output a model is shown.
+    /// Limit of output shown to a model, in bytes.
     pub output_max: usize,
     pub sandbox: Sandbox,
     pub allowed_commands: Option<Vec<String>>,
     pub blocked_patterns: Vec<String>,
-    /// What commands inherit, before secrets are taken out.
+    /// The environment that commands inherit, before secrets are removed.
     pub inherited: Variables,
-    /// Variables that are passed although they look like secrets.
+    /// Variables passed although they look like secrets.
     pub passed: Vec<String>,
-    /// Variables that are set for every command.
+    /// Variables set for every command.
     pub set: Vec<(String, String)>,
 }
 
-/// How much of a sandbox there has to be.
+/// The required level of sandboxing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sandbox {
-    /// As much as the kernel has.
+    /// As much as the kernel supports.
     #[default]
     Auto,
     Off,
-    /// No sandbox, no command.
+    /// Refuse to run commands without a sandbox.
     Require,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct WebSettings {
-    /// `docs.rs`, `*.example.com`; `None`: any that is public.
+    /// `docs.rs`, `*.example.com`; `None` allows any public host.
     pub hosts: Option<Vec<String>>,
     /// Hosts that may be fetched although their address is private: `localhost:3000`.
     pub private: Vec<String>,
@@ -77,8 +77,8 @@ impl Default for BashSettings {
 }
 
 impl ToolSettings {
-    /// Reads the section. What is wrong is told to the reader, and the default is used instead, except that a list that
-    /// narrows is never widened by a mistake in it.
+    /// Reads the section. Problems are reported to the reader and replaced by the default, except that a mistake in a
+    /// list that narrows never widens it.
     pub fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
         let mut settings = Self::default();
         for entry in reader.record(at, "`tools`", &["bash", "web", "allowed", "blocked", "extra_write_paths"])
@@ -94,7 +94,7 @@ impl ToolSettings {
         settings
     }
 
-    /// The outermost layer of every grant in the project.
+    /// Returns the outermost layer of every grant in the project.
     pub fn project_layer(&self) -> Layer {
         let bash = &self.bash;
         let has_filter = bash.allowed_commands.is_some() || !bash.blocked_patterns.is_empty();
@@ -154,7 +154,7 @@ fn texts(reader: &mut SettingsReader<'_>, entry: &DocumentEntry, of: &str) -> Ve
     texts.into_iter().map(|(text, _)| text.to_owned()).collect()
 }
 
-/// A pattern that cannot be read is reported, and kept: commands are refused until it is mended.
+/// Reports an invalid pattern and keeps it: commands are refused until it is fixed.
 fn patterns(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<String> {
     let texts = reader.texts(&entry.value, "`blocked_patterns` of `tools.bash`");
     for (text, span) in &texts {
@@ -166,7 +166,7 @@ fn patterns(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<Strin
     texts.into_iter().map(|(text, _)| text.to_owned()).collect()
 }
 
-/// A list of names to pass, or a map of names to set; in a map, `true` passes.
+/// Reads a list of names to pass, or a map of names to set; in a map, `true` passes the variable.
 fn env(reader: &mut SettingsReader<'_>, at: &Document) -> (Vec<String>, Vec<(String, String)>) {
     if at.items().is_some() {
         let names = reader.texts(at, "`env` of `tools.bash`");
@@ -184,7 +184,7 @@ fn env(reader: &mut SettingsReader<'_>, at: &Document) -> (Vec<String>, Vec<(Str
 }
 
 fn sandbox(reader: &mut SettingsReader<'_>, at: &Document) -> Sandbox {
-    // YAML reads a bare `off` as false in some versions.
+    // Some YAML versions read a bare `off` as false.
     match reader.scalar(at, "`sandbox` of `tools.bash`").as_deref() {
         Some("auto") | None => Sandbox::Auto,
         Some("off" | "false") => Sandbox::Off,
@@ -200,7 +200,7 @@ fn sandbox(reader: &mut SettingsReader<'_>, at: &Document) -> Sandbox {
     }
 }
 
-/// Absolute, or below the home directory.
+/// Reads paths that are absolute or below the home directory.
 fn write_paths(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for (text, span) in reader.texts(&entry.value, "`extra_write_paths` of `tools`") {

@@ -1,5 +1,5 @@
-//! The toolbox: the one point through which every tool call goes. Alias, grant, input, confinement and shell filter,
-//! limits, in this order; nothing reaches a tool past them.
+//! The toolbox: the single dispatch point of tool calls. Alias, grant, input, confinement and shell filter, limits, in
+//! this order; no tool runs without them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use super::web::fetch;
 use super::{ToolSource, alias, files, plan, shell};
 use rawko_model::ToolSpec;
 
-/// A tool that a model asks to be run.
+/// A tool call of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolCall<'c> {
-    /// As the model said it; other names of a tool are understood.
+    /// The name the model used; aliases are accepted.
     pub name: &'c str,
     pub input: &'c Value,
-    /// For whom.
+    /// The instance that makes the call.
     pub instance: &'c str,
-    /// The plan as it is now, for the plan tools; null when there is none.
+    /// The current plan, for the plan tools; null if there is none.
     pub plan: &'c Value,
-    /// The same for a call that is made again after a crash.
+    /// Idempotency key; unchanged when a call is repeated after a crash.
     pub idempotency: &'c str,
 }
 
@@ -37,7 +37,7 @@ pub struct Toolbox {
     sources: Vec<Arc<dyn ToolSource>>,
 }
 
-/// What the built-in tools work with; shared with the threads that wait for files.
+/// State of the built-in tools; shared with the blocking pool.
 pub(super) struct Tools {
     pub(super) project: Project,
     pub(super) settings: ToolSettings,
@@ -45,7 +45,7 @@ pub(super) struct Tools {
     inputs: Inputs,
 }
 
-/// What a name stands for.
+/// The owner of a tool name.
 pub(super) enum Resolved<'t> {
     Builtin(Builtin),
     Source(&'t dyn ToolSource),
@@ -73,7 +73,8 @@ impl Toolbox {
         &self.tools.settings
     }
 
-    /// What a grant allows, as a model is told of it: the built-in tools first, then each source's as it lists them.
+    /// Returns the tools a grant allows, as presented to a model: the built-in ones first, then each source's in its
+    /// order.
     pub async fn specs(&self, grant: &Grant) -> Vec<ToolSpec> {
         let mut specs: Vec<ToolSpec> = Builtin::ALL.into_iter().map(Builtin::spec).collect();
         for source in &self.sources {
@@ -87,7 +88,7 @@ impl Toolbox {
         specs
     }
 
-    /// Whether a call may be made again when nobody knows what became of it.
+    /// Returns true if a call with an unknown outcome may be repeated.
     pub fn is_safe_to_repeat(&self, name: &str) -> bool {
         match self.resolve(name) {
             Some((_, Resolved::Builtin(tool))) => tool.is_safe_to_repeat(),
@@ -96,7 +97,8 @@ impl Toolbox {
         }
     }
 
-    /// Whether a call may change the project's files: one that a grant without Write and Edit would not let through.
+    /// Returns true if a call may change the project's files, that is, if a grant without Write and Edit would refuse
+    /// it.
     pub fn may_change(&self, name: &str, input: &Value) -> bool {
         match self.resolve(name) {
             Some((_, Resolved::Builtin(Builtin::Write | Builtin::Edit))) => true,
@@ -109,13 +111,13 @@ impl Toolbox {
         }
     }
 
-    /// The tool's own name, whatever it was called.
+    /// Resolves an alias to the tool's own name.
     pub fn canonical_name(&self, name: &str) -> Option<String> {
         self.resolve(name).map(|(name, _)| name)
     }
 
-    /// Runs a tool, or says why not. Dropping the future ends a command and abandons a fetch; work on files, which is
-    /// short, is finished.
+    /// Runs a tool, or refuses and explains why. Dropping the future ends a command and abandons a fetch; a
+    /// file operation is short and runs to completion.
     pub async fn run(&self, call: ToolCall<'_>, grant: &Grant) -> ToolOutcome {
         let Some((name, resolved)) = self.resolve(call.name) else {
             let allowed = self.allowed_names(grant).await;
@@ -130,7 +132,7 @@ impl Toolbox {
         }
     }
 
-    /// A tool's own name wins, then a source's, then the other names.
+    /// The tool's own name takes precedence, then a source's, then the aliases.
     pub(super) fn resolve(&self, name: &str) -> Option<(String, Resolved<'_>)> {
         if let Some(tool) = Builtin::named(name) {
             return Some((name.to_owned(), Resolved::Builtin(tool)));
@@ -171,7 +173,7 @@ impl Toolbox {
         }
     }
 
-    /// Files make a thread wait, so it is one that may.
+    /// Runs file operations on the blocking pool.
     async fn on_files(&self, tool: Builtin, input: &Value) -> Result<ToolOutcome, Failure> {
         let (tools, input) = (Arc::clone(&self.tools), input.clone());
         let done = tokio::task::spawn_blocking(move || match tool {

@@ -1,4 +1,4 @@
-//! What only shows when all files are known: who goes over whom, names given twice, transitions to nobody.
+//! Checks across agent files: precedence, duplicate names, transitions to unknown agents.
 
 use rawko_chart::codes::agents::{DUPLICATE_AGENT, UNKNOWN_TRANSITION};
 use rawko_chart::{Finding, Source, nearest};
@@ -10,7 +10,7 @@ use super::{Agents, COMPLETE, Level, Unusable};
 
 type Problems = Vec<(Source, Vec<Finding>)>;
 
-/// A file and what it gives.
+/// A file with its reading.
 struct One {
     source: Source,
     level: Level,
@@ -87,7 +87,7 @@ fn report_targets(files: &mut [One]) {
 }
 
 impl Agents {
-    /// Files come nearest to the project first; the first of a name is the agent, wrong or not.
+    /// Files nearest to the project come first; the first of a name is the agent, valid or not.
     fn take(&mut self, source: &Source, reading: Reading, problems: &mut Problems) {
         let is_taken = self.get(&reading.name).is_some()
             || self.unusable.iter().any(|unusable| unusable.name == reading.name);

@@ -1,4 +1,4 @@
-//! `command` and the keys beside it: what is run for agents that are programs.
+//! `command` and related keys: the command line of agents that are programs.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -32,7 +32,7 @@ impl One<'_, '_, '_> {
         Some(AgentCommand { program, args, env, cwd: cwd.unwrap_or_else(|| PathBuf::from(".")) })
     }
 
-    /// A program alone, or a list with its arguments.
+    /// Reads a program alone, or a list with its arguments.
     fn command_words(&mut self, fields: &Fields<'_>, kind: Kind) -> Option<Vec<String>> {
         let Some(entry) = fields.entry("command") else {
             let place = fields.get("kind").map_or(Span::new(0, 0), |at| at.span);
@@ -86,7 +86,7 @@ impl One<'_, '_, '_> {
         env
     }
 
-    /// A path of the project.
+    /// Reads a path within the project.
     pub(super) fn inside(&mut self, at: &Document, what: &str) -> Option<PathBuf> {
         let path = Path::new(self.reader.text(at, what)?);
         let is_inside =

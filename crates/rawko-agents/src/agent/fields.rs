@@ -1,11 +1,11 @@
-//! The keys of a map in either spelling (`whenToUse`, `when_to_use`), over the reader that settings use, so that
-//! complaints come in the same words but with codes of agents.
+//! The keys of a map in either spelling (`whenToUse`, `when_to_use`), on top of the settings reader, so that findings
+//! have the same wording but the codes of agents.
 
 use rawko_chart::codes::agents::{ALL, CONFLICTING_KEYS, UNKNOWN_KEY};
 use rawko_chart::{Document, DocumentEntry, Finding, nearest};
 pub(super) use rawko_host::SettingsReader as Reader;
 
-/// Keys that mean something to Claude or to an editor and nothing here: no reason to complain.
+/// Keys used by Claude or editors and ignored here without a finding.
 const IGNORED: [&str; 13] = [
     "color",
     "permissionMode",
@@ -26,12 +26,12 @@ const IGNORED: [&str; 13] = [
 pub(super) struct Fields<'d>(Vec<(String, &'d DocumentEntry)>);
 
 impl<'d> Fields<'d> {
-    /// Unknown keys are reported and left out.
+    /// Reads the keys. Unknown ones are reported and dropped.
     pub(super) fn read(reader: &mut Reader<'_>, at: &'d Document, what: &str, keys: &[&str]) -> Self {
         Self::taken(reader, at, what, |key| keys.contains(&key), keys)
     }
 
-    /// The keys of an agent. In Claude's files all others are Claude's business.
+    /// Reads the keys of an agent. In Claude's files all other keys are ignored.
     pub(super) fn of_agent(
         reader: &mut Reader<'_>,
         at: &'d Document,
@@ -88,7 +88,7 @@ fn unknown(entry: &DocumentEntry, key: &str, what: &str, keys: &[&str]) -> Findi
     UNKNOWN_KEY.at(entry.key_span, format!("{what} has no key `{}`", entry.key)).help(help)
 }
 
-/// `when_to_use` as `whenToUse`.
+/// Converts `when_to_use` to `whenToUse`.
 fn camel(key: &str) -> String {
     let mut out = String::with_capacity(key.len());
     let mut is_next_upper = false;
@@ -105,7 +105,7 @@ fn camel(key: &str) -> String {
     out
 }
 
-/// The same finding, as one about agents.
+/// Converts a finding to the codes of agents.
 pub(super) fn about_agents(mut finding: Finding) -> Finding {
     let slug = finding.code.strip_prefix("rawko::settings::");
     if let Some(code) = slug.and_then(|slug| ALL.iter().find(|code| code.slug() == slug)) {

@@ -1,4 +1,4 @@
-//! `AgentFile`: what one file says about an agent, typed. Nothing here reads or checks.
+//! `AgentFile`: the typed contents of an agent file. Nothing here reads or checks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use rawko_tools::Layer;
 pub struct AgentFile {
     pub name: String,
     pub display_name: String,
-    /// For the arbiter: when to choose this agent.
+    /// For the arbiter: when to select this agent.
     pub when_to_use: String,
     pub system_prompt: String,
     pub kind: Kind,
-    /// `None`: the model of whoever calls it, or the default.
+    /// `None` uses the caller's model, or the default.
     pub model: Option<ModelChoice>,
-    /// Looks at images for a model that cannot.
+    /// Analyses images for a model without vision.
     pub vision_model: Option<ModelChoice>,
-    /// What is run, for `process` and `acp`.
+    /// The command line of `process` and `acp` agents.
     pub command: Option<AgentCommand>,
-    /// What a `scripted` agent answers from, relative to the project.
+    /// The script of a `scripted` agent, relative to the project.
     pub script: Option<PathBuf>,
     pub tools: ToolRules,
     pub transitions: Transitions,
@@ -35,10 +35,10 @@ pub struct AgentFile {
     pub metadata: Value,
     pub roles: Vec<String>,
     pub task_types: Vec<String>,
-    /// As messages call it.
+    /// The file name shown in messages.
     pub file: String,
     pub level: Level,
-    /// The file's own keys, as `agents.get(name)` shows them to charts.
+    /// The file's own keys, as returned by `agents.get(name)` in charts.
     #[serde(skip)]
     pub details: Value,
 }
@@ -49,12 +49,12 @@ pub enum Kind {
     /// A model with tools.
     #[default]
     Llm,
-    /// A command that speaks the JSON-lines turn protocol.
+    /// A command that speaks the JSON Lines turn protocol.
     Process,
     /// A coding agent over the Agent Client Protocol.
     Acp,
     Human,
-    /// Answers from a file.
+    /// Responds from a file.
     Scripted,
 }
 
@@ -71,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is a program that rawko starts.
+    /// Returns true if the agent is a program that rawko starts.
     pub fn has_command(self) -> bool {
         match self {
             Kind::Process | Kind::Acp => true,
@@ -80,7 +80,7 @@ impl Kind {
     }
 }
 
-/// Where a file stands. What comes first goes over what comes later.
+/// The location of a file, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -92,7 +92,7 @@ pub enum Level {
     User,
     /// `~/.claude/agents`.
     UserClaude,
-    /// Those that rawko comes with.
+    /// Built into rawko.
     BuiltIn,
 }
 
@@ -105,7 +105,7 @@ impl Level {
     }
 }
 
-/// A program and how it is started.
+/// A program and its start parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AgentCommand {
     pub program: String,
@@ -115,7 +115,7 @@ pub struct AgentCommand {
     pub cwd: PathBuf,
 }
 
-/// Where work goes after this agent; agents' names, or `complete`.
+/// The successors of this agent; agents' names, or `complete`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Transitions {
@@ -135,7 +135,7 @@ pub struct Limits {
 }
 
 impl AgentFile {
-    /// What this agent's own rules grant, for the gate.
+    /// Returns the grant layer of this agent's own rules, for the gate.
     pub fn layer(&self) -> Layer {
         Layer {
             source: format!("the agent `{}` (`tools` in {})", self.name, self.file),

@@ -1,5 +1,5 @@
-//! Where agent files are: the project's folders and the user's, ours and Claude's. Everything in them is looked at, and
-//! what is no agent file by its name is said to be none.
+//! The folders of agent files: the project's and the user's, ours and Claude's. Every file in them is examined, and a
+//! file that is not an agent file by its name is reported.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use rawko_host::Environment;
 
 use super::file::Level;
 
-/// Folders below `agents` are looked into so far.
+/// Depth limit of folders below `agents`.
 const DEPTH_MAX: usize = 4;
 
-/// One file that is there.
+/// A file in one of the folders.
 pub(super) struct Found {
     pub(super) source: Source,
     pub(super) stem: String,
     pub(super) level: Level,
-    /// Why it cannot even be read.
+    /// The error if it cannot be read.
     pub(super) unread: Option<Finding>,
-    /// Not an agent at all, by its name.
+    /// True if the name is not that of an agent file.
     pub(super) is_other: bool,
 }
 
@@ -36,9 +36,9 @@ impl Found {
     }
 }
 
-/// All files, level by level and by name within one.
+/// Lists all files by level, then by name.
 pub(super) fn look(project_root: &Path, environment: &Environment) -> Vec<Found> {
-    // `./.rawko` reads worse than `.rawko`.
+    // `.rawko` is more readable than `./.rawko`.
     let root = project_root.strip_prefix(".").unwrap_or(project_root);
     let mut found = Vec::new();
     walk(&root.join(".rawko/agents"), Level::Project, 0, &mut found);
@@ -86,7 +86,7 @@ fn walk(folder: &Path, level: Level, depth: usize, found: &mut Vec<Found>) {
     }
 }
 
-/// Hidden files and what editors leave behind are nobody's agents.
+/// Hidden files and editor backups are skipped.
 fn is_hidden(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with(['.', '#']) || name.ends_with('~')
@@ -97,7 +97,7 @@ fn file(path: &Path, level: Level) -> Option<Found> {
     match ending {
         "md" => Some(read(path, level)),
         "yaml" | "yml" if !level.is_claude() => Some(read(path, level)),
-        // What else Claude's users keep there is Claude's business.
+        // Other files in Claude's folders are ignored.
         _ if level.is_claude() => None,
         _ => {
             let message = "this file is not read: agents are in files that end in `.md`, `.yaml` or `.yml`";

@@ -1,5 +1,5 @@
-//! Markdown with frontmatter: which part of the text is YAML and which is the prompt. The YAML keeps its place in the
-//! file, so that every complaint points into the file as it is.
+//! Markdown with frontmatter: splits the text into YAML and prompt. The YAML keeps its position in the file, so that
+//! every finding points into the original text.
 
 use rawko_chart::codes::agents::UNCLOSED_FRONTMATTER;
 use rawko_chart::{Finding, Span};
@@ -9,7 +9,7 @@ const MARK: &str = "---";
 /// The two parts of a Markdown file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts<'t> {
-    /// As long as everything before the body, with blanks where the first mark stood. `None`: no frontmatter.
+    /// As long as everything before the body, with blanks in place of the first marker. `None` without frontmatter.
     pub(super) yaml: Option<String>,
     pub(super) body: &'t str,
     pub(super) body_start: usize,
@@ -39,7 +39,7 @@ pub(super) fn split(text: &str) -> Result<Parts<'_>, Vec<Finding>> {
     Err(vec![finding])
 }
 
-/// As many bytes, none of which mean anything.
+/// Returns the same number of blank bytes.
 fn blanks(text: &str) -> String {
     text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
 }

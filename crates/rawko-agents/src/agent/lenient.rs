@@ -1,9 +1,9 @@
-//! Frontmatter that is no YAML but that Claude reads all the same: `description: Use this when: …`, over several
-//! lines, with colons and tags. Only for Claude's files; ours are YAML or a complaint.
+//! Invalid YAML frontmatter that Claude accepts: `description: Use this when: …`, over several lines, with colons and
+//! tags. Only for Claude's files; ours must be valid YAML.
 
 use rawko_chart::{Document, DocumentData, DocumentEntry, Span};
 
-/// Anything else at the start of a line goes on with the value before.
+/// Any other text at the start of a line continues the previous value.
 const KEYS: [&str; 14] = [
     "name",
     "description",
@@ -21,12 +21,12 @@ const KEYS: [&str; 14] = [
     "isolation",
 ];
 
-/// The keys and what stands behind them, as text. `None` when that does not work either.
+/// Parses the keys with their values as text. `None` if that fails too.
 pub(super) fn read(yaml: &str) -> Option<Document> {
     let mut entries: Vec<DocumentEntry> = Vec::new();
     let mut at = 0;
     for line in yaml.split_inclusive('\n') {
-        // The first of a name is the key; in an example within a description it is only a word.
+        // Only the first occurrence is the key; later ones may be part of an example in a description.
         match key_of(line).filter(|key| entries.iter().all(|entry| entry.key != *key)) {
             Some(key) => entries.push(entry(key, line, at)),
             None if line.trim().is_empty() => {}
@@ -65,7 +65,7 @@ fn go_on(entry: &mut DocumentEntry, line: &str, at: usize) {
     }
 }
 
-/// Lines that all begin with a dash are a list.
+/// Converts lines that all begin with a dash to a list.
 fn as_list(value: &mut Document) {
     let DocumentData::Str(text) = &value.data else { return };
     let items: Option<Vec<&str>> = text.lines().map(|line| line.strip_prefix("- ")).collect();

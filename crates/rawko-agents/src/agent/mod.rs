@@ -1,5 +1,5 @@
-//! Agent files: what a project and its user say about each agent, with a place for every complaint. Apart from those
-//! who run agents, which see only what is here, typed and checked.
+//! Agent files: the definitions of a project and its user, with a source location for every finding. Separate from the
+//! code that runs agents, which only sees typed and checked definitions.
 
 mod across;
 mod command;
@@ -22,27 +22,27 @@ pub use file::{AgentCommand, AgentFile, Kind, Level, Limits, Transitions};
 pub use model::ModelChoice;
 pub use tools::ToolRules;
 
-/// The agents that rawko comes with, each under the name that messages show.
+/// The built-in agents, each under the name shown in messages.
 const BUILT_IN: [(&str, &str); 3] = [
     ("rawko's own builder.md", include_str!("../built_in/builder.md")),
     ("rawko's own explorer.md", include_str!("../built_in/explorer.md")),
     ("rawko's own planner.md", include_str!("../built_in/planner.md")),
 ];
 
-/// The target of a transition after which nothing is left to do.
+/// The transition target that ends the task.
 pub const COMPLETE: &str = "complete";
 
-/// All agents that can be used, and the names of those that cannot.
+/// All usable agents, and the names of unusable ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agents {
-    /// By name.
+    /// Sorted by name.
     all: Vec<AgentFile>,
-    /// Files that another one of the same name goes over.
+    /// Files overridden by another one of the same name.
     shadowed: Vec<AgentFile>,
     unusable: Vec<Unusable>,
 }
 
-/// An agent whose file is there but wrong. It keeps its name: nothing of a lower level silently takes its place.
+/// An agent with an invalid file. It keeps its name, so that no agent of a lower level silently replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unusable {
     pub name: String,
@@ -50,20 +50,20 @@ pub struct Unusable {
 }
 
 impl Agents {
-    /// The agents of a project and its user, and everything that is wrong with their files.
+    /// Reads the agents of a project and its user, and collects all problems of their files.
     pub fn read(project_root: &Path, environment: &Environment) -> (Self, Vec<(Source, Vec<Finding>)>) {
         let found = folders::look(project_root, environment);
         across::join(found, environment)
     }
 
-    /// One text as if it were the only agent file of the project.
+    /// Reads one text as if it were the only agent file of the project.
     pub fn of_source(source: &Source, environment: &Environment) -> (Self, Vec<Finding>) {
         let found = folders::Found::of_source(source.clone(), Level::Project);
         let (agents, problems) = across::join(vec![found], environment);
         (agents, problems.into_iter().flat_map(|(_, findings)| findings).collect())
     }
 
-    /// Adds the agents that rawko comes with, where nobody has one of that name.
+    /// Adds the built-in agents, unless an agent of that name exists.
     #[must_use]
     pub fn with_built_in(mut self) -> Self {
         for (name, text) in BUILT_IN {
@@ -79,7 +79,7 @@ impl Agents {
         self
     }
 
-    /// By name.
+    /// Sorted by name.
     pub fn all(&self) -> &[AgentFile] {
         &self.all
     }
@@ -88,7 +88,7 @@ impl Agents {
         self.all.iter().find(|agent| agent.name == name)
     }
 
-    /// Files of agents that a file nearer to the project goes over.
+    /// Returns the agents overridden by a file nearer to the project.
     pub fn shadowed(&self) -> &[AgentFile] {
         &self.shadowed
     }
@@ -97,7 +97,7 @@ impl Agents {
         &self.unusable
     }
 
-    /// As charts see them: `agents.select(role, task_type)`.
+    /// Returns the entries that charts see: `agents.select(role, task_type)`.
     pub fn entries(&self) -> Vec<AgentEntry> {
         self.all.iter().map(AgentFile::entry).collect()
     }

@@ -1,4 +1,4 @@
-//! Which model an agent speaks with, as its file says it. Names stay text: the providers know what they mean.
+//! The model of an agent, as its file names it. Names stay text: the providers resolve them.
 
 use std::fmt;
 
@@ -8,24 +8,24 @@ use serde::Serialize;
 
 use super::fields::{Fields, Reader};
 
-/// A model by provider and name, either of which may be left to the settings.
+/// A model by provider and name, either of which may default to the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ModelChoice {
     pub provider: Option<String>,
-    /// As the provider knows it, or an alias such as `sonnet`.
+    /// The provider's name of the model, or an alias such as `sonnet`.
     pub model: Option<String>,
 }
 
-/// What Claude's agent files call models.
+/// Model names in Claude's agent files.
 const CLAUDE_ALIASES: [&str; 3] = ["sonnet", "opus", "haiku"];
-/// How the names of all its models begin.
+/// Common prefix of Claude's model names.
 const CLAUDE_MODELS: &str = "claude-";
 const CLAUDE_PROVIDER: &str = "anthropic";
-/// The model of whoever calls the agent.
+/// The caller's model.
 const INHERIT: &str = "inherit";
 
 impl ModelChoice {
-    /// `provider/model`, a model alone, or one of Claude's names; `None` for `inherit`.
+    /// Parses `provider/model`, a model alone, or one of Claude's names; `None` for `inherit`.
     pub fn parse(text: &str) -> Option<Self> {
         let some = |provider: &str, model: &str| {
             Some(Self { provider: Some(provider.to_owned()), model: Some(model.to_owned()) })
@@ -51,7 +51,7 @@ impl fmt::Display for ModelChoice {
     }
 }
 
-/// `model`, `provider`, or `provider` as a name with `model` beside it.
+/// Reads `model`, `provider`, or `provider` as a name with `model` beside it.
 pub(super) fn choice(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ModelChoice> {
     match (fields.entry("provider"), fields.entry("model")) {
         (None, None) => None,
@@ -78,7 +78,7 @@ pub(super) fn choice(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Mod
     }
 }
 
-/// `model` and `visionModel`.
+/// Reads `model` and `visionModel`.
 pub(super) fn text_choice(reader: &mut Reader<'_>, entry: &DocumentEntry) -> Option<ModelChoice> {
     let what = format!("`{}`", entry.key);
     if entry.value.entries().is_some() {

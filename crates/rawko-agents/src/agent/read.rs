@@ -1,4 +1,4 @@
-//! One file: from its text to an agent, with everything that is wrong with it.
+//! Reads one agent file and collects all its findings.
 
 use std::collections::BTreeMap;
 
@@ -38,19 +38,19 @@ const KEYS: [&str; 24] = [
     "taskType",
 ];
 
-/// What a file gives.
+/// The result of reading a file.
 pub(super) struct Reading {
     pub(super) name: String,
-    /// `None` when something is wrong with it.
+    /// `None` if the file has errors.
     pub(super) agent: Option<AgentFile>,
-    /// Where its name stands, or the start of the file.
+    /// Location of its name, or the start of the file.
     pub(super) name_span: Span,
-    /// Where its transitions lead, and where that stands.
+    /// Targets of its transitions, with their locations.
     pub(super) targets: Vec<(String, Span)>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// `stem` is the name of the file without its ending: the agent's name when the file does not give one.
+/// `stem` is the file name without its extension: the agent's name if the file does not give one.
 pub(super) fn read(source: &Source, stem: &str, level: Level, environment: &Environment) -> Reading {
     let mut reader = Reader::new(environment);
     let mut reading = Reading {
@@ -77,7 +77,7 @@ pub(super) fn read(source: &Source, stem: &str, level: Level, environment: &Envi
     reading
 }
 
-/// The keys, and the body of a Markdown file with where it starts.
+/// The keys, and the body of a Markdown file with its offset.
 type Texts<'t> = (Document, Option<(&'t str, usize)>);
 
 fn texts(source: &Source, level: Level) -> Result<Texts<'_>, Vec<Finding>> {
@@ -100,7 +100,7 @@ fn document(yaml: &str, level: Level) -> Result<Document, Vec<Finding>> {
     })
 }
 
-/// One file while it is read.
+/// State while reading one file.
 pub(super) struct One<'r, 'e, 't> {
     pub(super) reader: &'r mut Reader<'e>,
     body: Option<(&'t str, usize)>,
@@ -257,7 +257,7 @@ impl One<'_, '_, '_> {
         value(fields.get("metadata"))
     }
 
-    /// A list of words or one, at the top or under `metadata`.
+    /// Reads one word or a list, at the top level or under `metadata`.
     fn words(&mut self, fields: &Fields<'_>, keys: &[&str]) -> Vec<String> {
         let snake = |key: &str| if key == "taskTypes" { "task_types" } else { "task_type" };
         let below = |key: &str| {
@@ -281,7 +281,7 @@ impl One<'_, '_, '_> {
     }
 }
 
-/// What `agents.get(name)` shows: the file's keys, over those of its `metadata`.
+/// Returns the value of `agents.get(name)`: the file's keys, merged over those of its `metadata`.
 fn details(document: &Document) -> Value {
     let mut json = document.to_json();
     let metadata = json.get("metadata").and_then(|metadata| metadata.as_object().cloned());

@@ -7,19 +7,19 @@ use serde::Serialize;
 use super::fields::{Fields, Reader};
 use rawko_tools::BashFilter;
 
-/// What an agent says about its own tools.
+/// An agent's own tool rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRules {
-    /// `None`: all that others allow.
+    /// `None` allows everything that other layers allow.
     pub allowed: Option<Vec<String>>,
-    /// Wins over `allowed`.
+    /// Takes precedence over `allowed`.
     pub blocked: Vec<String>,
     pub bash_filter: Option<BashFilter>,
 }
 
 const BASH: &str = "Bash";
-/// How people say that nothing is held back.
+/// Common spellings for unrestricted tools.
 const ALL_TOOLS: [&str; 3] = ["*", "all", "all tools"];
 
 pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> ToolRules {
@@ -70,8 +70,8 @@ fn from_list(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
     granted(reader, words)
 }
 
-/// Names, some with a rule in parentheses. `Bash(git log:*)` is Bash with a filter; a rule that nothing here can hold
-/// an agent to takes the tool away: nobody is given more than the file says.
+/// Reads names, some with a rule in parentheses. `Bash(git log:*)` is Bash with a filter; a tool with a rule that
+/// cannot be enforced is removed, so that an agent never gets more than its file allows.
 fn granted(reader: &mut Reader<'_>, words: Vec<(String, Span)>) -> ToolRules {
     let mut allowed: Vec<String> = Vec::new();
     let mut commands = Vec::new();
@@ -106,7 +106,7 @@ fn taken_apart(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// `git log:*` is the command alone and with anything behind it.
+/// `git log:*` matches the command alone and with any arguments.
 fn commands_of(rule: &str) -> Vec<String> {
     match rule.strip_suffix(":*") {
         Some(prefix) => vec![prefix.to_owned(), format!("{prefix} *")],
@@ -114,7 +114,7 @@ fn commands_of(rule: &str) -> Vec<String> {
     }
 }
 
-/// A list, or one text with commas. A comma in parentheses belongs to the rule.
+/// Reads a list, or one text with commas. A comma in parentheses belongs to the rule.
 fn words(reader: &mut Reader<'_>, at: &Document, what: &str) -> Vec<(String, Span)> {
     let DocumentData::Str(text) = &at.data else {
         let words = reader.texts(at, what);
@@ -137,7 +137,7 @@ fn words(reader: &mut Reader<'_>, at: &Document, what: &str) -> Vec<(String, Spa
     words.map(|word| (word.to_owned(), place(text, word, at.span))).collect()
 }
 
-/// Where a word stands in a text that is written as it is; in quotes it may stand elsewhere, so all of it is shown.
+/// Returns the location of a word in plain text; in quoted text offsets may differ, so the whole value is marked.
 fn place(text: &str, word: &str, whole: Span) -> Span {
     match text.find(word) {
         Some(offset) if whole.range().len() == text.len() => {

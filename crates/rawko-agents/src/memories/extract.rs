@@ -1,29 +1,29 @@
-//! Asking a model what was learnt: the prompt, the schema of the answer, and reading it. No model is spoken to here.
+//! Extraction of memories by a model: the prompt, the response schema and its parser. No model is called here.
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::file::Memory;
 
-/// Memories from one piece of work. More would be a protocol.
+/// Limit of memories from one execution. More would be a log.
 const MEMORIES_MAX: usize = 3;
 const TITLE_CHARS_MAX: usize = 120;
 const BODY_CHARS_MAX: usize = 1_000;
-/// What of an agent's report is shown.
+/// Limit of the agent's report in the prompt.
 const REPORT_CHARS_MAX: usize = 4_000;
 
-/// What there is to learn from.
+/// The input of an extraction.
 #[derive(Clone, Copy, Debug)]
 pub struct Extraction<'a> {
     pub task: &'a str,
     pub agent: &'a str,
-    /// What the agent reported.
+    /// The agent's report.
     pub text: &'a str,
-    /// Titles of what is remembered already.
+    /// Titles of existing memories.
     pub known: &'a [String],
 }
 
-/// A memory as a model puts it.
+/// A memory as returned by a model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct NewMemory {
     pub title: String,
@@ -74,8 +74,8 @@ pub fn extraction_schema() -> Json {
     })
 }
 
-/// The memories of an answer, without those that are known by their title. One that is too long makes the answer unusable: a
-/// cut memory would say something else.
+/// Parses the memories of a response, without those whose title exists. A memory that is too long makes the response
+/// unusable: truncation could change its meaning.
 pub fn parse_extraction(
     answer: &Json,
     known: &[String],
@@ -119,7 +119,7 @@ fn check(new: &NewMemory) -> Result<(), ExtractionError> {
     Err(ExtractionError::Unusable { title: new.title.chars().take(TITLE_CHARS_MAX).collect(), why })
 }
 
-/// A name that every file system takes.
+/// Returns a name that is valid on every file system.
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     for c in title.chars().flat_map(char::to_lowercase) {

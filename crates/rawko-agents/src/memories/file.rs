@@ -1,5 +1,5 @@
-//! One memory as a file: frontmatter for what rawko needs to know, and a body in plain words. What a person wrote is
-//! kept as it is, and what cannot be used is said rather than passed over.
+//! One memory as a file: frontmatter with metadata, and a plain text body. A person's text is kept unchanged, and
+//! unusable parts are reported rather than ignored.
 
 use rawko_chart::{Document, DocumentData};
 use serde::Serialize;
@@ -7,23 +7,23 @@ use serde::Serialize;
 const MARK: &str = "---";
 const KEYS: [&str; 5] = ["title", "tags", "agents", "created", "uses"];
 
-/// Something worth knowing next time.
+/// A lesson for later work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// The file's name without its ending.
+    /// The file name without its extension.
     pub name: String,
     pub title: String,
     pub tags: Vec<String>,
-    /// Whom it is for; empty: everybody.
+    /// The agents it is for; empty means all.
     pub agents: Vec<String>,
     /// An ISO date or timestamp.
     pub created: Option<String>,
-    /// How often it was given to an agent.
+    /// Number of times it was given to an agent.
     pub uses: u64,
     pub body: String,
 }
 
-/// Why a file, or a part of it, cannot be used.
+/// A file, or a part of it, that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct Problem {
@@ -33,8 +33,8 @@ pub struct Problem {
     pub message: String,
 }
 
-/// A memory out of a file's text, with everything that is wrong with it. Without frontmatter the text is the body and its
-/// first line the title; only what has no words at all is no memory.
+/// Parses a memory and collects all its problems. Without frontmatter the text is the body and its first line the
+/// title; only a text without any words is rejected.
 pub fn parse_memory(name: &str, text: &str) -> (Option<Memory>, Vec<Problem>) {
     let mut reader = Reader { file: format!("{name}.md"), problems: Vec::new() };
     let text = text.trim_start_matches('\u{feff}');
@@ -48,7 +48,7 @@ pub fn parse_memory(name: &str, text: &str) -> (Option<Memory>, Vec<Problem>) {
     reader.memory(name, Memory { body: body.trim().to_owned(), ..head })
 }
 
-/// The YAML between the marks, and what follows.
+/// Returns the YAML between the markers, and the rest.
 fn split(text: &str) -> Option<(&str, &str)> {
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().filter(|line| line.trim_end() == MARK)?;
@@ -102,7 +102,7 @@ impl Reader {
         found.text().map(str::to_owned)
     }
 
-    /// A list of words, or one.
+    /// Reads one word or a list.
     fn texts(&mut self, yaml: &str, document: &Document, key: &str) -> Vec<String> {
         let Some(found) = document.get(key) else { return Vec::new() };
         if let Some(one) = found.text() {
@@ -141,13 +141,13 @@ impl Reader {
     }
 }
 
-/// Counted in the file, where one line with the mark stands before the YAML.
+/// Returns the line in the file; the opening marker precedes the YAML.
 fn line_of(yaml: &str, at: u32) -> usize {
     let before = yaml.get(..at as usize).unwrap_or(yaml);
     before.bytes().filter(|byte| *byte == b'\n').count() + 2
 }
 
-/// The memory as the text of its file. Words are quoted as JSON does it, which YAML reads the same.
+/// Renders the memory as a file. Strings are quoted as JSON, which is valid YAML.
 pub fn render_memory(memory: &Memory) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! The folder of a project's memories: the only part that touches the disk.
+//! The folder of a project's memories: the only part with disk access.
 
 use std::fs;
 use std::io::{Error, ErrorKind, Write};
@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use super::file::{Memory, Problem, parse_memory, render_memory};
 
-/// Below the project.
+/// Relative to the project.
 pub const MEMORIES_FOLDER: &str = ".rawko/memories";
-/// Names tried before giving up on a free one.
+/// Limit of names tried to find a free one.
 const NAMES_MAX: u32 = 1_000;
 
-/// Everything in the folder, and everything that is wrong with it.
+/// The contents of the folder, and all its problems.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memories {
-    /// By name.
+    /// Sorted by name.
     pub all: Vec<Memory>,
     pub problems: Vec<Problem>,
 }
 
-/// Reads `*.md`. A folder that is not there is an empty one; a file that cannot be read is a problem, not the end.
+/// Reads `*.md`. A missing folder is empty; an unreadable file is reported as a problem and skipped.
 pub fn read_memories(folder: &Path) -> Result<Memories, Error> {
     let mut paths = match fs::read_dir(folder) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>, Error>>()?,
@@ -27,7 +27,7 @@ pub fn read_memories(folder: &Path) -> Result<Memories, Error> {
         Err(error) => return Err(error),
     };
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "md") && !is_hidden(path));
-    // By name: among whole paths `a-2.md` would stand before `a.md`.
+    // Sort by stem: as whole paths, `a-2.md` would precede `a.md`.
     paths.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
     let mut memories = Memories::default();
     for path in paths {
@@ -47,14 +47,14 @@ pub fn read_memories(folder: &Path) -> Result<Memories, Error> {
     Ok(memories)
 }
 
-/// Writes a new memory beside those that are there: never over one. Gives the name it got.
+/// Writes a new memory without overwriting an existing one. Returns its name.
 pub fn write_memory(folder: &Path, memory: &Memory) -> Result<String, Error> {
     fs::create_dir_all(folder)?;
     let text = render_memory(memory);
     for number in 1..=NAMES_MAX {
         let name = if number == 1 { memory.name.clone() } else { format!("{}-{number}", memory.name) };
         let whole = temporary(folder, &name, &text)?;
-        // A link, unlike a rename, fails where there is a file already.
+        // Unlike a rename, a link fails if the file exists.
         let linked = fs::hard_link(&whole, folder.join(format!("{name}.md")));
         fs::remove_file(&whole)?;
         match linked {
@@ -66,12 +66,12 @@ pub fn write_memory(folder: &Path, memory: &Memory) -> Result<String, Error> {
     Err(Error::new(ErrorKind::AlreadyExists, format!("there are too many memories called {}", memory.name)))
 }
 
-/// Counts that a memory was given to an agent. The file is read again first, so that a person's edits are kept.
+/// Increments the use count of a memory. Reads the file again first, to keep a person's edits.
 pub fn note_use(folder: &Path, name: &str) -> Result<(), Error> {
     let path = folder.join(format!("{name}.md"));
     let text = fs::read_to_string(&path)?;
     let (memory, problems) = parse_memory(name, &text);
-    // A file that is not understood in full is not rewritten: something of it would be lost.
+    // A file that is not fully understood is not rewritten, because parts of it would be lost.
     let Some(memory) =
         memory.filter(|_| problems.is_empty() && text.trim_start_matches('\u{feff}').starts_with("---"))
     else {
@@ -82,7 +82,7 @@ pub fn note_use(folder: &Path, name: &str) -> Result<(), Error> {
     fs::rename(whole, path)
 }
 
-/// A file that is whole before it gets its name. Hidden, so that nobody reads it meanwhile.
+/// Writes the complete file under a temporary name. Hidden, so that it is not read meanwhile.
 fn temporary(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
     let path = folder.join(format!(".{name}.{}.md", std::process::id()));
     let mut file = fs::File::create(&path)?;

@@ -1,20 +1,20 @@
-//! Memories as text in an agent's prompt, as many as there is room for.
+//! Formats memories for an agent's prompt, up to a token budget.
 
 use super::score::Scored;
 
-/// Characters that make a token.
+/// Estimated characters per token.
 const CHARS_PER_TOKEN: usize = 4;
 
-/// What goes into the prompt, and whose uses are to be counted.
+/// The text for the prompt, and the memories whose use is to be counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Injection {
     pub text: String,
-    /// The names of the memories in it.
+    /// The names of the included memories.
     pub used: Vec<String>,
 }
 
-/// The best first, each whole or not at all, until the budget is used up. One that is too long does not keep shorter
-/// ones out.
+/// Adds memories in order of score, each whole or not at all, until the budget is used up. One that is too long does
+/// not exclude shorter ones.
 pub fn inject(scored: &[Scored<'_>], tokens_max: usize) -> Injection {
     let mut injection = Injection::default();
     let mut room = tokens_max.saturating_mul(CHARS_PER_TOKEN);
@@ -33,7 +33,7 @@ pub fn inject(scored: &[Scored<'_>], tokens_max: usize) -> Injection {
     injection
 }
 
-/// `- Title: body`, further lines below it.
+/// Formats `- Title: body`, with further lines indented below.
 fn entry(title: &str, body: &str) -> String {
     let body = body.strip_prefix(title).unwrap_or(body).trim();
     let body = body.replace('\n', "\n  ");

@@ -1,5 +1,5 @@
-//! Memories: what was learnt in earlier work, as Markdown files that a person can read and edit. Reading, scoring,
-//! choosing and writing as text are pure; only `folder` touches the disk.
+//! Memories: lessons from earlier work, as Markdown files that a person can read and edit. Reading, scoring, selecting
+//! and rendering are pure; only `folder` accesses the disk.
 
 mod extract;
 mod file;

@@ -1,5 +1,5 @@
-//! Which memories matter for a task. Simple and explainable: words that both have in common, rare ones counting more,
-//! tags counting double, recent ones a little more. A memory with nothing in common is not offered at all.
+//! Ranks memories by relevance to a task. Simple and explainable: shared words, with more weight for rare ones, double
+//! for tags, and a small bonus for recent ones. A memory without shared words is excluded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,29 +8,29 @@ use jiff::civil::Date;
 
 use super::file::Memory;
 
-/// After this many days a memory's bonus for being recent has halved.
+/// Half-life of the recency bonus.
 const HALF_LIFE_DAYS: f64 = 30.0;
-/// The most that being recent adds: a quarter of the score.
+/// Maximum recency bonus: a quarter of the score.
 const RECENCY: f64 = 0.25;
-/// A tag says what a memory is about.
+/// A tag names the topic of a memory.
 const TAG_WEIGHT: f64 = 2.0;
 /// Shorter words are mostly grammar.
 const WORD_CHARS_MIN: usize = 3;
-/// What is left of grammar among the longer ones.
+/// Longer grammatical words.
 const GRAMMAR: [&str; 24] = [
     "all", "and", "any", "are", "but", "can", "for", "from", "has", "have", "into", "its", "not", "should",
     "that", "the", "then", "this", "use", "was", "when", "will", "with", "you",
 ];
 const DAY_MS: f64 = 86_400_000.0;
 
-/// A memory and how much it matters.
+/// A memory with its score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored<'m> {
     pub memory: &'m Memory,
     pub score: f64,
 }
 
-/// Those that matter for this task and agent, best first; equal ones by name.
+/// Returns the relevant memories for this task and agent, best first; ties are ordered by name.
 pub fn rank<'m>(memories: &'m [Memory], task: &str, agent: &str, now_ms: i64) -> Vec<Scored<'m>> {
     let wanted: BTreeSet<String> = words(task).collect();
     let bags: Vec<BTreeMap<String, f64>> = memories.iter().map(bag).collect();
@@ -47,27 +47,27 @@ pub fn rank<'m>(memories: &'m [Memory], task: &str, agent: &str, now_ms: i64) ->
     scored
 }
 
-/// The words of a memory and what each counts.
+/// Returns the words of a memory with their weights.
 fn bag(memory: &Memory) -> BTreeMap<String, f64> {
     let text = words(&memory.title).chain(words(&memory.body)).map(|word| (word, 1.0));
     let tags = memory.tags.iter().flat_map(|tag| words(tag)).map(|word| (word, TAG_WEIGHT));
     text.chain(tags).collect()
 }
 
-/// A word that few memories have says more about those that have it.
+/// Returns the weight of a word; words that occur in few memories are more significant.
 fn rarity(word: &str, bags: &[BTreeMap<String, f64>]) -> f64 {
     let having = bags.iter().filter(|bag| bag.contains_key(word)).count();
     (1.0 + bags.len() as f64 / having.max(1) as f64).ln()
 }
 
-/// 1 for one of today, half after a month, 0 when nobody knows.
+/// Returns 1 for today, 0.5 after a month, 0 if the date is unknown.
 fn freshness(memory: &Memory, now_ms: i64) -> f64 {
     let Some(created_ms) = memory.created.as_deref().and_then(moment) else { return 0.0 };
     let days = (now_ms.saturating_sub(created_ms).max(0)) as f64 / DAY_MS;
     0.5_f64.powf(days / HALF_LIFE_DAYS)
 }
 
-/// A timestamp, or a date alone.
+/// Parses a timestamp or a date.
 fn moment(text: &str) -> Option<i64> {
     let stamp = text.parse::<Timestamp>().ok();
     let stamp = stamp.or_else(|| format!("{}T00:00:00Z", text.parse::<Date>().ok()?).parse().ok());
@@ -81,7 +81,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     words.map(|word| stem(&word))
 }
 
-/// `tests`, `tested` and `testing` are one word here; more than that needs a dictionary.
+/// `tests`, `tested` and `testing` have the same stem; more would need a dictionary.
 fn stem(word: &str) -> String {
     let endings = ["ing", "ed", "es", "s"];
     let stripped = endings.iter().find_map(|ending| word.strip_suffix(ending));

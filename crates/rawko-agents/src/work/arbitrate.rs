@@ -1,5 +1,5 @@
-//! `work:select` and `work:evaluate`: the arbiter's questions, put to a model where no rule answers them. What was asked and
-//! answered goes into the result, so that the journal has it and another model can be asked the same later.
+//! `work:select` and `work:evaluate`: the arbiter's questions, sent to a model if no rule decides. The prompts and
+//! responses are part of the result, so that the journal has them and the question can be replayed with another model.
 
 use jiff::Timestamp;
 use rawko_core::{Map, Value};
@@ -12,7 +12,7 @@ use rawko_arbiter::{Case, ContextError, Decided, Inquiry, Moment, Next, Orchestr
 use rawko_model::provider::{CompletionRequest, OutputSchema, ProviderError, ProviderProblem, judge};
 use rawko_model::{Message, Role, Usage};
 
-/// Who asks, as scripts and people who look on know it.
+/// The agent name of these requests, for scripts and observers.
 const ARBITER: &str = "arbiter";
 
 pub(super) async fn decide(workshop: &Workshop, moment: Moment, call: Call) -> Result<Value, ServiceError> {
@@ -55,7 +55,7 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// `provider/model`: what settings say of the arbiter, else what the task was given, else the default.
+    /// Returns `provider/model`: the arbiter's setting, else the task's model, else the default.
     fn model(&self) -> &str {
         let task = self.call.input.get("providerName").as_str();
         self.workshop.arbiter.model.as_deref().or(task).unwrap_or_default()
@@ -72,7 +72,7 @@ impl Asking<'_> {
         let found = self.workshop.providers.find(self.model());
         let (provider, model) = found.map_err(|problem| failed(&problem.into()))?;
         let schema = Some(OutputSchema { name: "decision".into(), schema });
-        // A question with a problem in it is another question.
+        // A repeated question contains the problem, so it needs another key.
         let idempotency = format!("{}-{}", bare.idempotency, messages.len());
         let request = CompletionRequest { model, messages, schema, idempotency, ..bare };
         let completion = provider.complete(request, &mut |_| {}).await.map_err(|error| failed(&error))?;
@@ -80,7 +80,7 @@ impl Asking<'_> {
         Ok(text(&completion.message))
     }
 
-    /// A rule costs nothing; a question does.
+    /// Checks the budget before a question; a rule is free.
     fn insist_on_budget(&self) -> Result<(), ServiceError> {
         let left = self.call.policy.get("budget");
         let is_over = |key: &&str| left.get(key).as_f64().is_some_and(|left| left <= 0.0);
@@ -113,7 +113,7 @@ impl Asking<'_> {
         Value::Map(told.into())
     }
 
-    /// What was asked and answered so far, also where nothing came of it.
+    /// Returns the prompts and responses so far, also without a decision.
     fn record(&self, inquiry: &Inquiry) -> Value {
         let mut record = inquiry.record().as_map().cloned().unwrap_or_default();
         record.insert("model".into(), Value::str(self.model()));
@@ -122,7 +122,7 @@ impl Asking<'_> {
     }
 }
 
-/// Paid for, whatever came of it.
+/// The completion was paid for, even if it failed.
 fn with_usage(error: ServiceError, usage: Usage) -> ServiceError {
     with("usage", value(&usage), error)
 }
@@ -150,7 +150,7 @@ fn nobody(context: &Orchestration) -> ServiceError {
     ServiceError::new(Category::Unknown, message)
 }
 
-/// What another model says to a question that was asked before.
+/// Another model's response to a recorded question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Again {
     /// `{type, mode, reason}`, checked against the recorded schema.
@@ -171,7 +171,7 @@ pub enum AskAgainError {
     Unfit(String),
 }
 
-/// Puts a recorded question to a model, once.
+/// Sends a recorded question to a model, once.
 pub async fn ask_again(workshop: &Workshop, model: &str, record: &Value) -> Result<Again, AskAgainError> {
     let prompt = record.get("prompt").as_str().ok_or(AskAgainError::NoPrompt)?;
     let (provider, name) = workshop.providers.find(model)?;

@@ -1,4 +1,5 @@
-//! Who plays an agent: a model runs on the chart `agent`, a person is asked, a program is a service.
+//! Resolves the implementation of an agent: a model runs on the chart `agent`, a person gets a request, a program is a
+//! service.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use rawko_host::{AgentBinding, AgentRequest, AgentResolver, Category, ServiceErr
 use super::Workshop;
 use crate::agent::{AgentFile, Kind};
 
-/// What the chart `agent` takes as it is; everything else that an author writes is material for the model.
+/// Keys that the chart `agent` takes unchanged; all other keys of an author are data for the model.
 const OWN_KEYS: [&str; 11] = [
     "prompt", "messages", "phase", "goal", "schema", "plan", "memory", "grant", "occasion", "depth", "model",
 ];
@@ -27,7 +28,7 @@ impl AgentResolver for Workshop {
         }
     }
 
-    /// Whatever did not finish is an error to whoever invoked it, with the work that was done in it.
+    /// An unfinished execution is an error to its caller and contains the work done so far.
     fn result(&self, output: Value) -> Result<Value, Value> {
         if output.get("outcome").as_str() == Some("finished") {
             return Ok(output);
@@ -70,7 +71,7 @@ impl Workshop {
     }
 }
 
-/// The input of the chart `agent`.
+/// Builds the input of the chart `agent`.
 pub(super) fn input(agent: &AgentFile, casting: &AgentRequest<'_>) -> Value {
     let mut own = Map::default();
     let mut rest = Map::default();
@@ -101,7 +102,8 @@ pub(super) fn input(agent: &AgentFile, casting: &AgentRequest<'_>) -> Value {
     Value::Map(own.into())
 }
 
-/// The answer of an agent whose file says where its words lead: one of these words, and a report. Others answer in prose.
+/// Returns the response schema of an agent whose file declares verdicts: one of these words, and a report. Other agents
+/// respond in prose.
 fn verdict_schema(agent: &AgentFile) -> Option<Value> {
     let transitions = &agent.transitions;
     if transitions.custom.is_empty() {
@@ -130,14 +132,14 @@ fn verdict_schema(agent: &AgentFile) -> Option<Value> {
     ]))
 }
 
-/// The least of what is left and what the agent's file allows.
+/// Returns the lesser of the remaining time and the agent's own limit.
 fn time_ms(agent: &AgentFile, policy: &Value) -> Value {
     let left = policy.get("budget").get("time").as_i64().and_then(|ms| u64::try_from(ms).ok());
     let least = [left, agent.limits.timeout_ms].into_iter().flatten().fold(DAY_MS, u64::min);
     Value::Int(i64::try_from(least).unwrap_or(i64::MAX))
 }
 
-/// What a person is asked.
+/// Builds the request to a person.
 fn asked(agent: &AgentFile, input: &Value) -> Value {
     let mut asked = input.as_map().cloned().unwrap_or_default();
     if asked.is_empty() && !input.is_null() {

@@ -1,4 +1,4 @@
-//! `checks:project`: the project's own checks, and whether building gets anywhere with them.
+//! `checks:project`: the project's own checks, and the progress of the build loop.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, Serv
     ]))
 }
 
-/// Files as the project knows them: an agent may only speak of those.
+/// Makes paths relative to the project: agents may only refer to those.
 fn shorten_paths(report: &mut CheckReport, root: &Path) {
     let findings = report.checks.iter_mut().flat_map(|check| &mut check.findings);
     for file in findings.filter_map(|finding| finding.file.as_mut()) {
@@ -46,7 +46,7 @@ fn shorten_paths(report: &mut CheckReport, root: &Path) {
     }
 }
 
-/// What the checks found, for a prompt.
+/// Formats the findings for a prompt.
 fn text(report: &CheckReport) -> String {
     let mut lines = Vec::new();
     for check in &report.checks {

@@ -1,4 +1,4 @@
-//! `work:compact`: a conversation that outgrew its model, made smaller. It makes progress or fails; there is no third.
+//! `work:compact`: shrinks a conversation that exceeds its model's context. It either makes progress or fails.
 
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
@@ -30,7 +30,7 @@ pub(super) async fn compact(workshop: &Workshop, call: Call) -> Result<Value, Se
     ]))
 }
 
-/// Somebody found it too long, whatever our estimate says: so it has to become smaller than it is.
+/// The provider found it too long, regardless of our estimate, so it must become smaller than it is.
 fn limits(session: &Session, tokens: u64) -> CompactionLimits {
     let limits = CompactionLimits::of_context(session.size_max);
     let tokens_max = limits.tokens_max.min(tokens.saturating_sub(1));

@@ -1,5 +1,5 @@
-//! `model:complete`: one completion. What the model said, which tools it wants, why it stopped and what it cost; or the
-//! fault, in a form that the chart can act on.
+//! `model:complete`: one completion. Returns text, tool calls, stop reason and cost, or the error in a form that the
+//! chart can act on.
 
 use rawko_core::Value;
 use rawko_host::{AttemptOutcome, Call, Category, ServiceError};
@@ -21,7 +21,7 @@ pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, S
     Ok(told(workshop, &completion))
 }
 
-/// The conversation as the text model sees it: with a vision model, what that saw takes the images' place.
+/// Returns the conversation for the text model; with a vision model, its analyses replace the images.
 fn seen_messages(session: &Session, call: &Call) -> Result<Vec<Message>, ServiceError> {
     let messages: Vec<Message> = part(&call.input, "messages")?;
     if session.vision_model.is_none() || call.input.get("seen").is_null() {
@@ -42,7 +42,7 @@ fn request(session: &Session, messages: Vec<Message>, call: &Call) -> Completion
     }
 }
 
-/// Who asks, and when, of which model.
+/// Builds a request with its agent, occasion and model.
 pub(super) fn bare(session: &Session, call: &Call) -> CompletionRequest {
     bare_as(&session.agent, call)
 }
@@ -57,7 +57,7 @@ pub(super) fn bare_as(agent: &str, call: &Call) -> CompletionRequest {
     }
 }
 
-/// Asks a model, telling whoever watches. An answer that does not fit its schema is asked for again.
+/// Calls a model and reports progress to observers. An invalid structured response is requested again.
 pub(super) async fn ask(
     workshop: &Workshop,
     model: &str,
@@ -123,7 +123,7 @@ pub(super) fn text(message: &Message) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// A provider's fault as the chart hears it. How long to wait is decided here, the waiting is the chart's.
+/// Converts a provider's error for the chart. The delay is computed here; the chart does the waiting.
 pub(super) fn fault(error: &ProviderError, attempt: u32, workshop: &Workshop, seed: &str) -> ServiceError {
     let category = match error.code {
         ErrorCode::NetworkError => Category::Network,

@@ -1,5 +1,5 @@
-//! `Task`: the tool by which an agent puts another to work. The chart runs it as a child instance; here is only what the
-//! model is told of it, and how what it asks for is read.
+//! `Task`: the tool with which an agent delegates to another. The chart runs it as a child instance; this file only has
+//! its description for the model and the parsing of its input.
 
 use rawko_core::Value;
 
@@ -8,12 +8,12 @@ use rawko_model::{ToolSpec, ToolUse};
 use rawko_tools::Grant;
 
 pub(super) const TASK: &str = "Task";
-/// Other words models have for it.
+/// Alternative names that models use.
 const ALIASES: [&str; 5] = ["task", "agent", "delegate", "explore", "subagent"];
-/// Who is sent when nobody is named.
+/// The default agent.
 const USUAL: &str = "explorer";
 
-/// What the model is told, if this agent may put others to work at all.
+/// Returns the tool's description, if this agent may delegate.
 pub(super) fn spec(workshop: &Workshop, grant: &Grant, caller: &str) -> Option<ToolSpec> {
     if !grant.allows(TASK) {
         return None;
@@ -48,7 +48,7 @@ pub(super) fn spec(workshop: &Workshop, grant: &Grant, caller: &str) -> Option<T
     })
 }
 
-/// A call of the tool under any of its names, in the form the chart reads.
+/// Converts a call under any of its names to the form that the chart reads.
 pub(super) fn normalised(call: ToolUse) -> ToolUse {
     let name = call.name.to_ascii_lowercase();
     if !ALIASES.contains(&name.as_str()) {

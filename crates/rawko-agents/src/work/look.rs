@@ -1,4 +1,4 @@
-//! `work:look`: images become words by the vision model, for a text model that cannot see.
+//! `work:look`: converts images to text with the vision model, for a text model without vision.
 
 use rawko_core::Value;
 use rawko_host::{Call, ServiceError};
@@ -24,7 +24,7 @@ pub(super) async fn look(workshop: &Workshop, call: Call) -> Result<Value, Servi
         if let Ok(completion) = &answer {
             usage = usage.plus(completion.usage);
         }
-        // A vision model that fails is told to the text model, and the work goes on.
+        // A failure of the vision model is reported to the text model, and the work continues.
         seen = seen.with(planned.analysed(answer.as_ref()));
     }
     Ok(Value::map([("seen", value(&seen)), ("usage", value(&usage))]))

@@ -1,5 +1,5 @@
-//! Agents at work: what the chart `agent` calls, and who plays which agent. The chart decides what happens next; here it
-//! happens, one completion or one tool call at a time.
+//! The services of the chart `agent`, and the resolution of agents. The chart decides the next step; the services
+//! perform it, one completion or one tool call at a time.
 
 mod arbitrate;
 mod cast;
@@ -42,7 +42,7 @@ use rawko_programs::checks::Check;
 use rawko_programs::mcp::McpServers;
 use rawko_tools::{Layer, Toolbox};
 
-/// The charts that agents run on, as they come with rawko. A project may offer its own under the same id.
+/// The built-in charts that agents run on. A project may publish its own under the same id.
 pub const CHARTS: [(&str, &str); 4] = [
     ("rawko's own agent.yaml", include_str!("../../../../charts/agent.yaml")),
     ("rawko's own dry_run.yaml", include_str!("../../../../charts/dry_run.yaml")),
@@ -57,14 +57,14 @@ pub struct Workshop {
     pub phases: Phases,
     pub providers: Providers,
     pub toolbox: Toolbox,
-    /// What the project's settings say about tools.
+    /// The tool rules of the project's settings.
     pub project: Layer,
     pub loops: LoopSettings,
-    /// What settings say; without it the project is looked at each time.
+    /// The checks of the settings; `None` detects them from the project each time.
     pub checks: Option<Vec<Check>>,
     pub arbiter: ArbiterSettings,
     pub prompts: Prompts,
-    /// What a task is told besides its words.
+    /// Defaults of a task's input.
     pub task: TaskSettings,
     pub memories: MemorySettings,
     pub environment: Environment,
@@ -72,7 +72,7 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// Adds what agents and their charts call.
+    /// Registers the services that agents and their charts call.
     pub fn join(self: &Arc<Self>, services: Services) -> Services {
         let serve = |duty: Duty| -> Arc<dyn Service> { Arc::new(Bench { workshop: Arc::clone(self), duty }) };
         services
@@ -89,12 +89,12 @@ impl Workshop {
     }
 }
 
-/// The charts that come with rawko, read.
+/// Loads the built-in charts.
 pub fn editions() -> Result<Vec<Edition>, HostError> {
     CHARTS.iter().map(|(name, text)| Edition::read(name, text)).collect()
 }
 
-/// What can be asked of a workshop.
+/// The services of a workshop.
 #[derive(Clone, Copy, Debug)]
 enum Duty {
     Open,
@@ -129,7 +129,7 @@ impl Service for Bench {
         }
     }
 
-    /// Asking a model, reading and checking can be done again; a tool or somebody else's agent may have acted.
+    /// Completions, reads and checks are safe to repeat; a tool or an external agent may have acted.
     fn on_restart(&self) -> OnRestart {
         match self.duty {
             Duty::Open
@@ -164,14 +164,14 @@ impl Service for Bench {
     }
 }
 
-/// A part of a call's input, as the type it is.
+/// Deserialises a part of a call's input.
 fn part<T: DeserializeOwned>(input: &Value, key: &str) -> Result<T, ServiceError> {
     serde_json::from_value(input.get(key).to_json()).map_err(|error| {
         ServiceError::new(Category::Failed, format!("`{key}` is not what the chart should give: {error}"))
     })
 }
 
-/// Something typed, as a chart sees it.
+/// Serialises data for a chart.
 fn value<T: serde::Serialize>(data: &T) -> Value {
     serde_json::to_value(data).map_or(Value::Null, Value::from_json)
 }

@@ -1,5 +1,5 @@
-//! A provider around another one whose completions are told to an observer: which model, how long, what it took. Around
-//! all of them, because an agent, the arbiter and a summary ask models each in their own way.
+//! A provider wrapper that reports completions to an observer: model, duration and usage. Wraps all providers, because
+//! agents, the arbiter and summaries call models through different code.
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -61,7 +61,7 @@ impl Provider for Observed {
     }
 }
 
-/// A completion under way. One that is abandoned is told of, too: it may have been paid for.
+/// A running completion. An abandoned one is reported too: it may have been paid for.
 struct Watch<'a> {
     observer: &'a Arc<dyn Observer>,
     from: Instant,
@@ -100,7 +100,7 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// As the conventions for traces call it.
+/// Returns the name in the trace conventions.
 fn word(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Stop => "stop",
@@ -128,7 +128,7 @@ fn spoken(message: &Message) -> Json {
     json!({"role": role, "parts": message.parts.iter().map(part).collect::<Vec<_>>()})
 }
 
-/// Images are left out: a trace is no place for them.
+/// Images are omitted from traces.
 fn part(part: &Part) -> Json {
     match part {
         Part::Text { text } => json!({"type": "text", "content": text}),

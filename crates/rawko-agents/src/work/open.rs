@@ -1,4 +1,4 @@
-//! `work:open`: a session out of an agent's file, its phase, and everything that narrows what it may do.
+//! `work:open`: builds a session from an agent's file, its phase, and all layers that narrow its rights.
 
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
@@ -45,7 +45,7 @@ pub(super) fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named
     }
 }
 
-/// Everything that narrows, outermost first. A sub-agent has all of its caller's layers, whatever its own file says.
+/// Returns all layers, outermost first. A sub-agent has all of its caller's layers, regardless of its own file.
 pub(super) fn grant(
     workshop: &Workshop,
     agent: &AgentFile,
@@ -69,7 +69,7 @@ pub(super) fn grant(
     Ok(Grant { layers: known })
 }
 
-/// The `tools` of a state.
+/// Parses the `tools` of a state.
 fn layer_of(tools: &Value) -> Layer {
     let names = |key: &str| -> Option<Vec<String>> {
         let list = tools.get(key).as_list()?;
@@ -93,7 +93,7 @@ async fn session(
 ) -> Result<Session, ServiceError> {
     let loops = workshop.loops.clone();
     let phase_model = phase.and_then(|(_, phase)| phase.model.clone());
-    // What the whole task was given takes the default's place.
+    // The task's model replaces the default.
     let task_model = input.get("model").as_str().map(str::to_owned);
     let own_model = model_of(agent);
     let mut tools = workshop.toolbox.specs(&grant).await;
@@ -131,7 +131,7 @@ pub(super) fn system(agent: &AgentFile, phase: Named<'_>) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A JSON Schema alone, or with a name.
+/// Parses a JSON Schema alone, or with a name.
 pub(super) fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError> {
     let schema = input.get("schema");
     if schema.is_null() {
@@ -143,7 +143,7 @@ pub(super) fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError
     part(input, "schema").map(Some)
 }
 
-/// What was said before, and what is asked now.
+/// Returns the conversation so far and the new prompt.
 pub(super) fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
     let mut messages: Vec<Message> =
         if input.get("messages").is_null() { Vec::new() } else { part(input, "messages")? };
@@ -165,8 +165,8 @@ pub(super) fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
     Ok(messages)
 }
 
-/// Work that was stopped may have left tools asked for; no provider takes a conversation with a question in it that
-/// nothing answers.
+/// Work that was stopped may have left pending tool calls; providers reject a conversation with a call that has no
+/// result.
 fn unanswered(messages: &[Message]) -> Vec<Part> {
     let asked = messages.last().into_iter().flat_map(Message::tool_uses);
     let result = |asked: &ToolUse| ToolResult {
@@ -177,7 +177,7 @@ fn unanswered(messages: &[Message]) -> Vec<Part> {
     asked.map(|asked| Part::ToolResult(result(asked))).collect()
 }
 
-/// Text, or a list of parts with images among them.
+/// Parses text, or a list of parts with images among them.
 fn prompt(prompt: &Value) -> Result<Vec<Part>, ServiceError> {
     match prompt {
         Value::Null => Ok(Vec::new()),
@@ -195,7 +195,7 @@ fn pretty(data: &Value) -> String {
     serde_json::to_string_pretty(&data.to_json()).unwrap_or_default()
 }
 
-/// `- [x] 1 Mend the parser (done)`
+/// Formats `- [x] 1 Mend the parser (done)`.
 fn checklist(plan: &Value) -> String {
     let steps = plan.get("steps").as_list().unwrap_or_default();
     let line = |step: &Value| {
@@ -215,7 +215,7 @@ fn is_image(part: &Part) -> bool {
     }
 }
 
-/// What a phase grants, as a layer for the gate.
+/// Returns a phase's rules as a layer for the gate.
 fn phase_layer(phase: &Phase, name: &str) -> Layer {
     Layer {
         source: format!("the phase `{name}` (`phases.{name}.tools`, from {})", phase.file),

@@ -1,12 +1,12 @@
-//! The project's agents as the arbiter sees them. Apart from the files they come from, because not all are offered: rawko's
-//! own agents step back as soon as a project has some.
+//! The project's agents as the arbiter sees them. Separate from their files, because not all are selectable: rawko's
+//! built-in agents are hidden as soon as a project has its own.
 
 use super::Workshop;
 use crate::agent::{AgentFile, Level};
 use rawko_arbiter::{AgentProfile, ToolNames, Transitions};
 
 impl Workshop {
-    /// Who can be chosen for a task, in the project's order.
+    /// Returns the selectable agents, in the project's order.
     pub fn profiles(&self) -> Vec<AgentProfile> {
         let all = self.agents.all();
         let has_own = all.iter().any(|agent| agent.level != Level::BuiltIn);

@@ -1,4 +1,4 @@
-//! A workshop out of a project's files: agents, settings, MCP servers; with everything that is wrong with any of them.
+//! Reads a workshop from a project's files: agents, settings, MCP servers; and collects all problems.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use rawko_programs::checks;
 use rawko_programs::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
 use rawko_tools::{ToolSettings, Toolbox};
 
-/// What is wrong, by file.
+/// Problems, grouped by file.
 pub type Problems = Vec<(Source, Vec<Finding>)>;
 
-/// Whether something works, for a person who wonders.
+/// The status of a component, for diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
     pub about: String,
@@ -29,7 +29,7 @@ pub struct Health {
 }
 
 impl Workshop {
-    /// Everything agents need, out of a project. What cannot be read is reported, and missing.
+    /// Reads everything agents need from a project. Unreadable parts are reported and left out.
     pub fn read(root: &Path, settings: &Settings) -> (Self, Problems) {
         let mut problems = Problems::new();
         let (agents, wrong) = Agents::read(root, settings.environment());
@@ -80,14 +80,14 @@ impl Workshop {
         (workshop, problems)
     }
 
-    /// Whether agents could be put to work: models, rules, servers.
+    /// Checks everything agents depend on: models, rules, servers.
     pub async fn health(&self) -> Vec<Health> {
         let mut all = self.agents_health();
         all.extend(self.servers.check().await.into_iter().map(server_health));
         all
     }
 
-    /// The same of agents alone, without asking any server.
+    /// Checks the agents only, without contacting any server.
     pub fn agents_health(&self) -> Vec<Health> {
         self.agents.all().iter().map(|agent| self.model_health(agent)).collect()
     }
@@ -102,7 +102,7 @@ impl Workshop {
         let (ok, text) = match agent.kind {
             Kind::Llm | Kind::Scripted => match self.providers.find(&model) {
                 Ok((_, name)) => (true, format!("asks {name}")),
-                // Nobody has asked for an agent that rawko comes with.
+                // A problem of a built-in agent is not an error of the project.
                 Err(problem) => (agent.level == Level::BuiltIn, problem.to_string()),
             },
             Kind::Process | Kind::Acp => {
@@ -126,7 +126,7 @@ fn server_health(server: ServerHealth) -> Health {
     Health { about: format!("MCP server {}", server.name), ok, text }
 }
 
-/// Settings being read, and where complaints go.
+/// The settings being read, and the collected problems.
 struct Said<'a> {
     settings: &'a Settings,
     root: &'a Path,
@@ -134,7 +134,7 @@ struct Said<'a> {
 }
 
 impl Said<'_> {
-    /// A scripted agent answers from its own file.
+    /// Adds the script of each scripted agent as a provider.
     fn with_scripts(&mut self, providers: Providers, agents: &Agents) -> Providers {
         agents.all().iter().fold(providers, |providers, agent| {
             let Some(script) = agent.script.as_ref().filter(|_| agent.kind == Kind::Scripted) else {
@@ -162,7 +162,7 @@ impl Said<'_> {
         said
     }
 
-    /// Places are in the file's text, so it is read once more.
+    /// Locations refer to the file's text, so it is read again.
     fn complain(&mut self, wrong: Vec<(Arc<str>, Vec<Finding>)>) {
         for (file, findings) in wrong.into_iter().filter(|(_, findings)| !findings.is_empty()) {
             let text = std::fs::read_to_string(self.root.join(&*file)).unwrap_or_default();
@@ -171,7 +171,7 @@ impl Said<'_> {
     }
 }
 
-/// The model an agent's file names; a script of its own is one.
+/// Returns the model named by an agent's file; its own script counts as one.
 pub(super) fn model_of(agent: &AgentFile) -> Option<String> {
     match (&agent.kind, &agent.script) {
         (Kind::Scripted, Some(_)) => Some(script_provider(&agent.name)),
@@ -179,12 +179,12 @@ pub(super) fn model_of(agent: &AgentFile) -> Option<String> {
     }
 }
 
-/// The provider that a scripted agent's own file is.
+/// Returns the provider name of a scripted agent's file.
 fn script_provider(agent: &str) -> String {
     format!("script-of-{agent}")
 }
 
-/// Whether there is something that must be mended before anything runs.
+/// Returns true if there are errors that must be fixed before anything runs.
 pub fn is_broken(problems: &Problems) -> bool {
     problems.iter().flat_map(|(_, findings)| findings).any(|finding| finding.severity >= Severity::Error)
 }

@@ -1,4 +1,4 @@
-//! What is known from earlier work, for an agent that begins: looked up when it is chosen, by the arbiter or by a person.
+//! Memories of earlier work for an agent that starts, looked up when the arbiter or a person selects it.
 
 use jiff::Timestamp;
 use rawko_core::Value;
@@ -6,7 +6,7 @@ use rawko_core::Value;
 use super::{Workshop, value};
 use crate::memories::{Injection, MEMORIES_FOLDER, inject, note_use, rank, read_memories};
 
-/// What one agent is told, or why nobody knows.
+/// The memories of one agent, or the reason why they are unavailable.
 #[derive(Default)]
 pub(super) struct Recalled {
     injection: Injection,
@@ -14,7 +14,7 @@ pub(super) struct Recalled {
 }
 
 impl Recalled {
-    /// As the chart takes it. Nothing is said too: what the agent before was told is not this one's.
+    /// Returns the context entries. Always written, even if empty, to clear the previous agent's memories.
     pub(super) fn entries(self) -> Vec<(&'static str, Value)> {
         let mut entries = vec![("memories", Value::from(self.injection.text))];
         if !self.injection.used.is_empty() {
@@ -26,13 +26,13 @@ impl Recalled {
 }
 
 impl Workshop {
-    /// What an agent is told that a person lets begin.
+    /// Returns the memories for an agent that a person starts.
     pub fn recall(&self, task: &str, agent: &str) -> String {
         recall(self, task, agent, true, Timestamp::now().as_millisecond()).injection.text
     }
 }
 
-/// `begins`: whoever has worked already was told, so it does not count as a use.
+/// `begins` is false if the agent has already run in this task and got its memories then; it does not count as a use.
 pub(super) fn recall(workshop: &Workshop, task: &str, agent: &str, begins: bool, now_ms: i64) -> Recalled {
     let folder = workshop.root.join(MEMORIES_FOLDER);
     let memories = match read_memories(&folder) {
@@ -44,7 +44,7 @@ pub(super) fn recall(workshop: &Workshop, task: &str, agent: &str, begins: bool,
     };
     let injection = inject(&rank(&memories.all, task, agent, now_ms), workshop.memories.tokens_max);
     if begins {
-        // A count that cannot be kept changes nothing about the work.
+        // A failed use count does not affect the work.
         injection.used.iter().for_each(|name| drop(note_use(&folder, name)));
     }
     Recalled { injection, problem: None }

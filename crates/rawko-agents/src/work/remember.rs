@@ -1,5 +1,5 @@
-//! `work:remember`: what an agent's work taught, written down for later work. A model is asked; what it says becomes files
-//! that people can read and change.
+//! `work:remember`: extracts lessons from an agent's work for later work. A model proposes them; they become files that
+//! people can read and change.
 
 use jiff::Timestamp;
 use rawko_core::Value;

@@ -1,5 +1,5 @@
-//! `Session`: an agent's file, its phase and its tools as they were when it began. Frozen, so that a piece of work goes on
-//! after a restart as it began, whatever was edited meanwhile.
+//! `Session`: an agent's file, its phase and its tools at the start of an execution. Frozen, so that an execution
+//! continues unchanged after a restart, even if its files were edited meanwhile.
 
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub(super) struct Session {
     pub(super) loops: Value,
     pub(super) schema: Option<OutputSchema>,
     pub(super) output_tokens_max: Option<u32>,
-    /// Tokens of a prompt above which it is compacted.
+    /// Prompt size, in tokens, above which it is compacted.
     pub(super) size_max: u64,
     pub(super) completions_max: u64,
     pub(super) retries_max: u64,
@@ -29,6 +29,6 @@ pub(super) struct Session {
     pub(super) continuations_max: u64,
     pub(super) compactions_max: u64,
     pub(super) depth_max: u64,
-    /// The phase that sub-agents work in.
+    /// The phase of sub-agents.
     pub(super) helper_phase: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! What a project says about tasks: `task:`, `memories:` and `arbiter:` in its settings, and its prompts; each complaint with
-//! its place.
+//! Task settings of a project: the sections `task:`, `memories:` and `arbiter:`, and the prompts; each finding has its
+//! location.
 
 use rawko_chart::codes::settings::{INVALID_VALUE, UNREADABLE};
 use rawko_chart::{Finding, Severity, Source, Span, nearest};
@@ -11,7 +11,7 @@ use crate::agent::Agents;
 use crate::memories::{MEMORIES_FOLDER, read_memories};
 use rawko_arbiter::{ArbiterSettings, Moment, Prompts, unknown_placeholders};
 
-/// `task:`, as the chart's context takes it: only what somebody said.
+/// `task:`, in the form of the chart's context: only explicit values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskSettings {
     /// `maxIterations`, `maxFailures`, `timeoutMs`, …
@@ -21,11 +21,11 @@ pub struct TaskSettings {
 /// `memories:`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemorySettings {
-    /// Whether agents' work is asked for lessons.
+    /// Extract lessons from agents' work.
     pub remember: bool,
-    /// What memories may take of an agent's first prompt.
+    /// Token limit of memories in an agent's first prompt.
     pub tokens_max: usize,
-    /// Who is asked; `None`: the project's usual model.
+    /// `None` uses the project's default model.
     pub model: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl Default for MemorySettings {
     }
 }
 
-/// The settings' words and the chart's.
+/// Keys of the settings and of the chart.
 const TASK_KEYS: [(&str, &str); 7] = [
     ("max_iterations", "maxIterations"),
     ("max_failures", "maxFailures"),
@@ -47,7 +47,7 @@ const TASK_KEYS: [(&str, &str); 7] = [
 ];
 
 impl TaskSettings {
-    /// The project's section goes over the user's.
+    /// The project's section overrides the user's.
     pub(super) fn read(reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Self {
         let keys = TASK_KEYS.map(|(key, _)| key);
         let mut input = Map::default();
@@ -98,7 +98,7 @@ impl MemorySettings {
 const ARBITER_KEYS: [&str; 6] =
     ["model", "fallback_agent", "planner", "retries", "select_prompt", "evaluate_prompt"];
 
-/// `arbiter:`. Agents that it names have to be there.
+/// Reads `arbiter:`. Agents that it names must exist.
 pub(super) fn arbiter(
     reader: &mut SettingsReader<'_>,
     sections: &[&Section],
@@ -132,7 +132,7 @@ pub(super) fn arbiter(
 }
 
 fn insist_on_agent(reader: &mut SettingsReader<'_>, name: &str, span: Span, agents: &Agents) {
-    // One whose file is wrong has been reported there.
+    // An agent with an invalid file has been reported there.
     if agents.get(name).is_some() || agents.unusable().iter().any(|agent| agent.name == name) {
         return;
     }
@@ -142,7 +142,7 @@ fn insist_on_agent(reader: &mut SettingsReader<'_>, name: &str, span: Span, agen
     reader.invalid(span, format!("there is no agent `{name}`"), help);
 }
 
-/// The prompts; where they cannot be read, rawko's own, and a complaint.
+/// Reads the prompts; if that fails, reports it and uses the built-in ones.
 pub(super) fn prompts(
     root: &std::path::Path,
     settings: &ArbiterSettings,
@@ -169,7 +169,7 @@ pub(super) fn prompts(
     prompts
 }
 
-/// Memories that cannot be read keep nobody from working.
+/// Unreadable memories do not prevent work.
 pub(super) fn memory_problems(root: &std::path::Path) -> Problems {
     let folder = root.join(MEMORIES_FOLDER);
     let memories = match read_memories(&folder) {

@@ -1,4 +1,5 @@
-//! `tool:<Name>`: one tool call. Loop policy before and after it, everything else at the toolbox's one dispatch point.
+//! `tool:<Name>`: one tool call. Loop control before and after it, everything else at the toolbox's single dispatch
+//! point.
 
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
@@ -45,7 +46,7 @@ pub(super) async fn attempt(
         Verdict::Fine | Verdict::Notice { .. } => {}
         Verdict::Block { .. } | Verdict::Doom { .. } => {
             let (memory, verdict) = observe(memory, Observation::Blocked { name, input }, settings);
-            // Whoever asks reads why it was not run.
+            // The caller gets the reason.
             return (ToolOutcome::failed(words(&verdict).unwrap_or_default()), memory, verdict);
         }
     }
@@ -56,12 +57,12 @@ pub(super) async fn attempt(
     (outcome, memory, verdict)
 }
 
-/// What was done before, as the chart remembers it.
+/// Parses the call history stored by the chart.
 pub(super) fn memory(input: &Value) -> Result<LoopMemory, ServiceError> {
     if input.get("memory").is_null() { Ok(LoopMemory::default()) } else { part(input, "memory") }
 }
 
-/// A notice is worth nothing where it is not read.
+/// Appends a notice to the content, where the model reads it.
 pub(super) fn noticed(content: String, verdict: &Verdict) -> String {
     match verdict {
         Verdict::Notice { text } => format!("{content}\n\n{text}"),
@@ -69,7 +70,7 @@ pub(super) fn noticed(content: String, verdict: &Verdict) -> String {
     }
 }
 
-/// What a state says about loops only narrows.
+/// A state's loop settings only narrow.
 fn settings(input: &Value, policy: &Value) -> Result<LoopSettings, ServiceError> {
     let settings: LoopSettings = part(input, "loop")?;
     let narrowed = settings.narrowed(policy.get("loop"));
@@ -99,7 +100,7 @@ fn told(
     ])
 }
 
-/// Refused, for the audit and the chart; the model reads `content`.
+/// Builds a refusal, for the audit and the chart; the model reads `content`.
 fn refused(outcome: &ToolOutcome, rule: &str, source: &str, memory: &LoopMemory) -> ServiceError {
     let details = Value::map([
         ("content", Value::str(&outcome.content)),
@@ -107,7 +108,7 @@ fn refused(outcome: &ToolOutcome, rule: &str, source: &str, memory: &LoopMemory)
         ("source", Value::str(source)),
         ("memory", value(memory)),
     ]);
-    // The category says that it was refused.
+    // The category already marks it as refused.
     let why = outcome.content.strip_prefix("refused: ").unwrap_or(&outcome.content);
     ServiceError::new(Category::Refused, why).with_details(details)
 }

@@ -1,4 +1,4 @@
-//! Budgets stop work at the limit, with the work kept, and count what sub-agents spend.
+//! Budgets stop work at the limit, keep the work done, and include sub-agents.
 
 use serde_json::json;
 
@@ -65,7 +65,7 @@ async fn time_stops_the_work_in_the_middle_of_a_completion() {
     let yard = busy(&json!({"input_tokens": 1, "output_tokens": 1}), 400).chart(&limited("{time: 1s}"));
     let output = yard.run("limited", json!({})).await;
     assert_eq!(output.get("category").as_str(), Some("limit"), "{output}");
-    // Two completions of 400 ms fit into the second; on a slow machine perhaps not even those.
+    // Two completions of 400 ms fit into the second; on a slow machine maybe fewer.
     assert!(written(&yard) <= 2, "{}", written(&yard));
 }
 

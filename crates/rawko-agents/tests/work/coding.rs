@@ -1,4 +1,4 @@
-//! Coding agents over ACP: they have tools of their own, so our gate is what they ask first.
+//! Coding agents over ACP: they have their own tools, so they request permission from our gate.
 
 use serde_json::{Value as Json, json};
 
@@ -54,7 +54,7 @@ async fn a_command_is_permitted_where_the_phase_permits_it() {
     }
 }
 
-/// What it asks for, and the answer in a phase that looks and in one that builds.
+/// Requests, and the verdicts in a read-only phase and in a build phase.
 #[tokio::test]
 async fn every_kind_of_wish_is_held_against_the_rules() {
     let outside = std::env::temp_dir().join("rawko-out.txt");
@@ -121,7 +121,7 @@ async fn every_kind_of_wish_is_held_against_the_rules() {
     }
 }
 
-/// What it edits itself is known from what it asked for.
+/// Files that it edits itself are known from its requests.
 #[tokio::test]
 async fn files_that_it_may_edit_are_on_record() {
     let yard = coder(&json!([
@@ -134,7 +134,7 @@ async fn files_that_it_may_edit_are_on_record() {
     assert_eq!(output.get("changes").as_i64(), Some(1));
 }
 
-/// Nobody knows what a tool of the agent's own does: where nothing may be written it is not used.
+/// The effects of an agent's own tool are unknown: a read-only phase refuses it.
 #[tokio::test]
 async fn a_tool_that_nobody_knows_is_for_those_who_may_write() {
     let steps = json!([{"ask": {"kind": "other", "name": "teleport"}}]);

@@ -1,4 +1,4 @@
-//! HybridAgent at work: a text model that cannot see, and a vision model that looks for it.
+//! HybridAgent at work: a text model without vision, and a vision model that analyses images for it.
 
 use serde_json::{Value as Json, json};
 
@@ -18,12 +18,12 @@ fn seeing(script: &Json) -> Yard {
     yard(&script.to_string()).file(".rawko/agents/worker.md", SEER)
 }
 
-/// The vision model is asked on an occasion of its own.
+/// The vision model is called under its own occasion.
 fn eye(steps: &Json) -> Json {
     json!({"agent": "worker", "when": "/look", "steps": steps})
 }
 
-/// What the text model saw last, and how often the vision model was asked.
+/// Returns the text model's last input, and the number of calls of the vision model.
 async fn saw(yard: &Yard, prompt: Json) -> (String, usize) {
     let output = yard.run("one", json!({"prompt": prompt, "phase": null})).await;
     assert_eq!(output.get("outcome").as_str(), Some("finished"), "{output}");
@@ -77,10 +77,10 @@ async fn images_that_are_compared_go_together() {
     assert!(text.contains("The second is larger."), "{text}");
 }
 
-/// A tool gives back an image in the middle of the work.
+/// A tool returns an image in the middle of the work.
 #[tokio::test]
 async fn an_image_in_a_later_message_is_not_missed() {
-    // The smallest PNG that is one by its first bytes.
+    // The smallest PNG header.
     let png = [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13];
     let yard = seeing(&json!([
         eye(&json!([{"text": "An error message in a window."}])),

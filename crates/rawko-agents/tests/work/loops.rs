@@ -1,4 +1,4 @@
-//! Loops that end: by intent, by a limit, by what a model does over and over.
+//! Loops that end: by intent, by a limit, by loop detection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use crate::yard::{Yard, yard};
 
-/// A model that asks for the same thing as often as it is asked.
+/// A model that repeats the same call.
 fn stubborn(call: &Json, times: usize) -> Yard {
     let steps: Vec<Json> = (0..times).map(|_| json!({"tool_calls": [call]})).collect();
     yard(&json!([{"agent": "worker", "steps": steps}]).to_string()).file("a.txt", "a\n")
@@ -50,7 +50,7 @@ async fn honest_work_with_the_same_tool_is_no_loop() {
     assert_eq!(output.get("outcome").as_str(), Some("finished"), "{output}");
 }
 
-/// A circle that a sub-agent takes part in is a circle.
+/// A cycle that includes a sub-agent is detected.
 #[tokio::test]
 async fn a_loop_through_sub_agents_is_seen() {
     let send = json!({"tool_calls": [{"name": "Task", "input": {"agent": "helper", "prompt": "Read it."}}]});
@@ -76,7 +76,7 @@ async fn thresholds_come_from_the_settings() {
     assert_eq!(yard.asked().len(), 2);
 }
 
-/// An agent's own limit is lower than the project's.
+/// The agent's own limit is lower than the project's.
 #[tokio::test]
 async fn tool_calls_for_ever_hit_the_limit_of_the_agent() {
     let calls: Vec<Json> = (0..20)
@@ -102,7 +102,7 @@ async fn a_rate_limit_is_waited_for() {
     assert_eq!(yard.asked().iter().map(|request| request.attempt).collect::<Vec<_>>(), [0, 1]);
 }
 
-/// A structured answer that does not fit is asked for again, with what was wrong.
+/// An invalid structured response is requested again with the problem.
 #[tokio::test]
 async fn an_answer_that_does_not_fit_its_schema_is_repaired() {
     let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
@@ -115,7 +115,7 @@ async fn an_answer_that_does_not_fit_its_schema_is_repaired() {
     assert!(yard.last_prompt().contains("JSON"), "{}", yard.last_prompt());
 }
 
-/// A conversation that outgrows its model becomes a summary, and the work goes on.
+/// A conversation that exceeds its model's context is summarised, and the work continues.
 #[tokio::test]
 async fn a_conversation_that_is_too_long_is_compacted() {
     let long = "word ".repeat(4000);
@@ -140,7 +140,7 @@ async fn a_conversation_that_is_too_long_is_compacted() {
     assert!(text.len() < 16_000, "{}", text.len());
 }
 
-/// The host goes away while an agent waits for a provider; the next one waits for the rest, and asks once more.
+/// The host stops while an agent waits to retry; the next host waits for the rest and retries once.
 #[tokio::test]
 async fn a_back_off_survives_a_restart() {
     let yard = yard(

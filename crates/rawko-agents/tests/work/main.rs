@@ -1,4 +1,4 @@
-//! Agents at work, whole: real host, real files, real commands, real refusals. Only the models are scripted.
+//! Agents end to end: real host, real files, real commands, real refusals. Only the models are scripted.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 

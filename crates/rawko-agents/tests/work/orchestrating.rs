@@ -1,5 +1,4 @@
-//! The orchestrator with its real services: rules, a model that is asked, a fallback, memories; and what the journal has
-//! of each decision.
+//! The orchestrator with its real services: rules, a model, a fallback, memories; and the journal of each decision.
 
 use rawko_core::Value;
 use serde_json::json;
@@ -20,7 +19,7 @@ fn who(output: &Value) -> Vec<String> {
     history.map(|entry| format!("{} {}", text(entry, "agent"), text(entry, "result"))).collect()
 }
 
-/// The orchestrator's context at the end, and its output.
+/// Returns the orchestrator's final context and its output.
 async fn run(yard: &Yard, input: serde_json::Value) -> (Value, Value) {
     let host = yard.host().await;
     let start = rawko_host::Start { chart: "rawko".into(), input: input.into(), id: Some("t".into()) };
@@ -58,7 +57,7 @@ async fn agents_are_chosen_by_the_model_and_by_rules_until_it_is_complete() {
     let worked = &context.get("history").as_list().unwrap()[1];
     assert_eq!(worked.get("filesModified").to_string(), r#"["note.txt"]"#);
     assert!(worked.get("tokenUsage").get("input_tokens").as_i64() >= Some(7));
-    // The built-in agents step back where a project has its own.
+    // Built-in agents are hidden if a project has its own.
     let asked = yard.asked();
     let first =
         serde_json::to_string(asked.iter().find(|request| request.agent == "arbiter").unwrap()).unwrap();
@@ -97,7 +96,7 @@ async fn what_was_learnt_is_kept_and_told_to_whoever_begins_later() {
     run(&yard, json!({"task": "Write a note"})).await;
     let kept = yard.read(".rawko/memories/notes-are-short.md").unwrap();
     assert!(kept.contains("One line is enough."), "{kept}");
-    // Of the same title there is only one, though three agents worked.
+    // Only one memory per title, although three agents worked.
     assert!(yard.read(".rawko/memories/notes-are-short-2.md").is_none());
     let told = yard.asked();
     let worker = told.iter().find(|request| request.agent == "worker").unwrap();
@@ -110,7 +109,7 @@ async fn what_was_learnt_is_kept_and_told_to_whoever_begins_later() {
     assert!(kept.contains("uses: 2"), "the worker and the tester: {kept}");
 }
 
-/// What one agent was told is not told to the next one, which has nothing of its own to hear.
+/// An agent does not get the memories of the previous one, even if it has none of its own.
 #[tokio::test]
 async fn memories_for_one_agent_stay_with_it() {
     let memory = "---\ntitle: Notes\nagents: [planner]\n---\nA note is planned on paper first.\n";
@@ -150,7 +149,7 @@ async fn a_rate_limited_arbiter_backs_off_and_then_fails_within_the_failure_limi
     assert_eq!(yard.asked().len(), 3);
 }
 
-/// A question that nobody answered is on record as well, so that it can be seen what was asked.
+/// A question without a response is recorded as well, so that the prompt can be inspected.
 #[tokio::test]
 async fn a_question_without_an_answer_is_in_the_journal() {
     let yard = project("- {agent: arbiter, steps: [{error: {code: invalid_request, message: no}}]}\n");
@@ -192,7 +191,7 @@ async fn an_agent_that_is_cut_off_goes_where_its_file_says_and_its_conversation_
     assert_eq!(output.get("problem").get("code").as_str(), Some("max_iterations"));
 }
 
-/// A command that really fails, again and again: who chooses next knows the tool, what was tried, and at which step.
+/// A command that fails repeatedly: the next selection knows the tool, the attempt and the plan step.
 #[tokio::test]
 async fn the_arbiter_hears_which_tool_failed_and_at_what() {
     let again = "    - tool_calls: [{name: Bash, input: {command: \"cat missing.txt\"}}]\n".repeat(12);
@@ -226,7 +225,8 @@ async fn the_arbiter_hears_which_tool_failed_and_at_what() {
     assert_eq!(seen.history[0].error.as_ref().unwrap().step, Some(2));
 }
 
-/// A limit of a program's own is no limit of the task: the same words as a model's agent has, and the same ways on.
+/// A program's own limit is not a limit of the task: it has the same codes as a model's agent, and the same
+/// transitions.
 #[tokio::test]
 async fn a_program_that_is_cut_off_goes_where_its_file_says_and_the_task_goes_on() {
     let worker = "---\nname: worker\nwhenToUse: For work.\nkind: process\ncommand: [python3, program.py]\n";
@@ -257,7 +257,8 @@ async fn a_program_that_is_cut_off_goes_where_its_file_says_and_the_task_goes_on
     }
 }
 
-/// Nothing is read out of prose: an agent whose file names words answers with one of them, and it leads where the file says.
+/// Prose is never interpreted: an agent whose file declares verdicts responds with one of them, and the file's
+/// transition is taken.
 #[tokio::test]
 async fn a_verdict_leads_where_the_file_says() {
     let tester = TESTER.replace(
@@ -292,7 +293,7 @@ async fn a_verdict_leads_where_the_file_says() {
         schema.schema.get("properties").get("verdict").get("enum").to_string(),
         r#"["broken","fine","passed"]"#
     );
-    // Nobody else is asked for one.
+    // No other agent gets a verdict schema.
     assert!(
         yard.asked()
             .iter()

@@ -1,4 +1,4 @@
-//! Agents that are commands: what they may do, what they report, and how they are stopped with the work kept.
+//! Process agents: their permissions, their reports, and stopping them without losing work.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::yard::{Yard, exists, yard};
 
-/// Puts `program` to work with whatever a test wants to be around it.
+/// A chart that runs `program` with additional keys around it.
 pub(crate) fn around(keys: &str) -> String {
     format!(
         "
@@ -46,7 +46,7 @@ fn file(more: &str) -> String {
     )
 }
 
-/// A project with the agent `program`, which does what the rounds say.
+/// A project with the agent `program`, which follows the given rounds.
 fn program(rounds: &Json) -> Yard {
     program_in("", rounds)
 }
@@ -59,7 +59,7 @@ fn program_in(keys: &str, rounds: &Json) -> Yard {
         .chart(&around(keys))
 }
 
-/// What the program was told, of one type.
+/// Returns the messages of one type sent to the program.
 pub(crate) fn heard(yard: &Yard, kind: &str) -> Vec<Json> {
     let lines = yard.read("heard.jsonl").unwrap_or_default();
     let lines = lines.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
@@ -78,7 +78,7 @@ pub(crate) fn words<'v>(output: &'v Value, key: &str) -> &'v str {
     output.get(key).as_str().unwrap_or_else(|| panic!("no {key} in {output}"))
 }
 
-/// What kinds of parts the conversation has, by message.
+/// Returns the kinds of parts of the conversation, by message.
 fn shape(output: &Value) -> Vec<String> {
     let messages = output.get("messages").to_json();
     let kinds = |message: &Json| {
@@ -106,7 +106,7 @@ fn wait_for(pid: u64) {
     }
 }
 
-/// What governance denies is denied to a program too, and each of its calls is in the audit before it is made.
+/// Governance applies to programs too, and each call is audited before it runs.
 #[tokio::test]
 async fn each_call_of_a_program_passes_governance_and_is_audited() {
     let rounds =
@@ -166,7 +166,7 @@ async fn a_command_is_an_agent_like_any_other() {
     assert_eq!(turn["prompt"], "Do it.\nInput:\n{\n  \"topic\": \"trees\"\n}");
 }
 
-/// Ways to write a file, none of which must work while looking.
+/// Ways to write a file, all of which must fail in a read-only phase.
 #[tokio::test]
 async fn a_phase_that_looks_refuses_and_says_why() {
     let bash = |command: &str| json!({"tool": ["Bash", {"command": command}]});
@@ -218,7 +218,7 @@ async fn everything_around_it_narrows() {
     }
 }
 
-/// An agent with a model that sends a program: the program has no more rights than it.
+/// A program started by an agent with a model has no more rights than that agent.
 #[tokio::test]
 async fn a_program_that_is_sent_has_no_more_rights_than_its_sender() {
     let send = json!([{"name": "Task", "input": {"agent": "program", "prompt": "Write it."}}]);
@@ -266,7 +266,7 @@ async fn a_budget_stops_it_before_its_next_tool_and_keeps_the_work() {
     }
 }
 
-/// Its time is long enough for a slow machine to start it.
+/// The timeout is long enough for a slow machine to start the program.
 async fn check_time(keys: &str, agent: &str) {
     let rounds = json!([[{"say": "working"}, write("1.txt"), {"hang": null}]]);
     let yard = program_in(keys, &rounds).file(".rawko/agents/program.md", &file(agent));

@@ -1,4 +1,4 @@
-//! Agents that are people: they are asked, and what they answer comes back.
+//! Agents that are people: they get requests, and their answers are returned.
 
 use std::time::Duration;
 

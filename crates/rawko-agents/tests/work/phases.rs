@@ -1,13 +1,13 @@
-//! What a phase forbids is refused however it is asked for, and the model's next prompt says why.
+//! A phase's restrictions hold for every form of a call, and the model's next prompt contains the reason.
 
 use serde_json::json;
 
 use crate::yard::{Yard, exists, yard};
 
-/// The phases that only look.
+/// The read-only phases.
 const LOOKING: [&str; 5] = ["analyze_code", "research", "design", "validate", "explore"];
 
-/// Ways to write a file, each as the tool call of a model. Every one of them must come to nothing in a looking phase.
+/// Ways to write a file, each as a model's tool call. All of them must fail in a read-only phase.
 fn ways_to_write() -> Vec<(&'static str, &'static str, serde_json::Value)> {
     let bash = |command: &str| json!({"command": command});
     vec![
@@ -36,20 +36,20 @@ fn script(tool: &str, input: &serde_json::Value) -> String {
     serde_yaml(&steps)
 }
 
-/// JSON is YAML.
+/// JSON is valid YAML.
 fn serde_yaml(value: &serde_json::Value) -> String {
     value.to_string()
 }
 
 fn project(tool: &str, input: &serde_json::Value) -> Yard {
     let yard = yard(&script(tool, input)).file("a.txt", "a\n");
-    // Starting a server takes longer than everything else here.
+    // Starting a server takes longer than the rest of this test.
     let yard = if tool.starts_with("mcp__") { with_files_server(yard) } else { yard };
     std::os::unix::fs::symlink(std::env::temp_dir(), yard.root().join("link")).unwrap();
     yard
 }
 
-/// An MCP server whose one tool writes a file.
+/// An MCP server whose only tool writes a file.
 const FILES_SERVER: &str = r#"
 import json, sys
 for line in sys.stdin:
@@ -84,7 +84,7 @@ async fn a_phase_that_looks_writes_in_no_way() {
     for phase in LOOKING {
         for (way, tool, input) in ways_to_write() {
             let yard = project(tool, &input);
-            // What the phase must have at its end is not the matter here.
+            // The phase's exit requirements are not tested here.
             yard.run("one", json!({"phase": phase, "goal": {"needs": []}})).await;
             let prompt = yard.last_prompt();
             assert!(prompt.contains("refused"), "{phase}: {way}: {prompt}");
@@ -104,7 +104,7 @@ async fn a_refusal_names_the_rule_and_where_to_change_it() {
     }
 }
 
-/// A sub-agent whose own file allows everything has no more rights than whoever sent it.
+/// A sub-agent whose own file allows everything has no more rights than its caller.
 #[tokio::test]
 async fn a_sub_agent_has_no_more_rights_than_its_caller() {
     for (way, tool, input) in ways_to_write() {
@@ -127,7 +127,7 @@ async fn a_sub_agent_has_no_more_rights_than_its_caller() {
     }
 }
 
-/// Where a phase may write, what a state around it forbids stays forbidden, and what nothing forbids works.
+/// In a writing phase the restrictions of an enclosing state still apply, and everything else works.
 #[tokio::test]
 async fn a_state_narrows_what_a_phase_allows() {
     const STRICT: &str = "
@@ -161,7 +161,7 @@ statechart:
     assert_eq!(yard.read("a.txt").as_deref(), Some("b\n"));
 }
 
-/// What governance denies by its name is denied by every other name.
+/// A tool that governance denies is denied under all its names.
 #[tokio::test]
 async fn an_alias_does_not_get_past_governance() {
     let yard = project("editFile", &json!({"path": "a.txt", "old_string": "a", "new_string": "b"}))
@@ -174,7 +174,6 @@ async fn an_alias_does_not_get_past_governance() {
     assert_eq!(yard.read("a.txt").as_deref(), Some("a\n"));
 }
 
-/// A scripted agent answers from its own file.
 #[tokio::test]
 async fn a_scripted_agent_has_a_script_of_its_own() {
     let yard =
@@ -186,7 +185,7 @@ async fn a_scripted_agent_has_a_script_of_its_own() {
     assert_eq!(output.get("text").as_str(), Some("From my own script."), "{output}");
 }
 
-/// The phase that writes has its limits too: tools it does not name, and everything outside the project.
+/// The writing phase has its limits too: tools it does not name, and everything outside the project.
 #[tokio::test]
 async fn the_phase_that_writes_stays_within_its_tools_and_the_project() {
     let outside = tempfile::tempdir().unwrap();

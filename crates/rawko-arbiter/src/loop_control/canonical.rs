@@ -1,16 +1,17 @@
-//! What makes two calls the same call and two results the same result: the spelling does not, the meaning does.
+//! Canonical forms of calls and results, so that they compare by meaning rather than spelling.
 
 use rawko_core::Value;
 
 use super::noise::without_noise;
 
-/// Of a longer result only its ends are looked at, and its length.
+/// Of a longer result only both ends and the length are compared.
 const RESULT_BYTES_MAX: usize = 256 * 1024;
-/// Arguments that name places.
+/// Arguments that contain paths.
 const PATH_KEYS: [&str; 8] =
     ["path", "file_path", "filePath", "file", "cwd", "directory", "dir", "notebook_path"];
 
-/// A call in one spelling: keys in order, absent and null alike, `./src//a.rs` as `src/a.rs`, `1.0` and `"1"` as `1`.
+/// Returns the canonical form of a call: keys sorted, absent equal to null, `./src//a.rs` as `src/a.rs`, `1.0` and
+/// `"1"` as `1`.
 pub fn canonical_call(name: &str, input: &Value) -> String {
     let mut out = String::from(name);
     out.push(' ');
@@ -55,7 +56,7 @@ fn canonical_text(key: &str, text: &str) -> String {
     match key {
         key if PATH_KEYS.contains(&key) => format!("{:?}", canonical_path(trimmed)),
         "command" | "cmd" => format!("{:?}", trimmed.split_whitespace().collect::<Vec<_>>().join(" ")),
-        // Elsewhere blanks may be the point: the text of a file.
+        // Whitespace may be significant elsewhere, for example in the text of a file.
         _ => format!("{text:?}"),
     }
 }
@@ -67,7 +68,7 @@ fn canonical_path(path: &str) -> String {
     if is_absolute { format!("/{joined}") } else { joined }
 }
 
-/// A result without what differs from run to run: times, durations, process numbers, temporary paths, addresses.
+/// Removes everything that varies between runs: times, durations, process ids, temporary paths, addresses.
 pub fn canonical_result(content: &str, is_error: bool) -> String {
     let kept = ends(content);
     format!("{}{} {}", if is_error { "error " } else { "" }, without_noise(&kept), length_of_cut(content))
@@ -87,7 +88,7 @@ fn ends(content: &str) -> String {
     format!("{}…{}", &content[..head], &content[tail..])
 }
 
-/// Short enough for a snapshot, long enough that two things do not meet by chance.
+/// Short enough for a snapshot, long enough to avoid collisions.
 pub(super) fn fingerprint(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }

@@ -1,26 +1,26 @@
-//! `LoopMemory`: what is remembered of the calls so far. Plain, small data that lives in a snapshot and goes from
-//! agent to agent.
+//! `LoopMemory`: the record of recent calls. Small, plain data that is stored in a snapshot and passed from agent to
+//! agent.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// More are never kept: five calls in a circle, fifty times.
+/// Limit of stored calls: a cycle of five calls, fifty times.
 const RECENT_MAX: usize = 256;
-/// Of so many calls is it remembered that they were blocked.
+/// Limit of calls remembered as blocked.
 const BLOCKED_MAX: usize = 32;
-/// A name is only for people to read.
+/// Length limit of a name, which is for display only.
 const NAME_CHARS_MAX: usize = 64;
 
-/// The calls of late, with what came of them.
+/// The recent calls with their results.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopMemory {
     pub(super) recent: VecDeque<Seen>,
     pub(super) blocked: VecDeque<Blocked>,
-    /// How many calls there were in all.
+    /// Total number of calls.
     pub(super) count: u64,
-    /// How many of them were there when this memory was handed over.
+    /// Value of `count` when this memory was handed over.
     pub(super) handed_over_at: u64,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Seen {
     pub(super) is_polling: bool,
 }
 
-/// How often a call was tried although it is blocked.
+/// Number of attempts at a blocked call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Blocked {
     pub(super) call: String,
@@ -42,13 +42,14 @@ pub(super) struct Blocked {
 }
 
 impl LoopMemory {
-    /// For a child agent, or the next turn: what was done before counts on.
+    /// Returns the memory for a child agent or the next turn, so that earlier calls still count.
     #[must_use]
     pub fn hand_over(&self) -> LoopMemory {
         LoopMemory { handed_over_at: self.count, ..self.clone() }
     }
 
-    /// What a child did since it was handed this memory (or an earlier state of it), after what was done here since.
+    /// Appends the calls a child made since the hand-over of this memory (or an earlier state of it) to the calls made
+    /// here since.
     #[must_use]
     pub fn merge(mut self, child: &LoopMemory) -> LoopMemory {
         let new = usize::try_from(child.count.saturating_sub(child.handed_over_at)).unwrap_or(usize::MAX);
@@ -63,7 +64,7 @@ impl LoopMemory {
         self
     }
 
-    /// How many calls are remembered; never more than a fixed number.
+    /// Returns the number of stored calls, which is bounded.
     pub fn len(&self) -> usize {
         self.recent.len()
     }
@@ -97,7 +98,7 @@ impl LoopMemory {
         }
     }
 
-    /// The last result of a call, if it is remembered.
+    /// Returns the last stored result of a call.
     pub(super) fn last_result(&self, call: &str) -> Option<&str> {
         self.recent.iter().rev().find(|seen| seen.call == call).map(|seen| seen.result.as_str())
     }

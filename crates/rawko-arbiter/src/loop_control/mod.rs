@@ -1,5 +1,5 @@
-//! Doom detection and the limits around a loop, as pure functions over a memory that lives in the snapshot. Nothing
-//! here knows the time or runs anything: who asks says what happened, and does what the verdict says.
+//! Loop detection and limits, as pure functions over a memory stored in the snapshot. Nothing here reads the clock or
+//! runs anything: the caller reports calls and acts on the verdict.
 
 mod canonical;
 mod memory;
@@ -17,20 +17,20 @@ pub use passes::{Pass, PassHistory, PassKind, judge_passes};
 pub use repeats::{Observation, check_before, observe};
 pub use settings::{LoopSettings, NarrowingError};
 
-/// What is to be done about a loop. Worse ones come later.
+/// The reaction to a loop, in order of severity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Verdict {
     Fine,
-    /// The agent is told, and goes on.
+    /// The agent gets a notice and continues.
     Notice {
         text: String,
     },
-    /// The call is not run; the agent reads this instead of a result.
+    /// The call is not run; the agent reads this text instead of a result.
     Block {
         text: String,
     },
-    /// The chart hears an event, with an edge of its own.
+    /// The chart receives an event, which has its own transition.
     Doom {
         detector: Detector,
         text: String,
@@ -40,12 +40,12 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Detector {
-    /// The same calls with the same results, over and over.
+    /// The same calls with the same results, repeatedly.
     RepeatedCalls,
-    /// Implement and validate take turns and nothing gets better.
+    /// Implement and validate alternate without progress.
     Oscillation,
     TimeInBuild,
-    /// As many errors as some passes ago.
+    /// The error count has not fallen over several passes.
     ErrorsNotFalling,
 }
 

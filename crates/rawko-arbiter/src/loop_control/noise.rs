@@ -1,11 +1,11 @@
-//! What differs between two runs of the same thing although nothing changed. Each kind is replaced by a word, so that
-//! `3 failed in 0.51s` and `3 failed in 0.48s` are the same and `2 failed in 0.51s` is not.
+//! Differences between runs without a real change. Each kind is replaced by a placeholder, so that `3 failed in 0.51s`
+//! equals `3 failed in 0.48s` but not `2 failed in 0.51s`.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// In this order: a timestamp contains times, a temporary path may contain anything.
+/// The order matters: a timestamp contains times, a temporary path may contain anything.
 const KINDS: [(&str, &str); 10] = [
     (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
     (r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<uuid>"),

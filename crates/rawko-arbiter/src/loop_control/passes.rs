@@ -1,5 +1,5 @@
-//! Passes of build: implement and validate take turns until nothing is wrong. Whether that gets anywhere is judged from
-//! plain data, with the time given.
+//! Passes of the build loop: implement and validate alternate until there are no errors. Progress is judged from plain
+//! data, with the time passed in.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::settings::LoopSettings;
 use super::{Detector, Verdict};
 
 const PASSES_MAX: usize = 128;
-/// Of the time in build, when it is time to say so: four fifths.
+/// A notice is sent after four fifths of the time limit.
 const NOTICE_NUMERATOR: u64 = 4;
 const NOTICE_DENOMINATOR: u64 = 5;
 
@@ -18,7 +18,7 @@ pub enum PassKind {
     Validate,
 }
 
-/// One pass. Errors are counted by `validate`; `None`: nothing counts them.
+/// One pass. `validate` counts errors; `None` if nothing counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pass {
     pub kind: PassKind,
@@ -26,7 +26,7 @@ pub struct Pass {
     pub errors: Option<u64>,
 }
 
-/// All passes since build was entered; a fixed number of the last ones.
+/// The passes since the build was entered, up to a fixed number of the latest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PassHistory {
@@ -52,7 +52,7 @@ impl PassHistory {
     }
 }
 
-/// The worst that can be said of the passes so far.
+/// Returns the most severe verdict on the passes so far.
 pub fn judge_passes(history: &PassHistory, now_ms: i64, settings: &LoopSettings) -> Verdict {
     let verdicts =
         [time(history, now_ms, settings), errors(history, settings), oscillation(history, settings)];
@@ -87,7 +87,7 @@ fn time(history: &PassHistory, now_ms: i64, settings: &LoopSettings) -> Verdict 
     Verdict::Fine
 }
 
-/// The counts of the last passes do not fall: the last is no lower than the first, and never did two fall in a row.
+/// Detects an error count that does not fall: the last count is not below the first, and it never fell twice in a row.
 fn errors(history: &PassHistory, settings: &LoopSettings) -> Verdict {
     let counts = history.counts();
     let passes = usize::try_from(settings.stalled_passes).unwrap_or(usize::MAX);
@@ -120,7 +120,7 @@ fn is_not_falling(window: &[u64]) -> bool {
     *last > 0 && last >= first && !falls_twice
 }
 
-/// Turns between implement and validate since things last got better.
+/// Counts alternations between implement and validate since the last progress.
 fn oscillation(history: &PassHistory, settings: &LoopSettings) -> Verdict {
     let turns = turns_without_progress(&history.passes);
     let text =
@@ -144,7 +144,7 @@ fn turns_without_progress(passes: &[Pass]) -> u32 {
         let Some(errors) = pass.errors else { continue };
         falls = if before.is_some_and(|before| errors < before) { falls + 1 } else { 0 };
         let is_new_least = least.is_none_or(|least| errors < least);
-        // Two falls in a row are progress too: a new test may have raised the count above the least there was.
+        // Two falls in a row are progress too: a new test may have raised the count above the minimum.
         if is_new_least || falls >= 2 || errors == 0 {
             turns = 0;
         }

@@ -1,13 +1,13 @@
-//! Polling: calls that are made again and again because somebody waits. An exemption from doom detection, never a
-//! permission, so patterns on texts are enough.
+//! Polling: calls repeated in order to wait for something. An exemption from loop detection, never a permission, so
+//! text patterns are sufficient.
 
 use rawko_core::Value;
 
 use super::settings::LoopSettings;
 
-/// Tools whose very purpose is to look again.
+/// Tools that are made for polling.
 pub(super) const TOOLS: [&str; 6] = ["BashOutput", "TaskOutput", "Monitor", "Sleep", "*_wait", "wait_*"];
-/// Commands that wait for something or look how it stands.
+/// Commands that wait for something or query its status.
 pub(super) const COMMANDS: [&str; 20] = [
     "sleep *",
     "wait",
@@ -42,7 +42,7 @@ pub(super) fn is_polling(name: &str, input: &Value, settings: &LoopSettings) -> 
     parts.into_iter().any(|part| patterns().any(|pattern| matches(pattern, part)))
 }
 
-/// `*` stands for anything, also for nothing.
+/// Matches a pattern in which `*` stands for any text, including none.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else { return false };

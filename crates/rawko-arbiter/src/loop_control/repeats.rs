@@ -1,5 +1,5 @@
-//! Repeated calls: circles of one to five calls with the same arguments *and* the same results. A result that changes is
-//! progress; a polling call in the circle means that somebody waits.
+//! Repeated calls: cycles of one to five calls with the same arguments *and* the same results. A changed result is
+//! progress; a polling call in the cycle means that the agent waits.
 
 use rawko_core::Value;
 
@@ -9,20 +9,20 @@ use super::polling::is_polling;
 use super::settings::LoopSettings;
 use super::{Detector, Verdict};
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Observation<'a> {
-    /// It was run, or refused by a rule: the agent has read this.
+    /// It ran, or a rule refused it: the agent has read this result.
     Returned { name: &'a str, input: &'a Value, content: &'a str, is_error: bool },
-    /// `check_before` said to block it, and it was not run.
+    /// `check_before` blocked it, and it was not run.
     Blocked { name: &'a str, input: &'a Value },
 }
 
-/// The calls at the end of the memory that go round.
+/// A cycle of calls at the end of the memory.
 struct Circle {
-    /// How many calls it has.
+    /// Number of calls per round.
     length: usize,
-    /// How many calls in a row belong to it, all rounds together.
+    /// Number of consecutive calls that belong to it, over all rounds.
     calls: usize,
 }
 
@@ -31,7 +31,7 @@ impl Circle {
         u32::try_from(self.calls / self.length).unwrap_or(u32::MAX)
     }
 
-    /// The calls it is made of, each once.
+    /// Returns the calls of the cycle, each once.
     fn members<'m>(&self, memory: &'m LoopMemory) -> Vec<&'m str> {
         let start = memory.recent.len() - self.length;
         let mut members: Vec<&str> =
@@ -41,14 +41,14 @@ impl Circle {
         members
     }
 
-    /// Whether a round has just been completed.
+    /// Returns true if a round has just been completed.
     fn is_round(&self) -> bool {
         self.calls.is_multiple_of(self.length)
     }
 }
 
-/// Before a call is run: whether it would only go round once more. Any call of the circle is blocked, not only the one
-/// that would come next: else a circle of two goes on with its other half.
+/// Checks before a call if it would only repeat a cycle. Any call of the cycle is blocked, not only the expected next
+/// one: otherwise a cycle of two would continue with its other half.
 pub fn check_before(memory: &LoopMemory, name: &str, input: &Value, settings: &LoopSettings) -> Verdict {
     let Some(circle) = worst(memory, settings).filter(|circle| circle.rounds() >= settings.block_after)
     else {
@@ -66,7 +66,7 @@ pub fn check_before(memory: &LoopMemory, name: &str, input: &Value, settings: &L
     }
 }
 
-/// After a call: what is remembered now, and what is to be done about it.
+/// Records a call and returns the verdict.
 pub fn observe(
     memory: LoopMemory,
     observation: Observation<'_>,
@@ -109,7 +109,7 @@ fn blocked(mut memory: LoopMemory, name: &str, input: &Value) -> LoopMemory {
 fn judge(memory: &LoopMemory, settings: &LoopSettings) -> Verdict {
     match worst(memory, settings) {
         Some(circle) if circle.rounds() >= settings.doom_after => doom(memory, &circle),
-        // Once a round: said after every call of a long circle it would be noise itself.
+        // Once per round: a notice after every call of a long cycle would be noise itself.
         Some(circle) if circle.rounds() >= settings.notice_after && circle.is_round() => {
             Verdict::Notice { text: notice_text(memory, &circle) }
         }
@@ -117,7 +117,7 @@ fn judge(memory: &LoopMemory, settings: &LoopSettings) -> Verdict {
     }
 }
 
-/// The circle with the most rounds; of equals the shortest.
+/// Returns the cycle with the most rounds; among equals the shortest.
 fn worst(memory: &LoopMemory, settings: &LoopSettings) -> Option<Circle> {
     let longest = usize::try_from(settings.cycle_max).unwrap_or(usize::MAX);
     let circles = (1..=longest.min(memory.recent.len())).filter_map(|length| circle(memory, length));
@@ -164,7 +164,7 @@ fn block_text(memory: &LoopMemory, circle: &Circle) -> String {
     )
 }
 
-/// `` `Read`, `Grep` `` in the order of the circle.
+/// Returns `` `Read`, `Grep` `` in the order of the cycle.
 fn names(memory: &LoopMemory, circle: &Circle) -> String {
     let start = memory.recent.len() - circle.length;
     let names = memory.recent.iter().skip(start).map(|seen| format!("`{}`", seen.name));

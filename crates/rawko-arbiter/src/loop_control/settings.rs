@@ -1,4 +1,4 @@
-//! `LoopSettings`: every threshold of loop control, from the settings' section `loop` and, narrower, from a state's.
+//! `LoopSettings`: all thresholds of loop control, from the settings' section `loop` and, narrower, from a state's.
 
 use rawko_chart::{Document, DocumentEntry, Finding};
 use rawko_core::Value;
@@ -6,40 +6,40 @@ use rawko_core::duration::parse_ms;
 use rawko_settings::{Section, SectionSource, SettingsReader};
 use serde::{Deserialize, Serialize};
 
-/// All thresholds. Keys in a file are the names here, without `_ms`.
+/// All thresholds. Keys in a file are the field names without `_ms`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopSettings {
-    /// Rounds of the same calls with the same results until the agent is told.
+    /// Rounds of the same calls with the same results until the agent gets a notice.
     pub notice_after: u32,
-    /// … until the next such call is not run.
+    /// … until the next such call is blocked.
     pub block_after: u32,
-    /// … until it is an event, should nobody have blocked.
+    /// … until an event is sent, if the calls were not blocked.
     pub doom_after: u32,
-    /// Attempts at a blocked call until it is an event.
+    /// Attempts at a blocked call until an event is sent.
     pub blocked_max: u32,
-    /// How many calls a circle may have to be seen as one.
+    /// Maximum length of a detected cycle.
     pub cycle_max: u32,
-    /// Tools that are polled, besides those known; `*` stands for anything.
+    /// Additional polling tools; `*` matches any text.
     pub polling_tools: Vec<String>,
-    /// Commands that are polled, besides those known.
+    /// Additional polling commands.
     pub polling_commands: Vec<String>,
-    /// Turns between implement and validate without anything getting better.
+    /// Alternations between implement and validate without progress.
     pub alternations_max: u32,
     pub build_time_max_ms: u64,
     /// Passes over which errors must fall.
     pub stalled_passes: u32,
     pub challenges_max: u32,
     pub continuations_max: u32,
-    /// Completions in one piece of work; an agent's own limit may be lower.
+    /// Completions per execution; an agent's own limit may be lower.
     pub completions_max: u32,
     /// Attempts at a completion after the first.
     pub retries_max: u32,
-    /// How often a conversation may be compacted.
+    /// Limit of compactions of a conversation.
     pub compactions_max: u32,
-    /// How deep agents may put others to work.
+    /// Depth limit of nested agents.
     pub depth_max: u32,
-    /// Tokens of a prompt from which on it is compacted.
+    /// Prompt size, in tokens, that triggers compaction.
     pub prompt_tokens_max: u32,
 }
 
@@ -86,11 +86,11 @@ const KEYS: [&str; 17] = [
     "depth_max",
     "prompt_tokens_max",
 ];
-/// A circle of five, fifty times, is as much as is remembered.
+/// The memory holds a cycle of five, fifty times.
 const ROUNDS_MAX: u64 = 50;
 const CYCLE_MAX: u64 = 5;
 
-/// Why a state's `loop` cannot be used.
+/// A state's `loop` cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NarrowingError {
@@ -103,7 +103,7 @@ pub enum NarrowingError {
 }
 
 impl LoopSettings {
-    /// What the project's and the user's settings say, and everything wrong with it, by file.
+    /// Reads the project's and the user's settings, and returns all problems by file.
     pub fn of_settings(settings: &dyn SectionSource) -> (Self, Vec<(String, Vec<Finding>)>) {
         let mut own = Self::default();
         let mut problems = Vec::new();
@@ -118,7 +118,7 @@ impl LoopSettings {
         (own, problems)
     }
 
-    /// What one section says, over what was said before.
+    /// Applies one section over the current values.
     pub fn take(&mut self, reader: &mut SettingsReader<'_>, section: &Document) {
         for entry in reader.record(section, "`loop`", &KEYS) {
             self.take_entry(reader, entry);
@@ -157,7 +157,7 @@ impl LoopSettings {
         }
     }
 
-    /// The thresholds that are plain counts.
+    /// Returns the threshold of a key that is a plain count.
     fn count_mut(&mut self, key: &str) -> Option<&mut u32> {
         Some(match key {
             "notice_after" => &mut self.notice_after,
@@ -178,8 +178,8 @@ impl LoopSettings {
         })
     }
 
-    /// With what a state of a chart says (`loop: {…}`): it can only make limits narrower. A larger number changes
-    /// nothing; of what is polled only what both name stays.
+    /// Applies the `loop: {…}` of a chart's state, which can only narrow the limits. A larger number changes nothing;
+    /// of polling patterns the intersection remains.
     pub fn narrowed(&self, state: &Value) -> Result<LoopSettings, NarrowingError> {
         let mut narrow = self.clone();
         if state.is_null() {
@@ -189,7 +189,7 @@ impl LoopSettings {
         for (key, value) in entries.iter() {
             narrow.narrow(key, value)?;
         }
-        // A circle must stay visible for its own thresholds to mean anything.
+        // A cycle must stay detectable for its own thresholds to apply.
         narrow.cycle_max = self.cycle_max;
         Ok(narrow)
     }
@@ -213,7 +213,7 @@ impl LoopSettings {
     }
 }
 
-/// The least and the most that make sense.
+/// Returns the valid range of a key.
 fn bounds(key: &str) -> (u64, u64) {
     match key {
         "notice_after" | "block_after" | "doom_after" => (2, ROUNDS_MAX),

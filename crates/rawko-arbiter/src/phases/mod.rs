@@ -1,5 +1,5 @@
-//! Phases: named stretches of work, each with its tools, its prompt, its model, its limits and what it must have before
-//! it ends. One table, which a project can override line by line.
+//! Phases: named sections of work, each with its tools, prompt, model, limits and exit requirements. One table, which a
+//! project can override per entry.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use rawko_settings::{Environment, Section, SettingsReader};
 const TABLE: &str = include_str!("table.yaml");
 const KEYS: [&str; 8] = ["tools", "blocked", "bash", "goal", "prompt", "model", "limits", "checks"];
 
-/// What holds in one phase. `None`: the agent's own holds.
+/// The settings of one phase. `None` leaves the agent's own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phase {
     pub tools: Option<Vec<String>>,
@@ -20,7 +20,7 @@ pub struct Phase {
     pub prompt: String,
     pub model: Option<String>,
     pub completions_max: Option<u64>,
-    /// Where it was said last.
+    /// The file of the last override.
     pub file: String,
 }
 
@@ -29,7 +29,7 @@ pub struct Phase {
 pub struct Phases(BTreeMap<String, Phase>);
 
 impl Phases {
-    /// The table rawko comes with.
+    /// Returns the built-in table.
     pub fn built_in() -> Self {
         let mut phases = Self::default();
         let mut reader = SettingsReader::new(Environment::none());
@@ -39,7 +39,7 @@ impl Phases {
         phases
     }
 
-    /// The table with what settings change in it, the lowest layer first.
+    /// Applies the overrides of settings, lowest layer first.
     #[must_use]
     pub fn with(mut self, reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Self {
         for section in sections.iter().rev() {
@@ -86,7 +86,7 @@ impl Phase {
                     self.model = reader.text(at, &format!("`model` of the phase `{name}`")).map(str::to_owned)
                 }
                 "limits" => self.take_limits(reader, at, name),
-                // The project's checks are read by whoever runs them.
+                // The project's checks are read where they are run.
                 _ => {}
             }
         }

@@ -1,5 +1,5 @@
-//! Walks every action of a chart together with the place it was written at, nested ones included. Two questions are
-//! asked of actions by more than one analysis: which keys they assign, and which events they send to the chart itself.
+//! Walks every action of a chart with its source location, including nested ones. Shared by several analyses, which
+//! need the assigned keys and the events sent to the chart itself.
 
 use rawko_core::{Action, ActionKind, NodeId, Slot, Template, Value};
 
@@ -10,7 +10,7 @@ use crate::source::Span;
 /// A key that an action assigns.
 pub(crate) struct Assigned {
     pub(crate) node: NodeId,
-    /// The number of the transition whose action it is; `None` for actions of entry and exit.
+    /// Index of the transition that owns the action; `None` for actions of entry and exit.
     pub(crate) transition: Option<usize>,
     pub(crate) slot: Slot,
     pub(crate) span: Span,
@@ -29,7 +29,7 @@ pub(crate) enum How {
     SentToSelf,
 }
 
-/// What the actions of a chart do, in document order.
+/// The effects of a chart's actions, in document order.
 #[derive(Default)]
 pub(crate) struct Doings<'a> {
     /// The transition whose actions are being collected.
@@ -116,7 +116,7 @@ impl<'a> Doings<'a> {
     }
 }
 
-/// A send without a target, or to `self`.
+/// Returns true for a send without a target, or to `self`.
 fn is_self(target: &Template) -> bool {
     match target {
         Template::Literal(Value::Str(name)) => &**name == "self",

@@ -1,4 +1,4 @@
-//! Strongly connected components of a directed graph, without recursion: charts come from strangers.
+//! Strongly connected components of a directed graph, without recursion, because charts are untrusted.
 
 /// Successors of each vertex, packed.
 #[derive(Default)]
@@ -8,7 +8,7 @@ pub(crate) struct Successors {
 }
 
 impl Successors {
-    /// Ends the list of the next vertex, which `fill` extends.
+    /// Adds the list of the next vertex, filled by `fill`.
     pub(crate) fn push(&mut self, fill: impl FnOnce(&mut Vec<u32>)) {
         self.first.push(self.list.len() as u32);
         fill(&mut self.list);
@@ -27,7 +27,7 @@ impl Successors {
 
 const UNSEEN: u32 = u32::MAX;
 
-/// The component of every vertex that lies on a cycle; `None` for the others.
+/// Returns the component of every vertex on a cycle; `None` for the others.
 pub(crate) fn components(graph: &Successors) -> Vec<Option<u32>> {
     let size = graph.len();
     let mut search = Search {
@@ -48,7 +48,7 @@ pub(crate) fn components(graph: &Successors) -> Vec<Option<u32>> {
     search.component
 }
 
-/// Tarjan's algorithm with the calls kept in a list.
+/// Tarjan's algorithm with an explicit call stack.
 struct Search<'g> {
     graph: &'g Successors,
     order: Vec<u32>,
@@ -111,7 +111,7 @@ impl Search<'_> {
     }
 }
 
-/// A shortest cycle through `start`, as the vertices passed before it comes back to `start`.
+/// Returns a shortest cycle through `start`, as the vertices before it returns to `start`.
 pub(crate) fn cycle_through(graph: &Successors, component: &[Option<u32>], start: u32) -> Vec<u32> {
     let mut came_from = rustc_hash::FxHashMap::default();
     let mut queue = std::collections::VecDeque::from([start]);

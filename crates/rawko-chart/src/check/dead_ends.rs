@@ -1,5 +1,5 @@
-//! States that cannot be left and are not final. Only where the author writes final states beside them: a chart that
-//! never ends on purpose has none.
+//! States that cannot be left and are not final. Only reported beside final states: a chart that never ends on purpose
+//! has none.
 
 use rawko_core::NodeKind;
 
@@ -26,7 +26,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// For every state whether it or an enclosing one has any transition, or it is in a region beside others.
+/// For every state: true if it or an enclosing one has any transition, or it is in a region beside others.
 fn ways_out(index: &Index<'_>) -> Vec<bool> {
     let mut ways = Vec::with_capacity(index.nodes.len());
     for id in index.ids() {

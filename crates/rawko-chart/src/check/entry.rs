@@ -1,5 +1,5 @@
-//! What entering targets below a domain brings along: enclosing states, and the regions beside them. Reachability and
-//! eventless cycles both follow it, so it is written once.
+//! The consequences of entering targets below a domain: enclosing states, and sibling regions. Shared by the analyses
+//! of reachability and eventless cycles.
 
 use rawko_core::{NodeId, NodeKind};
 
@@ -8,18 +8,18 @@ use super::index::Index;
 /// One consequence of entering a set of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entered {
-    /// Entered on the way to a target: where it leads inside is decided by that target.
+    /// Entered on the way to a target, which determines its active child.
     Passed(NodeId),
-    /// Entered for its own sake: it goes on to its initial states.
+    /// Entered by default: continues to its initial states.
     Default(NodeId),
     /// A history node was the target.
     History(NodeId),
-    /// The regions of this parallel state that no target speaks for are entered for their own sake. Not listed one by
-    /// one: many transitions into a state of many regions would take the product of both.
+    /// The regions of this parallel state that contain no target are entered by default. Not listed one by one: many
+    /// transitions into a state of many regions would take the product of both.
     Beside(NodeId),
 }
 
-/// Visits everything that entering `targets` inside `domain` enters, down to where defaults take over.
+/// Visits everything that entering `targets` inside `domain` enters, down to default entries.
 pub(crate) fn enter(index: &Index<'_>, targets: &[NodeId], domain: NodeId, visit: &mut impl FnMut(Entered)) {
     for target in targets {
         match index.kind(*target) {
@@ -39,8 +39,8 @@ pub(crate) fn enter(index: &Index<'_>, targets: &[NodeId], domain: NodeId, visit
     }
 }
 
-/// The regions of `parallel` that hold a target; `None` when a target speaks for all of them: the parallel state itself,
-/// or a history node of it.
+/// Returns the regions of `parallel` that contain a target; `None` if a target covers all of them: the parallel state
+/// itself, or a history node of it.
 pub(crate) fn spoken_for(index: &Index<'_>, targets: &[NodeId], parallel: NodeId) -> Option<Vec<NodeId>> {
     let mut regions = Vec::new();
     for target in targets.iter().filter(|target| index.within(**target, parallel)) {

@@ -1,12 +1,12 @@
-//! Rule 9: eventless transitions that go round for ever. What follows what is a graph over three kinds of vertices, so
-//! that its size stays linear:
+//! Rule 9: infinite loops of eventless transitions. Successors form a graph over three kinds of vertices, so that its
+//! size stays linear:
 //!
-//! - `Enter(n)`: state `n` is entered for its own sake, and goes on to its initial states;
-//! - `Ask(n)`: `n` is active and nothing below it had an eventless transition to take: it is asked, then its parent;
+//! - `Enter(n)`: state `n` is entered by default, and continues to its initial states;
+//! - `Ask(n)`: `n` is active and nothing below it took an eventless transition: its own are tried, then its parent's;
 //! - `Take(e)`: the eventless transition `e` is taken.
 //!
-//! Every cycle passes through a `Take`. A graph with only the ways that no guard can bar gives loops that are certain;
-//! one with all ways gives those that depend on guards.
+//! Every cycle passes through a `Take`. A graph with only unguarded edges gives certain loops; one with all edges gives
+//! those that depend on guards.
 
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::FxHashSet;
@@ -19,14 +19,14 @@ use super::index::{Edge, Index};
 use crate::codes::{EVENTLESS_CYCLE, GUARDED_EVENTLESS_CYCLE};
 use crate::finding::Finding;
 
-/// In parallel states of more regions than this, only the targets' own are followed: the graph stays linear, and the
-/// bound at run time covers the rest.
+/// In parallel states with more regions than this, only the targets' own are followed: the graph stays linear, and the
+/// limit at run time covers the rest.
 const REGIONS_MAX: usize = 64;
-/// How many cycles with guards are looked into, and how many states of a cycle are named.
+/// Limits of analysed cycles with guards, and of states named per cycle.
 const GUARDED_MAX: usize = 100;
 const ROUTE_MAX: usize = 8;
 
-/// Which ways to follow.
+/// The edges to follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ways {
     Certain,
@@ -40,7 +40,7 @@ pub(crate) fn analyse(index: &Index<'_>, doings: &Doings<'_>, findings: &mut Vec
     }
     let mut chart = Eventless { index, always, number: vec![0; index.nodes.len() + 1] };
     chart.number_always();
-    // What no way leads round at all, no certain way does: most charts end here.
+    // Without a possible cycle there is no certain one: most charts end here.
     let possible = Cycles::new(chart.graph(Ways::Possible));
     if possible.component.iter().any(Option::is_some) {
         let reported = chart.report_certain(findings);
@@ -63,7 +63,7 @@ impl Cycles {
 struct Eventless<'i, 'a> {
     index: &'i Index<'a>,
     always: Vec<&'i Edge<'a>>,
-    /// Where each node's eventless transitions begin in `always`.
+    /// Index of each node's first eventless transition in `always`.
     number: Vec<u32>,
 }
 
@@ -113,7 +113,7 @@ impl Eventless<'_, '_> {
             if unguarded || ways == Ways::Possible {
                 next.push(self.take(number));
             }
-            // A guarded candidate may be a way out of the loop; an unguarded one is the last to be asked.
+            // A guarded candidate may leave the loop; an unguarded one is the last to be tried.
             if unguarded || ways == Ways::Certain {
                 return;
             }
@@ -139,13 +139,13 @@ impl Eventless<'_, '_> {
     fn after_taking(&self, edge: &Edge<'_>, ways: Ways, next: &mut Vec<u32>) {
         match edge.domain {
             Some(domain) => self.enter_targets(edge.targets(), domain, next),
-            // The same states are asked again, from the innermost: one with a guard there may be a way out.
+            // The same states are tried again, from the innermost: a guarded one there may leave the loop.
             None if ways == Ways::Certain && self.has_always_below(edge.source) => {}
             None => next.push(self.ask(edge.source)),
         }
     }
 
-    /// What a history node restores depends on the past: no claim is made about it.
+    /// A history node's target depends on the past, so it is not followed.
     fn enter_targets(&self, targets: &[NodeId], domain: NodeId, next: &mut Vec<u32>) {
         entry::enter(self.index, targets, domain, &mut |entered| match entered {
             Entered::Default(id) => next.push(self.enter(id)),
@@ -166,7 +166,7 @@ impl Eventless<'_, '_> {
         self.number[id.index() + 1] < self.number[self.index.last(id).index() + 1]
     }
 
-    /// Reports each loop that no guard can stop; returns which eventless transitions those are.
+    /// Reports each loop that no guard can stop; returns its eventless transitions.
     fn report_certain(&self, findings: &mut Vec<Finding>) -> Vec<bool> {
         let mut reported = vec![false; self.always.len()];
         self.each_cycle(&Cycles::new(self.graph(Ways::Certain)), |cycle| {
@@ -198,7 +198,7 @@ impl Eventless<'_, '_> {
         });
     }
 
-    /// Visits one cycle of each component, as numbers of eventless transitions.
+    /// Visits one cycle of each component, as indexes of eventless transitions.
     fn each_cycle(&self, Cycles { graph, component }: &Cycles, mut visit: impl FnMut(&[usize])) {
         let first_take = self.take(0);
         let mut seen = FxHashSet::default();
@@ -215,11 +215,11 @@ impl Eventless<'_, '_> {
         }
     }
 
-    /// Whether all guards of a cycle can hold together and nothing on the way can change that.
+    /// Returns true if all guards of a cycle can hold together and nothing in the cycle can change that.
     fn nothing_changes(&self, doings: &Doings<'_>, cycle: &[usize]) -> bool {
         let guards: Vec<_> =
             cycle.iter().filter_map(|number| self.always[*number].spec.guard.as_ref()).collect();
-        // Candidates before one on the cycle would have to fail: too much to tell here.
+        // Candidates before one on the cycle would have to fail, which is not analysed here.
         let first =
             cycle.iter().all(|number| self.candidates(self.always[*number].source).start == *number as u32);
         let Some(reads) = guards::joint_reads(&guards).filter(|_| first) else { return false };

@@ -1,5 +1,6 @@
 //! Events that cannot occur and events that nothing handles. An author's event may always come from outside, so only
-//! names that the chart itself must produce are judged: completions, failures, and what it raises or sends to itself.
+//! names that the chart itself must produce are analysed: completions, failures, and events it raises or sends to
+//! itself.
 
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,7 +13,7 @@ use crate::finding::Finding;
 
 /// Comparing takes the product of two lengths.
 const NAME_MAX: usize = 64;
-/// Looking for a similar name takes all names; a file with more mistakes than this is not helped by it.
+/// Searching for a similar name compares all names; beyond this many errors suggestions do not help.
 const SUGGESTIONS_MAX: usize = 20;
 
 pub(crate) fn analyse(index: &Index<'_>, doings: &Doings<'_>, findings: &mut Vec<Finding>) {
@@ -24,7 +25,7 @@ pub(crate) fn analyse(index: &Index<'_>, doings: &Doings<'_>, findings: &mut Vec
     }
 }
 
-/// `done.state.x`, `done.invoke.x`, `error.invoke.x` and `timeout.invoke.x`: something must be called `x`.
+/// `done.state.x`, `done.invoke.x`, `error.invoke.x` and `timeout.invoke.x` require something named `x`.
 fn completions(index: &Index<'_>, findings: &mut Vec<Finding>) {
     let mut known: Option<Known<'_>> = None;
     for edge in &index.edges {
@@ -50,11 +51,11 @@ fn is_internal(event: &str) -> bool {
     ["done.", "error.", "timeout.invoke."].iter().any(|prefix| event.starts_with(prefix))
 }
 
-/// What is looked up again and again.
+/// Cached lookups.
 struct Known<'a> {
-    /// The states that invoke something, by its id and in document order.
+    /// The states with an invoke, by its id and in document order.
     invokes: FxHashMap<&'a str, Vec<NodeId>>,
-    /// Whether a parallel state that cannot complete is left some other way.
+    /// True if a parallel state that cannot complete is left some other way.
     left: FxHashMap<NodeId, bool>,
     suggestions_left: usize,
 }
@@ -96,7 +97,7 @@ fn impossible(index: &Index<'_>, known: &mut Known<'_>, edge: &Edge<'_>, event: 
     Some((format!("no invoke has the id `{id}`"), help))
 }
 
-/// Why a state that exists is never done. What another finding already says is left to it.
+/// Returns the reason why an existing state is never done. Leaves out reasons that another finding reports.
 fn never_done(index: &Index<'_>, known: &mut Known<'_>, id: NodeId) -> Option<Reason> {
     if index.completes[id.index()] || !index.reached[id.index()] {
         return None;
@@ -121,7 +122,7 @@ fn never_done(index: &Index<'_>, known: &mut Known<'_>, id: NodeId) -> Option<Re
     }
 }
 
-/// An invoke stops with its state, so a state that is never active beside it hears nothing of it.
+/// An invoke stops with its state, so a state that is never active beside it cannot receive its events.
 fn never_running(index: &Index<'_>, listener: NodeId, id: &str, nodes: &[NodeId]) -> Option<Reason> {
     if any_beside(index, listener, nodes) {
         return None;
@@ -131,7 +132,7 @@ fn never_running(index: &Index<'_>, listener: NodeId, id: &str, nodes: &[NodeId]
     Some((format!("invoke `{id}` of `{invoking}` has stopped when `{listener}` is active"), Some(help)))
 }
 
-/// Whether one of `nodes`, in document order, can be active together with `listener`.
+/// Returns true if one of `nodes`, in document order, can be active together with `listener`.
 fn any_beside(index: &Index<'_>, listener: NodeId, nodes: &[NodeId]) -> bool {
     let any_in = |first: NodeId, last: NodeId| {
         let start = nodes.partition_point(|node| *node < first);
@@ -144,7 +145,7 @@ fn any_beside(index: &Index<'_>, listener: NodeId, nodes: &[NodeId]) -> bool {
         })
 }
 
-/// Anyone may send `error.something`, but hardly `error.exection`.
+/// `error.something` may be sent from anywhere, but `error.exection` is probably a typo.
 fn misspelt_error(event: &str) -> Option<Reason> {
     ["error.execution", "error.communication", "error.invoke", "done.state", "done.invoke"]
         .into_iter()
@@ -153,7 +154,7 @@ fn misspelt_error(event: &str) -> Option<Reason> {
         .map(|known| (format!("the event is called `{known}`"), Some(format!("did you mean `{known}`?"))))
 }
 
-/// The most similar name, if it is similar enough to be a slip; ties go to the first in the alphabet.
+/// Returns the most similar name, if it is similar enough to be a typo; ties go to the first in the alphabet.
 fn closest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s str> {
     known
         .filter(|known| known.len().abs_diff(name.len()) <= 2.max(name.len() / 4) && known.len() <= NAME_MAX)
@@ -163,7 +164,7 @@ fn closest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s s
         .map(|(_, known)| known)
 }
 
-/// What the chart's transitions wait for.
+/// The events that the chart's transitions handle.
 struct Handled<'i, 'a> {
     exact: FxHashMap<&'i str, &'i Edge<'a>>,
     /// `foo` for `foo.*`; empty for `*`.
@@ -190,7 +191,7 @@ impl<'i, 'a> Handled<'i, 'a> {
         handled
     }
 
-    /// A handled event whose name is a slip away.
+    /// Returns a handled event with a similar name.
     fn similar(&self, event: &str) -> Option<&'i str> {
         let folded = fold(event);
         let same = self.exact.keys().copied().filter(|name| fold(name) == folded).min();
@@ -206,7 +207,7 @@ impl<'i, 'a> Handled<'i, 'a> {
     }
 }
 
-/// A transition for `Region_failed` beside a raised `REGION_FAILED`: the one is a slip for the other.
+/// A transition for `Region_failed` beside a raised `REGION_FAILED`: one is a typo of the other.
 fn misspelt_handlers(
     index: &Index<'_>,
     doings: &Doings<'_>,
@@ -237,7 +238,7 @@ fn misspelt_handlers(
     }
 }
 
-/// A number that is the same for names which differ only in case and separators.
+/// Returns the same number for names that differ only in case and separators.
 fn fold(name: &str) -> u64 {
     name.bytes().filter(|byte| byte.is_ascii_alphanumeric()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3)

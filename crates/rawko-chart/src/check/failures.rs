@@ -1,6 +1,6 @@
-//! Failures that end as successes: a final state that is named or reached like a failure but whose output says that all
-//! went well, and a failure or limit that leads straight to the final state of those who succeeded. Names and outputs
-//! are only read where they are plain; anything computed gets the benefit of the doubt.
+//! Failures that end as successes: a final state that is named or reached like a failure but whose output reports
+//! success, and a failure or limit that leads directly to a final state of success. Names and outputs are only read
+//! where they are literal; computed ones are not reported.
 
 use rawko_core::{NodeId, NodeKind, Template, Trigger, Value};
 use rustc_hash::FxHashMap;
@@ -26,7 +26,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The transitions into each final state.
+/// Returns the transitions into each final state.
 fn incoming<'i, 'a>(index: &'i Index<'a>) -> FxHashMap<NodeId, Vec<&'i Edge<'a>>> {
     let mut incoming: FxHashMap<NodeId, Vec<&Edge<'_>>> = FxHashMap::default();
     for edge in index.edges.iter().filter(|edge| index.reached[edge.source.index()]) {
@@ -37,13 +37,13 @@ fn incoming<'i, 'a>(index: &'i Index<'a>) -> FxHashMap<NodeId, Vec<&'i Edge<'a>>
     incoming
 }
 
-/// What an output says about the outcome.
+/// The outcome that an output reports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Success,
-    /// Nothing about it.
+    /// No outcome.
     Silent,
-    /// Failure, or something only known when it runs.
+    /// Failure, or a value known only at run time.
     Other,
 }
 
@@ -85,7 +85,7 @@ fn entry_verdict(key: &str, value: Option<&Value>) -> Verdict {
     if success == Some(true) { Verdict::Success } else { Verdict::Other }
 }
 
-/// Its output claims success: neither its name nor every way to it may say otherwise.
+/// Reports an output of success if the state's name or every transition into it indicates otherwise.
 fn claims_success(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findings: &mut Vec<Finding>) {
     let path = index.path(id);
     let finding = if words::sound_like_failure(&index.node(id).key) {
@@ -104,7 +104,7 @@ fn claims_success(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findings: 
     );
 }
 
-/// A final state for success: a failure or a limit that leads straight to it looks like one too.
+/// Reports a failure or limit that leads directly to a final state for success.
 fn joined_by_failures(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findings: &mut Vec<Finding>) {
     let failing = |edge: &&&Edge<'_>| why_failing(index, edge).is_some();
     let Some(success) = edges.iter().find(|edge| !failing(edge)) else { return };

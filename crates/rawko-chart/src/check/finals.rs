@@ -1,4 +1,4 @@
-//! A final state is the end of its parent: nothing inside it can happen.
+//! A final state ends its parent: nothing inside it can happen.
 
 use rawko_core::{NodeId, NodeKind};
 

@@ -1,5 +1,5 @@
-//! Guards that can never hold: constant ones, and those whose parts exclude each other. Only plain comparisons are
-//! weighed; whatever else a guard says gets the benefit of the doubt.
+//! Guards that can never hold: constant ones, and those with contradictory parts. Only plain comparisons are analysed;
+//! anything else is not reported.
 
 use rawko_core::expr::{Claim, Claims, Operand, Relation, Subject, SubjectRoot};
 use rawko_core::{Guard, Slot, Value};
@@ -9,7 +9,7 @@ use super::words;
 use crate::codes::GUARD_ALWAYS_FALSE;
 use crate::finding::Finding;
 
-/// Each claim is weighed against each: more than this is no guard that a person wrote.
+/// Limit for pairwise comparison; guards with more claims are not analysed.
 const CLAIMS_MAX: usize = 64;
 
 pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
@@ -22,13 +22,13 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether a guard holds whatever the data.
+/// Returns true if a guard holds for all data.
 pub(crate) fn always_true(guard: &Guard) -> bool {
     guard.expr.constant() == Some(Value::Bool(true))
 }
 
 fn why_never(guard: &Guard) -> Option<&'static str> {
-    // Null stands for a guard that could not be read, which is reported already.
+    // Null stands for an invalid guard, which has already been reported.
     if guard.expr.constant().is_some_and(|value| value.is_null()) {
         return None;
     }
@@ -55,7 +55,7 @@ fn finding(index: &Index<'_>, edge: &Edge<'_>, guard: &Guard, why: &str) -> Find
         .help("correct the guard, or remove the transition")
 }
 
-/// The context keys that guards read which can all hold together; `None` when they cannot, or when they read more.
+/// Returns the context keys read by guards that can all hold together; `None` if they cannot, or if they read more.
 pub(crate) fn joint_reads(guards: &[&Guard]) -> Option<Vec<Slot>> {
     let mut all: Vec<Claim> = Vec::new();
     for guard in guards {
@@ -82,7 +82,7 @@ fn subjects(claim: &Claim) -> impl Iterator<Item = &Subject> {
     std::iter::once(&claim.subject).chain(other)
 }
 
-/// Whether the guard holds when a count has reached a limit: `context.tries >= context.max_tries`.
+/// Returns true if the guard holds when a count has reached a limit: `context.tries >= context.max_tries`.
 pub(crate) fn reaches_limit(index: &Index<'_>, guard: &Guard) -> bool {
     guard.expr.claims().list.iter().any(|claim| {
         let Operand::Subject(other) = &claim.operand else { return false };
@@ -107,7 +107,7 @@ fn last_name<'s>(index: &'s Index<'_>, subject: &'s Subject) -> &'s str {
     }
 }
 
-/// Whether no data can make all claims true. Each subject's claims are weighed against each other.
+/// Returns true if no data can satisfy all claims. Compares the claims of each subject pairwise.
 fn contradict(claims: &[Claim]) -> bool {
     let claims = &claims[..claims.len().min(CLAIMS_MAX)];
     claims.iter().enumerate().any(|(number, claim)| {
@@ -124,7 +124,7 @@ const LESS: u8 = 1;
 const EQUAL: u8 = 2;
 const GREATER: u8 = 4;
 
-/// How two things may be ordered when a relation holds between them.
+/// Returns the possible orderings of two values under a relation.
 fn orders(relation: Relation) -> u8 {
     match relation {
         Relation::Equal => EQUAL,
@@ -151,7 +151,7 @@ fn exclude(a: &Claim, b: &Claim) -> bool {
     }
 }
 
-/// Whether nothing can stand in both relations. Ranges are weighed for numbers only.
+/// Returns true if no value satisfies both relations. Ranges are compared for numbers only.
 fn exclude_values((a, x): (Relation, &Value), (b, y): (Relation, &Value)) -> bool {
     if a == Relation::Equal && b == Relation::Equal {
         return x != y;
@@ -160,7 +160,7 @@ fn exclude_values((a, x): (Relation, &Value), (b, y): (Relation, &Value)) -> boo
         return x == y;
     }
     let (Some(x), Some(y)) = (x.as_f64(), y.as_f64()) else { return false };
-    // Something below `y` by `b` and above `x` by `a` needs room between them; likewise the other way round.
+    // A value below `y` by `b` and above `x` by `a` needs room between them; likewise the other way round.
     let no_room = |low: f64, low_relation, high: f64, high_relation| {
         low > high || (low == high && orders(low_relation) & orders(high_relation) & EQUAL == 0)
     };

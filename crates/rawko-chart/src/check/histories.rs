@@ -25,7 +25,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Where entering each node leads when nothing is recorded.
+/// Returns the default entries of each node without recorded history.
 fn defaults(index: &Index<'_>) -> Successors {
     let mut graph = Successors::default();
     for id in index.ids() {

@@ -1,5 +1,5 @@
-//! `Index`: what every analysis asks of a chart, computed once: subtree ranges, depths, a flat list of transitions with
-//! their domains, and which states can be entered and completed. Nothing here is worse than linear in chart × depth.
+//! `Index`: chart data shared by all analyses, computed once: subtree ranges, depths, a flat list of transitions with
+//! their domains, and the states that can be entered and completed. Nothing here is worse than linear in chart × depth.
 
 use std::cell::OnceCell;
 
@@ -17,27 +17,27 @@ pub(crate) struct Index<'a> {
     /// The last descendant of each node in preorder; itself for a leaf.
     last: Vec<u32>,
     depth: Vec<u32>,
-    /// How many children a node has, history nodes aside.
+    /// Number of children of each node, without history nodes.
     regions_count: Vec<u32>,
     has_final: Vec<bool>,
     names: OnceCell<FxHashMap<&'a str, NodeId>>,
     /// All transitions, in document order.
     pub(crate) edges: Vec<Edge<'a>>,
-    /// Where each node's transitions begin in `edges`; one longer than `nodes`.
+    /// Index of each node's first transition in `edges`; one longer than `nodes`.
     first_edge: Vec<u32>,
-    /// Whether a state can ever be active (for history: whether something targets it).
+    /// True if a state can ever be active (for history: if something targets it).
     pub(crate) reached: Vec<bool>,
-    /// Whether `done.state.<name>` can ever occur.
+    /// True if `done.state.<name>` can ever occur.
     pub(crate) completes: Vec<bool>,
 }
 
-/// A transition with what the analyses want to know of it.
+/// A transition with the data that analyses need.
 pub(crate) struct Edge<'a> {
     pub(crate) source: NodeId,
-    /// Its place among the transitions of its source.
+    /// Index among the transitions of its source.
     pub(crate) number: usize,
     pub(crate) spec: &'a TransitionSpec,
-    /// The state it stays inside of; `None` for a targetless transition.
+    /// The state that is not left; `None` for a targetless transition.
     pub(crate) domain: Option<NodeId>,
     /// No guard, or one that is always true.
     pub(crate) unguarded: bool,
@@ -48,7 +48,7 @@ impl Edge<'_> {
         self.spec.targets.as_deref().unwrap_or_default()
     }
 
-    /// Its targets were written, but none was found: it may lead anywhere.
+    /// Returns true if it has targets of which none was found: it may lead anywhere.
     pub(crate) fn is_stray(&self) -> bool {
         self.spec.targets.as_ref().is_some_and(|targets| targets.is_empty())
     }
@@ -57,7 +57,7 @@ impl Edge<'_> {
         matches!(self.spec.trigger, Trigger::Always)
     }
 
-    /// The event's name or pattern; `None` for eventless and delayed transitions.
+    /// Returns the event's name or pattern; `None` for eventless and delayed transitions.
     pub(crate) fn event(&self) -> Option<&str> {
         match &self.spec.trigger {
             Trigger::Event(name) => Some(name),
@@ -126,7 +126,7 @@ impl<'a> Index<'a> {
         self.nodes[id.index()].parent
     }
 
-    /// The place of a node's first transition in `edges`.
+    /// Returns the index of a node's first transition in `edges`.
     pub(crate) fn first_edge(&self, id: NodeId) -> usize {
         self.first_edge[id.index()] as usize
     }
@@ -135,22 +135,22 @@ impl<'a> Index<'a> {
         &self.edges[self.first_edge(id)..self.first_edge[id.index() + 1] as usize]
     }
 
-    /// The last descendant of a node in document order.
+    /// Returns the last descendant of a node in document order.
     pub(crate) fn last(&self, id: NodeId) -> NodeId {
         NodeId(self.last[id.index()])
     }
 
-    /// The transitions of a node and of everything below it.
+    /// Returns the transitions of a node and its descendants.
     pub(crate) fn edges_within(&self, id: NodeId) -> &[Edge<'a>] {
         &self.edges[self.first_edge(id)..self.first_edge[self.last(id).index() + 1] as usize]
     }
 
-    /// Whether `node` is `above` or below it.
+    /// Returns true if `node` is `above` or below it.
     pub(crate) fn within(&self, node: NodeId, above: NodeId) -> bool {
         above <= node && node.0 <= self.last[above.index()]
     }
 
-    /// The children in document order, history nodes included.
+    /// Returns the children in document order, including history nodes.
     pub(crate) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let end = self.last[id.index()];
         let mut next = id.0 + 1;
@@ -161,7 +161,7 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// The children of a parallel state that are active together.
+    /// Returns the children of a parallel state that are active together.
     pub(crate) fn regions(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.children(id).filter(|child| !matches!(self.kind(*child), NodeKind::History(_)))
     }
@@ -170,22 +170,22 @@ impl<'a> Index<'a> {
         self.regions_count[id.index()] as usize
     }
 
-    /// Whether one of the children is final.
+    /// Returns true if one of the children is final.
     pub(crate) fn has_final(&self, id: NodeId) -> bool {
         self.has_final[id.index()]
     }
 
-    /// The states by the name in their done event.
+    /// Returns the states by the name in their done event.
     pub(crate) fn names(&self) -> &FxHashMap<&'a str, NodeId> {
         self.names.get_or_init(|| self.ids().map(|id| (self.name(id), id)).collect())
     }
 
-    /// The enclosing states, innermost first.
+    /// Returns the enclosing states, innermost first.
     pub(crate) fn ancestors(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(self.parent(id), |node| self.parent(*node))
     }
 
-    /// The innermost state that is, or encloses, both.
+    /// Returns the innermost state that is, or encloses, both.
     pub(crate) fn common(&self, mut a: NodeId, mut b: NodeId) -> NodeId {
         while a != b {
             let climb = if self.depth[a.index()] >= self.depth[b.index()] { &mut a } else { &mut b };
@@ -194,15 +194,15 @@ impl<'a> Index<'a> {
         a
     }
 
-    /// Whether two states can be active at the same time.
+    /// Returns true if two states can be active at the same time.
     pub(crate) fn coexist(&self, a: NodeId, b: NodeId) -> bool {
         self.within(a, b) || self.within(b, a) || self.kind(self.common(a, b)) == NodeKind::Parallel
     }
 
-    /// The state a transition stays inside of: its source if every target is the source or inside it and it does not
+    /// Returns the domain of a transition: its source if every target is the source or inside it and it does not
     /// re-enter, else the innermost state that properly encloses source and targets. The root is never left.
     fn domain(&self, source: NodeId, targets: &[NodeId], reenter: bool) -> NodeId {
-        // A history node stands for states inside its parent.
+        // A history node represents states inside its parent.
         let landing = |target: NodeId| match self.kind(target) {
             NodeKind::History(_) => self.parent(target).unwrap_or(NodeId::ROOT),
             NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => target,
@@ -217,7 +217,7 @@ impl<'a> Index<'a> {
         domain
     }
 
-    /// The dotted path people know a state by; the chart's id for the root.
+    /// Returns the dotted path of a state; the chart's id for the root.
     pub(crate) fn path(&self, id: NodeId) -> String {
         if id == NodeId::ROOT {
             return self.lowered.blueprint.id.clone();
@@ -229,7 +229,7 @@ impl<'a> Index<'a> {
         keys.join(".")
     }
 
-    /// A short name for messages: the key when it is enough, else the path.
+    /// Returns a short name for messages: the key if it is unique, else the path.
     pub(crate) fn name(&self, id: NodeId) -> &'a str {
         if id == NodeId::ROOT { &self.lowered.blueprint.id } else { &self.node(id).name }
     }
@@ -238,7 +238,7 @@ impl<'a> Index<'a> {
         self.lowered.places.nodes.get(id.index())
     }
 
-    /// Where a state's key is written.
+    /// Returns the location of a state's key.
     pub(crate) fn key_span(&self, id: NodeId) -> Span {
         self.places(id).map(|places| places.key).unwrap_or_default()
     }
@@ -251,7 +251,7 @@ impl<'a> Index<'a> {
         self.edge_places(edge).map(|places| places.trigger).unwrap_or_default()
     }
 
-    /// Where the target is written, else the trigger.
+    /// Returns the location of the target, else of the trigger.
     pub(crate) fn target_span(&self, edge: &Edge<'_>) -> Span {
         self.edge_places(edge).map(|places| places.target.unwrap_or(places.trigger)).unwrap_or_default()
     }
@@ -264,14 +264,14 @@ impl<'a> Index<'a> {
         self.places(id)?.more.as_ref()?.invokes.get(number)
     }
 
-    /// Every invoke with the state it belongs to and its number there.
+    /// Returns every invoke with its state and its index there.
     pub(crate) fn invokes(&self) -> impl Iterator<Item = (NodeId, usize, &'a InvokeSpec)> + '_ {
         self.ids().flat_map(|id| {
             self.node(id).invokes.iter().enumerate().map(move |(number, spec)| (id, number, spec))
         })
     }
 
-    /// What sets a transition off, as a message says it.
+    /// Returns the trigger of a transition for messages.
     pub(crate) fn trigger_text(&self, edge: &Edge<'_>) -> String {
         match &edge.spec.trigger {
             Trigger::Event(name) => format!("`{name}`"),

@@ -1,4 +1,4 @@
-//! Invokes: a failure that nobody handles stalls the instance, and two running invokes with one id hear each other's
+//! Invokes: an unhandled failure stalls the instance, and two running invokes with the same id receive each other's
 //! results.
 
 use rawko_core::NodeId;
@@ -41,7 +41,7 @@ fn unhandled_failures(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// For every state whether it or an enclosing one has a pattern that matches any invoke's failure.
+/// For every state: true if it or an enclosing one has a pattern that matches any invoke's failure.
 fn catches_any_error(index: &Index<'_>) -> Vec<bool> {
     let mut catches = Vec::with_capacity(index.nodes.len());
     for id in index.ids() {
@@ -57,7 +57,7 @@ fn catches_any_error(index: &Index<'_>) -> Vec<bool> {
     catches
 }
 
-/// In document order, if any two states with one id can be active together, then two neighbours in the list can.
+/// In document order, if any two states with the same id can be active together, then two neighbours in the list can.
 fn duplicate_ids(index: &Index<'_>, findings: &mut Vec<Finding>) {
     let mut latest: FxHashMap<&str, (NodeId, Span)> = FxHashMap::default();
     for (node, number, invoke) in index.invokes() {

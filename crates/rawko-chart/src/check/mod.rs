@@ -1,5 +1,5 @@
-//! The analyses: what can be said about a chart from its drawing alone, before anything runs. One file for each; they
-//! share an [`Index`](index::Index) that is computed once, and none is worse than linear in chart × depth.
+//! The analyses: static checks of a chart's structure, before anything runs. One file for each; they share an
+//! [`Index`](index::Index) that is computed once, and none is worse than linear in chart × depth.
 
 mod actions;
 mod cycles;
@@ -32,12 +32,12 @@ mod zero_delays;
 use crate::finding::Finding;
 use crate::lowered::Lowered;
 
-/// Everything the analyses find, in the order of the source text.
+/// Returns the findings of all analyses, in the order of the source text.
 pub fn analyse(lowered: &Lowered) -> Vec<Finding> {
     analyse_beside(lowered, "", &[])
 }
 
-/// Like [`analyse`], without what follows from the earlier findings in the same text alone.
+/// Like [`analyse`], without the consequences of earlier findings in the same text.
 pub(crate) fn analyse_beside(lowered: &Lowered, text: &str, earlier: &[Finding]) -> Vec<Finding> {
     if lowered.blueprint.nodes.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Rule 3: every state can be reached. Only the outermost unreachable state is reported; what it holds follows from it.
+//! Rule 3: every state is reachable. Only the outermost unreachable state is reported, not its descendants.
 
 use rawko_core::{NodeId, NodeKind};
 
@@ -42,7 +42,7 @@ fn finding(index: &Index<'_>, id: NodeId) -> Finding {
     UNREACHABLE_STATE.at(index.key_span(id), message).label("nothing leads here").help(help)
 }
 
-/// A transition into an orphan explains itself: it starts in a state that is unreachable too.
+/// Points at transitions into an orphan, which start in an unreachable state as well.
 fn point_at_dead_transitions(index: &Index<'_>, findings: &mut [Finding]) {
     let mut orphans: Vec<usize> = vec![usize::MAX; index.nodes.len()];
     let mut number = 0;

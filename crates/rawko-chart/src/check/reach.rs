@@ -1,5 +1,5 @@
-//! Which states can ever be active, and which can ever be done. Guards are taken to hold: this is about the drawing,
-//! not about the data.
+//! States that can ever be active, and those that can ever be done. Guards are assumed to hold: this analyses the
+//! structure, not the data.
 
 use rawko_core::{HistoryVariant, NodeId, NodeKind};
 
@@ -9,8 +9,8 @@ use super::entry::{self, Entered};
 use super::index::Index;
 use super::strays::Strays;
 
-/// For every node whether it can be active; for a history node whether a reachable transition leads to it.
-/// States that a mistake elsewhere may have cut off count as reachable.
+/// For every node: true if it can be active; for a history node, if a reachable transition leads to it. States that an
+/// error elsewhere may have cut off count as reachable.
 pub(crate) fn reached(index: &Index<'_>, strays: &Strays<'_>) -> Vec<bool> {
     let size = index.nodes.len();
     let mut search = Search {
@@ -27,7 +27,7 @@ pub(crate) fn reached(index: &Index<'_>, strays: &Strays<'_>) -> Vec<bool> {
             Entered::Passed(node) => search.activate(node),
             Entered::Default(node) => search.start(node),
             Entered::History(node) => search.restore(node),
-            // Never put off: it needs the targets.
+            // Never deferred: it needs the targets.
             Entered::Beside(_) => {}
         }
     }
@@ -38,9 +38,9 @@ struct Search<'i, 'a> {
     index: &'i Index<'a>,
     active: Vec<bool>,
     by_default: Vec<bool>,
-    /// A shallow history of this state is used: whichever child it recorded starts over.
+    /// A shallow history of this state is used: the recorded child starts by default.
     restarts_children: Vec<bool>,
-    /// The regions of each parallel state seen so far that were always spoken for.
+    /// The regions of each visited parallel state that always contained a target.
     unopened: FxHashMap<NodeId, Vec<NodeId>>,
     tasks: Vec<Entered>,
 }
@@ -75,7 +75,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// A mistake that is reported already: any child may have been meant.
+    /// An error that has already been reported: any child may have been meant.
     fn lacks_initial(&self, node: NodeId) -> bool {
         self.index.node(node).initial.as_ref().is_none_or(|initial| initial.targets.is_empty())
     }
@@ -118,7 +118,7 @@ impl Search<'_, '_> {
         });
     }
 
-    /// Starts the regions that no target speaks for. After the first time only those left out then can be new.
+    /// Enters the regions without a target by default. After the first time only those skipped then can be new.
     fn open_beside(&mut self, parallel: NodeId, targets: &[NodeId]) {
         let Some(spoken_for) = entry::spoken_for(self.index, targets, parallel) else { return };
         let tasks = &mut self.tasks;
@@ -139,7 +139,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// For every node whether it can be done: a compound state with a reachable final child, a parallel state all of whose
+/// For every node: true if it can be done: a compound state with a reachable final child, a parallel state all of whose
 /// regions can be.
 pub(crate) fn completes(index: &Index<'_>) -> Vec<bool> {
     let mut completes = vec![false; index.nodes.len()];

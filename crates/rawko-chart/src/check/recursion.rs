@@ -1,6 +1,6 @@
-//! Charts that always invoke themselves, directly or through others: every instance would start another one without end.
-//! Apart from the other analyses because it takes the first step of the compiled chart: a step that asks no guard and
-//! hears no event goes the same way whatever the data.
+//! Charts that always invoke themselves, directly or through others: every instance would start another one without
+//! end. Separate from the other analyses because it takes the first step of the compiled chart: a step without guards
+//! and events is the same for all data.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::registry::{Registry, Resolution};
 use crate::source::Span;
 use crate::version::{Range, Version};
 
-/// Timers of 0 ms that are followed.
+/// Limit of followed timers of 0 ms.
 const TIMERS_MAX: usize = 64;
 const ROUTE_MAX: usize = 8;
 
@@ -24,13 +24,13 @@ const ROUTE_MAX: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartStart {
     pub id: String,
-    /// As written behind the `@`; empty without one.
+    /// The text after the `@`; empty without one.
     pub range: String,
-    /// Where the `src` is written.
+    /// Location of the `src`.
     pub span: Span,
 }
 
-/// An invoke whose `src` is a chart, written out.
+/// An invoke whose `src` is a literal chart reference.
 pub(crate) struct Reference {
     invoke: Arc<str>,
     start: ChartStart,
@@ -57,7 +57,7 @@ fn src_span(places: &Places, node: NodeId, number: usize) -> Span {
     invoke.map(|invoke| invoke.src).unwrap_or_default()
 }
 
-/// The charts among these references that every instance invokes.
+/// Returns the charts among these references that every instance invokes.
 pub(crate) fn starts(chart: &Chart, references: Vec<Reference>) -> Vec<ChartStart> {
     if references.is_empty() {
         return Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn starts(chart: &Chart, references: Vec<Reference>) -> Vec<ChartStar
         .collect()
 }
 
-/// The ids of the invokes that the first steps start, as long as nothing but 0 ms timers decides.
+/// Returns the ids of the invokes that the first steps start, as long as only 0 ms timers decide.
 fn always_invoked(chart: &Chart) -> Vec<Arc<str>> {
     let mut invoked = Vec::new();
     let Ok((mut snapshot, mut step)) = start_traced(chart, Value::Null, 0) else { return invoked };
@@ -104,7 +104,7 @@ fn always_invoked(chart: &Chart) -> Vec<Arc<str>> {
     invoked
 }
 
-/// Whether the step asked no guard, failed nowhere and raised nothing but completions.
+/// Returns true if the step evaluated no guard, had no fault and raised nothing but completions.
 fn is_certain(chart: &Chart, step: &Step) -> bool {
     step.trace.entries.iter().all(|entry| match entry {
         TraceEntry::Candidate { transition, .. } => chart.transition(*transition).guard.is_none(),
@@ -121,7 +121,7 @@ fn is_certain(chart: &Chart, step: &Step) -> bool {
     })
 }
 
-/// Findings of a chart that invokes itself without a detour.
+/// Returns the findings of a chart that invokes itself directly.
 pub(crate) fn invokes_itself(chart: &Chart, starts: &[ChartStart], registry: &Registry) -> Vec<Finding> {
     let is_itself = |start: &&ChartStart| {
         start.id == chart.id()
@@ -152,8 +152,8 @@ pub struct ChartStarts {
     pub starts: Vec<ChartStart>,
 }
 
-/// Finds charts that invoke themselves through others. Each finding names its chart by its place in the list; a chart that
-/// invokes itself directly has its finding from loading it.
+/// Finds charts that invoke themselves through others. Each finding names its chart by its index in the list; a chart
+/// that invokes itself directly gets its finding when it is loaded.
 pub fn recursive_charts(charts: &[ChartStarts]) -> Vec<(usize, Finding)> {
     let mut known = Registry::default();
     for chart in charts {

@@ -1,5 +1,5 @@
-//! Rule 5: a parallel state can complete, because each region has a final state that can be reached, unless something
-//! other than its completion leaves it.
+//! Rule 5: a parallel state can complete, because each region has a reachable final state, unless something other than
+//! its completion leaves it.
 
 use rawko_core::{NodeId, NodeKind};
 
@@ -7,7 +7,7 @@ use super::index::{Edge, Index};
 use crate::codes::REGION_WITHOUT_FINAL;
 use crate::finding::Finding;
 
-/// A state with more transitions than this is taken to leave what it encloses by one of them.
+/// A state with more transitions than this is assumed to leave its enclosing states by one of them.
 const EDGES_MAX: usize = 64;
 
 pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
@@ -17,7 +17,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         for region in index.regions(parallel).filter(|region| !index.completes[region.index()]) {
-            // A region that is parallel itself is reported for what is missing inside it.
+            // A region that is itself parallel is reported for its own regions.
             if index.kind(region) != NodeKind::Parallel {
                 findings.push(finding(index, parallel, region));
             }
@@ -25,7 +25,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether some transition leaves the parallel state by an event, a delay or a condition.
+/// Returns true if a transition leaves the parallel state by an event, a delay or a condition.
 pub(crate) fn is_left(index: &Index<'_>, parallel: NodeId) -> bool {
     let leaves = |edge: &Edge<'_>| {
         edge.is_stray()
@@ -40,7 +40,7 @@ pub(crate) fn is_left(index: &Index<'_>, parallel: NodeId) -> bool {
         })
 }
 
-/// The completion of a state that cannot complete is no way out.
+/// Returns false for the completion of a state that cannot complete.
 fn can_occur(index: &Index<'_>, edge: &Edge<'_>) -> bool {
     let Some(name) = edge.event().and_then(|event| event.strip_prefix("done.state.")) else { return true };
     index.names().get(name).is_some_and(|id| index.completes[id.index()])

@@ -1,5 +1,5 @@
-//! Transitions whose domain is a parallel state: they exit all of its regions, and every region that no target speaks
-//! for starts over. Authors mostly mean one region.
+//! Transitions whose domain is a parallel state: they exit all of its regions, and every region without a target starts
+//! over. Authors usually mean one region.
 
 use rawko_core::{NodeId, NodeKind};
 
@@ -8,7 +8,7 @@ use super::index::{Edge, Index};
 use crate::codes::RESETS_SIBLING_REGIONS;
 use crate::finding::Finding;
 
-/// How many regions a message names.
+/// Limit of regions named in a message.
 const NAMED_MAX: usize = 3;
 
 pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {

@@ -1,5 +1,5 @@
-//! Transitions that can never be chosen: behind one for the same event that always applies, or in a state that an
-//! eventless transition leaves at once.
+//! Transitions that can never be taken: after an unconditional one for the same event, or in a state that an eventless
+//! transition leaves immediately.
 
 use rawko_core::{NodeId, Trigger};
 
@@ -18,7 +18,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn behind_unguarded(index: &Index<'_>, edges: &[Edge<'_>], findings: &mut Vec<Finding>) {
-    // Candidates for one event are mostly neighbours, and lists are short; only long ones are worth sorting.
+    // Candidates for one event are usually neighbours, and lists are short; only long ones are worth sorting.
     let mut order: Vec<usize> = (0..edges.len()).collect();
     order.sort_by(|a, b| key(&edges[*a]).cmp(&key(&edges[*b])).then(a.cmp(b)));
     let mut certain: Option<&Edge<'_>> = None;
@@ -51,7 +51,7 @@ fn shadowed(index: &Index<'_>, first: &Edge<'_>, edge: &Edge<'_>) -> Finding {
         .help("put the transition without a guard last, or give it a guard")
 }
 
-/// Eventless transitions go first, so a state with one that always leaves it never waits for an event.
+/// Eventless transitions take precedence, so a state with an unconditional one never waits for an event.
 fn in_transient_state(index: &Index<'_>, id: NodeId, edges: &[Edge<'_>], findings: &mut Vec<Finding>) {
     let leaves = |edge: &&Edge<'_>| edge.is_always() && edge.unguarded && edge.domain.is_some_and(|d| d < id);
     let Some(leaving) = edges.iter().find(leaves) else { return };

@@ -1,4 +1,5 @@
-//! Two regions of a parallel state that assign one context key: the later one wins, and nobody sees which that is.
+//! Two regions of a parallel state that assign one context key: the later one overwrites the other, depending on an
+//! order that is easy to miss.
 
 use rawko_core::{NodeId, NodeKind, Slot};
 use rustc_hash::FxHashMap;
@@ -8,7 +9,7 @@ use super::index::Index;
 use crate::codes::REGIONS_ASSIGN_SAME_KEY;
 use crate::finding::Finding;
 
-/// Which region of a parallel state was first seen to assign a key, and whether that was reported.
+/// The region of a parallel state that was first seen to assign a key, and true if that was reported.
 struct First<'d> {
     region: NodeId,
     assigned: &'d Assigned,

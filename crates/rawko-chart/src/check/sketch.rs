@@ -15,7 +15,7 @@ use rawko_core::{
 
 use crate::lowered::{InvokePlaces, Lowered, MorePlaces, NodePlaces, Places};
 
-/// The context of every drawing.
+/// The context of every sketch.
 const KEYS: [&str; 5] = ["x", "y", "ready", "tries", "max_tries"];
 
 struct Keys;
@@ -60,7 +60,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// The chart that the text draws, below a root called `chart`.
+/// Builds the chart of a sketch, below a root named `chart`.
 pub(crate) fn lowered(text: &str) -> Lowered {
     let lines: Vec<Line<'_>> = text.lines().filter(|line| !line.trim().is_empty()).map(Line::parse).collect();
     let margin = lines.iter().map(|line| line.indent).min().unwrap_or(0);

@@ -1,20 +1,20 @@
-//! What a mistake found earlier may have hidden. A misspelt target leads nowhere and a misspelt key takes its whole
-//! block with it; the states they mean would be reported as unreachable, which is no second mistake.
+//! Consequences of errors found earlier. A misspelt target leads nowhere and a misspelt key discards its whole block;
+//! the states they mean would be reported as unreachable, which is not a second error.
 
 use rawko_core::NodeId;
 
 use super::index::Index;
 use crate::finding::Finding;
 
-/// More than this is a file that is no chart.
+/// Above this the file is probably not a chart.
 const STRAYS_MAX: usize = 64;
 /// Comparing takes the product of two lengths.
 const NAME_MAX: usize = 64;
 
-/// Words of the text that nothing was made of.
+/// Words of the text that were not used.
 #[derive(Debug, Default)]
 pub(crate) struct Strays<'t> {
-    /// Targets that no state has: one with a similar name was meant.
+    /// Unknown targets: a state with a similar name was meant.
     misspelt: Vec<&'t str>,
     /// Words in blocks that were not read.
     lost: Vec<&'t str>,
@@ -38,7 +38,7 @@ impl<'t> Strays<'t> {
         strays
     }
 
-    /// The states that may have been meant.
+    /// Returns the states that may have been meant.
     pub(crate) fn meant(&self, index: &Index<'_>) -> Vec<NodeId> {
         if self.misspelt.is_empty() && self.lost.is_empty() {
             return Vec::new();
@@ -54,7 +54,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The rest of the line, and the lines after it that are indented further.
+/// Returns the rest of the line, and the following lines with deeper indentation.
 fn block(text: &str, start: usize) -> &str {
     let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
     let column = start - line;

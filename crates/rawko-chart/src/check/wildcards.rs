@@ -1,5 +1,5 @@
-//! A `*` takes every event, `done.*` and `error.*` included, before an enclosing state sees it. That is rarely meant
-//! where the enclosing state waits for a completion.
+//! A `*` takes every event, including `done.*` and `error.*`, before an enclosing state sees it. That is rarely
+//! intended if the enclosing state waits for a completion.
 
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::FxHashMap;
@@ -8,7 +8,7 @@ use super::index::{Edge, Index};
 use crate::codes::WILDCARD_SWALLOWS_COMPLETION;
 use crate::finding::Finding;
 
-/// How many completions of one enclosing state are looked at for each `*`.
+/// Limit of completions of one enclosing state that are compared with each `*`.
 const WAITING_MAX: usize = 64;
 
 /// A transition that waits for a completion or a failure.
@@ -32,7 +32,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     let waiting = waiting_by_node(index);
     let mut last_source = None;
     for star in stars {
-        // One report for each state, however many candidates its `*` has.
+        // One report for each state, regardless of the number of candidates of its `*`.
         if last_source.replace(star.source) != Some(star.source)
             && let Some(swallowed) = find_swallowed(index, &waiting, star)
         {
@@ -71,7 +71,7 @@ fn find_swallowed<'w, 'i, 'a>(
     let mut beside_others = false;
     for above in index.ancestors(star.source) {
         beside_others |= index.kind(above) == NodeKind::Parallel;
-        // Another region still finds the enclosing transition, and one that exits nothing does not stand in its way.
+        // Another region still finds the enclosing transition, and one that exits nothing does not block it.
         if beside_others && star.domain.is_none() {
             return None;
         }
@@ -85,11 +85,11 @@ fn find_swallowed<'w, 'i, 'a>(
     None
 }
 
-/// Whether a state is active, and asked before its ancestors, when the completion occurs.
+/// Returns true if a state is active, and tried before its ancestors, when the completion occurs.
 fn hears(index: &Index<'_>, star: NodeId, what: Completion) -> bool {
     match what {
         Completion::Of(done) if index.within(done, star) => true,
-        // Inside a done state only final states and the regions of parallel ones are left.
+        // Inside a done state only final states and the regions of parallel ones are active.
         Completion::Of(done) => {
             index.within(star, done)
                 && std::iter::once(star)
@@ -101,7 +101,7 @@ fn hears(index: &Index<'_>, star: NodeId, what: Completion) -> bool {
     }
 }
 
-/// Whether the state names the event itself, which goes before its `*`.
+/// Returns true if the state handles the event by name, which takes precedence over its `*`.
 fn answers(index: &Index<'_>, star: NodeId, event: &str) -> bool {
     index.edges_of(star).iter().any(|edge| edge.event() == Some(event) && edge.unguarded)
 }

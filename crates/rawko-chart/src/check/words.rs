@@ -1,4 +1,5 @@
-//! What a name sounds like. Kept to whole words of the name, so that `failover` is no failure and `incomplete` no success.
+//! The connotation of a name. Limited to whole words, so that `failover` is not a failure and `incomplete` not a
+//! success.
 
 const FAILURE: [&str; 14] = [
     "error",
@@ -18,7 +19,7 @@ const FAILURE: [&str; 14] = [
 ];
 const SUCCESS: [&str; 9] =
     ["complete", "completed", "done", "success", "succeeded", "successful", "ok", "passed", "finished"];
-/// Words that turn the meaning round: `no_errors`, `error_handled`, `not_done`.
+/// Words that invert the meaning: `no_errors`, `error_handled`, `not_done`.
 const TURNED: [&str; 10] =
     ["no", "not", "non", "free", "without", "handled", "recovered", "resolved", "fixed", "ignored"];
 const LIMIT: [&str; 6] = ["max", "maximum", "limit", "cap", "budget", "quota"];
@@ -42,7 +43,7 @@ fn has(words: &[String], known: &[&str]) -> bool {
     words.iter().any(|word| known.contains(&word.as_str()))
 }
 
-/// The words of `snake_case`, `kebab-case`, `dotted.names` and `camelCase`, in lower case.
+/// Returns the words of `snake_case`, `kebab-case`, `dotted.names` and `camelCase`, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_lower = false;

@@ -1,12 +1,12 @@
-//! Timers of 0 ms that go round for ever. Each firing is a step of its own, so the bound on microsteps does not end it. What
-//! follows what is a graph over three kinds of vertices, as for eventless transitions:
+//! Infinite loops of timers of 0 ms. Each firing is a step of its own, so the limit on microsteps does not end them.
+//! Successors form a graph over three kinds of vertices, as for eventless transitions:
 //!
-//! - `Enter(n)`: state `n` is entered for its own sake, and goes on to its initial states;
+//! - `Enter(n)`: state `n` is entered by default, and continues to its initial states;
 //! - `Pass(n)`: state `n` is entered on the way to a state inside it;
 //! - `Take(e)`: a transition `e` without a guard, eventless or with a delay of 0, is taken.
 //!
-//! Only ways that no guard can bar are followed. Eventless transitions with a guard anywhere around a timer may be a way
-//! out, so nothing is claimed about that timer.
+//! Only unguarded edges are followed. A guarded eventless transition anywhere around a timer may leave the loop, so
+//! that timer is not reported.
 
 use rawko_core::{Action, ActionKind, Delay, NodeId, NodeKind, Trigger};
 use rustc_hash::FxHashSet;
@@ -115,7 +115,7 @@ impl<'i, 'a> Timers<'i, 'a> {
         }
     }
 
-    /// The timer of 0 ms that fires first, if nothing can leave the state before.
+    /// Adds the timer of 0 ms that fires first, if nothing can leave the state before.
     fn add_timer(&self, id: NodeId, next: &mut Vec<u32>) {
         let own = self.index.edges_of(id);
         let Some(number) = own.iter().position(|edge| is_zero_timer(self.index, edge)) else { return };
@@ -134,7 +134,7 @@ impl<'i, 'a> Timers<'i, 'a> {
 
     fn enter_targets(&self, targets: &[NodeId], domain: NodeId, next: &mut Vec<u32>) {
         entry::enter(self.index, targets, domain, &mut |entered| match entered {
-            // An atomic state that leads to itself without `reenter` is not left: its timer does not start again.
+            // An atomic state that targets itself without `reenter` is not left: its timer does not start again.
             Entered::Default(id) if id == domain => {}
             Entered::Default(id) => next.push(self.enter(id)),
             Entered::Passed(id) => next.push(self.pass(id)),
@@ -149,8 +149,8 @@ impl<'i, 'a> Timers<'i, 'a> {
         });
     }
 
-    /// Whether something may happen before the transition is taken that leads elsewhere: an event that its own state
-    /// raises, or the completion of that state.
+    /// Returns true if something may happen before the transition is taken that leads elsewhere: an event that its own
+    /// state raises, or the completion of that state.
     fn may_leave(&self, edge: &Edge<'_>) -> bool {
         let index = self.index;
         let raises_on_entry = (edge.source.0..=index.last(edge.source).0)

@@ -1,5 +1,5 @@
-//! A chart as its author wrote it: typed, every part with its place, nothing resolved. State nodes are already in one
-//! list in document order, because that is how everything after this numbers them.
+//! A chart as written: typed, every part with its location, nothing resolved. State nodes are already in one list in
+//! document order, which numbers them from here on.
 
 use rawko_core::NodeKind;
 
@@ -30,13 +30,13 @@ pub(crate) struct StateDef<'a> {
     pub(crate) parent: Option<u32>,
     pub(crate) children: Vec<u32>,
     pub(crate) kind: NodeKind,
-    /// What gives transitions, in document order.
+    /// The blocks with transitions, in document order.
     pub(crate) parts: Parts<'a>,
     /// The rest. Boxed, because most states have little of it and a chart has many states.
     more: Option<Box<MoreDef<'a>>>,
 }
 
-/// What a state has besides transitions and children.
+/// The parts of a state besides transitions and children.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MoreDef<'a> {
     /// The explicit `id:` (in a `regions:` list the `id` is the key instead).
@@ -67,7 +67,7 @@ impl<'a> StateDef<'a> {
     }
 }
 
-/// A block of transitions: the word it stands under, and what stands there.
+/// A block of transitions: its key and its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Part<'a> {
     On(View<'a>),
@@ -78,7 +78,7 @@ pub(crate) enum Part<'a> {
     Done(Span, View<'a>),
 }
 
-/// The blocks of one state: a chain, because most have one and none has more than a few.
+/// The blocks of one state: a linked list, because most have one and none has more than a few.
 #[derive(Debug, Default)]
 pub(crate) struct Parts<'a> {
     first: Option<Part<'a>>,
@@ -112,7 +112,7 @@ pub(crate) struct PolicyDef<'a> {
     pub(crate) loop_control: Option<View<'a>>,
 }
 
-/// One transition. The trigger's place is that of the event's name, the delay, or the word `always`.
+/// One transition. The trigger's location is that of the event's name, the delay, or the word `always`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TransitionDef<'a> {
     pub(crate) trigger: Span,
@@ -124,7 +124,7 @@ pub(crate) struct TransitionDef<'a> {
     pub(crate) docs: DocsDef<'a>,
 }
 
-/// What sets a transition off, as written.
+/// The trigger of a transition, as written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TriggerDef<'a> {
     Event(&'a str),

@@ -1,8 +1,9 @@
-//! What goes with each kind of state. The reader reports what does not, and the JSON Schema refuses it, by one table.
+//! Allowed keys for each kind of state. One table for the reader, which reports other keys, and for the JSON Schema,
+//! which rejects them.
 
 use rawko_core::{HistoryVariant, NodeKind};
 
-/// The kind that a word under `type` means. A history state's variant stands elsewhere.
+/// Returns the kind for a word under `type`. A history state's variant is a separate key.
 pub(crate) fn kind_of_word(word: &str, variant: HistoryVariant) -> Option<NodeKind> {
     match word {
         "atomic" => Some(NodeKind::Atomic),
@@ -14,7 +15,7 @@ pub(crate) fn kind_of_word(word: &str, variant: HistoryVariant) -> Option<NodeKi
     }
 }
 
-/// Keys that mean nothing on a kind of state.
+/// Returns the keys that are invalid on a kind of state.
 pub(crate) fn misplaced(kind: NodeKind) -> &'static [&'static str] {
     match kind {
         NodeKind::Atomic => &["initial", "variant", "target", "actions", "output", "onDone", "onAllDone"],

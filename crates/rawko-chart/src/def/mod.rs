@@ -1,5 +1,5 @@
-//! The chart format as types: its keys and shapes (`records`), which of them go with which kind of state (`kinds`), and
-//! charts as their authors wrote them, nothing resolved yet (`chart`).
+//! The chart format as types: its keys and shapes (`records`), their association with kinds of states (`kinds`), and
+//! unresolved charts as written (`chart`).
 
 mod chart;
 mod kinds;

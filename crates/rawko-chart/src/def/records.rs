@@ -1,13 +1,13 @@
-//! Every key of the chart format, once. Keys that charts use most come first, since looking a key up compares in order.
+//! Every key of the chart format, once. The most common keys come first, because lookup compares in order.
 
 use super::shape::{Field, Record, Shape, Tagged, records};
 use Shape::{
     Any, Bool, Either, List, MapBy, MapOf, Null, Number, Tagged as TaggedBy, Text, TextLike, Whole, Word,
 };
 
-/// What can be the key of a state: targets use `.` and a first `#` to find states.
+/// Valid keys of states: targets use `.` and a leading `#` to find states.
 const STATE_KEY: &str = r"^[^.#][^.]*$";
-/// What a transition can wait for: `NAME`, `name.*` or `*`.
+/// Valid event descriptors: `NAME`, `name.*` or `*`.
 const EVENT: &str = r"^(\*|[^\s*]+(\.\*)?)$";
 /// Up to three numbers, perhaps a pre-release and a build.
 const VERSION: &str = r"^[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?(\+.*)?$";
@@ -26,7 +26,7 @@ static ON: Shape =
 static AFTER: Shape = Either(&[MapOf(&TRANSITIONS, "a delay"), List(&Shape::Record(&DELAYED_TRANSITION))]);
 static INVOKES: Shape = Either(&[Shape::Record(&INVOKE), List(&Shape::Record(&INVOKE))]);
 static STATES: Shape = MapBy(STATE_KEY, &STATE_OR_NOTHING, "a state's key");
-/// `done:` with nothing below it is an atomic state.
+/// `done:` with an empty value is an atomic state.
 static STATE_OR_NOTHING: Shape = Either(&[Shape::Record(&STATE), Null]);
 static REGIONS: Shape =
     Either(&[List(&Shape::Record(&REGION)), MapBy(STATE_KEY, &STATE_OR_NOTHING, "a region's key")]);
@@ -253,7 +253,7 @@ records! {
     }
 }
 
-/// An entry of a `regions:` list: a state that must say its `id`, which is its key.
+/// An entry of a `regions:` list: a state with a required `id`, which is its key.
 pub(crate) static REGION: Record = Record {
     name: "region",
     words: "a region",

@@ -1,29 +1,29 @@
-//! The grammar in which the format is described. One description serves three readers: the structure check, the typed
+//! The grammar that describes the format. One description serves three readers: the structure check, the typed
 //! definitions (through the key enums) and the JSON Schema, so that none of them can know a key the others do not.
 
-/// What may stand in a place.
+/// The allowed contents of a value.
 #[derive(Debug)]
 pub(crate) enum Shape {
     /// Any data.
     Any,
     Null,
     Text,
-    /// Text of this form, a regular expression that JSON Schema understands. It is for editors: the reader takes any
-    /// text here, and says in words what is wrong with one where it is used.
+    /// Text of this form, a regular expression that JSON Schema supports. It is for editors: the reader accepts any
+    /// text here, and reports an invalid one where it is used.
     TextLike(&'static str),
     Bool,
-    /// A whole number of at least this.
+    /// An integer of at least this.
     Whole(i64),
     Number,
     /// One of these words.
     Word(&'static [&'static str]),
     List(&'static Shape),
-    /// Any keys, all values alike. The words say what the keys are.
+    /// A map with any keys and values of one shape. The text describes the keys.
     MapOf(&'static Shape, &'static str),
-    /// The same, with keys of a form: see `TextLike`.
+    /// Like `MapOf`, with keys of a form: see `TextLike`.
     MapBy(&'static str, &'static Shape, &'static str),
     Record(&'static Record),
-    /// A record chosen by the word under a key.
+    /// A record selected by the value of a key.
     Tagged(&'static Tagged),
     /// The first one that fits the kind of value.
     Either(&'static [Shape]),
@@ -37,7 +37,7 @@ pub(crate) struct Record {
     /// Its name in messages, with an article.
     pub(crate) words: &'static str,
     pub(crate) fields: &'static [Field],
-    /// Another record whose keys it has as well.
+    /// Another record whose keys it includes.
     pub(crate) extends: Option<&'static Record>,
     pub(crate) required: &'static [&'static str],
 }
@@ -63,7 +63,7 @@ impl Record {
         own.or_else(|| self.extends.and_then(|record| record.field(key)))
     }
 
-    /// All fields, the record's own first.
+    /// Returns all fields, the record's own first.
     pub(crate) fn all_fields(&self) -> Vec<&'static Field> {
         let mut fields: Vec<&'static Field> = self.fields.iter().collect();
         if let Some(record) = self.extends {
@@ -77,8 +77,8 @@ impl Record {
     }
 }
 
-/// Declares records together with an enum of their keys. Readers match on the enum, so that a key that is described
-/// but not read, or read but not described, does not compile.
+/// Declares records together with an enum of their keys. Readers match on the enum, so that a key that is described but
+/// not read, or read but not described, does not compile.
 macro_rules! records {
     ($(
         $(#[$meta:meta])*

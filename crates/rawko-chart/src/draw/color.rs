@@ -1,6 +1,6 @@
-//! An author's colour, in the one spelling that every format understands, and what is readable on it.
+//! An author's colour in a spelling that every format supports, and a readable text colour.
 
-/// A colour every format understands: `#rgb`, `#rrggbb` or a plain name; anything else is not drawn.
+/// Normalises to a colour that every format supports: `#rgb`, `#rrggbb` or a plain name; anything else is ignored.
 pub(crate) fn color(text: &str) -> Option<String> {
     let text = text.trim();
     if let Some(hex) = text.strip_prefix('#') {
@@ -17,7 +17,7 @@ pub(crate) fn color(text: &str) -> Option<String> {
     named_color(&text.to_ascii_lowercase()).map(str::to_owned)
 }
 
-/// The names people use; the tools disagree about the longer lists, so each becomes its number.
+/// Common colour names; the tools disagree about the longer lists, so each is converted to its number.
 fn named_color(name: &str) -> Option<&'static str> {
     const NAMES: &[(&str, &str)] = &[
         ("black", "#000000"),
@@ -61,7 +61,7 @@ fn named_color(name: &str) -> Option<&'static str> {
     NAMES.iter().find(|(n, _)| *n == name).map(|(_, hex)| *hex)
 }
 
-/// Black or white, whichever stands out on `#rrggbb` (relative luminance as the WCAG define it).
+/// Returns black or white, whichever has more contrast on `#rrggbb` (relative luminance as defined by WCAG).
 pub(crate) fn readable_on(color: &str) -> &'static str {
     if luminance(color) > 0.3 { "#000000" } else { "#ffffff" }
 }

@@ -1,5 +1,5 @@
-//! Graphviz DOT: composite states are clusters, `compound=true` lets transitions end at their borders. A cluster is
-//! no node, so a transition from or to one is tied to a node inside and cut off at the border.
+//! Graphviz DOT: composite states are clusters, `compound=true` lets transitions end at their borders. A cluster is not
+//! a node, so a transition from or to one is attached to a node inside and clipped at the border.
 
 use rawko_core::{NodeId, NodeKind};
 
@@ -122,13 +122,13 @@ impl<'a> Writer<'a> {
     fn arrow(&mut self, arrow: &Arrow<'_>) {
         let picture = self.picture;
         let (source, target) = (picture.node(arrow.from), picture.node(arrow.to));
-        // From a cluster to something inside there is no border to leave: the arrow starts at a point of its own.
+        // From a cluster to a node inside there is no border to leave: the arrow starts at a separate point.
         let inward = source.is_composite() && picture.contains(source.id, target.id);
         let own = Anchor { name: format!("{}.self", self.name(source.id)), inside: source.id };
         let from = if inward { own.clone() } else { self.tail(source.id) };
         let to = if inward && source.id == target.id { own } else { self.anchor(target.id) };
         let mut attributes = label_of(arrow);
-        // A cluster's border cuts the arrow only where the other end is outside: Graphviz complains otherwise.
+        // A cluster's border clips the arrow only if the other end is outside: otherwise Graphviz warns.
         let back = target.id < source.id && !picture.contains(target.id, source.id);
         let (at_source, at_target) = if back { ("lhead", "ltail") } else { ("ltail", "lhead") };
         if source.is_composite() && !picture.contains(source.id, to.inside) {
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
         if target.is_composite() && !picture.contains(target.id, from.inside) {
             attributes.push(format!("{at_target}=\"cluster_{}\"", self.name(target.id)));
         }
-        // The way back is written the other way round, so that it does not pull its target below.
+        // A back edge is written in reverse, so that it does not pull its target below.
         let (first, second) = if back { (to, from) } else { (from, to) };
         if back {
             attributes.push("dir=back".to_owned());
@@ -145,7 +145,8 @@ impl<'a> Writer<'a> {
         self.line(1, &format!("\"{}\" -> \"{}\" [{}];", first.name, second.name, attributes.join(", ")));
     }
 
-    /// Where an arrow leaves a cluster: from what is likely at its bottom, so that what follows comes below.
+    /// Returns the node where an arrow leaves a cluster: one that is likely at its bottom, so that the successor comes
+    /// below.
     fn tail(&self, id: NodeId) -> Anchor {
         let inside: Vec<NodeId> = self.picture.states(id).map(|s| s.id).collect();
         let last = match self.picture.node(id).kind {
@@ -155,7 +156,7 @@ impl<'a> Writer<'a> {
         last.map_or_else(|| self.anchor(id), |last| self.tail(*last))
     }
 
-    /// Where an arrow enters: the state itself, or a cluster's initial dot, or its first region's.
+    /// Returns the node where an arrow enters: the state itself, or a cluster's initial dot, or its first region's.
     fn anchor(&self, id: NodeId) -> Anchor {
         let node = self.picture.node(id);
         if !node.is_composite() {
@@ -171,7 +172,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A Graphviz node that stands for a state, and the innermost state it is drawn in.
+/// A Graphviz node that represents a state, and the innermost state that contains it.
 #[derive(Clone, Debug)]
 struct Anchor {
     name: String,
@@ -187,7 +188,7 @@ fn label_of(arrow: &Arrow<'_>) -> Vec<String> {
     attributes
 }
 
-/// Title and lines as an HTML-like label, with a rule between them.
+/// Formats title and lines as an HTML-like label, with a rule between them.
 fn table(node: &Node, color: &str) -> String {
     let (open, close) =
         if color.is_empty() { (String::new(), "") } else { (format!("<font color=\"{color}\">"), "</font>") };
@@ -214,7 +215,7 @@ fn markup(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // Graphviz reads backslash escapes even here.
+            // Graphviz interprets backslash escapes even here.
             '\\' => out.push_str("&#92;"),
             _ => out.push(c),
         }
@@ -222,7 +223,7 @@ fn markup(text: &str) -> String {
     if out.is_empty() { " ".to_owned() } else { out }
 }
 
-/// Inside a quoted string: backslashes are escapes, and `&` would start an entity.
+/// Escapes a quoted string: backslashes are escapes, and `&` would start an entity.
 fn quote(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('&', "&amp;")
 }

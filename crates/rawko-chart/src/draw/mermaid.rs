@@ -1,5 +1,5 @@
 //! Mermaid `stateDiagram-v2`. Mermaid has no history and no lines inside a composite state: history becomes a state
-//! called H or H*, and what stands inside a composite becomes a note beside it.
+//! named H or H*, and the lines of a composite become a note beside it.
 
 use rawko_core::{NodeId, NodeKind};
 
@@ -17,7 +17,7 @@ pub(crate) fn write(picture: &Picture) -> String {
     } else {
         out.inside(root, 1);
     }
-    // Mermaid moves a state to whichever block names it, but leaves it where it is when the top level does.
+    // Mermaid moves a state into the block that names it, but leaves it in place when the top level does.
     out.arrows(1, |a| local(picture, a).is_none());
     out.colors();
     out.text
@@ -42,7 +42,7 @@ impl<'a> Writer<'a> {
         self.names[id.index()].clone()
     }
 
-    /// Everything at one level, in the order people read it: names, start, transitions, ends, then what is nested.
+    /// Writes one level in reading order: names, start, transitions, ends, then nested states.
     fn inside(&mut self, parent: &'a Node, depth: usize) {
         let picture = self.picture;
         let children: Vec<&Node> = parent.children.iter().map(|c| picture.node(*c)).collect();
@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The history nodes of a parallel state belong to no region; they stand in the first.
+    /// The history nodes of a parallel state belong to no region; they are placed in the first.
     fn loose(&mut self, node: &'a Node, depth: usize) {
         let picture = self.picture;
         for child in node.children.iter().map(|c| picture.node(*c)).filter(|c| c.is_history()) {
@@ -109,8 +109,7 @@ impl<'a> Writer<'a> {
         if title == name { format!("state {name}") } else { format!("state \"{title}\" as {name}") }
     }
 
-    /// Mermaid accepts a note at a parallel state inside another one, and then fails to draw it: there the title has to
-    /// hold what the note would.
+    /// Mermaid accepts a note at a nested parallel state, but then fails to draw it: there the title contains the note.
     fn takes_note(&self, node: &Node) -> bool {
         let mut outer = node.parent;
         while let Some(parent) = outer.filter(|_| node.kind == NodeKind::Parallel) {
@@ -122,7 +121,7 @@ impl<'a> Writer<'a> {
         true
     }
 
-    /// A state that is just named by an arrow at its own level needs no line of its own.
+    /// A state that an arrow names at its own level needs no line of its own.
     fn simple(&mut self, node: &Node, depth: usize) {
         let name = self.name(node.id);
         let title = node.history_mark().map_or_else(|| escape(&node.title), str::to_owned);
@@ -149,7 +148,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Where the state starts; a start deep inside shows as one at the child that holds it.
+    /// Writes the initial states; a start deep inside is shown at the child that contains it.
     fn initials(&mut self, node: &Node, depth: usize) {
         let picture = self.picture;
         let label = node.initial_label().map_or_else(String::new, |l| format!(" : {}", escape(&l)));
@@ -197,15 +196,15 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The state inside whose block an arrow is written: the one both its ends are children of. A parallel state has no
-/// place between its regions.
+/// Returns the state whose block contains an arrow: the parent of both its ends. A parallel state has no place between
+/// its regions.
 fn local(picture: &Picture, arrow: &Arrow<'_>) -> Option<NodeId> {
     let parent = picture.node(arrow.from).parent?;
     let both = picture.node(arrow.to).parent == Some(parent);
     (both && picture.node(parent).kind != NodeKind::Parallel).then_some(parent)
 }
 
-/// Mermaid's own entity codes (`#58;`) for whatever its lexer or its HTML labels would take for something else.
+/// Escapes text with Mermaid's own entity codes (`#58;`) where its lexer or its HTML labels would interpret it.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let lower = text.to_ascii_lowercase();
@@ -227,14 +226,14 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// Whether the underscore at `at` stands between letters or digits: elsewhere it is emphasis.
+/// Returns true if the underscore at `at` is between letters or digits: elsewhere it is emphasis.
 fn inside_word(text: &str, at: usize) -> bool {
     let before = text[..at].chars().next_back();
     let after = text[at + 1..].chars().next();
     before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric)
 }
 
-/// `direction LR` is an instruction wherever it stands in a line, and `end note` ends a note.
+/// `direction LR` is an instruction anywhere in a line, and `end note` ends a note.
 fn keyword_at(lower: &str, at: usize) -> bool {
     let rest = &lower[at..];
     let direction = rest.strip_prefix("direction").map(str::trim_start);

@@ -1,11 +1,11 @@
-//! Identifiers for formats that need them: plain ASCII words, one for each state node, never two the same and never a
-//! keyword. What people read is the title; the identifier only has to survive every version of every tool.
+//! Identifiers for formats that need them: plain ASCII words, unique for each state node and never a keyword. People
+//! read the title; the identifier only has to be valid in every version of every tool.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::picture::Picture;
 
-/// Words that mean something to one of the tools when they open a line, and what every JavaScript object answers to:
+/// Words with a special meaning to one of the tools at the start of a line, and properties of every JavaScript object:
 /// Mermaid's layout keeps its nodes in plain objects.
 const RESERVED: &[&str] = &[
     "__proto__",
@@ -68,7 +68,7 @@ const RESERVED: &[&str] = &[
     "top",
 ];
 
-/// One identifier for each node of the picture, in its order: the key where that is enough, else the path.
+/// Returns one identifier for each node of the picture, in its order: the key if it is unique, else the path.
 pub(crate) fn names(picture: &Picture) -> Vec<String> {
     let keys: Vec<String> = picture.nodes.iter().map(|n| word(&n.key)).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -89,7 +89,7 @@ pub(crate) fn names(picture: &Picture) -> Vec<String> {
     names
 }
 
-/// Letters, digits and `_` stay, everything else becomes `_`; empty when nothing readable is left.
+/// Keeps letters, digits and `_` and replaces everything else with `_`; empty if nothing readable is left.
 fn word(text: &str) -> String {
     let word: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if !word.chars().any(|c| c.is_ascii_alphanumeric()) {

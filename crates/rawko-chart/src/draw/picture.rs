@@ -1,11 +1,11 @@
-//! `Picture`: what every format draws, taken out of a chart once. The formats share its words (titles, labels, the
-//! lines inside a state) and its tree questions, so that the four drawings of a chart say the same thing.
+//! `Picture`: the drawable contents of a chart, extracted once. The formats share its texts (titles, labels, the lines
+//! inside a state) and its tree queries, so that the four drawings of a chart agree.
 
 use rawko_core::{Chart, Docs, HistoryVariant, NodeId, NodeInfo, NodeKind, TransitionId, TransitionInfo};
 
 use super::color::color;
 
-/// A chart as a drawing sees it. `nodes` and `edges` are indexed by `NodeId` and `TransitionId`.
+/// A chart for drawing. `nodes` and `edges` are indexed by `NodeId` and `TransitionId`.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     pub(crate) id: String,
@@ -28,7 +28,7 @@ pub(crate) struct Node {
     pub(crate) children: Vec<NodeId>,
     pub(crate) initial: Vec<NodeId>,
     pub(crate) initial_actions: Vec<String>,
-    /// What stands inside the state, in order: entry, exit, invokes, transitions without a target.
+    /// The lines inside the state, in order: entry, exit, invokes, transitions without a target.
     pub(crate) lines: Vec<Line>,
     pub(crate) description: Option<String>,
     pub(crate) tags: Vec<String>,
@@ -83,7 +83,7 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    /// The whole label as the transition does it, whatever the author calls it.
+    /// Returns the whole label of the transition, ignoring the author's own label.
     pub(crate) fn full(&self) -> String {
         let mut text = self.trigger.clone();
         if let Some(guard) = &self.guard {
@@ -96,7 +96,7 @@ impl Label {
         text
     }
 
-    /// What a drawing writes.
+    /// Returns the displayed label.
     pub(crate) fn shown(&self) -> String {
         self.own.clone().unwrap_or_else(|| self.full())
     }
@@ -130,7 +130,7 @@ impl Picture {
         &self.nodes[0]
     }
 
-    /// Whether the root needs a box of its own: something hangs on it, or its children are regions.
+    /// Returns true if the root needs a box: it has lines or transitions, or its children are regions.
     pub(crate) fn root_is_drawn(&self) -> bool {
         let root = self.root();
         root.kind == NodeKind::Parallel
@@ -138,7 +138,7 @@ impl Picture {
             || self.edges.iter().any(|e| e.source == root.id || e.targets.contains(&root.id))
     }
 
-    /// All arrows but the initial ones: the defaults of history nodes, then transitions in document order.
+    /// Returns all arrows but the initial ones: the defaults of history nodes, then transitions in document order.
     pub(crate) fn arrows(&self) -> impl Iterator<Item = Arrow<'_>> {
         let defaults = self.nodes.iter().filter(|s| s.is_history()).flat_map(|s| {
             s.initial.iter().map(|to| Arrow { from: s.id, to: *to, label: s.initial_label(), edge: None })
@@ -155,7 +155,7 @@ impl Picture {
         defaults.chain(transitions)
     }
 
-    /// Whether `inside` is below `outside` (or the same).
+    /// Returns true if `inside` is `outside` or below it.
     pub(crate) fn contains(&self, outside: NodeId, inside: NodeId) -> bool {
         let mut at = Some(inside);
         while let Some(id) = at {
@@ -167,13 +167,13 @@ impl Picture {
         false
     }
 
-    /// Whether it is a child of a parallel state that runs beside its siblings.
+    /// Returns true for a child of a parallel state that runs beside its siblings.
     pub(crate) fn is_region(&self, id: NodeId) -> bool {
         let node = self.node(id);
         !node.is_history() && node.parent.is_some_and(|p| self.node(p).kind == NodeKind::Parallel)
     }
 
-    /// The children that are states: history nodes left out.
+    /// Returns the children without history nodes.
     pub(crate) fn states(&self, id: NodeId) -> impl Iterator<Item = &Node> {
         self.node(id).children.iter().map(|c| self.node(*c)).filter(|n| !n.is_history())
     }
@@ -184,7 +184,7 @@ impl Node {
         matches!(self.kind, NodeKind::History(_))
     }
 
-    /// Whether it is drawn around others.
+    /// Returns true if it is drawn around other states.
     pub(crate) fn is_composite(&self) -> bool {
         match self.kind {
             NodeKind::Compound | NodeKind::Parallel => !self.children.is_empty(),
@@ -192,12 +192,12 @@ impl Node {
         }
     }
 
-    /// What is written on the arrow to where the node starts.
+    /// Returns the label of the arrow to the node's initial state.
     pub(crate) fn initial_label(&self) -> Option<String> {
         (!self.initial_actions.is_empty()).then(|| format!("/ {}", self.initial_actions.join(", ")))
     }
 
-    /// `H` or `H*` for history nodes.
+    /// Returns `H` or `H*` for history nodes.
     pub(crate) fn history_mark(&self) -> Option<&'static str> {
         match self.kind {
             NodeKind::History(HistoryVariant::Shallow) => Some("H"),
@@ -238,7 +238,7 @@ fn lines(info: &NodeInfo) -> Vec<Line> {
         add(LineKind::Exit, format!("exit / {}", joined(&info.exit)));
     }
     for (id, src) in &info.invokes {
-        // An id the author did not choose is the state's own path: it says nothing beside the source.
+        // An id that the author did not choose is the state's own path, which adds nothing beside the source.
         let named = !id.is_empty() && **id != *info.path && !id.starts_with(&format!("{}.", info.path));
         let text = if named {
             format!("invoke {} ({})", one_line(src), one_line(id))
@@ -282,7 +282,7 @@ fn joined(actions: &[std::sync::Arc<str>]) -> String {
     actions.iter().map(|a| one_line(a)).collect::<Vec<_>>().join(", ")
 }
 
-/// Labels are one line: line breaks and control characters of the author's text become single spaces.
+/// Labels are one line: replaces line breaks and control characters with single spaces.
 fn one_line(text: &str) -> String {
     let spaced: String =
         text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();

@@ -1,5 +1,5 @@
-//! PlantUML state diagrams: real history (`[H]`, `[H*]`), regions between `--`, lines inside states as descriptions.
-//! Text is written so that PlantUML's wiki markup and preprocessor leave it alone.
+//! PlantUML state diagrams: native history (`[H]`, `[H*]`), regions between `--`, lines inside states as descriptions.
+//! Text is escaped against PlantUML's wiki markup and preprocessor.
 
 use rawko_core::{NodeId, NodeKind};
 
@@ -37,7 +37,7 @@ impl<'a> Writer<'a> {
     fn inside(&mut self, parent: &'a Node, depth: usize) {
         let picture = self.picture;
         let child = |id: &NodeId| picture.node(*id).parent == Some(parent.id);
-        // PlantUML puts a state where it sees it first: a nested one is named after its block.
+        // PlantUML places a state where it is first mentioned: a nested one is named after its block.
         for target in parent.initial.iter().filter(|t| child(t)) {
             self.initial(parent, *target, depth);
         }
@@ -121,7 +121,7 @@ impl<'a> Writer<'a> {
         self.line(depth, &format!("[*] --> {target}{label}"));
     }
 
-    /// `[H]` has no name of its own and appears where it is mentioned; every other history node is a state.
+    /// `[H]` has no name and appears where it is mentioned; every other history node is a state.
     fn history(&mut self, node: &Node, depth: usize) {
         if let (Some(mark), false) = (node.history_mark(), self.built_in(node)) {
             let variant = mark.replace('H', "history");
@@ -141,14 +141,15 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether `[H]` can stand for it: PlantUML has one in each composite state, and Debian's no `[H*]`.
+    /// Returns true if `[H]` can represent it: PlantUML has one in each composite state, and Debian's version no
+    /// `[H*]`.
     fn built_in(&self, node: &Node) -> bool {
         let Some(parent) = node.parent.map(|p| self.picture.node(p)) else { return false };
         let first = parent.children.iter().find(|c| self.picture.node(**c).history_mark() == Some("H"));
         parent.kind != NodeKind::Parallel && first == Some(&node.id)
     }
 
-    /// How a state node is named from inside `scope` (`None`: from the top).
+    /// Returns the name of a state node inside `scope` (`None` is the top level).
     fn reference(&self, id: NodeId, scope: Option<NodeId>) -> String {
         let node = self.picture.node(id);
         let Some(parent) = node.parent.filter(|_| self.built_in(node)) else {
@@ -163,8 +164,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// PlantUML refuses arrows that cross the border of a `--` region or touch one, and has no place for a history node
-/// between regions; such regions are drawn as dashed states instead.
+/// PlantUML rejects arrows that cross or touch the border of a `--` region, and has no place for a history node between
+/// regions; such regions are drawn as dashed states instead.
 fn separable(picture: &Picture, parallel: &Node) -> bool {
     if parallel.children.iter().any(|c| picture.node(*c).is_history()) {
         return false;
@@ -175,7 +176,7 @@ fn separable(picture: &Picture, parallel: &Node) -> bool {
     picture.arrows().all(|a| region_of(a.from) == region_of(a.to) && inside(a.from) && inside(a.to))
 }
 
-/// Characters that PlantUML reads as markup, escapes, comments or preprocessor calls become their code point.
+/// Escapes characters that PlantUML reads as markup, escapes, comments or preprocessor calls.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

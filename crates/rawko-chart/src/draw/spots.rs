@@ -1,4 +1,4 @@
-//! From a place in the text to the part of the drawing that was written there, so that a finding can be shown on it.
+//! Maps a source location to the part of the drawing that it defines, so that a finding can be shown there.
 
 use rawko_core::{NodeId, TransitionId};
 
@@ -6,7 +6,7 @@ use super::svg::Spot;
 use crate::lowered::Places;
 use crate::source::Span;
 
-/// The innermost state node or transition that a place belongs to; `None` for what belongs to the chart as a whole.
+/// Returns the innermost state node or transition at a location; `None` if it belongs to the chart as a whole.
 pub fn spot(places: &Places, place: Span) -> Option<Spot> {
     let mut best: Option<(u32, Spot)> = None;
     let mut consider = |written: Span, spot: Spot| {

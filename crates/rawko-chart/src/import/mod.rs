@@ -1,5 +1,6 @@
-//! Importing: other people's statecharts as our YAML, with a list of what could not be carried over. One file says what an
-//! import is; each language (`scxml`, `xstate`) has a folder. Pure: files a chart refers to come from the caller.
+//! Importers: other statechart formats as our YAML, with a list of the constructs that could not be translated. This
+//! file defines an import; each language (`scxml`, `xstate`) has a folder. Pure: the caller provides the files a chart
+//! refers to.
 
 mod ecmascript;
 mod scxml;
@@ -10,27 +11,27 @@ pub use scxml::scxml;
 pub use xstate::xstate;
 use yaml::Yaml;
 
-/// What an import gives.
+/// The result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     /// The chart's id, for naming a file.
     pub id: String,
     /// The chart in our format.
     pub yaml: String,
-    /// Further charts that the document held inside itself and that `yaml` invokes as `statechart:<id>`.
+    /// Further charts that were nested in the document and that `yaml` invokes as `statechart:<id>`.
     pub charts: Vec<ImportedChart>,
-    /// What could not be carried over, or not quite, in the order of the lines.
+    /// Constructs that could not be translated, or not exactly, in the order of the lines.
     pub notes: Vec<Note>,
 }
 
-/// A chart that was written inside another.
+/// A chart that was nested in another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedChart {
     pub id: String,
     pub yaml: String,
 }
 
-/// One thing a reader of the imported chart has to know.
+/// One note for a reader of the imported chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Line of the imported document, from 1.
@@ -39,12 +40,12 @@ pub struct Note {
     pub message: String,
 }
 
-/// Whether the chart still does what the document did.
+/// The effect on the chart's behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
-    /// Carried over in other words; worth a look.
+    /// Translated differently; worth a review.
     Changed,
-    /// Not carried over: the chart lacks it, or fails where it is reached.
+    /// Not translated: the chart lacks it, or fails where it is reached.
     Lost,
 }
 
@@ -58,28 +59,28 @@ impl std::fmt::Display for Note {
     }
 }
 
-/// Which language a document is written in.
+/// The language of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     Scxml,
     Xstate,
 }
 
-/// Reads a file by the path a document gives. `None`: there is none.
+/// Reads a file by the path given in a document; `None` if it does not exist.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// How to import.
+/// Options of an import.
 #[derive(Clone, Copy, Default)]
 pub struct ImportOptions<'a> {
-    /// The id of a chart that names itself nowhere; usually the file's stem.
+    /// The id of a chart without one; usually the file's stem.
     pub id: Option<&'a str>,
-    /// For what the document refers to, such as `src="file:part.scxml"`.
+    /// For references of the document, such as `src="file:part.scxml"`.
     pub file: Option<ReadFile<'a>>,
-    /// SCXML's `event="foo"` also takes `foo.bar`, so it is imported as `foo.*`. True: as plain `foo`.
+    /// SCXML's `event="foo"` also matches `foo.bar`, so it is imported as `foo.*`. If true, it becomes plain `foo`.
     pub exact_events: bool,
 }
 
-/// Why there is nothing to import at all.
+/// A document that cannot be imported at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -93,7 +94,7 @@ pub enum ImportError {
     TooDeep { line: u32, max: usize },
 }
 
-/// Says which language a text is written in, from its first characters.
+/// Detects the language of a text from its first characters.
 pub fn detect(text: &str) -> Option<Language> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with('<') {
@@ -107,7 +108,7 @@ fn has_prefixed_root(text: &str) -> Option<Language> {
     text.contains(":scxml").then_some(Language::Scxml)
 }
 
-/// Imports a document in whichever language it is written.
+/// Imports a document in its detected language.
 pub fn import(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportError> {
     match detect(text).ok_or(ImportError::UnknownLanguage)? {
         Language::Scxml => scxml(text, options),
@@ -115,13 +116,13 @@ pub fn import(text: &str, options: ImportOptions<'_>) -> Result<Imported, Import
     }
 }
 
-/// How deep states may be nested: far beyond what a person writes, and safe for every stack.
+/// Nesting limit of states: far beyond hand-written charts, and safe for every stack.
 const DEPTH_MAX: usize = 100;
 
-/// How many notes one place may give at most.
+/// Limit of notes per location.
 const SAME_PLACE: usize = 32;
 
-/// The notes of one import, collected on the way.
+/// The notes of one import.
 #[derive(Debug, Default)]
 struct Notes {
     list: Vec<Note>,
@@ -138,7 +139,7 @@ impl Notes {
 
     fn add(&mut self, line: u32, kind: NoteKind, message: String) {
         let note = Note { line, kind, message };
-        // What is said twice is said of one place, so the last few are enough to look at.
+        // Duplicates refer to the same location, so checking the last few is sufficient.
         if !self.list.iter().rev().take(SAME_PLACE).any(|known| *known == note) {
             self.list.push(note);
         }
@@ -150,7 +151,7 @@ impl Notes {
     }
 }
 
-/// The comment above an imported chart: where it comes from, and what to look at.
+/// Returns the comment above an imported chart: its origin and its notes.
 fn heading(language: &str, notes: &[Note]) -> String {
     let mut heading = format!("# Imported from {language}.");
     if !notes.is_empty() {
@@ -164,7 +165,7 @@ fn heading(language: &str, notes: &[Note]) -> String {
     heading
 }
 
-/// A value as data that reads back as that value.
+/// Returns a value as data that reads back as that value.
 fn literal_data(json: &serde_json::Value) -> Yaml {
     match json {
         serde_json::Value::String(text) if reads_as_expression(text) => {
@@ -181,7 +182,7 @@ fn literal_data(json: &serde_json::Value) -> Yaml {
     }
 }
 
-/// Whether a string in data would be taken for an expression: it starts with a binding.
+/// Returns true if a string in data would be read as an expression: it starts with a binding.
 fn reads_as_expression(text: &str) -> bool {
     let word: String = text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
     matches!(word.as_str(), "context" | "event" | "input" | "env" | "agents") || text.starts_with("now(")

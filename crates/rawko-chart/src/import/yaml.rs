@@ -1,15 +1,15 @@
-//! A small tree of YAML and its writer. Apart from the reader's tree because this one has no places, and because what
-//! an import writes is meant for people: order kept, short things on one line, quotes only where they are needed.
+//! A small YAML tree and its writer. Separate from the reader's tree because this one has no locations, and because its
+//! output is for people: order kept, short values on one line, quotes only where necessary.
 
 use std::fmt::Write as _;
 
-/// How long a mapping or list on one line may become, its indentation included.
+/// Limit of a mapping or list on one line, including its indentation.
 const LINE_MAX: usize = 110;
 
-/// What always gets lines of its own, however short.
+/// Keys whose values always get their own lines.
 const ROOMY: [&str; 8] = ["statechart", "states", "on", "context", "actions", "guards", "after", "initial"];
 
-/// YAML to be written.
+/// A YAML value to write.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Yaml {
     Null,
@@ -42,14 +42,14 @@ impl Yaml {
         }
     }
 
-    /// Adds an entry to a mapping; anything else stays as it is.
+    /// Adds an entry to a mapping; ignores other values.
     pub(crate) fn push(&mut self, key: &str, value: Yaml) {
         if let Yaml::Map(entries) = self {
             entries.push((key.to_owned(), value));
         }
     }
 
-    /// A whole document.
+    /// Writes a whole document.
     pub(crate) fn write(&self) -> String {
         let mut out = String::new();
         match self {
@@ -70,7 +70,7 @@ impl Yaml {
         }
     }
 
-    /// Whether it may stand on one line: nothing in it is nested twice.
+    /// Returns true if it may be on one line: nothing in it is nested twice.
     fn is_shallow(&self) -> bool {
         match self {
             Yaml::Null | Yaml::Bool(_) | Yaml::Number(_) | Yaml::Text(_) => true,
@@ -83,7 +83,7 @@ impl Yaml {
         matches!(self, Yaml::Map(entries) if entries.iter().all(|(_, value)| value.is_scalar()))
     }
 
-    /// On one line behind `before` characters, if it is plain and short enough.
+    /// Returns it on one line after `before` characters, if it is plain and short enough.
     fn on_a_line(&self, before: usize) -> Option<String> {
         let line = self.is_shallow().then(|| self.inline())?;
         (before + line.len() <= LINE_MAX).then_some(line)
@@ -107,10 +107,10 @@ impl Yaml {
     }
 }
 
-/// Writes a mapping that stands under the key `within`.
+/// Writes the mapping under the key `within`.
 fn write_entries(out: &mut String, within: &str, entries: &[(String, Yaml)], indent: usize) {
     for (index, (key, value)) in entries.iter().enumerate() {
-        // The first entry of a mapping in a list stands behind the dash, where the indentation is already written.
+        // The first entry of a mapping in a list follows the dash, where the indentation is already written.
         if index > 0 || out.is_empty() || out.ends_with('\n') {
             let _ = write!(out, "{:indent$}", "");
         }
@@ -120,7 +120,7 @@ fn write_entries(out: &mut String, within: &str, entries: &[(String, Yaml)], ind
     }
 }
 
-/// Writes what follows `key:`.
+/// Writes the value after `key:`.
 fn write_value(out: &mut String, within: &str, key: &str, value: &Yaml, indent: usize) {
     if value.is_scalar() {
         let _ = writeln!(out, " {}", value.inline());
@@ -157,7 +157,7 @@ fn write_items(out: &mut String, items: &[Yaml], indent: usize) {
     }
 }
 
-/// A string as a YAML scalar that reads back as that string, in block and in flow style alike.
+/// Quotes a string as a YAML scalar that reads back as that string, in block and in flow style.
 fn quoted(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -190,7 +190,7 @@ fn double_quoted(text: &str) -> String {
     out
 }
 
-/// Words and dotted names need no quotes; whatever YAML could take for something else does.
+/// Words and dotted names need no quotes; anything that YAML could read differently does.
 fn is_plain(text: &str) -> bool {
     let Some(first) = text.chars().next() else { return false };
     let starts_well = first.is_alphabetic()
@@ -200,7 +200,7 @@ fn is_plain(text: &str) -> bool {
     let inside = |c: char| {
         c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '*' | '/' | '$' | ' ' | '+' | ';' | '(' | ')')
     };
-    // A colon is fine inside a word (`statechart:x`), not before a space.
+    // A colon is allowed inside a word (`statechart:x`), not before a space.
     let colons = text
         .char_indices()
         .all(|(at, c)| c != ':' || text[at + 1..].chars().next().is_some_and(|next| !next.is_whitespace()));
@@ -211,7 +211,7 @@ fn is_plain(text: &str) -> bool {
         && !looks_like_something_else(text)
 }
 
-/// Starts with a digit and is no number in any reading: `1.0.0`, `30s`.
+/// Starts with a digit and is not a number in any interpretation: `1.0.0`, `30s`.
 fn is_counted(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
         && !text.contains(['_', ':'])
@@ -299,7 +299,7 @@ mod tests {
             .assert_eq(&written.join(" "));
     }
 
-    /// Words, signs and numbers that YAML readers like to take for something else.
+    /// Words, signs and numbers that YAML readers tend to read differently.
     const TEXTS: [&str; 40] = [
         "",
         " ",

@@ -1,5 +1,5 @@
-//! Actions: by name or in place, one or a list. A named action may be a list and may name others, so expanding is
-//! bounded and circles are found.
+//! Actions: by name or inline, one or a list. A named action may be a list and may name others, so expansion is bounded
+//! and cycles are detected.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use crate::tree::View;
 const UNKNOWN_ACTION: &str = crate::codes::UNKNOWN_ACTION.name;
 const RECURSIVE_ACTION: &str = crate::codes::RECURSIVE_ACTION.name;
 const TOO_LARGE: &str = crate::codes::TOO_LARGE.name;
-/// Actions of a chart, named ones counted at every use.
+/// Limit of actions of a chart, named ones counted at every use.
 const ACTIONS_MAX: usize = 50_000;
-/// A longer label tells less.
+/// Length limit of a label.
 const ABOUT_CHARS_MAX: usize = 32;
 
 type Lowered = (Vec<Action>, Vec<ActionPlaces>);
@@ -34,7 +34,7 @@ pub(crate) struct ActionTable<'a> {
     order: Vec<&'a str>,
     lowered: FxHashMap<&'a str, Lowered>,
     used: FxHashSet<&'a str>,
-    /// The names that are being expanded.
+    /// The names being expanded.
     open: Vec<&'a str>,
     count: usize,
 }
@@ -115,14 +115,14 @@ impl<'a> Lowering<'a> {
         self.actions.open.push(name);
         let lowered = self.actions(written);
         self.actions.open.pop();
-        // Inside a `foreach` names may mean its locals, so that the result is not for everybody.
+        // Inside a `foreach` names may refer to its locals, so the result is not cached.
         if self.locals.is_empty() {
             self.actions.lowered.insert(name, lowered.clone());
         }
         lowered
     }
 
-    /// An action in place; nothing if its type is missing or unknown, which was reported before.
+    /// Lowers an inline action; empty if its type is missing or unknown, which was reported before.
     fn written_action(&mut self, view: View<'a>) -> Option<(Action, Vec<ActionPlaces>)> {
         let word = view.get("type")?.text()?;
         let mut nested = Vec::new();
@@ -141,7 +141,7 @@ impl<'a> Lowering<'a> {
         Some((Action::new(self.label(word, &kind), kind), nested))
     }
 
-    /// What a drawing says of an action without a name: its type, and what it is about.
+    /// Returns the label of an action without a name: its type and its subject.
     fn label(&self, word: &str, kind: &ActionKind) -> Arc<str> {
         let about = match kind {
             ActionKind::Raise { event: Template::Literal(event), .. }
@@ -316,7 +316,7 @@ impl<'a> Lowering<'a> {
         ActionKind::Foreach(Box::new(Foreach { array, local, item_slot, index_slot, actions }))
     }
 
-    /// Actions nobody uses are still checked.
+    /// Checks unused actions as well.
     pub(super) fn unused_actions(&mut self) {
         for name in self.actions.order.clone() {
             if !self.actions.used.contains(name) {

@@ -1,4 +1,4 @@
-//! The context's slots: declared keys first, then those that are only mentioned. With what is known of their types.
+//! The context's slots: declared keys first, then those that are only mentioned. With their known types.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ pub(crate) const UNDECLARED: &str = crate::codes::UNDECLARED_CONTEXT_KEY.name;
 pub(crate) const UNKNOWN: &str = crate::codes::UNKNOWN_CONTEXT_KEY.name;
 pub(crate) const TYPE_MISMATCH: &str = crate::codes::CONTEXT_TYPE_MISMATCH.name;
 
-/// Slots are handed out while expressions are resolved, behind a shared reference: hence the cell.
+/// Slots are assigned while expressions are resolved, behind a shared reference: hence the cell.
 #[derive(Default)]
 pub(crate) struct Context {
     table: RefCell<Table>,
-    /// Whether the author declared any key: only then is an undeclared one a mistake.
+    /// True if the author declared any key: only then is an undeclared one an error.
     pub(crate) declares: bool,
 }
 
@@ -36,7 +36,7 @@ struct Facts {
     place: Span,
     kind: Type,
     assigned: bool,
-    /// Where it was read first, if it is not declared.
+    /// Location of the first read, if it is not declared.
     read: Option<Span>,
 }
 
@@ -62,7 +62,7 @@ impl Context {
         slot
     }
 
-    /// A property of the schema: declares the key if `context` does not, and says its type.
+    /// Applies a property of the schema: declares the key if `context` does not, and sets its type.
     fn apply_schema(&mut self, name: &str, place: Span, schema: View<'_>, findings: &mut Vec<Finding>) {
         let kind = schema.get("type").map_or(Type::Any, schema_type);
         let known = self.slot(name);
@@ -98,12 +98,12 @@ impl Context {
         slot
     }
 
-    /// The number of slots so far.
+    /// Returns the number of slots so far.
     pub(crate) fn len(&self) -> usize {
         self.table.borrow().keys.len()
     }
 
-    /// Takes back the slots from this number on.
+    /// Removes the slots from this number on.
     pub(crate) fn forget_from(&self, len: usize) {
         let table = &mut *self.table.borrow_mut();
         for key in table.keys.drain(len..) {
@@ -120,14 +120,14 @@ impl Context {
         self.slot(name).filter(|slot| self.table.borrow().keys[slot.index()].declared)
     }
 
-    /// The slot an expression reads. A key nobody declared gets one too: it may be assigned further down.
+    /// Returns the slot that an expression reads. An undeclared key gets one too: it may be assigned further down.
     pub(crate) fn read(&self, name: &str, place: Span) -> Slot {
         let slot = self.slot(name).unwrap_or_else(|| self.add(name, Value::Null, false, place));
         self.table.borrow_mut().facts[slot.index()].read.get_or_insert(place);
         slot
     }
 
-    /// The slot an assign writes.
+    /// Returns the slot that an assign writes.
     pub(crate) fn assign(&self, name: &str, place: Span, findings: &mut Vec<Finding>) -> Slot {
         let slot = self.slot(name).unwrap_or_else(|| self.add(name, Value::Null, false, place));
         let table = &mut *self.table.borrow_mut();
@@ -145,7 +145,7 @@ impl Context {
         slot
     }
 
-    /// Reports an assigned value whose type cannot be what the key holds.
+    /// Reports an assigned value whose type does not match the key.
     pub(crate) fn check_type(&self, slot: Slot, found: Type, place: Span, findings: &mut Vec<Finding>) {
         let table = self.table.borrow();
         let (key, facts) = (&table.keys[slot.index()], &table.facts[slot.index()]);
@@ -177,7 +177,7 @@ impl Context {
         self.table.borrow().keys.iter().map(|key| key.name.to_string()).collect()
     }
 
-    /// Reports keys that are read but neither declared nor ever assigned, and hands out the slots.
+    /// Reports keys that are read but neither declared nor ever assigned, and returns the slots.
     pub(crate) fn finish(self, findings: &mut Vec<Finding>) -> (Vec<ContextKey>, Vec<Span>) {
         let table = self.table.into_inner();
         for (key, facts) in table.keys.iter().zip(&table.facts) {
@@ -210,7 +210,7 @@ pub(crate) fn value_type(value: &Value) -> Type {
     }
 }
 
-/// A schema's `type`: one word, or a list in which `null` only says that it may be missing.
+/// Parses a schema's `type`: one word, or a list in which `null` only means that it may be missing.
 fn schema_type(view: View<'_>) -> Type {
     let types: Vec<Type> = view.one_or_many().into_iter().map(|word| word_type(word.text())).collect();
     let mut real = types.into_iter().filter(|kind| *kind != Type::Null);

@@ -1,11 +1,11 @@
-//! Fixed delays, and telling a mistyped one from an expression.
+//! Fixed delays, and the distinction between a mistyped one and an expression.
 
-/// The milliseconds that a fixed delay means; `None` if it is not written like one.
+/// Parses a fixed delay to milliseconds; `None` if it is not written like one.
 pub(crate) fn parse_delay(text: &str) -> Option<u64> {
     rawko_core::duration::parse_ms(text).ok()
 }
 
-/// Whether a text that is no delay was probably meant to be one, rather than an expression.
+/// Returns true if an invalid delay was probably meant to be one, rather than an expression.
 pub(crate) fn looks_like_delay(text: &str) -> bool {
     let text = text.trim();
     let iso =

@@ -1,4 +1,4 @@
-//! What a drawing or a page shows of a state or a transition.
+//! Display data of a state or a transition.
 
 use rawko_core::{Docs, Value};
 
@@ -30,7 +30,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// A text or a list of texts.
+/// Reads a text or a list of texts.
 pub(super) fn texts(view: View<'_>) -> Vec<String> {
     view.one_or_many().into_iter().filter_map(|item| item.text().map(str::to_owned)).collect()
 }

@@ -1,4 +1,4 @@
-//! Expressions in their chart: parsed, names resolved, and every problem shown at its place in the chart's text.
+//! Expressions within a chart: parsed, names resolved, and every problem located in the chart's text.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const NEVER_EQUAL: &str = crate::codes::NEVER_EQUAL.name;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     Guard,
-    /// `context_updates`, `input`, `output`: text is an expression, so that plain words need quotes.
+    /// `context_updates`, `input`, `output`: text is an expression, so plain words need quotes.
     Value,
     /// `data`, `params`, messages: text is an expression only if it looks like one.
     Data,
@@ -32,7 +32,7 @@ pub(crate) enum Use {
 }
 
 impl<'a> Lowering<'a> {
-    /// Parses and resolves; reports and gives `null` if either fails.
+    /// Parses and resolves; on a failure reports it and returns `null`.
     pub(crate) fn expression(&mut self, text: &str, span: Span, purpose: Use) -> Expr {
         match self.parse(text) {
             Ok(ast) => self.resolve(&ast, text, span, purpose),
@@ -44,7 +44,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// `context.item` inside a `foreach` over `item` means the local, unless the context declares that key. The
-    /// rewritten text has the same length, so that places stay right.
+    /// rewritten text has the same length, so that locations stay valid.
     pub(crate) fn parse(&self, text: &str) -> Result<Ast, Vec<ExprProblem>> {
         if self.locals.is_empty() || !text.contains("context") {
             return language::parse(text);
@@ -63,7 +63,7 @@ impl<'a> Lowering<'a> {
                 expr
             }
             Err(problems) => {
-                // Names were tried out as context keys on the way to a suggestion.
+                // Finding a suggestion has tried names as context keys.
                 self.context.forget_from(keys);
                 self.report_problems(&problems, text, span, purpose);
                 language::null()
@@ -111,7 +111,7 @@ impl<'a> Lowering<'a> {
         help.into_iter().fold(finding, Finding::help)
     }
 
-    /// Help that knows the chart, where the language's own would not do.
+    /// Returns help that is specific to the chart, if the language's own is not sufficient.
     fn problem_help(
         &self,
         problem: &ExprProblem,
@@ -144,7 +144,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// How expressions of a chart find what they name.
+/// Resolves the names in a chart's expressions.
 struct ChartNames<'l, 'a> {
     lowering: &'l Lowering<'a>,
     text: &'l str,
@@ -157,7 +157,7 @@ impl Names for ChartNames<'_, '_> {
         if let Some(slot) = self.lowering.context.declared_slot(key) {
             return Some(slot);
         }
-        // Keys come in the order of the text, so that the search goes on where the last one was found.
+        // Keys are in the order of the text, so the search continues after the last one found.
         let from = *self.reads.borrow();
         let found = self.text.get(from..).and_then(|rest| rest.find(key)).map(|start| from + start);
         let part = found.map_or(0..self.text.len(), |start| start..start + key.len());
@@ -179,7 +179,7 @@ impl Names for ChartNames<'_, '_> {
     }
 }
 
-/// Whether somebody who writes this surely means an expression.
+/// Returns true if a text is certainly meant as an expression.
 fn reads_bindings(text: &str) -> bool {
     ["context.", "event.", "input.", "env.", "agents."].iter().any(|root| text.contains(root))
 }
@@ -190,7 +190,7 @@ pub(crate) fn is_bare_word(text: &str) -> bool {
         && chars.all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// The text with `context.` blanked out before names that are locals, outside quotes.
+/// Blanks out `context.` before names of locals, outside quotes.
 fn without_context(text: &str, is_local: impl Fn(&str) -> bool) -> Arc<str> {
     let mut out = text.to_owned();
     let mut quote = None;

@@ -1,4 +1,4 @@
-//! Guards: an expression in place, or the name of an entry in `guards:`.
+//! Guards: an inline expression, or the name of an entry in `guards:`.
 
 use rawko_core::{Guard, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -69,7 +69,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Guards nobody uses are still checked.
+    /// Checks unused guards as well.
     pub(super) fn unused_guards(&mut self) {
         for name in self.guards.order.clone() {
             if !self.guards.used.contains(name) {

@@ -1,4 +1,4 @@
-//! Finding state nodes by name: children by key, explicit ids, keys that are unique in the chart.
+//! Lookup of state nodes by name: children by key, explicit ids, keys that are unique in the chart.
 
 use std::borrow::Cow;
 
@@ -12,13 +12,13 @@ pub(crate) struct Index<'a> {
     states: &'a [StateDef<'a>],
     /// Explicit `id:`s, and the chart's own id for the root.
     ids: FxHashMap<&'a str, u32>,
-    /// Keys; `None` where several nodes have the same one.
+    /// Keys; `None` if several nodes share one.
     keys: FxHashMap<&'a str, Option<u32>>,
-    /// Those several nodes by parent.
+    /// Nodes with shared keys, by parent.
     namesakes: FxHashMap<(u32, &'a str), u32>,
 }
 
-/// Why a name finds no state node.
+/// A name without a matching state node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     Unknown,
@@ -66,7 +66,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The dotted path from the root.
+    /// Returns the dotted path from the root.
     pub(crate) fn path(&self, node: u32) -> String {
         let state = &self.states[node as usize];
         match state.parent {
@@ -76,7 +76,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The name in `done.state.<name>`: the explicit id, else the key if it is unique, else the path.
+    /// Returns the name in `done.state.<name>`: the explicit id, else the key if it is unique, else the path.
     pub(crate) fn name(&self, node: u32) -> Cow<'a, str> {
         let state = &self.states[node as usize];
         if let Some((id, _)) = state.more().id {
@@ -87,7 +87,7 @@ impl<'a> Index<'a> {
         if unique { state.key.into() } else { self.path(node).into() }
     }
 
-    /// The node that a transition of `source` means by `text`.
+    /// Resolves the target `text` of a transition of `source`.
     pub(crate) fn target(&self, source: u32, text: &str) -> Result<NodeId, Missing> {
         if let Some(path) = text.strip_prefix('.') {
             return self.below(source, path).ok_or(Missing::Unknown);
@@ -105,7 +105,7 @@ impl<'a> Index<'a> {
         Err(Missing::Unknown)
     }
 
-    /// The node that `initial` of `source` means: a child, a path below it, or any descendant by id.
+    /// Resolves `initial` of `source`: a child, a path below it, or any descendant by id.
     pub(crate) fn initial(&self, source: u32, text: &str) -> Result<NodeId, Missing> {
         if let Some(path) = text.strip_prefix('#') {
             return self.anywhere(path);
@@ -114,7 +114,7 @@ impl<'a> Index<'a> {
         self.below(source, path).map_or_else(|| self.anywhere(path), Ok)
     }
 
-    /// The node that `stateIn('…')` means: a path from the root, or a name that is unique.
+    /// Resolves `stateIn('…')`: a path from the root, or a unique name.
     pub(crate) fn state_in(&self, text: &str) -> Option<NodeId> {
         let path = text.strip_prefix('#').unwrap_or(text);
         self.below(0, path).or_else(|| self.anywhere(path).ok())
@@ -131,7 +131,7 @@ impl<'a> Index<'a> {
         false
     }
 
-    /// A dotted path of keys below a node.
+    /// Resolves a dotted path of keys below a node.
     fn below(&self, node: u32, path: &str) -> Option<NodeId> {
         if let Some(child) = self.child(node, path) {
             return Some(NodeId(child));
@@ -139,7 +139,8 @@ impl<'a> Index<'a> {
         path.split('.').try_fold(node, |node, key| self.child(node, key)).map(NodeId)
     }
 
-    /// An explicit id or a unique key, which may go on with keys below it. Ids may contain dots: longest first.
+    /// Resolves an explicit id or a unique key, optionally followed by keys below it. Ids may contain dots: longest
+    /// first.
     fn anywhere(&self, path: &str) -> Result<NodeId, Missing> {
         let mut missing = Missing::Unknown;
         let mut end = path.len();
@@ -161,7 +162,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// What the author may have meant by a name that finds nothing, as it would be written in `source`.
+    /// Suggests a name for one that was not found, as it would be written in `source`.
     pub(crate) fn suggestion(&self, source: u32, text: &str) -> Option<String> {
         let bare = text.trim_start_matches(['.', '#']);
         if self.below(source, bare).is_some() {
@@ -182,7 +183,7 @@ impl<'a> Index<'a> {
         child.or_else(|| self.anywhere(close).ok().map(|_| format!("#{close}")))
     }
 
-    /// Whether two nodes can be active at the same time without one being inside the other.
+    /// Returns true if two nodes can be active at the same time without one being inside the other.
     pub(crate) fn orthogonal(&self, a: NodeId, b: NodeId) -> bool {
         let ancestors: Vec<u32> = self.ancestors(a.0);
         let common = self.ancestors(b.0).into_iter().find(|node| ancestors.contains(node));

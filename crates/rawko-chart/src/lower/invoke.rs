@@ -1,4 +1,4 @@
-//! Invokes: what a state runs while it is active.
+//! Invokes: the work that a state runs while it is active.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl<'a> Lowering<'a> {
         retry
     }
 
-    /// A delay that cannot be an expression.
+    /// Parses a delay that cannot be an expression.
     pub(super) fn fixed_delay(&mut self, view: View<'a>) -> u64 {
         if let Some(text) = view.text() {
             return parse_delay(text).unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! The few things that reading a chart asks of the expression language, in one place.
+//! The parts of the expression language that reading a chart needs, in one place.
 
 use rawko_core::Value;
 use rawko_core::expr::{Ast, Expr, ExprProblem, Names, Type};
@@ -13,7 +13,7 @@ pub(super) fn resolve(ast: &Ast, names: &dyn Names) -> Result<Expr, Vec<ExprProb
     ast.resolve(names)
 }
 
-/// Whether it starts with `context`, `event`, `input`, `env`, `agents` or `now(`.
+/// Returns true if it starts with `context`, `event`, `input`, `env`, `agents` or `now(`.
 pub(super) fn is_rooted(ast: &Ast) -> bool {
     ast.starts_with_binding_root()
 }

@@ -1,4 +1,4 @@
-//! From definitions to `Lowered`: every name resolved, every expression parsed, every finding of these kept.
+//! From definitions to `Lowered`: resolves every name, parses every expression and collects the findings.
 
 mod action;
 mod context;
@@ -37,7 +37,7 @@ const MISSING_ID: &str = crate::codes::MISSING_ID.name;
 const INVALID_VERSION: &str = crate::codes::INVALID_VERSION.name;
 const MICROSTEPS_DEFAULT: u32 = 1000;
 
-/// What lowering a chart needs at hand.
+/// The state of lowering a chart.
 pub(crate) struct Lowering<'a> {
     text: &'a str,
     chart: &'a ChartDef<'a>,
@@ -48,7 +48,7 @@ pub(crate) struct Lowering<'a> {
     guards: GuardTable<'a>,
     /// Names of the locals of the enclosing `foreach`es: item, index, item, index …
     locals: Vec<&'a str>,
-    /// The events' names met so far and whether they can be names: a chart says few of them often.
+    /// The event names so far, with true if they are valid: a chart repeats a few of them often.
     events: FxHashMap<&'a str, (Arc<str>, bool)>,
     findings: Vec<Finding>,
 }
@@ -148,7 +148,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Initial values are plain data; one that reads like an expression was probably meant to be evaluated.
+    /// Initial values are plain data; reports one that looks like an expression.
     fn check_context(&mut self) {
         for pair in self.chart.context.and_then(View::pairs).into_iter().flatten() {
             if let Some(text) = pair.value.text() {

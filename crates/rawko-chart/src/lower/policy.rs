@@ -1,4 +1,4 @@
-//! `tools`, `budget` and `loop`: each state narrows what its parent allows, and never widens it.
+//! `tools`, `budget` and `loop`: each state narrows its parent's policy and never widens it.
 
 use rawko_core::{Map, Value};
 
@@ -12,7 +12,7 @@ use crate::tree::{View, to_value};
 const POLICY_WIDENS: &str = crate::codes::POLICY_WIDENS.name;
 
 impl<'a> Lowering<'a> {
-    /// The state's policy within its parent's. Times are in milliseconds, so that they can be compared.
+    /// Returns the state's policy within its parent's. Times are in milliseconds, so that they can be compared.
     pub(super) fn policy(&mut self, def: &PolicyDef<'a>, inherited: Option<Value>) -> Value {
         let outer = inherited.unwrap_or(Value::Null);
         if def.tools.is_none() && def.budget.is_none() && def.loop_control.is_none() {
@@ -58,7 +58,7 @@ impl<'a> Lowering<'a> {
         Value::Map(tools.into())
     }
 
-    /// What both lists allow; a name that only the inner one has is worth a word.
+    /// Returns the names that both lists allow; reports a name that only the inner one has.
     fn narrowed(&mut self, own: &[String], outer: &[String], span: Span) -> Vec<String> {
         let within =
             |name: &String, patterns: &[String]| patterns.iter().any(|pattern| covers(pattern, name));
@@ -125,7 +125,7 @@ fn list(names: &[String]) -> Value {
     Value::list(names.iter().map(|name| Value::str(name)).collect())
 }
 
-/// Whether a pattern (`*` stands for anything) covers a name or a narrower pattern.
+/// Returns true if a pattern (`*` matches anything) covers a name or a narrower pattern.
 fn covers(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Rule 8: what an invoke names must exist, as far as the registry knows.
+//! Rule 8: the target of an invoke must exist, as far as the registry knows.
 
 use super::Lowering;
 use crate::finding::{Finding, Severity};

@@ -1,4 +1,4 @@
-//! One state node with everything it holds.
+//! Lowers one state node with its contents.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl<'a> Lowering<'a> {
         (node, places)
     }
 
-    /// The name in `done.state.<name>`; most often that is the key.
+    /// Returns the name in `done.state.<name>`; usually the key.
     fn done_name(&self, number: u32, key: &Arc<str>) -> Arc<str> {
         if number == 0 {
             return self.chart.id.unwrap_or_default().into();

@@ -1,4 +1,4 @@
-//! Targets and initial states: from names to state nodes, with what to say when a name finds none (rules 1 and 2).
+//! Targets and initial states: resolves names to state nodes, and reports unknown ones (rules 1 and 2).
 
 use rawko_core::{InitialSpec, NodeId, NodeKind, Targets};
 
@@ -17,7 +17,7 @@ const MISSING_INITIAL: &str = crate::codes::MISSING_INITIAL.name;
 const UNKNOWN_INITIAL: &str = crate::codes::UNKNOWN_INITIAL.name;
 
 impl<'a> Lowering<'a> {
-    /// The targets of a transition of `source`.
+    /// Resolves the targets of a transition of `source`.
     pub(super) fn targets(&mut self, source: u32, view: View<'a>) -> Targets {
         let mut found = Targets::new();
         if let Some(text) = view.text() {
@@ -88,7 +88,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Where entering a compound state leads; required, and inside it.
+    /// Resolves the initial state of a compound state; required, and inside it.
     pub(super) fn initial(&mut self, node: u32) -> (Option<Box<InitialSpec>>, Vec<ActionPlaces>) {
         let state = &self.chart.states[node as usize];
         if state.children.is_empty() {
@@ -152,7 +152,7 @@ impl<'a> Lowering<'a> {
         self.report(Finding::new(UNKNOWN_INITIAL, Severity::Fatal, span, message).help(help));
     }
 
-    /// A history state's default, if it has one. Its target is looked up like that of a transition.
+    /// Resolves a history state's default, if it has one, like the target of a transition.
     pub(super) fn history_default(&mut self, node: u32) -> (Option<Box<InitialSpec>>, Vec<ActionPlaces>) {
         let state = &self.chart.states[node as usize];
         let Some(view) = state.more().target.filter(|view| !view.is_null()) else {
@@ -164,7 +164,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// `initial` as a target alone, or as `{target, actions}`.
+/// Splits `initial`: a target alone, or `{target, actions}`.
 fn initial_parts<'a>(view: View<'a>) -> (Option<View<'a>>, Option<View<'a>>) {
     let Some(pairs) = view.pairs() else { return (Some(view), None) };
     let (mut target, mut actions) = (None, None);

@@ -1,4 +1,4 @@
-//! Literal or expression? Data with expressions at its leaves, by the rule of the place it stands in.
+//! Literal or expression? Data with expressions at its leaves, by the rule of its position.
 
 use std::sync::Arc;
 
@@ -17,24 +17,24 @@ const LOOKS_LIKE_LITERAL: &str = crate::codes::LOOKS_LIKE_LITERAL.name;
 const WRONG_TYPE: &str = crate::codes::WRONG_TYPE.name;
 const ROOTS: &[&str] = &["context", "event", "input", "env", "agents"];
 
-/// How text is taken.
+/// The interpretation of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// As an expression (`context_updates`, `input`, `output`).
     Expression,
     /// As an expression if it parses and starts with a binding root (`data`, `params`, `message`).
     Data,
-    /// As it is (event names, ids).
+    /// Unchanged (event names, ids).
     Literal,
 }
 
-/// `{expr: …}` or `{literal: …}`: the author says which it is.
+/// `{expr: …}` or `{literal: …}`: an explicit choice by the author.
 pub(super) enum Said<'a> {
     Expr(View<'a>),
     Literal(View<'a>),
 }
 
-/// A map with only one of these keys; any other map is data.
+/// Returns it for a map with only one of these keys; any other map is data.
 pub(super) fn said<'a>(view: View<'a>) -> Option<Said<'a>> {
     let mut pairs = view.pairs()?;
     let (only, None) = (pairs.next()?, pairs.next()) else { return None };
@@ -45,7 +45,7 @@ pub(super) fn said<'a>(view: View<'a>) -> Option<Said<'a>> {
 }
 
 impl<'a> Lowering<'a> {
-    /// The template for a value. Parts without expressions become one literal.
+    /// Returns the template for a value. Parts without expressions become one literal.
     pub(crate) fn template(&mut self, view: View<'a>, rule: Rule) -> Template {
         match view.data() {
             Data::Str(text) => self.text_template(text, view.span(), rule),
@@ -129,7 +129,7 @@ impl<'a> Lowering<'a> {
             || self.locals.contains(&text.trim())
     }
 
-    /// A text that is not an expression, but that a reader could take for one.
+    /// Returns true for a literal text that a reader could mistake for an expression.
     fn reads_like_expression(&self, text: &str) -> bool {
         let trimmed = text.trim();
         let word = first_word(trimmed);
@@ -151,7 +151,7 @@ impl<'a> Lowering<'a> {
         operator && spaced && self.context.slot(word).is_some() && self.parse(trimmed).is_ok()
     }
 
-    /// For initial values of the context, which are never evaluated.
+    /// Warns about initial values of the context, which are never evaluated.
     pub(crate) fn warn_initial_value(&mut self, text: &str, span: Span) {
         let rooted = could_be_rooted(text)
             && !is_bare_word(text)
@@ -184,7 +184,7 @@ impl<'a> Lowering<'a> {
         );
     }
 
-    /// A template as one expression, for places that hold nothing else.
+    /// Returns a template as one expression, for positions that require one.
     pub(crate) fn as_expression(&mut self, view: View<'a>) -> Expr {
         match view.data() {
             Data::Str(text) => self.expression(text, view.span(), Use::Value),
@@ -197,7 +197,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Lists and maps with expressions inside, written in the language's own notation.
+    /// Writes lists and maps with expressions inside in the language's own notation.
     fn composed(&mut self, view: View<'a>) -> Expr {
         let mut text = String::new();
         compose(view, &mut text);
@@ -275,7 +275,7 @@ fn to_value_plain(items: &[Template]) -> Value {
     Value::list(items.iter().map(literal_value).collect())
 }
 
-/// A text short enough for a message.
+/// Truncates a text for a message.
 fn brief(text: &str) -> String {
     const LENGTH: usize = 60;
     let line = text.lines().next().unwrap_or_default();

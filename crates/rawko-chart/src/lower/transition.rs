@@ -1,4 +1,4 @@
-//! A state's transitions, in document order, whatever block they were written in.
+//! A state's transitions from all blocks, in document order.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::tree::{Data, View};
 const INVALID_EVENT: &str = crate::codes::INVALID_EVENT.name;
 const INVALID_DELAY: &str = crate::codes::INVALID_DELAY.name;
 
-/// What the blocks of one state give.
+/// The transitions of one state's blocks.
 #[derive(Default)]
 pub(super) struct Blocks {
     pub(super) transitions: Vec<TransitionSpec>,
@@ -64,7 +64,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// An event's name, shared by all transitions that wait for it: `NAME`, `foo.*` or `*`.
+    /// Returns an event's name, shared by all its transitions: `NAME`, `foo.*` or `*`.
     fn event(&mut self, name: &'a str, span: Span) -> Arc<str> {
         let known = self.events.entry(name).or_insert_with(|| (name.into(), is_event(name)));
         let (shared, is_event) = (Arc::clone(&known.0), known.1);
@@ -173,7 +173,7 @@ impl<'a> Lowering<'a> {
             Data::Int(number) => self.negative_delay(&number.to_string(), view.span()),
             Data::Float(number) if number < 0.0 => self.negative_delay(&number.to_string(), view.span()),
             Data::Float(number) => self.invalid_delay(&format!("`{number}`"), view.span()),
-            // Reported as the wrong type before.
+            // Already reported as a wrong type.
             Data::Null | Data::Bool(_) | Data::List { .. } => Delay::Millis(0),
         }
     }
@@ -188,7 +188,7 @@ impl<'a> Lowering<'a> {
         self.delay_expression(text, span)
     }
 
-    /// `-5` and `-5s` would be read as expressions that fail whenever they are evaluated.
+    /// `-5` and `-5s` would be parsed as expressions that always fail.
     fn delay_expression(&mut self, text: &str, span: Span) -> Delay {
         let negative = text.trim().strip_prefix('-').map(str::trim_start);
         if negative.is_some_and(|rest| parse_delay(rest).is_some_and(|millis| millis > 0)) {

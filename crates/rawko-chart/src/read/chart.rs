@@ -5,7 +5,7 @@ use crate::def::{ChartDef, ChartKey, Part, StateDef};
 use crate::finding::Finding;
 use crate::tree::View;
 
-/// Reads a chart; what does not fit the format was reported before and is skipped.
+/// Reads a chart; parts that do not match the format were reported before and are skipped.
 pub(crate) fn read_chart<'a>(body: View<'a>, findings: &mut Vec<Finding>) -> ChartDef<'a> {
     let mut chart = ChartDef {
         body,

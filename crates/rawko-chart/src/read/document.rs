@@ -1,4 +1,4 @@
-//! What a document is: a chart under `statechart:`, a bare chart, a registry, or none of these.
+//! Document types: a chart under `statechart:`, a bare chart, a registry, or none of these.
 
 use crate::def::{CHART, DOCUMENT, DocumentKey, Shape};
 use crate::finding::{Finding, Severity};
@@ -14,7 +14,7 @@ pub(crate) enum Document<'a> {
     Neither,
 }
 
-/// Says what the document is, and reports everything about its structure.
+/// Determines the type of a document, and reports all structural findings.
 pub(crate) fn classify<'a>(root: View<'a>, findings: &mut Vec<Finding>) -> Document<'a> {
     let Some(pairs) = root.pairs() else {
         findings.push(not_a_chart(root, format!("expected a chart, found {}", root.kind_words())));
@@ -54,7 +54,7 @@ fn not_a_chart(root: View<'_>, message: String) -> Finding {
         .help("a chart starts with `statechart:` and has `id`, `initial` and `states` below it")
 }
 
-/// The finding for a registry where a chart was asked for.
+/// Returns the finding for a registry in place of a chart.
 pub(crate) fn registry_instead(view: View<'_>) -> Finding {
     Finding::new(NOT_A_CHART, Severity::Fatal, view.span(), "this is a registry of charts, not a chart")
         .help("name one of the charts that it lists")

@@ -1,6 +1,6 @@
-//! From the tree to typed definitions. Two walks: `structure` compares the whole tree with the format's description
-//! and reports what does not fit; the readers then take what fits and skip the rest, so that one mistake does not
-//! hide the others.
+//! From the tree to typed definitions. Two walks: `structure` compares the whole tree with the format's description and
+//! reports mismatches; the readers then use the valid parts and skip the rest, so that one error does not hide the
+//! others.
 
 mod chart;
 mod document;

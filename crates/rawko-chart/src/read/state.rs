@@ -1,4 +1,4 @@
-//! State nodes: one list in document order out of the nested maps, with each node's kind settled.
+//! State nodes: flattens the nested maps to one list in document order, and determines each node's kind.
 
 use rawko_core::{HistoryVariant, NodeKind};
 use rustc_hash::FxHashMap;
@@ -19,7 +19,7 @@ pub(super) struct StateReader<'a, 'f> {
     findings: &'f mut Vec<Finding>,
 }
 
-/// What decides a node's kind.
+/// The keys that determine a node's kind.
 #[derive(Clone, Copy, Default)]
 struct Below<'a> {
     kind: Option<View<'a>>,
@@ -41,7 +41,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         regions: Option<View<'a>>,
     ) -> Vec<StateDef<'a>> {
         let below = Below { kind, states, regions, variant: None };
-        // A chart without states is still a chart to complain about.
+        // A chart without states is still a chart to report on.
         root.kind =
             if self.kind(&below) == NodeKind::Parallel { NodeKind::Parallel } else { NodeKind::Compound };
         self.states.push(root);
@@ -119,7 +119,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         }
     }
 
-    /// The kind as written, or as it follows from the other keys.
+    /// Returns the explicit kind, or the one implied by the other keys.
     fn kind(&self, below: &Below<'a>) -> NodeKind {
         let variant = match below.variant.and_then(View::text) {
             Some("deep") => HistoryVariant::Deep,
@@ -190,7 +190,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         }
     }
 
-    /// The same key in `states` and `regions`, or twice in a list of regions.
+    /// Reports a key in both `states` and `regions`, or twice in a list of regions.
     fn check_twins(&mut self, parent: u32) {
         let children = &self.states[parent as usize].children;
         let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
@@ -212,7 +212,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         }
     }
 
-    /// Keys that mean nothing on this kind of state: most often a sign of wrong indentation.
+    /// Reports keys that are invalid on this kind of state: often a sign of wrong indentation.
     fn report_misplaced(&mut self, state: &StateDef<'a>, body: View<'a>) {
         let wrong = misplaced(state.kind);
         for pair in body.each_pair().filter(|pair| wrong.contains(&pair.key)) {

@@ -12,8 +12,8 @@ const WRONG_TYPE: &str = crate::codes::WRONG_TYPE.name;
 const MISSING_KEY: &str = crate::codes::MISSING_KEY.name;
 const UNKNOWN_ACTION: &str = crate::codes::UNKNOWN_ACTION.name;
 
-/// Reports everything below `view` that does not fit `shape`. `at` is where to point when the value itself has no
-/// place to show, such as a key with nothing behind it.
+/// Reports everything below `view` that does not match `shape`. `at` is the location for a value without text, such as
+/// a key with an empty value.
 pub(crate) fn check_shape(view: View<'_>, shape: &Shape, at: Span, findings: &mut Vec<Finding>) {
     if findings.len() >= FINDINGS_MAX {
         return;
@@ -44,7 +44,7 @@ pub(crate) fn check_shape(view: View<'_>, shape: &Shape, at: Span, findings: &mu
     }
 }
 
-/// Whether the kind of value is right, whatever is inside.
+/// Returns true if the kind of value matches, ignoring its contents.
 fn fits_kind(view: View<'_>, shape: &Shape) -> bool {
     match (shape, view.data()) {
         (Shape::Any, _) => true,
@@ -162,7 +162,7 @@ fn unknown_key(key: &str, span: Span, record: &Record) -> Finding {
     }
 }
 
-/// Words of other statechart formats, and ours.
+/// Keys of other statechart formats, and ours.
 const FAMILIAR: &[(&str, &str)] = &[
     ("cond", "guard"),
     ("onEntry", "entry"),
@@ -198,7 +198,7 @@ fn wrong_type(view: View<'_>, shape: &Shape, at: Span) -> Finding {
     Finding::new(WRONG_TYPE, Severity::Fatal, span, message)
 }
 
-/// The words for a shape, as in "expected …".
+/// Returns the description of a shape, as in "expected …".
 fn expected(shape: &Shape) -> String {
     match shape {
         Shape::Any => "anything".into(),

@@ -1,4 +1,4 @@
-//! Transitions and invokes in all the forms in which they can be written.
+//! Transitions and invokes in all their notations.
 
 use crate::def::{
     DelayedTransitionKey, DocsDef, EventTransitionKey, InvokeDef, InvokeKey, TransitionDef, TransitionKey,
@@ -12,7 +12,7 @@ fn bare<'a>(trigger: Span, body: Span) -> TransitionDef<'a> {
     TransitionDef { trigger, body, target: None, guard: None, actions: None, reenter: false, docs }
 }
 
-/// A target, a transition, or a list of these; all have the same trigger.
+/// Reads a target, a transition, or a list of these; all have the same trigger.
 pub(crate) fn read_transitions<'a>(trigger: Span, value: View<'a>, mut each: impl FnMut(TransitionDef<'a>)) {
     match value.items() {
         Some(items) => items.for_each(|item| each(read_one(trigger, item))),
@@ -45,7 +45,7 @@ fn set<'a>(transition: &mut TransitionDef<'a>, key: TransitionKey, value: View<'
     }
 }
 
-/// An entry of an `on:` list.
+/// Reads an entry of an `on:` list.
 pub(crate) fn read_event_list<'a>(item: View<'a>) -> Option<(TriggerDef<'a>, TransitionDef<'a>)> {
     let mut transition = bare(item.span(), item.span());
     let mut event = None;
@@ -65,7 +65,7 @@ pub(crate) fn read_event_list<'a>(item: View<'a>) -> Option<(TriggerDef<'a>, Tra
     Some((TriggerDef::Event(event?), transition))
 }
 
-/// An entry of an `after:` list.
+/// Reads an entry of an `after:` list.
 pub(crate) fn read_delayed<'a>(item: View<'a>) -> Option<(TriggerDef<'a>, TransitionDef<'a>)> {
     let mut transition = bare(item.span(), item.span());
     let mut delay = None;

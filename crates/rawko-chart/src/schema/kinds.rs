@@ -1,5 +1,5 @@
-//! What a state of each kind has to have and cannot have. The kind is what `type` says, or else what follows from the
-//! other keys, as in the reader.
+//! Required and forbidden keys for each kind of state. The kind is given by `type`, or implied by the other keys, as in
+//! the reader.
 
 use rawko_core::{HistoryVariant, NodeKind};
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::reference;
 use crate::def::{CHART, REGION, Record, STATE, STATE_TYPES, kind_of_word, misplaced};
 
-/// The rules, by the names that `rules_for` refers to.
+/// Returns the rules, by the names that `rules_for` refers to.
 pub(super) fn definitions() -> Vec<(String, Value)> {
     let kinds =
         STATE_TYPES.iter().filter_map(|word| Some((*word, kind_of_word(word, HistoryVariant::Shallow)?)));
@@ -18,7 +18,7 @@ pub(super) fn definitions() -> Vec<(String, Value)> {
     all
 }
 
-/// What holds for a record beyond its keys, if it is a state of some kind.
+/// Returns the rules for a record beyond its keys, if it is a state of some kind.
 pub(super) fn rules_for(record: &Record) -> Option<Value> {
     let is = |other: &Record| record.name == other.name;
     if is(&CHART) {
@@ -47,23 +47,23 @@ fn rules(kind: NodeKind) -> Value {
     rules
 }
 
-/// A compound state has a state, and says which one it starts in.
+/// A compound state has at least one state and an initial one.
 fn some_states() -> Value {
     json!({ "required": ["initial"], "anyOf": [with("states", 1), with("regions", 1)] })
 }
 
-/// Regions stand under `regions` or `states`, and nobody minds some under each.
+/// Regions are under `regions` or `states`, or some under each.
 fn two_regions() -> Value {
     let both = json!({ "allOf": [with("regions", 1), with("states", 1)] });
     json!({ "anyOf": [with("regions", 2), with("states", 2), both] })
 }
 
-/// A key with so many things below it, be it a map or a list.
+/// A key with at least this many entries, in a map or a list.
 fn with(key: &str, least: u32) -> Value {
     json!({ "required": [key], "properties": { key: { "minProperties": least, "minItems": least } } })
 }
 
-/// What stands on a final state would never happen, so there may be nothing in it.
+/// Transitions and invokes of a final state would never happen, so they must be empty.
 fn never_happens() -> impl Iterator<Item = (String, Value)> {
     let no_list = json!({ "type": "array", "maxItems": 0 });
     let nothing = json!({ "maxItems": 0, "additionalProperties": no_list });

@@ -1,5 +1,5 @@
-//! The JSON Schema of the format, for editors: made from the same description that the reader follows. What goes with
-//! which kind of state is in `kinds`.
+//! The JSON Schema of the format, for editors: generated from the same description that the reader uses. The rules for
+//! kinds of states are in `kinds`.
 
 mod kinds;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::def::{CHART, DOCUMENT, Record, Shape, Tagged};
 
-/// A JSON Schema (2020-12) of chart and registry documents.
+/// Returns a JSON Schema (2020-12) of chart and registry documents.
 pub fn schema() -> Value {
     let mut definitions = Definitions::default();
     let document = definitions.record(&DOCUMENT);
@@ -27,7 +27,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// Records by name; each is described once and referred to.
+/// Records by name; each is described once and referenced.
 #[derive(Default)]
 struct Definitions {
     done: BTreeMap<String, Value>,
@@ -62,7 +62,7 @@ impl Definitions {
 
     fn record(&mut self, record: &Record) -> Value {
         if !self.done.contains_key(record.name) {
-            // The place is taken first, because records contain each other.
+            // Inserted first, because records contain each other.
             self.done.insert(record.name.to_owned(), Value::Null);
             let definition = self.definition(record);
             self.done.insert(record.name.to_owned(), definition);

@@ -1,5 +1,5 @@
-//! Builds a tree from a stream of openings, keys, values and closings, and holds every limit in one place, so that
-//! the YAML and the JSON reader cannot differ in what they refuse.
+//! Builds a tree from a stream of openings, keys, values and closings. Enforces every limit in one place, so that the
+//! YAML and the JSON reader reject the same texts.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::{Content, DEPTH_MAX, DUPLICATE_KEY, Entry, NODES_MAX, Node, Tree, too
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 
-/// Maps up to this size are searched for duplicates by comparing every pair.
+/// Maps up to this size are checked for duplicates pairwise.
 const SMALL_MAP: usize = 8;
 
 /// Measured on charts in JSON; YAML has more.
@@ -21,7 +21,7 @@ pub(super) struct Builder<'t> {
     texts: Texts<'t>,
     items: Pieces<Node>,
     entries: Pieces<Entry>,
-    /// Children of the collections that are still open; moved to the tables when their collection closes.
+    /// Children of open collections; moved to the tables when their collection closes.
     open_items: Vec<Node>,
     open_entries: Vec<Entry>,
     frames: Vec<Frame>,
@@ -41,7 +41,7 @@ enum FrameKind {
     Map { first: usize, key: Option<(Text, Span)> },
 }
 
-/// A value that holds no others.
+/// A value without children.
 #[derive(Clone)]
 pub(super) enum Scalar<'t> {
     Null,
@@ -51,7 +51,7 @@ pub(super) enum Scalar<'t> {
     Str(Cow<'t, str>),
 }
 
-/// How much is below a node: for aliases, which repeat it without writing it.
+/// The size of a subtree: for aliases, which repeat it without writing it.
 #[derive(Clone, Copy)]
 pub(super) struct Measure {
     pub(super) nodes: usize,
@@ -62,7 +62,7 @@ impl Measure {
     pub(super) const LEAF: Measure = Measure { nodes: 1, height: 0 };
 }
 
-/// A limit was passed: reading stops.
+/// A limit was exceeded: reading stops.
 pub(super) struct Stop;
 
 impl<'t> Builder<'t> {
@@ -80,7 +80,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Whether the next scalar is a map's key.
+    /// Returns true if the next scalar is a map's key.
     pub(super) fn wants_key(&self) -> bool {
         matches!(self.frames.last(), Some(Frame { kind: FrameKind::Map { key: None, .. }, .. }))
     }
@@ -90,7 +90,7 @@ impl<'t> Builder<'t> {
         self.known_key(text, span);
     }
 
-    /// A value that is in the tree already, as a key; `false`: it is not text.
+    /// Uses a value that is already in the tree as a key; returns `false` if it is not text.
     pub(super) fn key_from(&mut self, node: Node, span: Span) -> bool {
         let Content::Str(text) = node.content else { return false };
         self.known_key(text, span);
@@ -108,7 +108,7 @@ impl<'t> Builder<'t> {
         self.add(node, Measure::LEAF)
     }
 
-    /// A scalar, not yet added.
+    /// Creates a scalar without adding it.
     pub(super) fn node(&mut self, span: Span, scalar: Scalar<'t>) -> Node {
         let content = match scalar {
             Scalar::Null => Content::Null,
@@ -136,7 +136,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    /// Closes the innermost collection; returns it for an anchor to remember.
+    /// Closes the innermost collection and returns it, for storing an anchor.
     pub(super) fn close(&mut self, end: usize) -> Result<Option<(Node, Measure)>, Stop> {
         let Some(frame) = self.frames.pop() else { return Ok(None) };
         let span = Span::new(frame.start, end.max(frame.start));
@@ -158,7 +158,7 @@ impl<'t> Builder<'t> {
         Ok(Some((node, frame.measure)))
     }
 
-    /// A value that is whole: a scalar, or what an alias repeats.
+    /// Adds a complete value: a scalar, or the target of an alias.
     pub(super) fn add(&mut self, node: Node, measure: Measure) -> Result<(), Stop> {
         self.nodes = self.nodes.saturating_add(measure.nodes);
         if self.nodes > NODES_MAX {
@@ -192,7 +192,7 @@ impl<'t> Builder<'t> {
         Err(Stop)
     }
 
-    /// Reports keys that occur twice in the map whose entries start at `first`.
+    /// Reports duplicate keys in the map whose entries start at `first`.
     fn refuse_duplicates(&mut self, first: usize) {
         let entries = &self.open_entries[first..];
         let (texts, findings) = (&self.texts, &mut self.findings);

@@ -1,4 +1,4 @@
-//! What a tree means apart from how it was written: its hash, and its data as a `Value`.
+//! The content of a tree independent of its notation: its hash, and its data as a `Value`.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use rawko_core::{Map, Value};
 
 use super::{Data, View};
 
-/// How much is gathered before it is hashed: enough for the hash to work on several pieces at once.
+/// Batch size for hashing: large enough for the hash to process several blocks at once.
 const BATCH_BYTES: usize = 16 * 1024;
 
-/// A hash of the content: the same for YAML and JSON, whatever the white space and comments. Order counts, because
-/// document order has a meaning.
+/// Returns a hash of the content: the same for YAML and JSON, independent of white space and comments. Order counts,
+/// because document order is significant.
 pub(crate) fn content_hash(view: View<'_>) -> [u8; 16] {
     let mut out = Hashing::new();
     write(view, &mut out);
@@ -19,11 +19,11 @@ pub(crate) fn content_hash(view: View<'_>) -> [u8; 16] {
     hash
 }
 
-/// A hash being made, batch by batch: a copy of the whole content would be the largest piece of memory in loading it.
+/// An incremental hash: a copy of the whole content would be the largest allocation of loading it.
 struct Hashing {
     hasher: blake3::Hasher,
     batch: Vec<u8>,
-    /// How much of the batch is filled.
+    /// Number of bytes in the batch.
     len: usize,
 }
 
@@ -91,7 +91,7 @@ fn write_text(text: &str, out: &mut Hashing) {
     out.add(b's', (text.len() as u32).to_le_bytes(), text.as_bytes());
 }
 
-/// The data of a tree.
+/// Returns the data of a tree.
 pub(crate) fn to_value(view: View<'_>) -> Value {
     match view.data() {
         Data::Null => Value::Null,

@@ -1,5 +1,5 @@
-//! JSON text into the spanned tree. Our own reader, because complaints must point into the text and because loading
-//! a large chart is measured: one pass over the bytes, strings borrowed unless they hold an escape.
+//! Reads JSON text into the spanned tree. Our own reader, because findings must point into the text and because loading
+//! time of large charts is measured: one pass over the bytes, strings borrowed unless they contain an escape.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
     if text.starts_with('\u{feff}') {
         reader.at = 3;
     }
-    // A stop has left its finding with the builder.
+    // On a stop the builder has the finding.
     let _ = reader.document();
     reader.builder.finish()
 }
@@ -49,7 +49,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// The depth is bounded by the builder, so that this recursion is too.
+    /// The builder limits the depth, and with it this recursion.
     fn value(&mut self) -> Result<(), Stop> {
         match self.peek() {
             b'{' => self.map(),
@@ -146,7 +146,7 @@ impl<'t> Reader<'t> {
         self.builder.scalar(Span::new(start, self.at), data)
     }
 
-    /// The string that starts at the quote here; borrowed when it holds no escape.
+    /// Reads the string at this quote; borrowed if it contains no escape.
     fn string(&mut self) -> Result<Cow<'t, str>, Stop> {
         let start = self.at + 1;
         self.at = start;
@@ -210,7 +210,7 @@ impl<'t> Reader<'t> {
         Ok(character)
     }
 
-    /// `\uXXXX`, or a surrogate pair of two of them.
+    /// Reads `\uXXXX`, or a surrogate pair of two of them.
     fn unicode_escape(&mut self) -> Result<char, Stop> {
         let high = self.hex(self.at + 2);
         if let Some(character) = high.and_then(char::from_u32) {
@@ -237,7 +237,7 @@ impl<'t> Reader<'t> {
         digits.iter().try_fold(0, |code, digit| Some(code * 16 + char::from(*digit).to_digit(16)?))
     }
 
-    /// The byte here; 0 at the end (and a control character is an error wherever 0 is looked for).
+    /// Returns the current byte; 0 at the end (a control character is an error wherever 0 is checked).
     #[inline]
     fn peek(&self) -> u8 {
         self.bytes.get(self.at).copied().unwrap_or(0)
@@ -262,7 +262,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// JSON's own number grammar: no leading zeros, no bare point.
+/// Parses JSON's own number grammar: no leading zeros, no bare point.
 fn parse_number(text: &str) -> Option<Scalar<'static>> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let whole = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());

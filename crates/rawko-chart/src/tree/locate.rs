@@ -1,12 +1,12 @@
-//! From a byte range of a string's value back to the text it was written as: through quotes, escapes, folded lines
-//! and block scalars, as well as the notation allows.
+//! Maps a byte range of a string's value back to its source text: through quotes, escapes, folded lines and block
+//! scalars, as far as the notation allows.
 
 use std::ops::Range;
 
 use crate::source::Span;
 
-/// The place of `part` (a byte range of `value`) in `text`, where `value` was written at `span`. Falls back to the
-/// whole span where the notations do not line up.
+/// Returns the location of `part` (a byte range of `value`) in `text`, where `value` was written at `span`. Falls back
+/// to the whole span if the notations do not align.
 pub(crate) fn locate(text: &str, span: Span, value: &str, part: Range<usize>) -> Span {
     let raw = text.get(span.range()).unwrap_or_default();
     let place = match raw.find(value) {
@@ -19,7 +19,7 @@ pub(crate) fn locate(text: &str, span: Span, value: &str, part: Range<usize>) ->
     Span::new(start.min(span.end as usize), end)
 }
 
-/// Walks value and notation side by side: white space may differ, an escape stands for one character.
+/// Walks value and notation side by side: white space may differ, an escape represents one character.
 fn aligned(raw: &str, value: &str, part: &Range<usize>) -> Option<Range<usize>> {
     let mut at = content_start(raw);
     let (mut start, mut end) = (None, None);
@@ -37,7 +37,7 @@ fn aligned(raw: &str, value: &str, part: &Range<usize>) -> Option<Range<usize>> 
     Some(start..end.unwrap_or(start).max(start))
 }
 
-/// Past the opening quote, or past the header line of a block scalar.
+/// Skips the opening quote, or the header line of a block scalar.
 fn content_start(raw: &str) -> usize {
     match raw.as_bytes().first() {
         Some(b'"' | b'\'') => 1,
@@ -46,7 +46,7 @@ fn content_start(raw: &str) -> usize {
     }
 }
 
-/// Where `character` is written at or after `at`; only white space may be passed over.
+/// Returns the position of `character` at or after `at`; only white space may be skipped.
 fn skip_to(raw: &str, mut at: usize, character: char) -> Option<usize> {
     loop {
         let next = raw[at..].chars().next();
@@ -61,7 +61,7 @@ fn skip_to(raw: &str, mut at: usize, character: char) -> Option<usize> {
     }
 }
 
-/// How many bytes the notation spends on one character.
+/// Returns the length of one character in the notation, in bytes.
 fn written_len(raw: &str, character: char) -> usize {
     let mut chars = raw.chars();
     match chars.next() {
@@ -74,7 +74,7 @@ fn written_len(raw: &str, character: char) -> usize {
             None => 1,
         }
         .min(raw.len()),
-        // A single quote inside single quotes is written twice.
+        // A single quote inside single quotes is doubled.
         Some('\'') if raw.starts_with("''") => 2,
         Some(found) => found.len_utf8(),
     }
@@ -85,7 +85,7 @@ mod tests {
     use super::locate;
     use crate::source::Span;
 
-    /// The text found for the part of `value` that reads `wanted`.
+    /// Checks the source text found for the part `wanted` of `value`.
     fn check(raw: &str, value: &str, wanted: &str) {
         let start = value.find(wanted).unwrap();
         let place = locate(raw, Span::new(0, raw.len()), value, start..start + wanted.len());

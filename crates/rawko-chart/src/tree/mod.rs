@@ -1,5 +1,5 @@
-//! The spanned tree: what YAML and JSON text have in common once read. It points into the text where it can and keeps
-//! all nodes in two tables, so that a chart of a thousand states costs a handful of allocations.
+//! The spanned tree: the common form of YAML and JSON text. It borrows from the text where possible and keeps all nodes
+//! in two tables, so that a chart of a thousand states takes only a few allocations.
 
 mod builder;
 mod canonical;
@@ -17,11 +17,11 @@ use texts::{Text, Texts};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 
-/// The largest text that is read at all.
+/// Size limit of a text.
 pub const SOURCE_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// How deep lists and maps may be nested, aliases followed.
+/// Nesting limit of lists and maps, with aliases expanded.
 pub const DEPTH_MAX: usize = 128;
-/// How many values a text may hold, aliases followed.
+/// Limit of values in a text, with aliases expanded.
 pub const NODES_MAX: usize = 500_000;
 
 /// A whole document.
@@ -33,7 +33,7 @@ pub(crate) struct Tree<'t> {
     root: Node,
 }
 
-/// One value and where it stands. Text, lists and maps point into the tree's tables.
+/// A value with its location. Text, lists and maps point into the tree's tables.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     span: Span,
@@ -62,7 +62,7 @@ struct Entry {
 /// A large chart has thousands of these, written once and read three times.
 const _: () = assert!(size_of::<Entry>() <= 40);
 
-/// What stands at a place.
+/// The data of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Data<'a> {
     Null,
@@ -74,7 +74,7 @@ pub(crate) enum Data<'a> {
     Map { len: u32 },
 }
 
-/// A node together with its tree: what readers pass around.
+/// A node together with its tree, for passing around.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     tree: &'a Tree<'a>,
@@ -132,24 +132,24 @@ impl<'a> View<'a> {
         matches!(self.node.content, Content::Null)
     }
 
-    /// The items of a list; `None`: it is not one.
+    /// Returns the items of a list; `None` for anything else.
     pub(crate) fn items(self) -> Option<impl ExactSizeIterator<Item = View<'a>>> {
         matches!(self.node.content, Content::List(_)).then(|| self.each_item())
     }
 
-    /// The entries of a map, in order; `None`: it is not one.
+    /// Returns the entries of a map, in order; `None` for anything else.
     pub(crate) fn pairs(self) -> Option<impl ExactSizeIterator<Item = Pair<'a>>> {
         matches!(self.node.content, Content::Map(_)).then(|| self.each_pair())
     }
 
-    /// The items of a list; nothing for anything else.
+    /// Returns the items of a list; empty for anything else.
     #[inline]
     pub(crate) fn each_item(self) -> impl ExactSizeIterator<Item = View<'a>> {
         let items = if let Content::List(run) = self.node.content { self.tree.items.get(run) } else { &[] };
         items.iter().map(move |node| View { tree: self.tree, node })
     }
 
-    /// The entries of a map, in order; nothing for anything else.
+    /// Returns the entries of a map, in order; empty for anything else.
     #[inline]
     pub(crate) fn each_pair(self) -> impl ExactSizeIterator<Item = Pair<'a>> {
         let entries =
@@ -161,12 +161,12 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The value of a key; for rarely read maps only, since it looks through all entries.
+    /// Returns the value of a key; for rarely read maps only, because it scans all entries.
     pub(crate) fn get(self, key: &str) -> Option<View<'a>> {
         self.pairs()?.find(|pair| pair.key == key).map(|pair| pair.value)
     }
 
-    /// A list's items, or the value itself as the only one.
+    /// Returns a list's items, or the value itself as the only one.
     pub(crate) fn one_or_many(self) -> Vec<View<'a>> {
         match self.items() {
             Some(items) => items.collect(),
@@ -174,7 +174,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The words for what stands here, as in "found a list".
+    /// Returns the description of the value's kind, as in "found a list".
     pub(crate) fn kind_words(self) -> &'static str {
         match self.node.content {
             Content::Null => "nothing",
@@ -193,7 +193,7 @@ pub(crate) const YAML_SYNTAX: &str = crate::codes::YAML_SYNTAX.name;
 pub(crate) const DUPLICATE_KEY: &str = crate::codes::DUPLICATE_KEY.name;
 const TOO_LARGE: &str = crate::codes::TOO_LARGE.name;
 
-/// A bracket, or a brace and a quote. A brace and a bare word is YAML's flow style.
+/// Returns true for a bracket, or a brace and a quote. A brace and a bare word is YAML's flow style.
 fn starts_like_json(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
     match text.strip_prefix('{') {
@@ -202,7 +202,7 @@ fn starts_like_json(text: &str) -> bool {
     }
 }
 
-/// The finding for a text that is not read because of its size.
+/// Returns the finding for a text above the size limit.
 pub(crate) fn too_large(bytes: usize) -> Finding {
     let message = format!("the text is {bytes} bytes long; at most {SOURCE_BYTES_MAX} are read");
     Finding::new(TOO_LARGE, Severity::Fatal, Span::default(), message)

@@ -1,7 +1,7 @@
-//! `Pieces`: a table that grows piece by piece. One large `Vec` would be copied as it grows, and the allocator would give
-//! it back to the system, where the next stage of loading would have to fetch it from again.
+//! `Pieces`: a table that grows in chunks. One large `Vec` would be copied as it grows, and the allocator would return
+//! it to the system, where the next stage of loading would have to allocate it again.
 
-/// The most that one piece has room for, unless a single run is longer.
+/// Capacity limit of one chunk, unless a single run is longer.
 const PIECE_LEN_MAX: usize = 1024;
 const PIECE_LEN_MIN: usize = 16;
 
@@ -11,7 +11,7 @@ pub(super) struct Pieces<T> {
     piece_len: usize,
 }
 
-/// Some neighbours in a table.
+/// A contiguous range of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     piece: u32,
@@ -20,12 +20,12 @@ pub(super) struct Run {
 }
 
 impl<T: Copy> Pieces<T> {
-    /// For a table that will hold about so many.
+    /// Creates a table for about `len` elements.
     pub(super) fn for_about(len: usize) -> Self {
         Self { pieces: Vec::new(), piece_len: len.clamp(PIECE_LEN_MIN, PIECE_LEN_MAX) }
     }
 
-    /// Adds neighbours.
+    /// Adds a contiguous run.
     pub(super) fn add(&mut self, run: &[T]) -> Run {
         let len = run.len();
         let has_room = |piece: &Vec<T>| piece.capacity() - piece.len() >= len;

@@ -1,14 +1,14 @@
-//! `Texts`: the keys and strings of a tree. Nearly all of them stand in the source as they are, so that two small numbers
-//! are enough; only those that were written with escapes or over several lines are kept apart.
+//! `Texts`: the keys and strings of a tree. Nearly all of them appear verbatim in the source, so that two small numbers
+//! are enough; only those with escapes or line breaks are stored separately.
 
 use std::borrow::Cow;
 
 /// A string of a tree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Text {
-    /// Where it starts in the source; `u32::MAX`: it is kept apart.
+    /// Start in the source; `u32::MAX` if it is stored separately.
     start: u32,
-    /// How long it is, or its number among those kept apart.
+    /// Length, or index among those stored separately.
     len: u32,
 }
 
@@ -35,7 +35,7 @@ impl<'t> Texts<'t> {
         Text { start: APART, len: self.apart.len() as u32 - 1 }
     }
 
-    /// Where a text borrowed from the source starts in it. A reader may also borrow from elsewhere.
+    /// Returns the start of a text borrowed from the source. A reader may also borrow from elsewhere.
     #[inline]
     fn place(&self, text: &str) -> Option<u32> {
         let start = text.as_ptr().addr().checked_sub(self.source.as_ptr().addr())?;

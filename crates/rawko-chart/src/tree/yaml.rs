@@ -1,5 +1,5 @@
-//! YAML 1.2 text into the spanned tree, from the event stream of `granit-parser`. Scalars follow the core schema, in
-//! which `on`, `off`, `yes` and `no` are text.
+//! Reads YAML 1.2 text into the spanned tree, from the event stream of `granit-parser`. Scalars follow the core schema,
+//! in which `on`, `off`, `yes` and `no` are text.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
         documents: 0,
         last_end: 0,
     };
-    // A stop has left its finding with the builder.
+    // On a stop the builder has the finding.
     let _ = reader.document();
     reader.builder.finish()
 }
@@ -28,18 +28,18 @@ pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
 struct Reader<'t> {
     text: &'t str,
     builder: Builder<'t>,
-    /// Whole values by anchor number.
+    /// Complete values by anchor number.
     anchors: FxHashMap<usize, (Node, Measure)>,
-    /// The anchors of the collections that are open (0: none).
+    /// The anchors of open collections (0 if none).
     open_anchors: Vec<usize>,
     documents: usize,
-    /// Where the last value ended: a block collection's own end is only known by the line after it.
+    /// End of the last value: a block collection's own end is only known from the line after it.
     last_end: usize,
 }
 
 impl<'t> Reader<'t> {
     fn document(&mut self) -> Result<(), Stop> {
-        // The builder has the limit that matters; this one keeps the parser's own state small.
+        // The builder enforces the relevant limit; this one keeps the parser's own state small.
         let options = granit_parser::options! {
             emit_comments: false,
             flow_nesting_limit: DEPTH_MAX + 1,
@@ -83,7 +83,7 @@ impl<'t> Reader<'t> {
                 }
                 Ok(())
             }
-            // Markers of the stream; anchors, comments and unresolved aliases are not asked for.
+            // Stream markers; anchors, comments and unresolved aliases are not requested.
             _ => Ok(()),
         }
     }
@@ -156,7 +156,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Block scalars run up to the next token; the underline should not.
+    /// Block scalars extend to the next token; the underline should not.
     fn trimmed(&self, span: Span) -> Span {
         let text = self.text.get(span.range()).unwrap_or_default();
         Span::new(span.start as usize, span.start as usize + text.trim_end().len())
@@ -187,7 +187,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The core schema's reading of a plain scalar; `None`: it is text.
+/// Parses a plain scalar by the core schema; `None` if it is text.
 fn plain(text: &str) -> Option<Scalar<'static>> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Some(Scalar::Null),

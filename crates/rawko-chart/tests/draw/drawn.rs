@@ -1,4 +1,4 @@
-//! An SVG drawing read back: where states, arrows and labels are, and what is wrong with that.
+//! Parses an SVG drawing: the positions of states, arrows and labels, and their problems.
 
 use rawko_core::{Chart, NodeId};
 use roxmltree::{Document, Node};
@@ -35,7 +35,7 @@ pub(crate) struct Drawn {
     arrows: Vec<Arrow>,
     /// The transition and its label's box.
     labels: Vec<(String, Rect)>,
-    /// Transitions mentioned anywhere.
+    /// All mentioned transitions.
     transitions: Vec<u32>,
     view: Rect,
     points: Vec<(f64, f64)>,
@@ -140,7 +140,7 @@ impl Drawn {
         }
     }
 
-    /// Children are inside their parents and siblings apart.
+    /// Checks that children are inside their parents and siblings apart.
     fn nesting(&self, chart: &Chart, out: &mut Vec<String>) {
         let of = |id: NodeId| self.states.iter().find(|s| s.path == *chart.node(id).path);
         for id in chart.node_ids() {
@@ -156,7 +156,7 @@ impl Drawn {
         }
     }
 
-    /// A label covers no state that has no children, no title, and no other label.
+    /// Checks that a label covers no leaf state, no title, and no other label.
     fn labels_apart(&self, out: &mut Vec<String>) {
         for (i, (of, label)) in self.labels.iter().enumerate() {
             for state in &self.states {
@@ -174,7 +174,7 @@ impl Drawn {
         }
     }
 
-    /// A label sits on its arrow; beside it only where the arrow is a loop.
+    /// Checks that a label is on its arrow; beside it only if the arrow is a loop.
     fn labels_on_their_arrows(&self, out: &mut Vec<String>) {
         for (of, label) in &self.labels {
             let arrows = self.arrows.iter().filter(|a| a.transition == *of && a.source != a.target);
@@ -213,7 +213,7 @@ fn rect(node: Node<'_, '_>) -> Option<Rect> {
     Some(Rect { x, y, w: number(node, "width")?, h: number(node, "height")? })
 }
 
-/// The end points of `M` and `L` commands; corners curve inside them.
+/// Returns the end points of `M` and `L` commands; corners curve inside them.
 fn points(path: &str) -> Vec<(f64, f64)> {
     let mut out = Vec::new();
     for part in path.split(['M', 'L']).filter(|p| !p.is_empty()) {
@@ -244,7 +244,7 @@ fn holds(a: Rect, b: Rect) -> bool {
         && a.y + a.h + slack >= b.y + b.h
 }
 
-/// Whether the middle of the label is near the piece of a route (which may slope).
+/// Returns true if the middle of the label is near the segment of a route (which may slope).
 fn touches(label: Rect, a: (f64, f64), b: (f64, f64)) -> bool {
     let (x, y) = (label.x + label.w / 2.0, label.y + label.h / 2.0);
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);

@@ -5,7 +5,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
 
-/// What becomes of a state: how many children it gets, and of which kind it is.
+/// The shape of a state: the number of its children, and its kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     kind: u8,
@@ -15,7 +15,7 @@ pub(crate) struct Shape {
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     top: Vec<Shape>,
-    /// From, to (several: a list of targets), what the label is like.
+    /// Source, target (several: a list of targets), and the kind of label.
     transitions: Vec<(usize, Vec<usize>, u8)>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn recipe() -> impl Strategy<Value = Recipe> {
         .prop_map(|(top, transitions)| Recipe { top, transitions })
 }
 
-/// The same few random charts every time.
+/// Returns the same few random charts every time.
 #[allow(dead_code, reason = "not every test program that has this module needs them")]
 pub(crate) fn some(count: usize) -> Vec<String> {
     let mut runner = TestRunner::deterministic();
@@ -37,7 +37,7 @@ pub(crate) fn some(count: usize) -> Vec<String> {
     (0..count).map(|_| chart(&strategy.new_tree(&mut runner).unwrap().current())).collect()
 }
 
-/// The recipe as a chart's text. Keys are `s0`, `s1` … in document order.
+/// Renders the recipe as a chart's text. Keys are `s0`, `s1` … in document order.
 pub(crate) fn chart(recipe: &Recipe) -> String {
     let mut states = Vec::new();
     let top: Vec<usize> = recipe.top.iter().map(|shape| flatten(shape, &mut states)).collect();

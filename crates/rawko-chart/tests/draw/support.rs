@@ -1,4 +1,4 @@
-//! Charts to draw, for both test programs: the ones beside this file, every chart of the walkthroughs, the examples.
+//! Charts to draw, for both test programs: those beside this file, every chart of the walkthroughs, the examples.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/draw")
 }
 
-/// The charts of this folder by name, in order.
+/// Returns the charts of this folder by name, in order.
 pub(crate) fn fixtures() -> Vec<(String, Chart)> {
     let charts: Vec<(String, Chart)> = files(&folder(), "yaml")
         .into_iter()
@@ -20,7 +20,7 @@ pub(crate) fn fixtures() -> Vec<(String, Chart)> {
     charts
 }
 
-/// The charts of the walkthroughs: one behaviour of the format each.
+/// Returns the charts of the walkthroughs: one behaviour of the format each.
 pub(crate) fn walkthroughs() -> Vec<(String, Chart)> {
     let mut charts = Vec::new();
     for file in files(&folder().with_file_name("walkthroughs"), "walk") {
@@ -35,13 +35,13 @@ pub(crate) fn walkthroughs() -> Vec<(String, Chart)> {
     charts
 }
 
-/// The charts of the examples, whatever else lies beside them.
+/// Returns the charts of the examples, ignoring other files.
 pub(crate) fn examples() -> Vec<(String, Chart)> {
     let examples = folder().ancestors().nth(4).unwrap().join("examples");
     let chart = |file: &PathBuf| {
         load(&Source::new("", fs::read_to_string(file).unwrap()), &Registry::default()).chart
     };
-    // Two examples may have a chart of the same name: the number keeps them apart.
+    // Two examples may have a chart of the same name: the number distinguishes them.
     let charts: Vec<(String, Chart)> = files(&examples, "yaml")
         .iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! Charts inside charts: written where they are invoked, or as the value of a variable.
+//! Charts inside charts: nested in an invoke, or as the value of a variable.
 
 use expect_test::expect;
 

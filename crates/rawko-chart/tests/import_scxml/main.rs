@@ -1,4 +1,4 @@
-//! Imports of SCXML, shown whole: the YAML that comes out, and what the author is told.
+//! Imports of SCXML as goldens: the YAML and the notes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -22,7 +22,7 @@ fn check(document: &str, expected: Expect) {
     expected.assert_eq(&text);
 }
 
-/// What an import writes is a chart that our reader takes.
+/// The output of an import is a valid chart.
 fn assert_loads(yaml: &str) {
     let loaded = load(&Source::new("imported.yaml", yaml), &Registry::default());
     let fatal: Vec<_> =

@@ -1,4 +1,4 @@
-//! `<send>`: where to, and what becomes of a block in which it fails.
+//! `<send>`: its targets, and blocks in which it fails.
 
 use expect_test::expect;
 

@@ -1,5 +1,5 @@
-//! The tree as written, before names mean anything. Apart from the resolved tree so that a chart's reader can ask
-//! "does this parse?" of a text that may turn out to be a plain string.
+//! The syntax tree before name resolution. Separate from the resolved tree so that a chart's reader can check if a text
+//! parses that may turn out to be a plain string.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ impl Binary {
         })
     }
 
-    /// How tightly it binds; the table in the guide reads from 9 (`**`) down.
+    /// Returns the precedence; the table in the guide goes from 9 (`**`) down.
     pub(crate) fn strength(self) -> u8 {
         match self {
             Binary::Or => 1,
@@ -101,7 +101,7 @@ impl Binary {
     }
 }
 
-/// `not` binds looser than a comparison, `-` and `!` tighter than `*` and looser than `**`.
+/// `not` binds looser than a comparison; `-` and `!` bind tighter than `*` and looser than `**`.
 pub(crate) const NOT: u8 = 3;
 pub(crate) const COMPARISON: u8 = 4;
 pub(crate) const UNARY: u8 = 9;

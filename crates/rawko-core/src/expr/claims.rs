@@ -1,5 +1,5 @@
-//! What must hold for an expression to be true, as far as it is plain: its parts joined by `and`, each a comparison of
-//! something named with a value or with something else named. For those who ask about a guard without running it.
+//! Necessary conditions of an expression, as far as they are plain: its parts joined by `and`, each a comparison of a
+//! name with a value or with another name. For analysing a guard without evaluating it.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use super::node::{EventPart, Kind, Node};
 use crate::ids::Slot;
 use crate::value::Value;
 
-/// The plain conditions an expression is made of.
+/// The plain conditions of an expression.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Claims {
     /// All of these must hold for the expression to be true.
     pub list: Vec<Claim>,
-    /// One part is false, whatever the data.
+    /// One part is false for all data.
     pub never: bool,
-    /// There is more to the expression than the list says.
+    /// The expression contains conditions that the list does not.
     pub more: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct Claim {
     pub operand: Operand,
 }
 
-/// Something with a name: `context.a.b`, `event.data.x`.
+/// A named value: `context.a.b`, `event.data.x`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     pub root: SubjectRoot,
@@ -60,7 +60,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// What holds when this one does not.
+    /// Returns the complement.
     pub fn negated(self) -> Relation {
         match self {
             Relation::Equal => Relation::NotEqual,
@@ -72,7 +72,7 @@ impl Relation {
         }
     }
 
-    /// What holds with the two sides exchanged.
+    /// Returns the relation with the two sides exchanged.
     pub fn flipped(self) -> Relation {
         match self {
             Relation::Equal | Relation::NotEqual => self,
@@ -96,7 +96,7 @@ impl From<Order> for Relation {
 }
 
 impl Expr {
-    /// What must hold for the expression to be true, as far as it is plain.
+    /// Returns the necessary conditions of the expression, as far as they are plain.
     pub fn claims(&self) -> Claims {
         let mut claims = Claims::default();
         claims.add(&self.inner.root, true);
@@ -105,7 +105,7 @@ impl Expr {
 }
 
 impl Claims {
-    /// Adds what follows from `node` having the given truth.
+    /// Adds the consequences of `node` having the given truth value.
     fn add(&mut self, node: &Node, truth: bool) {
         match (&node.kind, truth) {
             (Kind::And(two), true) | (Kind::Or(two), false) => {

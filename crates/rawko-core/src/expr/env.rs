@@ -1,4 +1,4 @@
-//! What an evaluation carries along: the scope, the fuel that is left, and how a fault says where it happened.
+//! The state of an evaluation: the scope, the remaining fuel, and the location of faults.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ pub(crate) struct Fault {
     located: bool,
 }
 
-/// A fault that does not know yet where it happened.
+/// Returns a fault without a location.
 #[cold]
 pub(crate) fn fault<T>(message: impl Into<String>) -> Outcome<T> {
     Err(Box::new(Fault { message: message.into(), located: false }))
@@ -30,7 +30,7 @@ impl From<Box<Fault>> for EvalError {
     }
 }
 
-/// A value that is borrowed where it lies, or was made on the way.
+/// A value that is borrowed or was computed.
 #[derive(Debug)]
 pub(crate) enum Val<'a> {
     Ref(&'a Value),
@@ -54,7 +54,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// A part of this value, borrowed if this is; a part that is not there is null.
+    /// Returns a part of this value, borrowed if possible; a missing part is null.
     #[inline]
     pub(crate) fn part(self, pick: impl FnOnce(&Value) -> Outcome<Option<&Value>>) -> Outcome<Val<'a>> {
         match self {
@@ -71,7 +71,7 @@ pub(crate) struct Env<'a> {
 }
 
 impl<'a> Env<'a> {
-    /// `nodes` is paid at once: the language has no loops, so each node is evaluated at most once.
+    /// Charges `nodes` at once: the language has no loops, so each node is evaluated at most once.
     #[inline]
     pub(crate) fn new(scope: &'a Scope<'a>, text: &'a str, nodes: u64) -> Self {
         Self::with_fuel(scope, text, FUEL_MAX.saturating_sub(nodes))

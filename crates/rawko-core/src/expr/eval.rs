@@ -1,5 +1,5 @@
-//! The walk over a resolved tree. It borrows what lies in the scope and allocates only for strings, lists and maps
-//! that an expression makes.
+//! The evaluator. It borrows values from the scope and allocates only for strings, lists and maps that an expression
+//! creates.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::event::NamedEvent;
 use crate::value::{Map, Value};
 
 impl Node {
-    /// What lies in the scope as it is, borrowed: nothing to compute, no fault, nothing to drop.
+    /// Returns a value that can be borrowed from the scope: nothing to compute, no fault, nothing to drop.
     #[inline]
     pub(crate) fn peek<'a>(&'a self, env: &Env<'a>) -> Option<&'a Value> {
         match &self.kind {
@@ -31,7 +31,7 @@ impl Node {
         }
     }
 
-    /// None where the field is a mistake as well; computing it says which.
+    /// `None` also if the field access is an error; evaluating it reports which.
     #[inline(never)]
     fn peek_field<'a>(&'a self, env: &Env<'a>, key: &str) -> Option<&'a Value> {
         match self.peek(env)? {
@@ -52,7 +52,7 @@ impl Node {
 
     #[inline]
     fn arithmetic<'a>(&'a self, env: &Env<'a>, operator: Arithmetic, two: &'a [Node; 2]) -> Outcome<Val<'a>> {
-        // Counting up and down is most arithmetic of charts.
+        // Counting up and down is most of the arithmetic in charts.
         if let (Some(Value::Int(left)), Some(Value::Int(right))) = (two[0].peek(env), two[1].peek(env)) {
             let small = match operator {
                 Arithmetic::Add => left.checked_add(*right),
@@ -121,7 +121,7 @@ impl Node {
         }
     }
 
-    /// The value as a condition, without making one where the node is a comparison or a connective.
+    /// Returns the value as a condition, without creating one for a comparison or a connective.
     pub(crate) fn holds<'a>(&'a self, env: &Env<'a>) -> Outcome<bool> {
         match &self.kind {
             Kind::StateIn(node) => Ok(env.scope.configuration.contains(*node)),
@@ -169,7 +169,7 @@ impl Node {
         two: &'a [Node; 2],
         by: impl FnOnce(&Value, &Value) -> Outcome<bool>,
     ) -> Outcome<bool> {
-        // Borrowed operands need no clean-up; this is most guards.
+        // Borrowed operands need no clean-up; this covers most guards.
         if let (Some(left), Some(right)) = (two[0].peek(env), two[1].peek(env)) {
             return self.located(env, by(left, right));
         }

@@ -1,4 +1,4 @@
-//! Types without running anything: for the check that updates fit the context, and for operations that cannot work.
+//! Static types: for checking updates against the context, and for operations that always fail.
 
 use super::Type;
 use super::ast::Arithmetic;
@@ -178,7 +178,7 @@ fn call(function: &Function, arguments: &[Node], types: ContextTypes<'_>) -> Fou
     })
 }
 
-/// A part that reads nothing and could not be worked out at load, such as `1 / 0`.
+/// A constant part that failed to evaluate at load, such as `1 / 0`.
 fn always_fails(text: &str, node: &Node) -> Found {
     let known = node.constant().is_none()
         && node.reads_nothing()

@@ -1,4 +1,4 @@
-//! How large a value is when written out in full. Values share their parts, so that memory says nothing about it.
+//! The serialised size of values. Values share their parts, so memory use is no measure of it.
 
 use super::EvalError;
 use super::env::{Env, Outcome, fault};
@@ -7,13 +7,13 @@ use crate::value::Value;
 
 const BYTES_PER_NODE: usize = 16;
 
-/// Checks a list or map that was put together from others, outside of an expression, against the bounds that
-/// expressions keep. Whoever builds data for a chart to keep (event data, outputs) should ask.
+/// Checks a list or map that was built outside of an expression against the limits of expressions. Call this for data
+/// that a chart will store (event data, outputs).
 pub fn check_size(value: &Value) -> Result<(), EvalError> {
     measure(value, FUEL_MAX).map(|_| ()).map_err(EvalError::from)
 }
 
-/// A list or map an expression made: passes it on if it is within bounds.
+/// Returns a list or map created by an expression if it is within limits.
 #[inline]
 pub(crate) fn built(env: &Env<'_>, value: Value) -> Outcome<Value> {
     if matches!(value, Value::List(_) | Value::Map(_)) {
@@ -22,14 +22,14 @@ pub(crate) fn built(env: &Env<'_>, value: Value) -> Outcome<Value> {
     Ok(value)
 }
 
-/// A string an expression made.
+/// Returns a string created by an expression if it is within limits.
 pub(crate) fn built_text(env: &Env<'_>, text: String) -> Outcome<Value> {
     check_text(text.len())?;
     env.charge_bytes(text.len())?;
     Ok(Value::Str(text.into()))
 }
 
-/// To be asked before a string of this length is allocated.
+/// Call this before allocating a string of this length.
 pub(crate) fn check_text(bytes: usize) -> Outcome<()> {
     if bytes > TEXT_BYTES_MAX {
         fault(format!("a string longer than {TEXT_BYTES_MAX} bytes"))
@@ -38,7 +38,7 @@ pub(crate) fn check_text(bytes: usize) -> Outcome<()> {
     }
 }
 
-/// To be asked before a list or map of this size is allocated.
+/// Call this before allocating a list or map of this size.
 pub(crate) fn check_elements(count: usize) -> Outcome<()> {
     if count > ELEMENTS_MAX {
         fault(format!("more than {ELEMENTS_MAX} elements in a list or map"))
@@ -47,7 +47,7 @@ pub(crate) fn check_elements(count: usize) -> Outcome<()> {
     }
 }
 
-/// The number of nodes of a value, shared ones counted each time; looks at no more than `nodes_max`.
+/// Returns the number of nodes of a value, shared ones counted each time; visits at most `nodes_max`.
 pub(crate) fn measure(value: &Value, nodes_max: u64) -> Outcome<usize> {
     let mut size = Size { nodes: 0, bytes: 0, nodes_max };
     size.add(value, 0)?;

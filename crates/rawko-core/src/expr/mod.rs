@@ -1,7 +1,7 @@
 //! The expression language: closed, side-effect free, bounded in cost.
 //!
-//! Text is parsed once, at load, into an [`Ast`] with spans; names are then resolved to context slots, locals and
-//! state nodes, giving an [`Expr`] that a step evaluates without looking at a name again.
+//! Text is parsed once, at load, into an [`Ast`] with spans; names are then resolved to context slots, locals and state
+//! nodes, giving an [`Expr`] that a step evaluates without name lookups.
 
 mod ast;
 mod claims;
@@ -36,7 +36,7 @@ use node::{Kind, Node};
 use problem::Span;
 pub use problem::{ExprProblem, ExprProblemKind};
 
-/// A parsed expression whose names are not resolved yet.
+/// A parsed expression with unresolved names.
 #[derive(Clone, Debug)]
 pub struct Ast {
     text: Arc<str>,
@@ -44,20 +44,20 @@ pub struct Ast {
     rooted: bool,
 }
 
-/// Reads an expression. What is wrong with names is found by [`Ast::resolve`].
+/// Parses an expression. Names are checked by [`Ast::resolve`].
 pub fn parse(text: &str) -> Result<Ast, Vec<ExprProblem>> {
     let (root, rooted) = parse::parse_tree(text)?;
     Ok(Ast { text: text.into(), root, rooted })
 }
 
 impl Ast {
-    /// Gives every name its meaning, or says everything that is wrong with them.
+    /// Resolves every name, or returns all problems.
     pub fn resolve(&self, names: &dyn Names) -> Result<Expr, Vec<ExprProblem>> {
         resolve::resolve(&self.text, &self.root, names).map(|root| Expr::new(self.text.clone(), root))
     }
 
-    /// Whether the first token is a binding (`context`, `event`, `input`, `env`, `agents`, `now(`): where a string may
-    /// be a literal or an expression, this is the sign of an expression.
+    /// Returns true if the first token is a binding (`context`, `event`, `input`, `env`, `agents`, `now(`): if a string
+    /// may be a literal or an expression, this marks an expression.
     pub fn starts_with_binding_root(&self) -> bool {
         self.rooted
     }
@@ -83,13 +83,14 @@ impl Expr {
         Self { inner: Arc::new(Resolved { text, root, nodes }) }
     }
 
-    /// An expression that gives this value: for places that take an expression where the author wrote plain data.
+    /// Returns an expression with this value: for positions that require an expression where the author wrote plain
+    /// data.
     pub fn literal(value: Value) -> Self {
         let text = serde_json::to_string(&value).unwrap_or_default();
         Self::new(text.into(), Node { kind: Kind::Constant(value), span: Span::default() })
     }
 
-    /// As the author wrote it.
+    /// Returns the source text.
     pub fn text(&self) -> &str {
         &self.inner.text
     }
@@ -104,29 +105,30 @@ impl Expr {
         }
     }
 
-    /// The value as a condition: null counts as false, anything but a boolean is a type mismatch.
+    /// Returns the value as a condition: null counts as false, anything but a boolean is a type mismatch.
     #[inline]
     pub fn eval_guard(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
         let env = Env::new(scope, &self.inner.text, self.inner.nodes);
         self.inner.root.holds(&env).map_err(EvalError::from)
     }
 
-    /// The value, when it depends on nothing.
+    /// Returns the value if it is constant.
     pub fn constant(&self) -> Option<Value> {
         self.inner.root.constant().cloned()
     }
 
-    /// The type of the value (which may still be null), given the types of context slots.
+    /// Returns the type of the value (which may still be null), given the types of context slots.
     pub fn infer(&self, context_types: &dyn Fn(Slot) -> Type) -> Type {
         infer::infer(&self.inner.root, context_types)
     }
 
-    /// Operations that fail whatever the data (unless it is missing, where null is allowed), and comparisons that can never be true.
+    /// Returns operations that fail for all data (unless it is missing, where null is allowed), and comparisons that
+    /// can never be true.
     pub fn type_problems(&self, context_types: &dyn Fn(Slot) -> Type) -> Vec<ExprProblem> {
         infer::problems(&self.inner.text, &self.inner.root, context_types)
     }
 
-    /// The context slots it reads by name, each once, in order. The bare `context` reads them all: see
+    /// Returns the context slots it reads by name, each once, in order. The bare `context` reads them all: see
     /// [`Expr::reads_whole_context`].
     pub fn reads(&self) -> Vec<Slot> {
         let mut slots = Vec::new();
@@ -140,7 +142,7 @@ impl Expr {
         slots
     }
 
-    /// Whether it uses `context` as a map, so that any key may be read.
+    /// Returns true if it uses `context` as a map, so that any key may be read.
     pub fn reads_whole_context(&self) -> bool {
         let mut whole = false;
         self.inner.root.walk(&mut |node| whole |= matches!(node.kind, Kind::Context | Kind::ContextAt(_)));
@@ -150,17 +152,17 @@ impl Expr {
 
 /// How names are resolved. The reader of charts implements this.
 pub trait Names {
-    /// The slot of a context key.
+    /// Returns the slot of a context key.
     fn context_key(&self, key: &str) -> Option<Slot>;
-    /// All known context keys, for "did you mean".
+    /// Returns all known context keys, for "did you mean".
     fn context_keys(&self) -> Vec<String>;
-    /// The number of a local (an enclosing `foreach`'s item or index).
+    /// Returns the number of a local (an enclosing `foreach`'s item or index).
     fn local(&self, name: &str) -> Option<usize>;
-    /// The state that `stateIn('…')` means.
+    /// Returns the state of `stateIn('…')`.
     fn state(&self, path: &str) -> Option<NodeId>;
 }
 
-/// What an evaluation can see.
+/// The input of an evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
     pub context: &'a [Value],
@@ -174,14 +176,14 @@ pub struct Scope<'a> {
     pub configuration: Active<'a>,
 }
 
-/// Why an evaluation failed: a fault of the data, which the chart hears as `error.execution`.
+/// A failed evaluation: a fault of the data, which raises `error.execution` in the chart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct EvalError {
     pub message: String,
 }
 
-/// What can be said about a value without running anything. Except for `Null`, a value of the type or null.
+/// The static type of a value. Except for `Null`, a value of the type or null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     Any,
@@ -194,7 +196,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// The type that a value shows.
+    /// Returns the type of a value.
     pub fn of(value: &Value) -> Type {
         match value {
             Value::Null => Type::Null,
@@ -206,7 +208,7 @@ impl Type {
         }
     }
 
-    /// The word for it in messages, as [`Value::type_name`] has it.
+    /// Returns the name used in messages, like [`Value::type_name`].
     pub fn name(self) -> &'static str {
         match self {
             Type::Any => "any value",

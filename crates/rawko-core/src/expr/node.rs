@@ -1,4 +1,4 @@
-//! The resolved tree: what a step walks. Every name has become a slot, a local, a state node or a function.
+//! The resolved tree that a step evaluates. Every name is a slot, a local, a state node or a function.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ impl Node {
         if let Kind::Constant(value) = &self.kind { Some(value) } else { None }
     }
 
-    /// The nodes directly below.
+    /// Returns the direct children.
     pub(crate) fn children(&self) -> Vec<&Node> {
         match &self.kind {
             Kind::Constant(_)
@@ -106,7 +106,7 @@ impl Node {
         }
     }
 
-    /// Visits this node and all below it, parents first.
+    /// Visits this node and its descendants, parents first.
     pub(crate) fn walk<'n>(&'n self, visit: &mut impl FnMut(&'n Node)) {
         visit(self);
         for child in self.children() {
@@ -114,7 +114,7 @@ impl Node {
         }
     }
 
-    /// Whether the node itself, whatever is below it, gives the same for the same operands.
+    /// Returns true if the node itself, ignoring its descendants, gives the same result for the same operands.
     pub(crate) fn reads_nothing(&self) -> bool {
         match &self.kind {
             Kind::Slot(_)

@@ -1,5 +1,4 @@
-//! What the operators do with two values. Apart from the walk over the tree, so that every rule about types stands
-//! in one file.
+//! The operators on two values. Separate from the tree walk, so that every typing rule is in one file.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ fn integers(operator: Arithmetic, a: i64, b: i64) -> Outcome<Value> {
         Arithmetic::Multiply => a.checked_mul(b),
         Arithmetic::Divide => return divided(a, b),
         Arithmetic::Remainder if b == 0 => return fault("remainder of a division by zero"),
-        // The one overflow, of the least number by -1, leaves nothing.
+        // The only overflow, the minimum divided by -1, has remainder 0.
         Arithmetic::Remainder => Some(a.checked_rem(b).unwrap_or(0)),
         Arithmetic::Power => u32::try_from(b).ok().and_then(|exponent| a.checked_pow(exponent)),
     };
@@ -115,7 +114,7 @@ pub(crate) fn mismatch_message(operator: Arithmetic, left: &str, right: &str) ->
     format!("`+` takes two numbers, two strings or two lists, not {left} and {right}{hint}")
 }
 
-/// `a number`, but `null`.
+/// Returns `a number`, but `null`.
 pub(crate) fn with_article(type_name: &str) -> String {
     if type_name == "null" { type_name.to_owned() } else { format!("a {type_name}") }
 }
@@ -151,7 +150,7 @@ pub(crate) fn order_message(operator: Order, left: &str, right: &str) -> String 
     format!("`{}` compares two numbers or two strings, not {left} and {right}", operator.symbol())
 }
 
-/// Below this length comparing two strings costs no more than comparing two numbers.
+/// Below this length comparing two strings costs about as much as comparing two numbers.
 const SHORT_TEXT_BYTES: usize = 256;
 
 #[inline]
@@ -201,7 +200,7 @@ pub(crate) fn position(env: &Env<'_>, item: &Value, items: &[Value]) -> Outcome<
     Ok(None)
 }
 
-/// Adds the text of anything but a list or map.
+/// Appends the text of any value but a list or map.
 pub(crate) fn write_text(value: &Value, text: &mut String) -> Outcome<()> {
     match value {
         Value::Str(part) => text.push_str(part),
@@ -232,7 +231,7 @@ pub(crate) fn negate(value: &Value) -> Outcome<Value> {
     }
 }
 
-/// What a condition makes of a value: null counts as false, anything but a boolean is a mistake.
+/// Converts a condition's value: null counts as false, anything but a boolean is an error.
 #[inline]
 pub(crate) fn truth(value: &Value) -> Outcome<bool> {
     match value {
@@ -291,7 +290,7 @@ pub(crate) fn index_message(type_name: &str, index: &str) -> String {
     }
 }
 
-/// A whole number, also if it is written as a float.
+/// Converts to an integer, also from a float without a fraction.
 pub(crate) fn whole(value: &Value) -> Outcome<i64> {
     match value {
         Value::Int(whole) => Ok(*whole),
@@ -300,7 +299,7 @@ pub(crate) fn whole(value: &Value) -> Outcome<i64> {
     }
 }
 
-/// The place that an index means, negative ones counting from the end.
+/// Resolves an index; negative ones count from the end.
 pub(crate) fn place(index: i64, length: usize) -> Option<usize> {
     let from_start = if index < 0 { index.checked_add(i64::try_from(length).ok()?)? } else { index };
     usize::try_from(from_start).ok().filter(|place| *place < length)

@@ -1,4 +1,4 @@
-//! Tokens to a tree, by precedence climbing with a bound on nesting and on the height of the tree: neither parsing,
+//! The parser: precedence climbing with a limit on nesting and on the height of the tree, so that neither parsing,
 //! evaluating nor dropping a hostile text can exhaust the stack.
 
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Parser {
         }
     }
 
-    /// The last token is `End` and is never passed, so there is always one to look at.
+    /// The last token is `End` and is never consumed, so there is always a current one.
     fn peek(&self) -> &Token {
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
@@ -107,7 +107,7 @@ impl Parser {
         result
     }
 
-    /// A conditional, in either spelling, or anything that binds tighter.
+    /// Parses a conditional, in either spelling, or anything that binds tighter.
     fn expression(&mut self) -> Parsed<Tree> {
         self.nested(|parser| {
             let first = parser.binary(0)?;
@@ -162,7 +162,7 @@ impl Parser {
         }
     }
 
-    /// The operator that comes next, and how many tokens it is.
+    /// Returns the next operator, and its number of tokens.
     fn operator(&self) -> Option<(Binary, usize)> {
         match &self.peek().kind {
             TokenKind::Symbol(symbol) => Binary::from_symbol(symbol).map(|operator| (operator, 1)),
@@ -203,7 +203,7 @@ impl Parser {
         tree(kind(Box::new(operand)), span, height)
     }
 
-    /// `-9223372036854775808`: its digits alone are no 64-bit number.
+    /// Parses `-9223372036854775808`, whose digits alone overflow 64 bits.
     fn least_integer(&mut self) -> Option<Tree> {
         let (minus, digits) = (self.peek().span, self.tokens.get(self.at + 1)?);
         let least = digits.kind == TokenKind::Literal(Value::Float(9_223_372_036_854_775_808.0));
@@ -245,7 +245,7 @@ impl Parser {
         Ok(Tree { span: start.to(end), ..inner })
     }
 
-    /// Expressions up to `close`; a comma may follow the last.
+    /// Parses expressions up to `close`; a trailing comma is allowed.
     fn elements(&mut self, close: &'static str) -> Parsed<(Vec<Tree>, Span)> {
         let mut items = Vec::new();
         while !self.is_symbol(close) {
@@ -350,7 +350,7 @@ fn highest(trees: &[Tree]) -> u16 {
     trees.iter().map(|tree| tree.height).max().unwrap_or(0)
 }
 
-/// A node above others of the given height.
+/// Creates a node above others of the given height.
 fn tree(kind: TreeKind, span: Span, below: u16) -> Parsed<Tree> {
     if below >= HEIGHT_MAX {
         let message = format!("this expression chains more than {HEIGHT_MAX} operations");

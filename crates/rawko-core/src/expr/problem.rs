@@ -1,4 +1,4 @@
-//! What can be wrong with an expression's text, and the spans that say where.
+//! Problems of an expression's text, with their spans.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ impl Span {
     }
 }
 
-/// Something wrong with an expression's text, at a byte range of it.
+/// A problem of an expression's text, at a byte range of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExprProblem {
     pub kind: ExprProblemKind,
@@ -36,7 +36,7 @@ pub struct ExprProblem {
 pub enum ExprProblemKind {
     /// It does not parse (rule 6), or it is too long or too deep.
     Syntax,
-    /// A name that is no binding, function, local or field of `event`/`agents`.
+    /// A name that is not a binding, function, local or field of `event`/`agents`.
     UnknownName,
     /// A `context.<key>` that the chart neither declares nor assigns.
     UnknownContextKey,
@@ -44,9 +44,9 @@ pub enum ExprProblemKind {
     UnknownState,
     /// A function called with the wrong number of arguments.
     Arity,
-    /// An operation that fails whatever the data, unless the data is missing: a number plus a string, say.
+    /// An operation that fails for all data, unless the data is missing: for example a number plus a string.
     TypeMismatch,
-    /// `==` or `!=` between values that cannot have the same type; legal, and surely not what was meant.
+    /// `==` or `!=` between values that cannot have the same type; legal, but certainly unintended.
     NeverEqual,
 }
 

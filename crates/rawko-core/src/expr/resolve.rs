@@ -1,4 +1,4 @@
-//! Names to meanings, with help for each that has none. Parts that read nothing are worked out here, once.
+//! Name resolution, with help for unknown names. Constant parts are evaluated here, once.
 
 use super::ast::{Binary, Tree, TreeKind};
 use super::env::{Env, NULL, Val};
@@ -57,7 +57,7 @@ impl Resolver<'_> {
         trees.iter().map(|tree| self.node(tree)).collect()
     }
 
-    /// Notes a problem; the null stands in so that the rest is looked at as well.
+    /// Records a problem; null replaces the node so that the rest is checked as well.
     fn problem(&mut self, problem: ExprProblem) -> Kind {
         self.problems.push(problem);
         Kind::Constant(Value::Null)
@@ -119,7 +119,7 @@ impl Resolver<'_> {
         Some(format!("did you mean `{known}`?"))
     }
 
-    /// Whether the tree is this binding, and not a local of the same name.
+    /// Returns true if the tree is this binding, and not a local of the same name.
     fn is_binding(&self, tree: &Tree, binding: &str) -> bool {
         matches!(&tree.kind, TreeKind::Name(name) if name == binding) && self.names.local(binding).is_none()
     }
@@ -253,7 +253,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Replaces a node by its value where that is already known. One that fails stays: it fails when it is reached.
+    /// Replaces a node with its value if it is constant. A failing one stays: it fails when it is evaluated.
     fn folded(&mut self, node: Node) -> Node {
         if let Some(short) = shortcut(&node) {
             return short;
@@ -273,7 +273,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Evaluates a node that reads nothing; gives back the fuel that is left.
+/// Evaluates a constant node; returns the remaining fuel.
 pub(crate) fn evaluate_constant(
     text: &str,
     node: &Node,
@@ -295,7 +295,7 @@ pub(crate) fn evaluate_constant(
     (value, env.fuel())
 }
 
-/// What `false and …`, `true or …` and a decided conditional come down to.
+/// Simplifies `false and …`, `true or …` and a decided conditional.
 fn shortcut(node: &Node) -> Option<Node> {
     let decided = |node: &Node| node.constant().and_then(Value::as_bool);
     let truth = |value| Some(Node { kind: Kind::Constant(Value::Bool(value)), span: node.span });

@@ -1,15 +1,15 @@
-//! "Did you mean": the nearest known name, or what another language's name is called here.
+//! "Did you mean": the nearest known name, or our name for a function of another language.
 
-/// Nobody misspells a longer name by a letter or two.
+/// A longer name is unlikely to be a typo.
 const NAME_CHARS_MAX: usize = 64;
 
-/// The candidate nearest to `name`, if it is near enough to be a slip.
+/// Returns the candidate nearest to `name`, if it is near enough to be a typo.
 pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let length = name.chars().count();
     let slack = (length / 3).max(1);
     candidates
         .into_iter()
-        // Names can be as long as a text may be; comparing costs the product of both lengths.
+        // Names can be as long as the source text; comparing costs the product of both lengths.
         .filter(|candidate| length <= NAME_CHARS_MAX && candidate.chars().count().abs_diff(length) <= slack)
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= slack)
@@ -17,7 +17,7 @@ pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c s
         .map(|(_, candidate)| candidate)
 }
 
-/// Names that other languages have for our functions.
+/// Maps function names of other languages to ours.
 pub(crate) fn synonym(name: &str) -> Option<&'static str> {
     Some(match name {
         "len" | "size" | "strlen" => "length",
@@ -57,7 +57,7 @@ pub(crate) fn synonym(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Edits (insert, delete, replace, swap of neighbours) between two names, without regard to case.
+/// Returns the edit distance (insert, delete, replace, swap of neighbours) between two names, ignoring case.
 fn distance(a: &str, b: &str) -> usize {
     let fold = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<Vec<_>>();
     let (a, b) = (fold(a), fold(b));

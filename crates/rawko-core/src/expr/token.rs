@@ -1,5 +1,5 @@
-//! Text to tokens. Apart from the parser so that what a habit from another language gets wrong (`===`, `=`, `?.`)
-//! is answered with help here, once.
+//! The tokenizer. Separate from the parser so that habits from other languages (`===`, `=`, `?.`) get help in one
+//! place.
 
 use super::problem::{ExprProblem, Span};
 use crate::value::Value;
@@ -25,7 +25,7 @@ const SYMBOLS: [&str; 31] = [
 ];
 const BRACES: [&str; 2] = ["{", "}"];
 
-/// Symbols of other languages, with what to write here.
+/// Returns the replacement of a symbol from another language.
 fn foreign(symbol: &str) -> Option<&'static str> {
     match symbol {
         "===" => Some("write `==`; values of different types are never equal"),
@@ -38,7 +38,7 @@ fn foreign(symbol: &str) -> Option<&'static str> {
     }
 }
 
-/// All tokens with `End` last, or every problem in the text.
+/// Returns all tokens with `End` last, or every problem in the text.
 pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Vec<ExprProblem>> {
     let mut lexer = Lexer { text, at: 0, tokens: Vec::new(), problems: Vec::new() };
     while let Some(next) = lexer.skip_space() {
@@ -170,7 +170,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// `\u{1F600}` or `\u00e9`; two of the latter may form a pair, as JSON writes characters beyond 16 bits.
+    /// Parses `\u{1F600}` or `\u00e9`; two of the latter may form a surrogate pair, as in JSON.
     fn code_point(&mut self) -> Option<char> {
         if let Some(rest) = self.rest().strip_prefix('{') {
             let digits = &rest[..rest.find('}')?];
@@ -224,7 +224,7 @@ fn stray(next: char) -> Option<&'static str> {
     }
 }
 
-/// Whole numbers beyond 64 bits become floats, as the results of arithmetic do.
+/// Integers beyond 64 bits become floats, as the results of arithmetic do.
 fn number(text: &str, whole: bool) -> Option<Value> {
     if whole && let Ok(value) = text.parse() {
         return Some(Value::Int(value));

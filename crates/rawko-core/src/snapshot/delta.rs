@@ -1,5 +1,5 @@
-//! What a step changed in a snapshot, as JSON. A journal of these grows with what happens, not with what an instance
-//! holds; apart from the snapshot's own JSON because it is written at every step and so has to be small.
+//! The changes of a step to a snapshot, as JSON. A journal of these grows with the changes, not with the size of an
+//! instance; separate from the snapshot's own JSON because it is written at every step and has to be small.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::chart::Chart;
 use crate::event::NamedEvent;
 use crate::value::{Map, Value};
 
-/// Every part is there only if it changed.
+/// Each part is present only if it changed.
 #[derive(Default, Serialize, Deserialize)]
 struct Delta<'a> {
     step: u64,
@@ -24,7 +24,7 @@ struct Delta<'a> {
     configuration: Option<Vec<Cow<'a, str>>>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     set: Map,
-    /// Lists that only grew, and by what: a conversation is written once, not at every turn.
+    /// Appended elements of lists that only grew: a conversation is written once, not at every turn.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     append: Map,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ struct MoreDelta<'a> {
 }
 
 impl Snapshot {
-    /// What has changed since an earlier snapshot of the same instance, as compact JSON.
+    /// Returns the changes since an earlier snapshot of the same instance, as compact JSON.
     pub fn delta_json(&self, before: &Snapshot, chart: &Chart) -> String {
         let mut delta = Delta { step: self.step, ..Delta::default() };
         if self.status != before.status {
@@ -67,11 +67,11 @@ impl Snapshot {
             }
         }
         delta.more = more_delta(before.more.as_deref(), self.more.as_deref(), chart);
-        // Our own types into a String: there is nothing that could fail.
+        // Serialising our own types to a String cannot fail.
         serde_json::to_string(&delta).unwrap_or_default()
     }
 
-    /// Takes a change that [`Snapshot::delta_json`] wrote; afterwards this is the later snapshot.
+    /// Applies changes written by [`Snapshot::delta_json`]; the result is the later snapshot.
     pub fn apply_delta_json(&mut self, chart: &Chart, text: &str) -> Result<(), SnapshotError> {
         let delta: Delta<'_> =
             serde_json::from_str(text).map_err(|error| SnapshotError::Malformed(error.to_string()))?;
@@ -97,8 +97,8 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The same instance seen from another time and with other values: what a fork begins with. Pending timers move
-    /// along, so that what had an hour left still has an hour.
+    /// Returns the starting snapshot of a fork: the same instance at another time and with other values. Pending timers
+    /// are shifted, so that a timer with an hour left still has an hour.
     pub fn forked(
         &self,
         chart: &Chart,

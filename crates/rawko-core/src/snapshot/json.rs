@@ -1,5 +1,5 @@
-//! Snapshots as versioned JSON. State nodes are written by path, so that a person can read what a store holds, and so
-//! that reading back checks every name.
+//! Snapshots as versioned JSON. State nodes are written by path, so that a store is readable, and reading back
+//! validates every name.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::value::{Map, Value};
 /// The version of the JSON form. A change that an older reader would misread raises it.
 pub(super) const SNAPSHOT_FORMAT: u32 = 1;
 
-/// Why a text is no snapshot of this chart.
+/// A text that is not a valid snapshot of this chart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -134,11 +134,11 @@ impl Snapshot {
             context: self.context_map(chart),
             more: self.more.as_deref().map(|more| save_more(more, chart)),
         };
-        // Our own types into a String: there is nothing that could fail.
+        // Serialising our own types to a String cannot fail.
         serde_json::to_string(&saved).unwrap_or_default()
     }
 
-    /// Reads a snapshot back. Refused unless it is of this very chart.
+    /// Reads a snapshot back. Rejects snapshots of any other chart.
     pub fn from_json(chart: &Chart, text: &str) -> Result<Snapshot, SnapshotError> {
         let saved: Saved<'_> =
             serde_json::from_str(text).map_err(|error| SnapshotError::Malformed(error.to_string()))?;
@@ -204,7 +204,7 @@ fn read_context(context: Value, chart: &Chart) -> Result<Box<[Value]>, SnapshotE
     };
     let saved = Arc::try_unwrap(saved).unwrap_or_else(|shared| Map::clone(&shared));
     let mut values = vec![Value::Null; chart.context_names.len()].into_boxed_slice();
-    // Keys come in the order they were written, which is slot order: the search starts where the last one ended.
+    // Keys are written in slot order: the search starts after the previous one.
     let mut from = 0;
     for (name, value) in saved {
         let names = &chart.context_names;
@@ -319,7 +319,7 @@ pub(super) fn read_timer(saved: SavedTimer, chart: &Chart) -> Result<PendingTime
     Ok(PendingTimer { id: saved.id, due_ms: saved.due_ms, purpose })
 }
 
-/// The state with a timer of this index.
+/// Returns the state with a timer of this index.
 fn read_timer_node(state: &str, index: u32, chart: &Chart) -> Result<NodeId, SnapshotError> {
     let node = read_node(state, chart)?;
     if index as usize >= chart.tables.node(node).more().timers.len() {
@@ -359,8 +359,8 @@ pub(super) fn read_invocation(saved: SavedInvocation, chart: &Chart) -> Result<I
 }
 
 impl Chart {
-    /// Whether this is a configuration an instance can rest in: the root is active; a compound has exactly one active
-    /// child, a parallel all its regions; the innermost active nodes are atomic or final.
+    /// Returns true if an instance can rest in this configuration: the root is active; a compound has exactly one
+    /// active child, a parallel all its regions; the innermost active nodes are atomic or final.
     pub fn is_legal(&self, configuration: &Configuration) -> bool {
         self.is_legal_below(NodeId::ROOT, configuration.frontier())
     }

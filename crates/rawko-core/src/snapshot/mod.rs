@@ -1,5 +1,5 @@
-//! `Snapshot`: all that is needed for an instance to go on — configuration, context, history, pending timers, running
-//! invocations, step number. What most instances do not have is kept apart in one box, so that an idle one is small.
+//! `Snapshot`: the complete state of an instance — configuration, context, history, pending timers, running
+//! invocations, step number. Parts that most instances lack are kept in one box, so that an idle one is small.
 
 mod delta;
 mod json;
@@ -16,7 +16,7 @@ use crate::event::NamedEvent;
 use crate::ids::{InvokeId, NodeId};
 use crate::value::Value;
 
-/// Where an instance stands.
+/// The status of an instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -24,14 +24,15 @@ pub enum Status {
     Active,
     /// A top-level final state was reached.
     Done,
-    /// An invoke failed or an `after` could not be set, and nothing handles it. Nothing is lost: `retry`, `send` or `cancel` go on from here.
+    /// An invoke failed or an `after` could not be set, and nothing handles it. No state is lost: `retry`, `send` or
+    /// `cancel` continue from here.
     Error,
-    /// Somebody ended it.
+    /// Ended by a cancel request.
     Cancelled,
 }
 
 impl Status {
-    /// Whether events can still change anything.
+    /// Returns true if events can no longer change anything.
     pub fn is_over(self) -> bool {
         matches!(self, Status::Done | Status::Cancelled)
     }
@@ -57,7 +58,7 @@ pub struct Snapshot {
     pub(crate) more: Option<Box<More>>,
 }
 
-/// What each history node remembers.
+/// The recorded nodes of each history node.
 pub(crate) type History = Vec<(NodeId, Box<[NodeId]>)>;
 
 /// The parts that only some instances have.
@@ -69,9 +70,9 @@ pub(crate) struct More {
     pub(crate) timers: Vec<PendingTimer>,
     pub(crate) invocations: Vec<Invocation>,
     pub(crate) deferred: Vec<NamedEvent>,
-    /// Not empty while the status is `error`.
+    /// Non-empty while the status is `error`.
     pub(crate) failures: Vec<Failure>,
-    /// The next id for a timer or an invocation; never used twice in an instance.
+    /// The next id for a timer or an invocation; never reused in an instance.
     pub(crate) next_id: u64,
 }
 
@@ -96,20 +97,20 @@ pub struct PendingTimer {
     pub purpose: TimerPurpose,
 }
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TimerPurpose {
     /// `after` of a state: the timer of that node with this index.
     After { node: NodeId, index: u32 },
     /// A delayed `send`, evaluated when it was sent.
     Send { target: Arc<str>, event: NamedEvent },
-    /// An attempt of an invocation takes too long.
+    /// The timeout of an invocation's attempt.
     InvokeTimeout { invocation: u64 },
     /// The next attempt of an invocation.
     InvokeRetry { invocation: u64 },
 }
 
-/// An invoke whose state is active and whose result has not come yet.
+/// An invoke whose state is active and whose result is pending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Invocation {
     pub id: u64,
@@ -120,7 +121,7 @@ pub struct Invocation {
     pub input: Value,
 }
 
-/// Work that failed, where nothing in the chart handles it.
+/// Failed work that nothing in the chart handles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     pub work: FailedWork,
@@ -136,7 +137,7 @@ pub enum FailedWork {
 }
 
 impl Failure {
-    /// The invocation that failed, if it was one.
+    /// Returns the failed invocation, if it was one.
     pub fn invocation(&self) -> Option<&Invocation> {
         match &self.work {
             FailedWork::Invocation(invocation) => Some(invocation),
@@ -165,12 +166,12 @@ impl Snapshot {
         &self.configuration
     }
 
-    /// The context's values, in the order of [`Chart::context_names`].
+    /// Returns the context's values, in the order of [`Chart::context_names`].
     pub fn context(&self) -> &[Value] {
         &self.context
     }
 
-    /// The context as a map. Keys that no `context:` declares show once they have a value.
+    /// Returns the context as a map. Keys that no `context:` declares appear once they have a value.
     pub fn context_map(&self, chart: &Chart) -> Value {
         Value::map(self.context_entries(chart).map(|(name, value)| (Arc::clone(name), value.clone())))
     }
@@ -192,17 +193,17 @@ impl Snapshot {
         self.more.as_ref().map_or(&Value::NULL, |more| &more.input)
     }
 
-    /// The output of the top-level final state, once the instance is done.
+    /// Returns the output of the top-level final state, once the instance is done.
     pub fn output(&self) -> &Value {
         self.more.as_ref().map_or(&Value::NULL, |more| &more.output)
     }
 
-    /// Pending timers in the order they were set.
+    /// Returns the pending timers in the order they were set.
     pub fn timers(&self) -> &[PendingTimer] {
         self.more.as_ref().map_or(&[], |more| &more.timers)
     }
 
-    /// The timer that is due next; of several due at the same moment, the one set first.
+    /// Returns the timer that is due next; among equals, the one set first.
     pub fn next_timer(&self) -> Option<&PendingTimer> {
         self.timers().iter().min_by_key(|timer| (timer.due_ms, timer.id))
     }
@@ -211,7 +212,7 @@ impl Snapshot {
         self.more.as_ref().map_or(&[], |more| &more.invocations)
     }
 
-    /// The first failure that stalls the instance.
+    /// Returns the first failure that stalls the instance.
     pub fn failure(&self) -> Option<&Failure> {
         self.failures().first()
     }
@@ -220,7 +221,7 @@ impl Snapshot {
         self.more.as_ref().map_or(&[], |more| &more.failures)
     }
 
-    /// Events that wait for a state that handles them (`unhandled: defer`).
+    /// Returns the events that wait for a state that handles them (`unhandled: defer`).
     pub fn deferred(&self) -> &[NamedEvent] {
         self.more.as_ref().map_or(&[], |more| &more.deferred)
     }

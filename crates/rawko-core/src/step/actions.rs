@@ -1,5 +1,5 @@
-//! Actions: what a block of them does to context, queue and effects. The first one that fails skips the rest of its
-//! block and raises `error.execution`.
+//! Actions: the effects of a block on context, queue and effects. The first one that fails skips the rest of its block
+//! and raises `error.execution`.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::value::{Map, Value};
 
 type Acted = Result<(), Box<Failed>>;
 
-/// Why an action failed, and the id of the send that could not be made. Boxed, because it is returned by everything here
-/// and hardly ever there.
+/// The reason of a failed action, and the id of the failed send. Boxed, because it is part of every return type here
+/// and rarely present.
 struct Failed {
     message: String,
     send_id: Option<Arc<str>>,
@@ -147,7 +147,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Hands a send to the host, its target worked out.
+    /// Sends an event through the host, with its target resolved.
     pub(super) fn push_send(&mut self, target: &str, event: NamedEvent) {
         let target = match target {
             "self" => SendTarget::Itself,
@@ -187,7 +187,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The first branch whose guard holds, or that has none. A guard that fails counts as false, as on a transition.
+    /// Runs the first branch whose guard holds, or that has none. A guard that fails counts as false, as on a
+    /// transition.
     fn choose(&mut self, branches: &[(Option<Guard>, Vec<Action>)]) -> Acted {
         for (guard, actions) in branches {
             let holds = match guard.as_ref().map(|guard| guard.expr.eval_guard(&self.scope())) {
@@ -232,8 +233,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A template with its expressions evaluated. Data built from data can double at every step, so what is built is
-    /// measured once it is whole.
+    /// Renders a template. Data built from data can double at every step, so the result is measured once it is
+    /// complete.
     pub(super) fn render(&self, template: &Template) -> Result<Value, EvalError> {
         let value = self.fill_in(template)?;
         if matches!(template, Template::List(_) | Template::Map(_)) {

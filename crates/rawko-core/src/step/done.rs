@@ -1,4 +1,4 @@
-//! Completion: what follows when a final state is entered, up to the end of the instance.
+//! Completion: the consequences of entering a final state, up to the end of the instance.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::snapshot::Status;
 use crate::value::Value;
 
 impl Run<'_> {
-    /// A final state has been entered and its entry actions have run.
+    /// Handles a final state after its entry actions have run.
     pub(super) fn completed(&mut self, node: NodeId) {
         let tables = self.tables();
         let output = self.output_of(node);
@@ -23,7 +23,7 @@ impl Run<'_> {
             return self.complete(output);
         }
         self.raise_done(done, output);
-        // A parallel is done when all its regions are, also when it is itself a region.
+        // A parallel is done when all its regions are done, also when it is itself a region.
         while let Some(parent) = tables.node(done).parent {
             if tables.node(parent).kind != NodeKind::Parallel || !self.is_done(parent) {
                 return;
@@ -68,7 +68,7 @@ impl Run<'_> {
         }
     }
 
-    /// A top-level final ends the instance at once.
+    /// Ends the instance immediately on a top-level final.
     fn complete(&mut self, output: Value) {
         if self.is_over() {
             return;
@@ -81,14 +81,14 @@ impl Run<'_> {
         self.effects.push(Effect::Complete { output });
     }
 
-    /// Somebody ended the instance.
+    /// Ends the instance on request.
     pub(super) fn cancel(&mut self, reason: Value) {
         self.snapshot.status = Status::Cancelled;
         self.wind_down();
         self.effects.push(Effect::Cancelled { reason });
     }
 
-    /// Queues and timers are dropped, exit actions run innermost first. The configuration stays as it was, to be seen.
+    /// Drops queues and timers and runs exit actions, innermost first. The configuration is kept for inspection.
     fn wind_down(&mut self) {
         self.queue.clear();
         self.unstarted.clear();
@@ -107,7 +107,7 @@ impl Run<'_> {
             self.run_block(&tables.node(node).exit, Place::Exit(node));
         }
         self.drop_pending();
-        // Nothing can be raised any more.
+        // No further events can be raised.
         self.queue.clear();
     }
 

@@ -1,4 +1,4 @@
-//! From a delivery to a resting instance: what each kind of event means, and the macrostep around it.
+//! From a delivery to a resting instance: the handling of each kind of event, and the macrostep around it.
 
 use super::StepError;
 use super::run::Run;
@@ -9,7 +9,7 @@ use crate::entry_set::EntrySet;
 use crate::event::{Event, NamedEvent};
 use crate::value::Value;
 
-/// Events that may wait for a state that handles them.
+/// Limit of deferred events.
 const DEFERRED_MAX: usize = 1_000;
 
 impl Run<'_> {
@@ -41,7 +41,7 @@ impl Run<'_> {
     }
 
     fn handle_named(&mut self, event: NamedEvent) -> Result<(), StepError> {
-        // A result told by name (a person, a simulation) ends the invocation it is about.
+        // A result delivered by name (by a person or a simulation) ends its invocation.
         if let Some(id) = event.name.strip_prefix("done.invoke.").and_then(|id| self.invocation_by_name(id)) {
             return self.handle_invoke_done(id, event.data);
         }
@@ -70,7 +70,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Delivers an event that rawko itself made, and tells whether anything handled it.
+    /// Delivers an internally generated event and returns true if anything handled it.
     pub(super) fn deliver(&mut self, event: NamedEvent) -> Result<bool, StepError> {
         self.event = Some(event);
         let before = self.before_deferred();
@@ -104,7 +104,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The configuration to compare with, on charts that defer events at all.
+    /// Returns the configuration for comparison, on charts that defer events.
     fn before_deferred(&self) -> Option<Configuration> {
         (self.chart.unhandled == Unhandled::Defer).then(|| self.snapshot.configuration.clone())
     }
@@ -116,7 +116,7 @@ impl Run<'_> {
         }
     }
 
-    /// After the configuration changed, deferred events get another chance, oldest first.
+    /// Retries deferred events after the configuration changed, oldest first.
     pub(super) fn offer_deferred(&mut self) -> Result<(), StepError> {
         let mut at = 0;
         while let Some(event) = self.snapshot.deferred().get(at).cloned() {
@@ -137,8 +137,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Eventless transitions to a fixed point, then one internal event at a time; when all is quiet, the invokes of
-    /// states that were entered and are still active start.
+    /// Runs eventless transitions to a fixed point, then one internal event at a time; when the queue is empty, starts
+    /// the invokes of states that were entered and are still active.
     pub(super) fn settle(&mut self) -> Result<(), StepError> {
         loop {
             if self.is_over() {

@@ -12,11 +12,11 @@ use crate::ids::{NodeId, TransitionId};
 use crate::snapshot::Failure;
 use crate::value::Value;
 
-/// Faults that one step records. A `foreach` over a long list can fail at every element.
+/// Limit of recorded faults per step. A `foreach` over a long list can fail at every element.
 const FAULTS_MAX: usize = 64;
 const MESSAGE_CHARS_MAX: usize = 2_000;
 
-/// Where in the chart an expression stands.
+/// Location of an expression in the chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Entry(NodeId),
@@ -57,7 +57,7 @@ impl Run<'_> {
         self.queue.push_back(Raised { event, failure });
     }
 
-    /// Adds the fault to the record, unless the step has the same one already.
+    /// Adds the fault to the record, unless the step already has the same one.
     #[cold]
     pub(super) fn record_fault(&mut self, fault: Fault) {
         let is_known =
@@ -91,7 +91,7 @@ impl Run<'_> {
     }
 }
 
-/// Messages may quote values; a record stays small.
+/// Truncates a message. It may quote values, and a record must stay small.
 pub(super) fn clipped(message: String) -> Arc<str> {
     match message.char_indices().nth(MESSAGE_CHARS_MAX) {
         Some((cut, _)) => format!("{}…", &message[..cut]).into(),

@@ -1,5 +1,5 @@
-//! Invocations: starting them when a macrostep rests, stopping them when their state is left, and what their results,
-//! failures, timeouts and retries mean.
+//! Invocations: starting them at the end of a macrostep, stopping them when their state is left, and handling their
+//! results, failures, timeouts and retries.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl Run<'_> {
         Ok(Invocation { id: self.next_id(), invoke, node, attempt: 1, src, input })
     }
 
-    /// Hands an attempt to the host and starts its clock.
+    /// Sends an attempt to the host and starts its timeout.
     fn attempt(&mut self, invocation: Invocation) {
         let spec = self.tables().invoke(invocation.invoke);
         let timeout_ms = match spec.timeout.as_ref().map(|timeout| self.delay_ms(timeout)).transpose() {
@@ -84,7 +84,7 @@ impl Run<'_> {
         }
     }
 
-    /// Tells the host; an invocation that waits for its next attempt is not running anywhere.
+    /// Sends a stop to the host; an invocation that waits for its next attempt is not running anywhere.
     pub(super) fn stop_invocation(&mut self, invocation: &Invocation) {
         let waits = self.snapshot.timers().iter().any(|timer| {
             matches!(timer.purpose, TimerPurpose::InvokeRetry { invocation: of } if of == invocation.id)
@@ -109,7 +109,7 @@ impl Run<'_> {
         invocations.iter().find(|known| &*self.tables().invoke(known.invoke).id == id).map(|known| known.id)
     }
 
-    /// A person supplies the result that a failed invoke did not give.
+    /// Ends the stall of an invoke whose result a person supplied.
     pub(super) fn end_stall_of_invoke(&mut self, id: &str) {
         let tables = self.tables();
         self.end_stall(|failure| match &failure.work {
@@ -118,7 +118,7 @@ impl Run<'_> {
         });
     }
 
-    /// Takes a running invocation out of the snapshot. `None`: it is of an earlier visit.
+    /// Removes a running invocation from the snapshot. `None` if it belongs to an earlier visit.
     fn take_invocation(&mut self, id: u64) -> Option<Invocation> {
         let Some(at) = self.snapshot.invocations().iter().position(|known| known.id == id) else {
             self.trace(|| TraceEntry::Stale);
@@ -183,7 +183,7 @@ impl Run<'_> {
         }
     }
 
-    /// The chart hears of it; if it has nothing to say, the instance waits for somebody who has.
+    /// Raises the failure in the chart; if nothing handles it, the instance stalls.
     fn give_up(&mut self, invocation: Invocation, kind: &str, error: Value) -> Result<(), StepError> {
         let event = self.result_event(kind, &invocation, error.clone());
         if self.deliver(event)? || self.is_over() {
@@ -200,8 +200,8 @@ impl Run<'_> {
         self.settle()
     }
 
-    /// A fresh invocation with the same input: whatever the old one still says is stale. What could not start is evaluated
-    /// again.
+    /// Starts a fresh invocation with the same input: results of the old one are stale. If it could not start, it is
+    /// evaluated again.
     pub(super) fn handle_retry_requested(&mut self) -> Result<(), StepError> {
         let failures = self.snapshot.failures().to_vec();
         if failures.is_empty() {

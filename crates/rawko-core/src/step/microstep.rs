@@ -43,8 +43,8 @@ impl Run<'_> {
         }
     }
 
-    /// Takes transitions during which nothing happens by putting the new innermost nodes in the place of the old.
-    /// `false`: at least one has something to do, and nothing was touched.
+    /// Takes plain transitions by replacing the innermost nodes. Returns `false`, without any change, if at least one
+    /// of them has side effects.
     fn take_plain(&mut self, selection: &Selection) -> bool {
         let tables = self.tables();
         if !selection.iter().all(|selected| self.is_plain(selected)) {
@@ -68,7 +68,7 @@ impl Run<'_> {
 
     fn trace_plain(&mut self, selection: &Selection) {
         let Some(mut trace) = self.trace.take() else { return };
-        // Usually the transitions come in the order of their domains.
+        // Usually the transitions are already ordered by domain.
         if selection.is_sorted_by_key(|selected| selected.domain) {
             self.trace_moves(selection, &mut trace);
         } else {
@@ -79,7 +79,7 @@ impl Run<'_> {
         self.trace = Some(trace);
     }
 
-    /// Domains do not overlap: backwards they give the exits in order, forwards the entries.
+    /// Domains do not overlap: in reverse they give the exits in order, forwards the entries.
     fn trace_moves(&self, by_domain: &[Selected], trace: &mut Trace) {
         let tables = self.tables();
         for domain in by_domain.iter().rev().filter_map(|selected| selected.domain) {
@@ -99,10 +99,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The nodes to leave, innermost first in reverse document order.
+    /// Returns the nodes to leave, innermost first in reverse document order.
     fn exit_set(&self, selection: &Selection) -> Nodes {
         let mut exiting = Nodes::new();
-        // Domains do not overlap, so taking them in reverse document order keeps the whole in that order.
+        // Domains do not overlap, so processing them in reverse document order keeps the result in that order.
         let mut domains: SmallVec<[NodeId; 4]> =
             selection.iter().filter_map(|selected| selected.domain).collect();
         domains.sort_unstable();
@@ -112,13 +112,13 @@ impl Run<'_> {
         exiting
     }
 
-    /// Visits what is active below a domain in the order of leaving it.
+    /// Visits the active nodes below a domain in exit order.
     #[inline]
     fn for_each_exit(&self, domain: NodeId, mut visit: impl FnMut(NodeId)) {
         let tables = self.tables();
         let members = self.snapshot.configuration.within(domain, tables.last[domain.index()]);
         for (index, leaf) in members.iter().enumerate().rev() {
-            // An ancestor waits until the members before it are out: it is theirs too.
+            // An ancestor is exited after its earlier members: it contains them too.
             let stop = if index == 0 { domain } else { members[index - 1].max(domain) };
             let mut at = Some(*leaf);
             while let Some(node) = at.filter(|node| *node > stop) {
@@ -128,7 +128,7 @@ impl Run<'_> {
         }
     }
 
-    /// Recorded when the parent exits, before exit actions, anew each time.
+    /// Records history when the parent exits, before exit actions, each time anew.
     fn record_history(&mut self, exiting: &[NodeId]) {
         let tables = self.tables();
         if !tables.any_history {
@@ -199,8 +199,8 @@ impl Run<'_> {
         }
     }
 
-    /// What these transitions enter, in document order. Where history has a say it is worked out now, after the exits:
-    /// it may have been recorded by this very transition.
+    /// Returns the nodes these transitions enter, in document order. Routes with history are resolved now, after the
+    /// exits: this transition may have recorded it.
     fn entry_set(&self, selection: &Selection) -> SmallVec<[Entry; 16]> {
         let tables = self.tables();
         let mut entries: SmallVec<[Entry; 16]> = SmallVec::new();
@@ -210,7 +210,7 @@ impl Run<'_> {
                 None => entries.extend(self.entries_by_history(selected)),
             }
         }
-        // Usually the transitions come in the order of what they enter.
+        // Usually the transitions are already ordered by the nodes they enter.
         if !entries.is_sorted_by_key(|entry| entry.node) {
             entries.sort_unstable_by_key(|entry| entry.node);
         }

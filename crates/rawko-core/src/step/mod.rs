@@ -1,5 +1,5 @@
-//! The one function that takes a step: an event in, one macrostep, effects out. Pure and synchronous; on an error the
-//! snapshot is as it was.
+//! The function that takes a step: an event in, one macrostep, effects out. Pure and synchronous; on an error the
+//! snapshot is unchanged.
 
 mod actions;
 mod done;
@@ -27,27 +27,27 @@ use crate::snapshot::{More, Snapshot, Status};
 use crate::value::Value;
 use crate::world::Now;
 
-/// What a macrostep did.
+/// The result of a macrostep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// The number of this step in its instance; the start is 0. Effect ids are `instance/number/index`.
     pub number: u64,
-    /// What the host is to do, in order.
+    /// Requests to the host, in order.
     pub effects: Vec<Effect>,
-    /// Whether some transition was taken. An event that nothing handles is ignored (or deferred) and traced.
+    /// True if a transition was taken. An unhandled event is ignored (or deferred) and traced.
     pub handled: bool,
     /// Empty unless the step was traced.
     pub trace: Trace,
 }
 
 impl Step {
-    /// Whether the step did anything: took a transition, or asked for something. A fault by itself is neither.
+    /// Returns true if the step took a transition or has effects. A fault by itself counts as neither.
     pub fn is_effective(&self) -> bool {
         self.handled || self.effects.iter().any(|effect| !matches!(effect, Effect::Fault(_)))
     }
 }
 
-/// Why a step was not taken. The snapshot is as it was before.
+/// A step that was not taken. The snapshot is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepError {
@@ -66,7 +66,7 @@ pub enum StepError {
     OtherChart { chart: String },
 }
 
-/// Whether a step records why it did what it did. Off, it costs nothing.
+/// Controls the recording of a trace. Costs nothing if off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tracing {
     Off,
@@ -134,7 +134,7 @@ fn start_with(
     Ok((snapshot, step))
 }
 
-/// `input` keys override what the chart declares.
+/// `input` keys override the chart's declared values.
 fn initial_context(chart: &Chart, input: &Value) -> Box<[Value]> {
     let mut context: Box<[Value]> = chart.context_initial.clone().into();
     if let Value::Map(given) = input {

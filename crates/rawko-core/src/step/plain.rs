@@ -1,6 +1,6 @@
-//! The commonest step of all: one innermost state, one transition without a guard, and nothing to do on the way. It is
-//! taken here without setting up a [`Run`](super::run::Run). Everything else is left to the whole algorithm, which
-//! would give the same.
+//! Fast path for the most common step: one innermost state, one unguarded transition, and no side effects. Taken
+//! without setting up a [`Run`](super::run::Run). All other steps use the full algorithm, which would give the same
+//! result.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::ids::{NodeId, TransitionId};
 use crate::snapshot::{Snapshot, Status};
 use crate::tables::{Handler, Route};
 
-/// A step that can be taken so.
+/// A step on the fast path.
 #[derive(Clone, Copy)]
 pub(super) struct PlainStep {
     transition: TransitionId,
@@ -20,11 +20,11 @@ pub(super) struct PlainStep {
 }
 
 impl PlainStep {
-    /// What this event does, if it is that simple.
+    /// Returns the step for this event if it qualifies.
     #[inline]
     pub(super) fn find(chart: &Chart, snapshot: &Snapshot, event: &NamedEvent) -> Option<Self> {
         let [from] = *snapshot.configuration.frontier() else { return None };
-        // A running invocation may be what the event is about, and deferred events get their chance after a move.
+        // The event may belong to a running invocation, and deferred events are retried after a move.
         let is_idle =
             snapshot.more.as_ref().is_none_or(|more| more.invocations.is_empty() && more.deferred.is_empty());
         if snapshot.status != Status::Active || !is_idle || chart.microsteps_max == 0 {
@@ -71,7 +71,7 @@ impl PlainStep {
     }
 }
 
-/// The first handler from the leaf outwards decides, as in selection; unless it is plain, so does nobody here.
+/// Returns the first handler from the leaf outwards, as in selection, if it is plain.
 #[inline]
 fn handler<'c>(chart: &'c Chart, leaf: NodeId, event: &str) -> Option<&'c Handler> {
     let tables = &chart.tables;

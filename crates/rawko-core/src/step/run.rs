@@ -1,4 +1,5 @@
-//! `Run`: one macrostep under way. It owns what lives only that long: the internal queue, the effects, the undo notes.
+//! `Run`: one macrostep in progress. It owns the data of that lifetime: the internal queue, the effects, the undo
+//! entries.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,15 +21,15 @@ use crate::tables::Tables;
 use crate::value::Value;
 use crate::world::Now;
 
-/// Room for the trace of an ordinary step: 1,024 bytes, about the largest piece that glibc hands out and takes back
-/// without looking further.
+/// Capacity for the trace of an ordinary step: 1,024 bytes, about the largest block that glibc allocates and frees on
+/// its fast path.
 const TRACE_ENTRIES: usize = 32;
 const TRACE_ENTRIES_LONG: usize = 232;
 
 /// An internal event.
 pub(super) struct Raised {
     pub(super) event: NamedEvent,
-    /// The event is about work that could not start.
+    /// Set if the event is about work that could not start.
     pub(super) failure: Option<Box<Failure>>,
 }
 
@@ -44,14 +45,14 @@ pub(super) struct Run<'a> {
     pub(super) locals: Vec<Value>,
     /// Entered nodes whose invokes start once the macrostep rests.
     pub(super) to_invoke: SmallVec<[NodeId; 4]>,
-    /// Transitions whose guard failed to evaluate in this macrostep. Each is reported once: an eventless one is asked
-    /// again after every internal event, its own `error.execution` included.
+    /// Transitions whose guard failed to evaluate in this macrostep. Each is reported once: an eventless one is tried
+    /// again after every internal event, including its own `error.execution`.
     pub(super) failed_guards: SmallVec<[TransitionId; 4]>,
     /// Indexes of the faults among the effects.
     pub(super) faults: Vec<usize>,
-    /// What could not start and was not handled so far.
+    /// Work that could not start and has not been handled so far.
     pub(super) unstarted: Vec<Failure>,
-    /// The block of actions that runs.
+    /// The current block of actions.
     pub(super) place: Place,
     pub(super) trace: Option<Trace>,
     pub(super) undo: Undo,
@@ -84,7 +85,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Turns the outcome into a step, or puts the snapshot back.
+    /// Converts the outcome to a step, or restores the snapshot.
     pub(super) fn finish(&mut self, result: Result<(), StepError>) -> Result<Step, StepError> {
         match result {
             Ok(()) => Ok(Step {
@@ -137,7 +138,7 @@ impl<'a> Run<'a> {
     #[inline]
     pub(super) fn trace(&mut self, entry: impl FnOnce() -> TraceEntry) {
         if let Some(trace) = &mut self.trace {
-            // A long step is made room for once; doubling would move it several times.
+            // Reserves space for a long step once; doubling would move it several times.
             if trace.entries.len() == trace.entries.capacity() {
                 trace.entries.reserve(TRACE_ENTRIES_LONG);
             }

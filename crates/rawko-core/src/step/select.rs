@@ -1,5 +1,5 @@
-//! Which transitions fire: for each innermost active node in document order, from it outwards, the first enabled
-//! candidate; then conflicts are settled by exit sets. DESIGN section 3, after W3C SCXML.
+//! Transition selection: for each innermost active node in document order, from it outwards, the first enabled
+//! candidate; then conflicts are resolved by exit sets. DESIGN section 3, after W3C SCXML.
 
 use std::sync::Arc;
 
@@ -13,16 +13,17 @@ use crate::fault::FaultKind;
 use crate::ids::{NodeId, TransitionId};
 use crate::tables::{Entry, Node, Route, Tables};
 
-/// A transition that will fire, with what it leaves. Small, because selections are handed around.
+/// A transition that will fire, with its exit domain. Small, because selections are copied.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Selected {
     pub(super) id: TransitionId,
-    /// Everything active below this node is left. `None`: nothing is.
+    /// Everything active below this node is left. `None` if nothing is left.
     pub(super) domain: Option<NodeId>,
 }
 
 impl Selected {
-    /// The nodes it enters, in document order. `None`: history has a say, so that is not known before the exits.
+    /// Returns the nodes it enters, in document order. `None` if history is involved and they are known only after the
+    /// exits.
     #[inline]
     pub(super) fn fixed_entries<'s>(&self, tables: &'s Tables) -> Option<&'s [Entry]> {
         match &tables.transition(self.id).route {
@@ -32,7 +33,7 @@ impl Selected {
         }
     }
 
-    /// Where it leads, if nothing happens on the way there.
+    /// Returns the target leaves of a plain move.
     #[inline]
     pub(super) fn plain<'s>(&self, tables: &'s Tables) -> Option<&'s [NodeId]> {
         match &tables.transition(self.id).route {
@@ -41,7 +42,7 @@ impl Selected {
         }
     }
 
-    /// Whether it leaves and enters nothing.
+    /// Returns true if it leaves and enters nothing.
     #[inline]
     pub(super) fn stays(&self, tables: &Tables) -> bool {
         self.domain.is_none() && self.fixed_entries(tables).is_some_and(<[Entry]>::is_empty)
@@ -50,16 +51,16 @@ impl Selected {
 
 pub(super) type Selection = SmallVec<[Selected; 4]>;
 
-/// What candidates are looked for.
+/// The candidates to look for.
 #[derive(Clone, Copy)]
 enum Wanted<'m> {
-    /// Those for these descriptors, best first.
+    /// Candidates for these descriptors, best first.
     Matching(&'m [u32]),
     Eventless,
 }
 
 impl Wanted<'_> {
-    /// This node or the nearest ancestor that may have such a candidate.
+    /// Returns this node or the nearest ancestor that may have such a candidate.
     #[inline]
     fn nearest(self, node: &Node) -> Option<NodeId> {
         match self {
@@ -70,7 +71,7 @@ impl Wanted<'_> {
 }
 
 impl Run<'_> {
-    /// The transitions that the current event takes.
+    /// Selects the transitions for the current event.
     pub(super) fn select_for_event(&mut self) -> Selection {
         let Some(event) = &self.event else { return Selection::new() };
         let matching = self.chart.tables.events.matching(&event.name);
@@ -89,7 +90,7 @@ impl Run<'_> {
         self.select(Wanted::Eventless)
     }
 
-    /// The first enabled transition of one node's list: timers look only at their own.
+    /// Selects the first enabled transition of one node's list: timers consider only their own.
     pub(super) fn select_among(&mut self, candidates: &[TransitionId]) -> Selection {
         let mut found = Selection::new();
         if let Some(id) = self.first_enabled(candidates) {
@@ -116,7 +117,7 @@ impl Run<'_> {
         }
     }
 
-    /// The first enabled candidate from a node outwards.
+    /// Returns the first enabled candidate from a node outwards.
     fn enabled_above(&mut self, leaf: NodeId, wanted: Wanted<'_>) -> Option<TransitionId> {
         let tables = self.tables();
         let mut at = wanted.nearest(tables.node(leaf));
@@ -130,8 +131,8 @@ impl Run<'_> {
         None
     }
 
-    /// The same from every innermost node. Nodes above more than one of them are asked only once: what they say does
-    /// not change.
+    /// Returns the enabled candidates of all innermost nodes. Shared ancestors are evaluated only once, because the
+    /// result is the same.
     fn enabled(&mut self, wanted: Wanted<'_>) -> SmallVec<[TransitionId; 4]> {
         let tables = self.tables();
         let mut enabled = SmallVec::new();
@@ -217,18 +218,18 @@ impl Run<'_> {
                 Some(compile::domain_by_history(tables, transition, targets, &self.snapshot.more))
             }
         };
-        // A node without anything active below it (an atomic source that targets itself) leaves nothing.
+        // A node without active descendants (an atomic source that targets itself) leaves nothing.
         let domain = domain.filter(|domain| tables.last[domain.index()] != *domain);
         Selected { id, domain }
     }
 
-    /// Two transitions conflict when one leaves something the other leaves too; domains are subtrees, so that is when
-    /// one domain lies within the other. The inner source goes first, else the earlier in document order.
+    /// Two transitions conflict if their exit sets intersect; domains are subtrees, so that is the case if one domain
+    /// lies within the other. The inner source takes precedence, else the earlier in document order.
     fn without_conflicts(&mut self, enabled: &[TransitionId]) -> Selection {
         let tables = self.tables();
         let mut kept = Selection::new();
         let mut preempted: SmallVec<[(TransitionId, TransitionId); 4]> = SmallVec::new();
-        // Most often each domain begins after the ones before it have ended: then there is nothing to compare.
+        // Usually each domain begins after the previous ones have ended: then there is nothing to compare.
         let mut end: Option<NodeId> = None;
         for id in enabled {
             let one = self.selected(*id);

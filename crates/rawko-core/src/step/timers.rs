@@ -1,5 +1,5 @@
-//! Timers: `after`, delayed sends, timeouts and retries all wait in one list of the snapshot. A timer that is not in
-//! the list any more does nothing when it fires.
+//! Timers: `after`, delayed sends, timeouts and retries all wait in one list of the snapshot. A timer that is no longer
+//! in the list does nothing when it fires.
 
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ impl Run<'_> {
         }
     }
 
-    /// Only the transitions of this very timer are asked: no wildcard can swallow a deadline.
+    /// Considers only the transitions of this timer: no wildcard can consume a deadline.
     fn fire_after(&mut self, node: NodeId, index: u32) -> Result<(), StepError> {
         let tables = self.tables();
         let before = self.snapshot.configuration.clone();

@@ -1,5 +1,5 @@
-//! `Trace`: what a step did and why, for `simulate -v`, logs and the page. Node and transition ids only; words are
-//! put to them by whoever shows them.
+//! `Trace`: the record of a step and its reasons, for `simulate -v`, logs and the page. Contains node and transition
+//! ids only; text is added for display.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use crate::expr::EvalError;
 use crate::ids::{LabelId, NodeId, Slot, TransitionId};
 use crate::value::Value;
 
-/// The story of one macrostep, in order.
+/// The entries of one macrostep, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     pub entries: Vec<TraceEntry>,
 }
 
-/// Small, because a step writes dozens: what is long and rare is boxed.
+/// Small, because a step writes dozens: long and rare entries are boxed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TraceEntry {
-    /// An event is being looked at: the delivered one, then each raised one. `None`: eventless transitions.
+    /// An event is being processed: the delivered one, then each raised one. `None` for eventless transitions.
     Considered {
         event: Option<Arc<str>>,
     },
-    /// A candidate transition and what became of it.
+    /// A candidate transition and the decision on it.
     Candidate {
         transition: TransitionId,
         outcome: Outcome,
@@ -36,12 +36,12 @@ pub enum TraceEntry {
     Entered {
         node: NodeId,
     },
-    /// An action ran; `Chart::label` says which.
+    /// An action ran; `Chart::label` names it.
     Acted {
         label: LabelId,
     },
-    /// A key of the context was written. An assign is told by its keys: the first one carries what the action is
-    /// called (two entries for every counter would make the trace the larger half of a step).
+    /// A key of the context was written. An assign is traced by its keys: the first one carries the label of the action
+    /// (two entries for every counter would make the trace the larger half of a step).
     Assigned {
         slot: Slot,
         value: Value,
@@ -54,7 +54,7 @@ pub enum TraceEntry {
     Failed {
         message: String,
     },
-    /// An invoke failed for good and nothing handles it: the instance waits for somebody.
+    /// An invoke failed permanently and nothing handles it: the instance waits for intervention.
     Stalled {
         id: Arc<str>,
     },
@@ -64,10 +64,10 @@ pub enum TraceEntry {
     Retrying(Box<Retrying>),
 }
 
-/// 24 bytes for the value; what else there is to say must fit beside it.
+/// 24 bytes for the value; the rest must fit beside it.
 const _: () = assert!(size_of::<TraceEntry>() <= 32);
 
-/// A failed attempt of an invocation, and when the next one is.
+/// A failed attempt of an invocation, and the time of the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retrying {
     pub id: Arc<str>,
@@ -81,13 +81,13 @@ pub enum Outcome {
     Refused(Refusal),
 }
 
-/// Why a candidate was not taken.
+/// The reason why a candidate was not taken.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// Its guard gave this.
+    /// The guard evaluated to false.
     GuardFalse,
     GuardFailed(Box<EvalError>),
-    /// Another transition leaves what this one would leave, and goes first.
+    /// Another transition with an overlapping exit set takes precedence.
     Preempted {
         by: TransitionId,
     },

@@ -1,4 +1,4 @@
-//! `Undo`: what a failed step needs to put the snapshot back. Filled only by what the step really touches.
+//! `Undo`: the data that a failed step needs to restore the snapshot. Holds only the parts that the step modified.
 
 use smallvec::SmallVec;
 
@@ -7,13 +7,13 @@ use crate::ids::Slot;
 use crate::snapshot::{More, Snapshot, Status};
 use crate::value::Value;
 
-/// How many notes are searched before a slot is noted again.
+/// Number of entries searched before a slot is saved again.
 const LOOK_BACK: usize = 16;
 
 pub(super) struct Undo {
     status: Status,
     configuration: Configuration,
-    /// What each slot that was written held before, in order of writing.
+    /// The previous value of each written slot, in order of writing.
     context: SmallVec<[(Slot, Value); 4]>,
     more: Option<Option<Box<More>>>,
 }
@@ -32,13 +32,13 @@ impl Undo {
     #[inline]
     pub(super) fn write(&mut self, snapshot: &mut Snapshot, slot: Slot, value: Value) {
         let old = std::mem::replace(&mut snapshot.context[slot.index()], value);
-        // Looking further would cost more than a second note; `restore` lets the first one win.
+        // Searching further would cost more than a second entry; `restore` gives precedence to the first one.
         if !self.context.iter().take(LOOK_BACK).any(|(known, _)| *known == slot) {
             self.context.push((slot, old));
         }
     }
 
-    /// The rarer parts, about to be written.
+    /// Returns the rarer parts for writing.
     pub(super) fn more_mut<'s>(&mut self, snapshot: &'s mut Snapshot) -> &'s mut More {
         if self.more.is_none() {
             self.more = Some(snapshot.more.clone());
@@ -46,7 +46,7 @@ impl Undo {
         snapshot.more.get_or_insert_default()
     }
 
-    /// Puts everything back, the step number included.
+    /// Restores everything, including the step number.
     pub(super) fn restore(&mut self, snapshot: &mut Snapshot) {
         snapshot.status = self.status;
         snapshot.configuration = std::mem::take(&mut self.configuration);

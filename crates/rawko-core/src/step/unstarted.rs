@@ -1,5 +1,5 @@
-//! Work that could not start: an invoke or an `after` timer with an expression that fails. The chart can handle it
-//! within the same macrostep; if it does not, the instance stalls, because nothing else would ever end the wait.
+//! Work that could not start: an invoke or an `after` timer with a failing expression. The chart can handle it within
+//! the same macrostep; if it does not, the instance stalls, because nothing else would ever end the wait.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::snapshot::{FailedWork, Failure, Invocation, Status};
 use crate::value::Value;
 
 impl Run<'_> {
-    /// An invoke with a `src`, `input` or `timeout` that fails: it has failed for good, without any attempt.
+    /// Handles an invoke whose `src`, `input` or `timeout` fails: it has failed permanently, without any attempt.
     #[cold]
     pub(super) fn invoke_not_started(&mut self, invocation: Invocation, reason: String) {
         let id = Arc::clone(&self.tables().invoke(invocation.invoke).id);
@@ -39,7 +39,7 @@ impl Run<'_> {
         self.queue.push_back(Raised { event, failure });
     }
 
-    /// An `after` with a delay that fails.
+    /// Handles an `after` whose delay fails.
     #[cold]
     pub(super) fn timer_not_started(&mut self, node: NodeId, index: u32, reason: String) {
         let state = Arc::clone(&self.chart.node(node).path);
@@ -55,7 +55,7 @@ impl Run<'_> {
         self.raise_execution_error(told, None, Some(Box::new(failure)));
     }
 
-    /// Takes one internal event.
+    /// Processes one internal event.
     pub(super) fn take_raised(&mut self, raised: Raised) -> Result<(), StepError> {
         self.event = Some(raised.event);
         let selection = self.select_for_event();
@@ -68,7 +68,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// An invoke without `onError` gets a second chance as `error.execution`, which many charts handle at their root.
+    /// An invoke without `onError` is raised again as `error.execution`, which many charts handle at their root.
     #[cold]
     fn not_handled_at_start(&mut self, failure: Box<Failure>) {
         let is_second = self.event.as_ref().is_some_and(|event| &*event.name == "error.execution");
@@ -83,9 +83,9 @@ impl Run<'_> {
         }
     }
 
-    /// The state is left: the events about its invokes are void, nothing waits for its timers any more, and a stall that
-    /// it caused is over. A stall ends in no other way but a retry: an event that moves only another region, or nothing,
-    /// must not hide it.
+    /// Forgets the failures of a state that is left: the events about its invokes are void, its timers are no longer
+    /// awaited, and a stall that it caused is over. The only other way to end a stall is a retry: an event that moves
+    /// only another region, or nothing, must not hide it.
     pub(super) fn forget_failures_of(&mut self, node: NodeId) {
         self.end_stall(|failure| failure.node() == node);
         if self.unstarted.is_empty() && self.queue.is_empty() {
@@ -98,7 +98,7 @@ impl Run<'_> {
         });
     }
 
-    /// At the end of a macrostep: what could not start and was not handled stalls the instance.
+    /// Stalls the instance at the end of a macrostep if something could not start and was not handled.
     pub(super) fn stall_unstarted(&mut self) {
         if self.unstarted.is_empty() || self.is_over() {
             return;
@@ -108,7 +108,7 @@ impl Run<'_> {
         }
     }
 
-    /// Takes the failures that are over. The instance is active again when none is left.
+    /// Removes the failures that are over. The instance is active again when none is left.
     pub(super) fn end_stall(&mut self, is_over: impl Fn(&Failure) -> bool) {
         if !self.snapshot.failures().iter().any(&is_over) {
             return;

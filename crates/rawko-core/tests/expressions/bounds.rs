@@ -1,4 +1,4 @@
-//! Hostile texts and hostile data end soon, with an error, and never with an exhausted stack or memory.
+//! Hostile expressions and data end quickly with an error, and never exhaust stack or memory.
 
 use rawko_core::Value;
 use rawko_core::expr::limits::*;

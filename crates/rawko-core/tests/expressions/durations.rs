@@ -1,4 +1,4 @@
-//! Lengths of time: what is read, what is refused, and the shortest way to write one.
+//! Durations: valid forms, errors, and the shortest format.
 
 use rawko_core::duration::{DURATION_MS_MAX, DurationError, format_ms, parse_ms};
 

@@ -1,5 +1,5 @@
-//! The guide against the implementation: a row for every function and none besides, examples that are true, and the
-//! bounds as they are.
+//! The guide against the implementation: one row for every function and no others, correct examples, and the actual
+//! limits.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Fixture, evaluated, loaded};
 
 const GUIDE: &str = include_str!("../../../../docs/guide/expressions.md");
 
-/// The code of a line, and the text that follows each piece of it.
+/// Returns the code spans of a line, each with the text that follows it.
 fn pieces(line: &str) -> Vec<(&str, &str)> {
     let parts: Vec<&str> = line.split('`').collect();
     parts[1..]
@@ -19,12 +19,12 @@ fn pieces(line: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The first cell of a table's row, as code.
+/// Returns the first cell of a table's row, as code.
 fn first_cell(line: &str) -> Option<&str> {
     line.strip_prefix("| `")?.split('`').next()
 }
 
-/// The operators of the guide, as it writes them.
+/// Returns the operators of the guide, as written there.
 pub(super) fn operators() -> BTreeSet<String> {
     let (_, section) = GUIDE.split_once("## Operators").unwrap();
     let (section, _) = section.split_once("## Functions").unwrap();

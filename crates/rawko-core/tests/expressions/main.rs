@@ -1,5 +1,5 @@
-//! The expression language as tables: an expression and what it gives, one row each. The guide's tables are checked
-//! against these and against the implementation.
+//! The expression language as tables: an expression and its value, one row each. The guide's tables are checked against
+//! these and against the implementation.
 #![expect(clippy::unwrap_used, reason = "a helper of tests that cannot go on stops the test")]
 
 mod bounds;
@@ -17,10 +17,10 @@ use std::sync::Arc;
 use rawko_core::expr::{Expr, ExprProblem, Names, Scope, parse};
 use rawko_core::{Active, AgentEntry, Configuration, NamedEvent, NodeId, Slot, Value, World};
 
-/// The states `root`, `review` in it and `review.open` in that: the last descendant of each.
+/// The states `root`, its child `review` and grandchild `review.open`: the last descendant of each.
 const LAST: [NodeId; 3] = [NodeId(2), NodeId(2), NodeId(2)];
 
-/// What the expressions of these tests see. The context has one key for each kind of value, and `missing`.
+/// The scope of these tests. The context has one key for each kind of value, and `missing`.
 struct Fixture {
     names: Vec<Arc<str>>,
     context: Vec<Value>,
@@ -110,7 +110,7 @@ fn loaded(text: &str) -> Expr {
     load(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
 }
 
-/// The value as compact JSON, or `error: …`.
+/// Returns the value as compact JSON, or `error: …`.
 fn evaluated(text: &str) -> String {
     let fixture = Fixture::new();
     match loaded(text).eval(&fixture.scope()) {

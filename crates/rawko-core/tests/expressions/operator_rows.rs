@@ -1,4 +1,4 @@
-//! Every operator of the guide: ordinary use, a missing value, the wrong type. That none is left out is itself a test.
+//! Every operator of the guide: ordinary use, a missing value, the wrong type. Completeness is itself a test.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use super::guide::operators;
 use super::{check, load};
 
 struct Row {
-    /// As the guide writes it.
+    /// As written in the guide.
     operator: &'static str,
-    /// What an expression that uses it has in it.
+    /// The text by which an expression that uses it is found.
     symbol: &'static str,
     /// Expression and value.
     ordinary: (&'static str, &'static str),
-    /// What null beside it gives.
+    /// Expression with null beside it and its value.
     missing: (&'static str, &'static str),
-    /// Expression and the beginning of the message; nothing where types cannot mismatch.
+    /// Expression and the beginning of the message; `None` if types cannot mismatch.
     mismatch: Option<(&'static str, &'static str)>,
 }
 
@@ -118,7 +118,8 @@ fn every_operator_gives_what_its_row_says() {
     check(&rows.flatten().collect::<Vec<_>>());
 }
 
-/// Signs that the parser takes between two values, but the guide does not have. A second sign may be one before the value.
+/// Symbols that the parser accepts between two values but that the guide lacks. A second symbol may be a prefix of the
+/// value.
 #[test]
 fn no_operator_is_missing_in_the_guide() {
     let documented = operators();

@@ -1,4 +1,4 @@
-//! Literals, bindings and operators: what each gives, with missing values and with the wrong types.
+//! Literals, bindings and operators: their results, with missing values and with the wrong types.
 
 use super::{Fixture, check, loaded};
 

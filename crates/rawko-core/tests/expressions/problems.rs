@@ -1,11 +1,11 @@
-//! What an author is told: every problem with its place underlined and with help.
+//! Error messages for authors: every problem with its location underlined and with help.
 
 use expect_test::{Expect, expect};
 use rawko_core::expr::parse;
 
 use super::{load, loaded};
 
-/// The text, a line of carets per problem, and what is said.
+/// Returns the text, a line of carets per problem, and the message.
 fn told(text: &str) -> String {
     let Err(problems) = load(text) else { return "fine".into() };
     let mut lines = vec![text.to_owned()];

@@ -1,4 +1,4 @@
-//! Properties over random texts: reading never panics, evaluating always ends, literals read back.
+//! Properties over random texts: parsing never panics, evaluation always ends, literals read back.
 
 use proptest::prelude::*;
 use rawko_core::Value;
@@ -6,7 +6,7 @@ use rawko_core::expr::{ExprProblemKind, Type, function_names, parse};
 
 use super::{Fixture, load};
 
-/// Pieces of the language in any order: nonsense that comes close to sense.
+/// Tokens of the language in any order: nearly valid nonsense.
 fn soup() -> impl Strategy<Value = String> {
     let words = "context . event input env agents now( stateIn( item index count list items map name missing ( ) [ ] \
                  { } , : ? ?? + - * / % ** ~ == != < <= > >= and or not in if else && || ! true false null 0 1 2.5 \
@@ -53,7 +53,7 @@ fn sense(functions: Vec<&'static str>) -> impl Strategy<Value = String> {
     })
 }
 
-/// Loads and evaluates in every way; only ending matters.
+/// Loads and evaluates in every way; only termination matters.
 fn exercise(text: &str) {
     if let Ok(expr) = load(text) {
         let fixture = Fixture::new();
@@ -106,7 +106,7 @@ proptest! {
         exercise(&text);
     }
 
-    /// The context's values written into the text, so that all is worked out at load, give the same.
+    /// With the context's values written into the text, so that everything is folded at load, the result is the same.
     #[test]
     fn working_out_at_load_changes_nothing(text in sense(all_functions())) {
         let fixture = Fixture::new();
@@ -127,7 +127,8 @@ proptest! {
         exercise(&format!("parse_time({format})"));
     }
 
-    /// What types foretell really happens, where nothing is skipped and no function gives null instead of its type.
+    /// Mismatches predicted by types really occur, where nothing is skipped and no function returns null instead of its
+    /// type.
     #[test]
     fn foretold_mismatches_happen(text in sense(vec!["type", "json", "string", "is_null", "append", "length"])) {
         let skips = text.contains(['?']) || text.contains(" and ") || text.contains(" or ");

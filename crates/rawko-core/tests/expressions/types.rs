@@ -1,11 +1,11 @@
-//! What is known without running: constants, types, what is read, and operations that cannot work.
+//! Static analysis: constants, types, reads, and operations that always fail.
 
 use rawko_core::expr::{Expr, Type};
 use rawko_core::{Slot, Value};
 
 use super::{Fixture, loaded};
 
-/// The types of the fixture's context, from its initial values; null means any.
+/// Returns the types of the fixture's context, from its initial values; null means any.
 fn context_types(slot: Slot) -> Type {
     match Type::of(&Fixture::new().context[slot.index()]) {
         Type::Null => Type::Any,

@@ -1,4 +1,4 @@
-//! Random charts and random deliveries from a seed: the raw material of the property tests.
+//! Random charts and random deliveries from a seed, for the property tests.
 
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ fn action(kind: ActionKind) -> Action {
     Action::new("action", kind)
 }
 
-/// A chart with up to a few dozen nodes that uses everything a chart can have.
+/// A chart with up to a few dozen nodes that uses every feature.
 pub(crate) fn blueprint(dice: &mut Dice) -> Blueprint {
     let mut nodes = vec![node("", NodeKind::Compound, None)];
     grow(dice, &mut nodes, 0, 0);
@@ -196,7 +196,7 @@ fn furnish(dice: &mut Dice, nodes: &mut [NodeSpec], index: usize) {
                     2 => Trigger::Event(format!("done.state.s{index}").into()),
                     _ => Trigger::Event(dice.pick(DESCRIPTORS).into()),
                 };
-                // A compound whose transitions lead to itself for ever is what the bound is for; keep it rare.
+                // Endless self-transitions of a compound are covered by the microstep limit; keep them rare.
                 let guarded = trigger == Trigger::Always || dice.chance(40);
                 let targets = dice.chance(80).then(|| targets(dice, nodes, count).into());
                 nodes[index].transitions.push(TransitionSpec {
@@ -298,7 +298,7 @@ fn one_action(dice: &mut Dice, depth: usize) -> Action {
     })
 }
 
-/// Something that could reach an instance in this state: events, due timers, results, stale news.
+/// A possible delivery in this state: events, due timers, results, stale ones.
 pub(crate) fn delivery(dice: &mut Dice, snapshot: &Snapshot, now_ms: &mut i64) -> Event {
     match dice.below(12) {
         0..=2 if !snapshot.timers().is_empty() => {

@@ -1,10 +1,10 @@
-//! Large values once, by content hash: JSON text goes in, and comes out with long strings and long lists replaced by
-//! references to blobs. Apart from the stores, because each of them keeps the result and none needs to look inside.
+//! Deduplication of large values by content hash: in JSON text, long strings and long lists are replaced by references
+//! to blobs. Separate from the stores, because each of them stores the result and none needs to look inside.
 //!
 //! - A string of 256 bytes or more becomes `{"$ref":"<hash>"}`; its blob is `s` and the text.
-//! - A list is cut at fixed places into groups of eight, groups of groups of eight, and so on. A full group of 256 bytes
-//!   or more becomes an element `{"$chunk":"<hash>"}` that stands for its elements; its blob is `l` and a packed list.
-//!   So a list that grows at its end adds a few references, and never what it held before.
+//! - A list is cut at fixed positions into groups of eight, groups of groups of eight, and so on. A full group of 256
+//!   bytes or more becomes an element `{"$chunk":"<hash>"}` that represents its elements; its blob is `l` and a packed
+//!   list. A list that grows at its end therefore adds a few references, and never its previous contents.
 //! - A map that itself has a key beginning with `$` is wrapped: `{"$map":{…}}`.
 //!
 //! It works on text and not on values, so that numbers keep every digit.
@@ -18,11 +18,11 @@ use std::borrow::Cow;
 use crate::error::StoreError;
 use crate::records::Blob;
 
-/// Strings and groups of list elements below this many bytes of JSON stay where they are.
+/// Strings and groups of list elements below this size in JSON bytes stay inline.
 const LARGE_BYTES: usize = 256;
-/// How many elements, or groups of the level below, make a group.
+/// Number of elements, or groups of the level below, in a group.
 const GROUP_LEN: usize = 8;
-/// Deeper texts are left as they are; no reader of JSON here goes this deep.
+/// Deeper texts are left unchanged; no JSON reader here supports this depth.
 const DEPTH_MAX: usize = 256;
 
 const STRING: u8 = b's';
@@ -39,7 +39,7 @@ pub struct Packed<'a> {
 /// Finds a blob by its name.
 pub type Lookup<'b> = dyn FnMut(&[u8; 16]) -> Result<Option<Blob>, StoreError> + 'b;
 
-/// The name of a blob.
+/// Returns the name of a blob.
 pub fn hash(bytes: &[u8]) -> [u8; 16] {
     let mut name = [0; 16];
     name.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
@@ -51,7 +51,7 @@ pub fn pack(json: &str) -> Packed<'_> {
     pack_new(json, &|_| false)
 }
 
-/// The same, without the blobs that are stored already.
+/// Like `pack`, without the blobs that are already stored.
 pub fn pack_new<'a>(json: &'a str, known: &dyn Fn(&[u8; 16]) -> bool) -> Packed<'a> {
     if scan::needs_packing(json)
         && let Some((text, blobs)) = pack::pack(json, known)
@@ -61,12 +61,12 @@ pub fn pack_new<'a>(json: &'a str, known: &dyn Fn(&[u8; 16]) -> bool) -> Packed<
     Packed { text: Cow::Borrowed(json), blobs: Vec::new() }
 }
 
-/// Puts the large parts back. A blob that is missing or not what its name says means that the store is damaged.
+/// Restores the large parts. A blob that is missing or does not match its hash means that the store is damaged.
 pub fn unpack<'b>(text: &str, blob: &'b mut Lookup<'b>) -> Result<String, StoreError> {
     if scan::mentions_dollar(text) { unpack::unpack(text, blob) } else { Ok(text.to_owned()) }
 }
 
-/// A hash as it is written in texts.
+/// Returns the text form of a hash.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] =
         ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];

@@ -1,4 +1,4 @@
-//! Packing: one pass over the text that copies what is small and takes out what is large.
+//! Packing: one pass over the text that copies small values and extracts large ones.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::scan::Cursor;
 use super::{DEPTH_MAX, GROUP_LEN, LARGE_BYTES, LIST, STRING, hash, hex};
 use crate::records::Blob;
 
-/// `None` when the text is no JSON, or too deep: it is then kept as it is.
+/// Returns `None` if the text is not JSON or too deep: it is then stored unchanged.
 pub(super) fn pack(json: &str, known: &dyn Fn(&[u8; 16]) -> bool) -> Option<(String, Vec<Blob>)> {
     let mut packer = Packer { known, taken: FxHashSet::default(), blobs: Vec::new() };
     let mut cursor = Cursor::new(json);
@@ -111,7 +111,8 @@ impl Packer<'_> {
         Some(())
     }
 
-    /// The list written at `start` of `out`, its elements ending at `ends`, with every large full group taken out.
+    /// Returns the list written at `start` of `out`, its elements ending at `ends`, with every large full group
+    /// extracted.
     fn groups(&mut self, out: &str, start: usize, ends: &[usize]) -> String {
         let mut from = start + 1;
         let mut units: Vec<Cow<'_, str>> = Vec::with_capacity(ends.len());
@@ -119,7 +120,7 @@ impl Packer<'_> {
             units.push(Cow::Borrowed(&out[from..*end]));
             from = end + 1;
         }
-        // What is left over at each level, lowest first; written in reverse, which is the order of the elements.
+        // The remainder at each level, lowest first; written in reverse, which is the order of the elements.
         let mut rests = Vec::new();
         while units.len() >= GROUP_LEN {
             rests.push(units.split_off(units.len() / GROUP_LEN * GROUP_LEN));
@@ -141,7 +142,7 @@ impl Packer<'_> {
         Cow::Owned(format!(r#"{{"$chunk":"{}"}}"#, self.take(body)))
     }
 
-    /// Keeps a blob, once, and gives its name.
+    /// Stores a blob, once, and returns its name.
     fn take(&mut self, body: Vec<u8>) -> String {
         let name = hash(&body);
         if self.taken.insert(name) && !(self.known)(&name) {

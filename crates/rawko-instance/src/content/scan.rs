@@ -1,22 +1,22 @@
-//! Reading JSON text token by token without building values, and deciding whether there is anything to pack at all.
-//! Most texts of a journal are small, so this must cost next to nothing.
+//! Scans JSON text token by token without building values, and decides if packing is needed. Most texts of a journal
+//! are small, so this must be very cheap.
 
 use super::{GROUP_LEN, LARGE_BYTES};
 
-/// Whether any string begins with `$`: only such a text can hold references, or maps that look like one.
+/// Returns true if any string begins with `$`: only such a text can contain references, or maps that look like one.
 pub(super) fn mentions_dollar(text: &str) -> bool {
     text.contains("\"$")
 }
 
-/// Whether packing would change anything. May say yes in vain, never no.
+/// Returns true if packing may change the text. May return a false positive, never a false negative.
 pub(super) fn needs_packing(text: &str) -> bool {
     (text.len() > LARGE_BYTES && holds_large(text)) || mentions_dollar(text)
 }
 
-/// Whether there is a long string, or a long enough list with enough elements.
+/// Returns true if there is a long string, or a long enough list with enough elements.
 fn holds_large(text: &str) -> bool {
     let bytes = text.as_bytes();
-    // For each open list or map: where it began, and how many commas it has had.
+    // For each open list or map: its start, and the number of commas so far.
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -51,8 +51,8 @@ fn holds_large(text: &str) -> bool {
     false
 }
 
-/// The place after the closing quote of the string that begins at `at`; the end when it is not closed. Jumps from
-/// quote to quote: long strings are what this is here for.
+/// Returns the position after the closing quote of the string that begins at `at`; the end of the text if it is not
+/// closed. Jumps from quote to quote, because long strings are the common case.
 fn string_end(text: &str, at: usize) -> usize {
     let mut from = at + 1;
     while let Some(quote) = text.get(from..).and_then(|rest| rest.find('"')) {
@@ -65,7 +65,7 @@ fn string_end(text: &str, at: usize) -> usize {
     text.len()
 }
 
-/// A place in a JSON text. Every method that finds something else than it looks for answers `None`.
+/// A position in a JSON text. Methods return `None` on an unexpected token.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0 }
     }
 
-    /// The next byte that is not white space.
+    /// Returns the next byte that is not white space.
     pub(super) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while matches!(bytes.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
         bytes.get(self.at).copied()
     }
 
-    /// Steps over this byte if it comes next.
+    /// Consumes this byte if it comes next.
     pub(super) fn eat(&mut self, byte: u8) -> bool {
         let there = self.peek() == Some(byte);
         self.at += usize::from(there);
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
         self.eat(byte).then_some(())
     }
 
-    /// A string with its quotes, as it is written.
+    /// Consumes a string and returns it with its quotes.
     pub(super) fn string(&mut self) -> Option<&'a str> {
         if self.peek() != Some(b'"') {
             return None;
@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
         (token.len() >= 2 && token.ends_with('"')).then_some(token)
     }
 
-    /// A number, `true`, `false` or `null`, as it is written.
+    /// Consumes a number, `true`, `false` or `null`.
     pub(super) fn scalar(&mut self) -> Option<&'a str> {
         self.peek()?;
         let rest = &self.text[self.at..];
@@ -118,7 +118,7 @@ impl<'a> Cursor<'a> {
         (len > 0).then_some(&rest[..len])
     }
 
-    /// The key of a map's first entry, when a map comes next; nothing is stepped over.
+    /// Returns the key of a map's first entry, if a map comes next; consumes nothing.
     pub(super) fn first_key(&mut self) -> Option<&'a str> {
         if self.peek() != Some(b'{') {
             return None;
@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
         Cursor { text: self.text, at: self.at + 1 }.string()
     }
 
-    /// Whether nothing but white space is left.
+    /// Returns true if nothing but white space is left.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
     }

@@ -1,4 +1,4 @@
-//! Unpacking: the inverse of packing, which believes no blob that is not what its name says.
+//! Unpacking: the inverse of packing. Verifies every blob against its hash.
 
 use super::scan::Cursor;
 use super::{DEPTH_MAX, LIST, Lookup, STRING, from_hex, hash, hex};
@@ -82,7 +82,7 @@ impl Unpacker<'_> {
         Ok(())
     }
 
-    /// The elements of a list, those of its groups in their place.
+    /// Expands the elements of a list, including those of its groups.
     fn elements(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -119,7 +119,7 @@ impl Unpacker<'_> {
         self.body(name, LIST)
     }
 
-    /// A blob's text, without the byte that says what it is.
+    /// Returns a blob's text, without its type byte.
     fn body(&mut self, name: &[u8; 16], kind: u8) -> Result<String, StoreError> {
         let Some(blob) = (self.blob)(name)? else {
             return Err(StoreError::Damaged(format!("the blob {} is missing", hex(name))));
@@ -134,7 +134,7 @@ impl Unpacker<'_> {
     }
 }
 
-/// Steps over `{"$…":"<hash>"}`.
+/// Consumes `{"$…":"<hash>"}`.
 fn reference(cursor: &mut Cursor<'_>) -> Option<[u8; 16]> {
     cursor.expect(b'{')?;
     cursor.string()?;
@@ -144,7 +144,7 @@ fn reference(cursor: &mut Cursor<'_>) -> Option<[u8; 16]> {
     Some(name)
 }
 
-/// Steps over `{"$map":`.
+/// Consumes `{"$map":`.
 fn wrapped(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.expect(b'{')?;
     cursor.string()?;

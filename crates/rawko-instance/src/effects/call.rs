@@ -1,5 +1,5 @@
-//! `Call`: an action that calls a handler. No invocation waits for the result, but the call passes the same gate, and
-//! the chart hears of a failure as `error.communication`.
+//! `Call`: an action that calls a handler. No invocation waits for the result, but the call passes the same gate, and a
+//! failure raises `error.communication` in the chart.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Instance {
             body: tx.pack(serde_json::to_string(&request).unwrap_or_default()),
             ..self.new_effect(EffectKind::Call, None, Arc::clone(&handler), at)
         };
-        // The calling state is not known any more; the rules of the whole chart are.
+        // The calling state is no longer known; the rules of the whole chart apply.
         let policy = self.chart.node_ids().next().map_or(Value::Null, |root| self.policy_at(root));
         match self.ask_gate(&effect, &params, &policy, at, env, tx) {
             Ok(()) => {

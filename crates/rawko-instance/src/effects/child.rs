@@ -1,5 +1,5 @@
-//! A child instance: it begins in the same commit as the step that invoked it, so there is no moment in which one
-//! exists without the other.
+//! Child instances: a child starts in the same commit as the step that invoked it, so that neither ever exists without
+//! the other.
 
 use std::sync::Arc;
 
@@ -15,9 +15,10 @@ use crate::records::{InstanceKey, NewInstance, OpenEffect, Parent};
 use crate::start::begin;
 use crate::transaction::{Child, Transaction};
 
-/// The id of the child that an effect starts, the same every time, so that it is started once: `parent.invoke.step`, and the index where it is not the first effect of its step.
+/// Returns the id of the child that an effect starts. Deterministic, so that it is started once: `parent.invoke.step`,
+/// and the index if it is not the first effect of its step.
 pub fn child_id(parent: &str, effect: &OpenEffect) -> Arc<str> {
-    // The invoke's id is not in the row; the step and index already make it unique.
+    // The row does not contain the invoke's id; the step and index already make it unique.
     let name = effect.name.split_once(':').map_or(&*effect.name, |(_, name)| name);
     let name = name.split('@').next().unwrap_or(name);
     match effect.index {
@@ -26,7 +27,7 @@ pub fn child_id(parent: &str, effect: &OpenEffect) -> Arc<str> {
     }
 }
 
-/// The chart to begin, its policy, and the invocation with its input.
+/// The chart to start, its policy, and the invocation with its input.
 struct Beginning {
     reference: String,
     policy: Value,
@@ -47,7 +48,7 @@ impl Instance {
         self.plan_begin(effect, Beginning { reference, policy, invoke }, at, env, tx);
     }
 
-    /// An agent that a chart plays.
+    /// Plans an agent that is implemented by a chart.
     pub(super) fn plan_agent_chart(
         &mut self,
         effect: OpenEffect,
@@ -112,7 +113,7 @@ impl Instance {
         begin(new, chart, invoke.input, Some(self.key), at.ms, env).map_err(|error| as_service_error(&error))
     }
 
-    /// The generation of a child, if limits allow one.
+    /// Returns the generation of a child, if limits allow one.
     fn next_generation(&mut self, at: Position, env: &dyn Environment) -> Result<u32, ServiceError> {
         let limits = env.limits();
         let exceeded = |code: &str, message: String| {
@@ -136,7 +137,7 @@ impl Instance {
         Ok(generation)
     }
 
-    /// The key of a child, also of one that begins in this transaction.
+    /// Returns the key of a child, including one that starts in this transaction.
     pub(super) fn key_of_child(
         &self,
         id: &str,

@@ -1,5 +1,4 @@
-//! `Complete`, `Cancelled`, `Stall`: the result that the parent hears, committed together with the step that ended the
-//! child.
+//! `Complete`, `Cancelled`, `Stall`: the result for the parent, committed together with the step that ended the child.
 
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ impl Instance {
         self.report_to_parent(at, env, tx, |invocation| Event::InvokeDone { invocation, data: output });
     }
 
-    /// If the parent cancelled it, the parent does not wait any more and the message is stale there.
+    /// If the parent cancelled the child, it no longer waits and the message is stale there.
     pub(super) fn plan_cancelled(
         &self,
         reason: &Value,
@@ -50,10 +49,10 @@ impl Instance {
         self.report_to_parent(at, env, tx, |invocation| Event::InvokeFailed { invocation, error });
     }
 
-    /// A step of this child could not be taken.
+    /// Reports a step of this child that could not be taken.
     pub(crate) fn report_failure(&self, why: &str, env: &dyn Environment, tx: &mut Transaction) {
         let error = ServiceError::new(Category::Execution, why).to_value();
-        // The parent recognises it by the open effect, so any place will do.
+        // The parent matches it by the open effect, so the position does not matter.
         let at = Position { step: self.snapshot.step_number(), index: u32::MAX, ms: self.last_ms };
         self.report_to_parent(at, env, tx, |invocation| Event::InvokeFailed { invocation, error });
     }
@@ -75,7 +74,7 @@ impl Instance {
         tx.post(key, env.next_message(), message);
     }
 
-    /// An agent's time is its lifetime; everything else below it has reported its own.
+    /// An agent's time is its lifetime; its descendants have reported their own.
     fn spent_in_all(&self) -> Spent {
         let mut spent = self.ledger.total;
         if agent_of(&self.policy).is_some() {

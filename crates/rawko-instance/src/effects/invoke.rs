@@ -1,4 +1,4 @@
-//! `Invoke` and `StopInvoke`: which kind of work it is, whether it is allowed, and what stays open while it runs.
+//! `Invoke` and `StopInvoke`: the kind of work, the permission, and the effect that stays open while it runs.
 
 use std::sync::Arc;
 
@@ -80,14 +80,14 @@ impl Instance {
         tx.actions.push(Action::Run { effect, request: Request::Invoke(invoke) });
     }
 
-    /// How an agent is played; `None` when the `src` is none, or agents are services here.
+    /// Returns an agent's implementation; `None` if the `src` is not an agent, or agents are services here.
     fn binding(&self, invoke: &Invoke, env: &dyn Environment) -> Option<Result<AgentBinding, ServiceError>> {
         let agent = invoke.src.strip_prefix(AGENT)?;
         let (input, policy) = (&invoke.input, &invoke.policy);
         Some(env.agents()?.resolve(&AgentRequest { agent, input, policy, instance: &self.new.id }))
     }
 
-    /// Agents pass the gate however they are played.
+    /// Agents pass the gate regardless of their implementation.
     fn plan_agent(
         &mut self,
         effect: OpenEffect,
@@ -125,7 +125,7 @@ impl Instance {
         match effect.kind {
             EffectKind::Child => self.stop_child(&effect, at, env, tx),
             EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => {
-                // A call that this very transaction asked for never begins.
+                // A call requested by this transaction never starts.
                 let place = EffectPlace::of(&effect);
                 let asked = tx.actions.len();
                 tx.actions.retain(|action| !is_run_of(action, &effect));
@@ -142,7 +142,7 @@ impl Instance {
         }
     }
 
-    /// The child is cancelled by a message, so that a crash after this commit does not leave it running.
+    /// Cancels the child by a message, so that a crash after this commit does not leave it running.
     fn stop_child(&self, effect: &OpenEffect, at: Position, env: &dyn Environment, tx: &mut Transaction) {
         let id = child_id(&self.new.id, effect);
         let Some(key) = self.key_of_child(&id, env, tx) else { return };
@@ -155,7 +155,7 @@ impl Instance {
         tx.post(key, env.next_message(), message);
     }
 
-    /// The key of an earlier attempt whose outcome is unknown: the next attempt is the same request.
+    /// Returns the key of an earlier attempt with an unknown outcome: the next attempt is the same request.
     fn take_kept_key(&mut self, invoke: &Invoke, tx: &mut Transaction) -> Option<Arc<str>> {
         let is_kept = |effect: &OpenEffect| {
             let is_retried = effect.invocation.is_some_and(|id| self.retrying.contains(&id));

@@ -1,5 +1,5 @@
-//! What each effect of a step means for its instance: one file per effect. Nothing is performed here; a driver performs
-//! the transaction's actions after the commit.
+//! The handling of each effect: one file per effect. Nothing is performed here; a driver performs the transaction's
+//! actions after the commit.
 
 mod call;
 pub(crate) mod child;
@@ -18,7 +18,7 @@ use crate::records::{EffectKind, OpenEffect};
 use crate::result::EffectResult;
 use crate::transaction::Transaction;
 
-/// Where an effect stands: with the instance's id this is its id, `instance/step/index`.
+/// The position of an effect: with the instance's id it forms the effect's id, `instance/step/index`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
     pub(crate) step: u64,
@@ -54,7 +54,7 @@ impl Instance {
         self.open.push(effect);
     }
 
-    /// Opens an effect that cannot run. Its failure is its result, and the chart hears it in the next step.
+    /// Opens an effect that cannot run. Its failure is its result, which the chart receives in the next step.
     pub(crate) fn refuse(&mut self, effect: OpenEffect, error: ServiceError, tx: &mut Transaction) {
         let result = EffectResult::of(&effect, Err(error.clone()));
         let text = tx.pack(serde_json::to_string(&result).unwrap_or_default());
@@ -62,14 +62,14 @@ impl Instance {
         self.open(OpenEffect { result: text, ..effect }, tx);
     }
 
-    /// An effect that ended. Opened and closed within one commit, it need not be written at all.
+    /// Closes an effect. Opened and closed within one commit, it need not be written at all.
     pub(crate) fn close(&mut self, effect: &OpenEffect, tx: &mut Transaction) {
         let same = |known: &OpenEffect| known.step == effect.step && known.index == effect.index;
         tx.commit.opened.retain(|known| !same(known));
         tx.commit.closed.push((effect.step, effect.index));
     }
 
-    /// Keeps the key of an attempt whose outcome is unknown, for the next attempt of its invocation.
+    /// Stores the key of an attempt with an unknown outcome, for the next attempt of its invocation.
     pub(crate) fn keep_key(&mut self, effect: OpenEffect, tx: &mut Transaction) {
         let same = |known: &OpenEffect| known.step == effect.step && known.index == effect.index;
         tx.commit.opened.retain(|known| !same(known));
@@ -77,7 +77,7 @@ impl Instance {
         self.open(unknown, tx);
     }
 
-    /// Forgets keys of invocations that ended, and results that an ended instance no longer hears.
+    /// Removes keys of ended invocations, and results that an ended instance no longer receives.
     pub(crate) fn forget_settled_keys(&mut self, tx: &mut Transaction) {
         let over = self.snapshot.status().is_over();
         let is_settled = |effect: &OpenEffect| {
@@ -93,7 +93,7 @@ impl Instance {
     }
 }
 
-/// An effect's id, which is its idempotency key.
+/// Returns an effect's id, which is its idempotency key.
 pub(crate) fn effect_id(instance: &str, step: u64, index: u32) -> String {
     format!("{instance}/{step}/{index}")
 }

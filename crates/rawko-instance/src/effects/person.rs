@@ -1,4 +1,4 @@
-//! `src: human`: an approval or a form. It waits in the store until a person answers or it expires; nothing runs
+//! `src: human`: an approval or a form. It is pending in the store until a person answers or it expires; nothing runs
 //! meanwhile.
 
 use rawko_core::{Invoke, Value, duration};
@@ -29,7 +29,7 @@ impl Instance {
     }
 }
 
-/// Milliseconds, or a duration as the chart format writes it.
+/// Parses milliseconds, or a duration in the chart format.
 fn expires_in_ms(expires: &Value) -> Result<Option<i64>, String> {
     match expires {
         Value::Null => Ok(None),

@@ -1,4 +1,4 @@
-//! `Send` and `Emit`: a message to an instance is committed together with the step; a send to the world is an effect
+//! `Send` and `Emit`: a message to an instance is committed together with the step; a send to the outside is an effect
 //! like a call.
 
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Instance {
         }
     }
 
-    /// The chart hears of it as `error.communication`, unless this step ended it.
+    /// Raises `error.communication` in the chart, unless this step ended it.
     fn undeliverable(&mut self, send: &Send, why: &str, at: Position, tx: &mut Transaction) {
         if self.snapshot.status().is_over() {
             return;
@@ -126,7 +126,7 @@ impl Instance {
         self.open(OpenEffect { result, ..effect }, tx);
     }
 
-    /// The running child with this invoke id.
+    /// Returns the running child with this invoke id.
     fn child_of(&self, invoke: &str, env: &dyn Environment, tx: &Transaction) -> Option<InstanceKey> {
         let mut running = self.snapshot.invocations().iter();
         let wanted = running.find(|known| self.chart.invoke_name(known.invoke) == invoke)?.id;
@@ -145,7 +145,7 @@ impl Instance {
         env: &dyn Environment,
         tx: &mut Transaction,
     ) {
-        // Listeners outside read it in the journal.
+        // External listeners read it from the journal.
         let Some(parent) = self.listening_parent() else { return };
         let invoke = self.new.parent.as_ref().map(|parent| Arc::clone(&parent.invoke)).unwrap_or_default();
         let origin = Value::Str(Arc::clone(&invoke));
@@ -153,7 +153,7 @@ impl Instance {
         self.post_named(parent, event, at, env, tx);
     }
 
-    /// The parent, unless it cancelled this child: the exit actions run, but the parent has moved on.
+    /// Returns the parent, unless it cancelled this child: the exit actions run, but the parent has moved on.
     fn listening_parent(&self) -> Option<InstanceKey> {
         self.parent.filter(|_| self.snapshot.status() != Status::Cancelled)
     }
@@ -167,12 +167,12 @@ fn not_sent(event: &str, why: &str) -> String {
     format!("`{event}` could not be sent: {why}")
 }
 
-/// The sender's `error.communication` for a message to an instance that does not exist.
+/// Returns the sender's `error.communication` for a message to an instance that does not exist.
 pub fn undelivered(event: &str, name: &str) -> Event {
     communication_error(event, &not_sent(event, &absent(name)), Value::Null)
 }
 
-/// `error.communication`, with what could not be done.
+/// Returns `error.communication` with the failed operation.
 pub(crate) fn communication_error(name: &str, message: &str, details: Value) -> Event {
     let mut data = vec![("name", Value::str(name)), ("message", Value::str(message))];
     if !details.is_null() {

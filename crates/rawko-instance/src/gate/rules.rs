@@ -1,4 +1,4 @@
-//! Patterns on names, each with the file it stands in, so that a decision can say which one made it.
+//! Name patterns, each with its file, so that a decision can name its source.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ impl Rule {
     }
 }
 
-/// The first that matches.
+/// Returns the first match.
 pub(super) fn first<'r>(rules: &'r [Rule], name: &str) -> Option<&'r Rule> {
     rules.iter().find(|rule| rule.matcher.is_match(name))
 }
 
-/// Whether a pattern of a chart matches. One that cannot be read matches only itself: it then allows nothing else.
+/// Returns true if a chart's pattern matches. An invalid pattern matches only itself: it then allows nothing else.
 pub(super) fn covers(pattern: &str, name: &str) -> bool {
     pattern == name || matcher(pattern).is_ok_and(|matcher| matcher.is_match(name))
 }
 
-/// `*` goes over every character: names are no paths.
+/// `*` matches every character: names are not paths.
 fn matcher(pattern: &str) -> Result<GlobMatcher, globset::Error> {
     Ok(GlobBuilder::new(pattern).literal_separator(false).build()?.compile_matcher())
 }

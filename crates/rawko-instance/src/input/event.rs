@@ -1,4 +1,4 @@
-//! `Event` and `Cancel`: what reaches an instance from outside.
+//! `Event` and `Cancel`: inputs from outside.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Instance {
         self.deliver(Event::CancelRequested { reason }, env, now_ms, tx)
     }
 
-    /// One step with an event that no effect waits for. A step that could be taken clears an earlier fault.
+    /// Takes one step with an event that no effect waits for. A successful step clears an earlier fault.
     pub(super) fn deliver(
         &mut self,
         event: Event,

@@ -1,5 +1,5 @@
-//! `Message`: an event of another instance, of its own, or the result of a child. Taken once, by its key or by the open
-//! effect that it answers.
+//! `Message`: an event of another instance, of its own, or the result of a child. Handled once, by its key or by the
+//! open effect that it answers.
 
 use rawko_core::Event;
 
@@ -25,7 +25,7 @@ impl Instance {
             Some(child) => self.take_child_result(child, message, env, now_ms, tx),
             None => self.take_sent(message, env, now_ms, tx),
         };
-        // What cannot be read now is delivered again; everything else leaves the inbox, whatever became of it.
+        // After a store error it is delivered again; otherwise it leaves the inbox in any case.
         if !matches!(reply, Err(InstanceError::Store(_))) {
             tx.commit.taken.push(seq);
         }
@@ -53,7 +53,7 @@ impl Instance {
             return self.fault_with(&message.event, now_ms, tx);
         }
         let receipt = self.deliver(message.event.clone(), env, now_ms, tx);
-        // Also when the step failed: the journal has the event and the reason.
+        // Also if the step failed: the journal has the event and the reason.
         self.note_handled(key, tx);
         if let Err(error) = &receipt {
             self.report_failure(&error.to_string(), env, tx);
@@ -79,7 +79,7 @@ impl Instance {
         self.close_with(at, Some(event), false, env, now_ms, tx)
     }
 
-    /// The chart that played an agent ended: its output becomes a result or an error.
+    /// The chart of an agent ended: converts its output to a result or an error.
     fn agent_result(&self, effect: &OpenEffect, event: &Event, env: &dyn Environment) -> Event {
         match (event, env.agents()) {
             (Event::InvokeDone { invocation, data }, Some(agents)) if effect.name.starts_with("agent:") => {

@@ -1,5 +1,5 @@
-//! What can happen to an instance: one variant per kind of input, one file per variant. Handling an input that was
-//! handled before changes nothing, so a driver may deliver twice, late, or again after a crash.
+//! Inputs of an instance: one variant per kind, one file per variant. Handling an input again changes nothing, so a
+//! driver may deliver twice, late, or again after a crash.
 
 mod answer;
 mod event;
@@ -26,33 +26,33 @@ use crate::records::Delivery;
 use crate::result::EffectResult;
 use crate::transaction::{EffectPlace, Transaction};
 
-/// Steps that become due by themselves within one transaction: a long backlog is committed in parts.
+/// Limit of steps that become due by themselves within one transaction: a long backlog is committed in parts.
 const DUE_STEPS_MAX: usize = 64;
 
-/// Something that happens to an instance.
+/// An input of an instance.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// An event from outside. With the caller's `key`, the same event again changes nothing.
+    /// An event from outside. Repeating an event with the same `key` changes nothing.
     Event { event: NamedEvent, key: Option<Arc<str>> },
     /// A person or a supervisor ends it: exit actions run, timers and calls stop.
     Cancel { reason: Value },
-    /// A message of another instance, or of its own. `seq` is the number that its sender's commit gave it.
+    /// A message of another instance, or of its own. `seq` is the number assigned by its sender's commit.
     Message { seq: i64, message: Message },
     /// One of its effects ended.
     Result { effect: EffectPlace, result: EffectResult },
-    /// A person answers a request; `invoke` names it where several are pending.
+    /// A person answers a request; `invoke` names it if several are pending.
     Answer { invoke: Option<String>, answer: PersonAnswer, key: Option<Arc<str>> },
-    /// A person starts the failed invocation again, or continues after a fault.
+    /// A person retries the failed invocation, or continues after a fault.
     Retry,
     /// Time has passed.
     Time,
-    /// The driver started again: no call of this instance is running. `epoch` is the number of that start.
+    /// The driver restarted: no call of this instance is running. `epoch` is the number of that start.
     Restart { epoch: u64 },
 }
 
 impl Input {
-    /// The key under which the machine looks this input up ([`Environment::handled`]), for drivers that have to read it
-    /// beforehand.
+    /// Returns the key under which the machine looks this input up ([`Environment::handled`]), for drivers that have to
+    /// read it beforehand.
     pub fn delivery_key(&self) -> Option<Arc<str>> {
         match self {
             Input::Event { key, .. } | Input::Answer { key, .. } => caller_key(key.as_ref()),
@@ -67,17 +67,17 @@ impl Input {
     }
 }
 
-/// What became of an input.
+/// The outcome of an input.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Taken {
     /// Valid once the transaction is committed. An error needs no commit.
     Handled(Result<Receipt, InstanceError>),
-    /// More was due than fits into one transaction: commit, then hand it in again.
+    /// More was due than fits into one transaction: commit, then pass it in again.
     Deferred(Input),
 }
 
 impl Instance {
-    /// Takes everything that is due, then the input, then what follows at once.
+    /// Handles everything that is due, then the input, then its immediate consequences.
     pub fn handle(&mut self, input: Input, env: &dyn Environment, now_ms: i64) -> Transaction {
         let mut tx = self.begin();
         match self.take(input, env, now_ms, &mut tx) {
@@ -88,12 +88,12 @@ impl Instance {
         tx
     }
 
-    /// An empty transaction, for drivers that group several inputs: `begin`, any number of `take`, `finish`.
+    /// Returns an empty transaction, for drivers that group several inputs: `begin`, any number of `take`, `finish`.
     pub fn begin(&self) -> Transaction {
         Transaction::new(self.key)
     }
 
-    /// Takes one input into a transaction.
+    /// Handles one input within a transaction.
     pub fn take(&mut self, input: Input, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) -> Taken {
         let now_ms = now_ms.max(self.last_ms);
         if !self.take_due(env, now_ms, tx) {
@@ -114,12 +114,12 @@ impl Instance {
             Input::Time => Ok(self.receipt(false)),
             Input::Restart { epoch } => self.take_restart(epoch, env, now_ms, tx),
         };
-        // Calls that were refused by these steps fail at once, in the same transaction.
+        // Calls refused by these steps fail immediately, in the same transaction.
         self.take_refusals(env, now_ms, tx);
         Taken::Handled(reply)
     }
 
-    /// Completes a transaction: the head if it changed, a whole snapshot if one is worth it.
+    /// Completes a transaction: adds the head if it changed, and a full snapshot if worthwhile.
     pub fn finish(&mut self, tx: &mut Transaction) {
         self.forget_settled_keys(tx);
         let head = self.head_now();
@@ -133,13 +133,13 @@ impl Instance {
         }
     }
 
-    /// Completes the first transaction of an instance: calls that were refused fail at once, timers wait their turn.
+    /// Completes the first transaction of an instance: refused calls fail immediately, timers stay pending.
     pub(crate) fn settle(&mut self, env: &dyn Environment, at_ms: i64, tx: &mut Transaction) {
         self.take_refusals(env, at_ms, tx);
         self.finish(tx);
     }
 
-    /// The step that a key led to, in this transaction or before.
+    /// Returns the step of a key, in this transaction or before.
     fn handled(
         &self,
         key: &Arc<str>,

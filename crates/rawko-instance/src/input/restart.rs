@@ -1,5 +1,5 @@
-//! `Restart`: the driver started again and no call runs any more. Calls that are safe to repeat run again; the outcome
-//! of the others is unknown, and the chart hears so.
+//! `Restart`: the driver restarted and no call is running. Calls that are safe to repeat run again; the others have an
+//! unknown outcome, which is reported to the chart.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Instance {
                     let result = EffectResult::of(&effect, Err(error.clone()));
                     tx.refused.push((effect, error));
                     let at = self.open_at(place.step, place.index);
-                    // A step that fails leaves a fault, which lists show; the other calls still restart.
+                    // A step that fails leaves a fault, which is visible in lists; the other calls still restart.
                     let _ = at.map(|at| self.end_effect(at, result, env, now_ms, tx));
                 }
             }
@@ -44,7 +44,7 @@ impl Instance {
         Ok(self.receipt(false))
     }
 
-    /// The call to make again, or the error that stands for its result.
+    /// Returns the call to repeat, or the error that replaces its result.
     fn resume_call(
         &mut self,
         effect: &OpenEffect,
@@ -76,7 +76,7 @@ impl Instance {
         })
     }
 
-    /// Replaces an open effect by a changed one.
+    /// Replaces an open effect with a changed one.
     fn reopen(&mut self, effect: OpenEffect, tx: &mut Transaction) -> OpenEffect {
         if let Some(at) = self.open_at(effect.step, effect.index) {
             self.open[at] = effect.clone();
@@ -97,7 +97,7 @@ impl Instance {
         }
     }
 
-    /// Marks calls that a stopping driver did not begin: they run at the next start as if asked for the first time.
+    /// Marks calls that a stopping driver did not start: at the next start they run as first attempts.
     pub fn park(&mut self, effects: &[EffectPlace]) -> Transaction {
         let mut tx = self.begin();
         for place in effects {
@@ -113,7 +113,8 @@ impl Instance {
 fn was_running(effect: &OpenEffect) -> bool {
     let is_call = match effect.kind {
         EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => true,
-        // A child continues by itself, a person is still asked, an unknown outcome waits for the next attempt.
+        // A child continues by itself, a person's request is still pending, an unknown outcome waits for the next
+        // attempt.
         EffectKind::Child | EffectKind::Person | EffectKind::Unknown => false,
     };
     is_call && effect.result.is_empty()

@@ -1,4 +1,4 @@
-//! `Result`: an effect ended. An effect that is not open any more makes it stale.
+//! `Result`: an effect ended. It is stale if the effect is no longer open.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Instance {
         self.end_effect(at, result, env, now_ms, tx)
     }
 
-    /// Closes an open effect with its result: audit, budget, and the step that hears it.
+    /// Closes an open effect with its result: audit, budget, and the step that receives it.
     pub(super) fn end_effect(
         &mut self,
         at: usize,
@@ -60,7 +60,7 @@ impl Instance {
         };
         let outcome = self.step_with(&event, env, now_ms, tx);
         // Once an attempt was ambiguous, its key serves all later attempts of the invocation: a refusal of a later one
-        // does not prove that the earlier one did nothing.
+        // does not prove that the earlier one had no effect.
         let is_ambiguous = outcome_open || effect.in_doubt;
         if is_ambiguous && effect.invocation.is_some_and(|id| self.needs_key(id)) {
             self.keep_key(effect, tx);
@@ -100,7 +100,7 @@ impl Instance {
     }
 }
 
-/// The usage that an agent or a model reports with its result.
+/// Returns the usage that an agent or a model reports with its result.
 fn reported(effect: &OpenEffect, event: Option<&Event>) -> Spent {
     let reports = effect.kind == EffectKind::Agent
         || effect.name.starts_with("model:")

@@ -1,5 +1,5 @@
-//! `Retry`: a person starts the failed invocation again. If the outcome of the failed attempt is unknown, the new one
-//! runs under the same idempotency key.
+//! `Retry`: a person retries the failed invocation. If the outcome of the failed attempt is unknown, the new one runs
+//! under the same idempotency key.
 
 use rawko_core::Event;
 

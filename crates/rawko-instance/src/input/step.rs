@@ -11,13 +11,13 @@ use crate::instance::Instance;
 use crate::records::{Record, RecordKind, SavedSnapshot};
 use crate::transaction::Transaction;
 
-/// A whole snapshot is written when the changes since the last one outweigh it, and not for less than this. So
-/// snapshots take space in proportion to changes, however long the history.
+/// A full snapshot is written when the changes since the last one outweigh it, and are at least this large. The space
+/// of snapshots is therefore proportional to the changes, however long the history.
 pub(super) const SNAPSHOT_BYTES_MIN: usize = 16 * 1024;
 
 impl Instance {
-    /// Takes a step, records it and plans its effects. Returns whether a transition was taken. A step that cannot be
-    /// taken is recorded too, and leaves the snapshot as it was.
+    /// Takes a step, records it and plans its effects. Returns true if a transition was taken. A step that cannot be
+    /// taken is recorded too, and leaves the snapshot unchanged.
     pub(super) fn step_with(
         &mut self,
         event: &Event,
@@ -28,7 +28,7 @@ impl Instance {
         let before = self.snapshot.clone();
         let now = Now { ms: at_ms, world: env.world() };
         let chart = Arc::clone(&self.chart);
-        // A panic is a bug of rawko, and stays within this instance.
+        // A panic is a bug of rawko, contained to this instance.
         let step = if env.wants_traces() { step_traced } else { step };
         let taken = catch_unwind(AssertUnwindSafe(|| step(&chart, &mut self.snapshot, event.clone(), now)));
         let taken = match taken {
@@ -95,7 +95,7 @@ impl Instance {
         });
     }
 
-    /// Puts the whole snapshot into the commit.
+    /// Adds the full snapshot to the commit.
     pub(crate) fn save_snapshot(&mut self, tx: &mut Transaction) {
         let body = tx.pack(self.snapshot.to_json(&self.chart));
         self.snapshot_bytes = body.len();
@@ -104,7 +104,7 @@ impl Instance {
     }
 }
 
-/// A step's effects as the record has them; empty when there are none.
+/// Returns a step's effects for the record; empty if there are none.
 pub(crate) fn effects_text(step: &Step) -> String {
     if step.effects.is_empty() {
         return String::new();

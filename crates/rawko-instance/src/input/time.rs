@@ -1,5 +1,5 @@
-//! `Time`: timers and approvals that are due, and calls that were refused before they began. Everything that an
-//! instance does without being asked happens here, so this is where runaway loops are bounded.
+//! `Time`: timers and approvals that are due, and calls refused before they started. Everything that an instance does
+//! without an external cause happens here, so this is where runaway loops are bounded.
 
 use rawko_core::{Event, Value};
 
@@ -14,10 +14,10 @@ use crate::records::{EffectKind, OpenEffect};
 use crate::result::EffectResult;
 use crate::transaction::Transaction;
 
-/// What an instance does next by itself.
+/// The next thing that an instance does by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// A call that was refused: its failure is the result.
+    /// A refused call: its failure is the result.
     Result {
         at: usize,
         at_ms: i64,
@@ -42,18 +42,18 @@ impl Due {
 }
 
 impl Instance {
-    /// Whether something is due, so that [`Input::Time`](super::Input::Time) would do something.
+    /// Returns true if [`Input::Time`](super::Input::Time) would have an effect.
     pub fn is_due(&self, now_ms: i64) -> bool {
         let now_ms = now_ms.max(self.last_ms);
         !self.snapshot.status().is_over() && self.next_due().is_some_and(|due| due.at_ms() <= now_ms)
     }
 
-    /// When the next thing happens by itself; a driver sets one deadline for it.
+    /// Returns the next due time; a driver sets one deadline for it.
     pub fn next_due_ms(&self) -> Option<i64> {
         self.next_due().filter(|_| !self.snapshot.status().is_over()).map(Due::at_ms)
     }
 
-    /// The next thing that happens by itself. After a fault timers rest until a person acts.
+    /// Returns the next due item. After a fault timers pause until a person acts.
     pub(crate) fn next_due(&self) -> Option<Due> {
         let rests = self.head.fault.is_some();
         if let Some(at) = self.open.iter().position(|effect| !effect.result.is_empty()).filter(|_| !rests) {
@@ -69,7 +69,7 @@ impl Instance {
         timer.into_iter().chain(expiries).min_by_key(|due| due.at_ms())
     }
 
-    /// Takes what is due. `false`: there is more than fits into one transaction.
+    /// Handles due items. Returns `false` if there are more than fit into one transaction.
     pub(super) fn take_due(&mut self, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) -> bool {
         for _ in 0..DUE_STEPS_MAX {
             if !self.is_due(now_ms) {
@@ -85,7 +85,7 @@ impl Instance {
         !self.is_due(now_ms)
     }
 
-    /// Takes calls that were refused, until none is left or a transaction is full.
+    /// Handles refused calls, until none is left or a transaction is full.
     pub(super) fn take_refusals(&mut self, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) {
         for _ in 0..DUE_STEPS_MAX {
             match self.next_due().filter(|_| !self.snapshot.status().is_over()) {
@@ -95,7 +95,7 @@ impl Instance {
         }
     }
 
-    /// A timer fires at its own time, however late the driver is: what it starts counts from there.
+    /// Fires a timer at its own time, however late the driver is: its consequences count from there.
     fn take_timer(&mut self, timer: u64, due_ms: i64, env: &dyn Environment, tx: &mut Transaction) {
         let at_ms = due_ms.max(self.last_ms);
         if due_ms > self.last_ms {
@@ -104,7 +104,7 @@ impl Instance {
             return;
         }
         if let Err(error) = self.step_with(&Event::TimerFired { timer }, env, at_ms, tx) {
-            // It would fail again at once, for ever: it rests until a person acts.
+            // It would fail again immediately and forever: it pauses until a person acts.
             self.rest_with(&error.to_string(), env, tx);
         }
     }
@@ -113,7 +113,7 @@ impl Instance {
         let at_ms = due_ms.max(self.last_ms);
         let error = ServiceError::new(Category::Expired, "nobody answered in time");
         let result = EffectResult::of(&self.open[at], Err(error));
-        // A step that cannot be taken leaves a fault, which lists show.
+        // A step that cannot be taken leaves a fault, which is visible in lists.
         let _ = self.end_effect(at, result, env, at_ms, tx);
     }
 
@@ -131,12 +131,13 @@ impl Instance {
             let error = ServiceError::new(Category::Host, "the stored result cannot be read");
             EffectResult::of(effect, Err(error))
         });
-        // A step that cannot be taken leaves a fault, which lists show.
+        // A step that cannot be taken leaves a fault, which is visible in lists.
         let _ = self.end_effect(at, result, env, now_ms, tx);
     }
 
-    /// Counts a step that no time and no cause from outside separates from the last. Over the limit the chart hears
-    /// `error.execution` with code `runaway`; if no transition takes it, the instance rests with a fault.
+    /// Counts a step that follows the last one without elapsed time or an external cause. Over the limit
+    /// `error.execution` with code `runaway` is raised in the chart; if no transition takes it, the instance pauses
+    /// with a fault.
     pub(super) fn may_act_again(&mut self, env: &dyn Environment, at_ms: i64, tx: &mut Transaction) -> bool {
         self.pace.zero_delay_steps += 1;
         let most = env.limits().zero_delay_steps_max;
@@ -153,13 +154,13 @@ impl Instance {
         false
     }
 
-    /// The instance does nothing by itself any more until a person acts. For its parent it has failed.
+    /// Pauses the instance until a person acts. For its parent it has failed.
     pub(super) fn rest_with(&mut self, why: &str, env: &dyn Environment, tx: &mut Transaction) {
         self.head.fault = Some(why.into());
         self.report_failure(why, env, tx);
     }
 
-    /// Records an event that a resting instance does not take.
+    /// Records an event that a paused instance does not take.
     pub(super) fn fault_with(
         &mut self,
         event: &Event,

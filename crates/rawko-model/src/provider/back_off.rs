@@ -1,13 +1,13 @@
-//! How long to wait before a request is made again. Only the number: the waiting is a durable timer of the chart.
+//! Retry delays. Computes the number only: the waiting is a durable timer of the chart.
 
-/// Of settings.
+/// The `back_off` section of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackOffSettings {
-    /// Before the second attempt.
+    /// Delay before the second attempt.
     pub first_ms: u64,
-    /// No wait of our own is longer.
+    /// Upper bound of a delay that we choose.
     pub longest_ms: u64,
-    /// A provider that asks for more than this gets this.
+    /// Upper bound of a delay that the provider requests.
     pub retry_after_max_ms: u64,
 }
 
@@ -17,9 +17,9 @@ impl Default for BackOffSettings {
     }
 }
 
-/// The wait after attempt number `attempt` (from 0) has failed: twice as long each time, between half of that and all of
-/// it, so that agents that failed together do not come back together. What the provider asked for is never undercut. The
-/// same arguments always give the same wait, also after a restart.
+/// Returns the delay after attempt number `attempt` (from 0) has failed. The delay doubles with each attempt, with
+/// jitter between half and all of it, so that agents that failed together do not retry together. It is never shorter
+/// than the provider's `Retry-After`. The same arguments always give the same delay, also after a restart.
 pub fn back_off_ms(
     attempt: u32,
     retry_after_ms: Option<u64>,
@@ -37,7 +37,7 @@ pub fn back_off_ms(
     own.max(asked)
 }
 
-/// `span` × `jitter` / 2³².
+/// Returns `span` × `jitter` / 2³².
 fn scaled(span: u64, jitter: u32) -> u64 {
     ((u128::from(span) * u128::from(jitter)) >> 32) as u64
 }

@@ -1,14 +1,14 @@
-//! What a failure means, by status and by what its body says. One set of rules for all services: compatible servers
-//! answer in each other's words, also on paths that are not theirs.
+//! Classifies provider failures by status and body. One set of rules serves all services: compatible servers use each
+//! other's error formats, also on paths that are not theirs.
 
 use serde_json::Value;
 
 use super::{ErrorCode, ProviderError};
 
-/// Longer messages are cut.
+/// Longer messages are truncated.
 const MESSAGE_BYTES_MAX: usize = 500;
 
-/// An answer that is no success.
+/// Classifies a response with a failure status.
 pub(super) fn response(status: u16, retry_after_ms: Option<u64>, body: &str) -> ProviderError {
     let json: Value = serde_json::from_str(body).unwrap_or(Value::Null);
     let said = Said::of(&json, body);
@@ -22,19 +22,19 @@ pub(super) fn response(status: u16, retry_after_ms: Option<u64>, body: &str) -> 
     ProviderError { code, message, retry_after_ms, status: Some(status) }
 }
 
-/// A failure in the middle of an answer that began well.
+/// Classifies an error that arrives in the middle of a successful stream.
 pub(super) fn in_stream(json: &Value) -> ProviderError {
     let said = Said::of(json, "");
     let status = said.status();
-    // A request that was taken and then failed for no reason given is the service's own trouble.
+    // An accepted request that fails without a reason counts as a server error.
     let code = said.code(status.unwrap_or(500));
     let message =
         format!("the provider failed while it answered: {}", head(&said.message, MESSAGE_BYTES_MAX));
     ProviderError { code, message, retry_after_ms: retry_info_ms(said.error), status }
 }
 
-/// What the body says: `{error: {message, type, code, status}}`, `{error: "…"}`, `{message}`, `{detail}`, a list with
-/// one of these in it, or just text.
+/// The error in a body: `{error: {message, type, code, status}}`, `{error: "…"}`, `{message}`, `{detail}`, a list that
+/// holds one of these, or plain text.
 struct Said<'j> {
     error: &'j Value,
     message: String,
@@ -81,7 +81,7 @@ impl<'j> Said<'j> {
         }
     }
 
-    /// Waiting does not help: somebody has to pay.
+    /// Returns true if the account has no credit, which a retry cannot fix.
     fn is_out_of_credit(&self) -> bool {
         self.is("insufficient_quota")
             || self.is("billing_error")
@@ -96,7 +96,7 @@ impl<'j> Said<'j> {
         TOO_LONG_KINDS.iter().any(|kind| self.is(kind)) || self.mentions(&TOO_LONG_WORDS)
     }
 
-    /// The status that would have come, had it been known when the answer began.
+    /// Returns the status the response would have had if the error had been known before streaming began.
     fn status(&self) -> Option<u16> {
         let number =
             self.kinds.iter().find_map(|kind| kind.parse().ok().filter(|code| (400..600).contains(code)));
@@ -110,7 +110,7 @@ impl<'j> Said<'j> {
 const TOO_LONG_KINDS: [&str; 4] =
     ["context_length_exceeded", "exceed_context_size_error", "request_too_large", "1261"];
 
-/// As OpenAI, Anthropic, Gemini, llama.cpp, vLLM, Ollama and Z.ai put it.
+/// Phrases used by OpenAI, Anthropic, Gemini, llama.cpp, vLLM, Ollama and Z.ai.
 const TOO_LONG_WORDS: [&str; 11] = [
     "maximum context length",
     "context_length_exceeded",
@@ -156,7 +156,7 @@ fn kinds(error: &Value) -> Vec<String> {
     ["type", "code", "status"].into_iter().filter_map(kind).collect()
 }
 
-/// A body that is no JSON, such as the page of a proxy: the text without the tags.
+/// Strips the tags of a body that is not JSON, such as a proxy's error page.
 fn plain(body: &str) -> String {
     let mut is_tag = false;
     let shown = body.chars().filter(|&letter| {
@@ -167,7 +167,7 @@ fn plain(body: &str) -> String {
     shown.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Gemini says in the body when to come back: `retryDelay: "34.5s"`.
+/// Parses the retry delay that Gemini puts in the body: `retryDelay: "34.5s"`.
 fn retry_info_ms(error: &Value) -> Option<u64> {
     let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
     let delay = details.filter_map(|detail| detail.get("retryDelay")?.as_str()).next()?;
@@ -175,7 +175,7 @@ fn retry_info_ms(error: &Value) -> Option<u64> {
     (seconds.is_finite() && seconds >= 0.0).then_some((seconds * 1000.0).ceil() as u64)
 }
 
-/// The beginning of a text, cut between characters.
+/// Truncates a text at a character boundary.
 pub(super) fn head(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();

@@ -1,31 +1,32 @@
-//! One completion: what is asked, what is heard while it comes, and what it was.
+//! One completion: its request, its stream events and its result.
 
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::message::{Message, StopReason, ToolSpec, Usage};
 
-/// All that the model sees, and how it is to answer.
+/// Everything the model receives, and the required format of its response.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompletionRequest {
-    /// As the provider knows it, without the provider's name.
+    /// The provider's name of the model, without the name of the provider.
     pub model: String,
     pub system: String,
     pub messages: Vec<Message>,
     pub tools: Vec<ToolSpec>,
-    /// The answer is to be JSON of this shape.
+    /// The response must be JSON of this shape.
     pub schema: Option<OutputSchema>,
     pub output_tokens_max: Option<u32>,
     pub temperature: Option<f64>,
-    /// The same for a request that is made again after a crash.
+    /// Idempotency key; unchanged when a request is repeated after a crash.
     pub idempotency: String,
-    /// Who asks. Like the two below it never reaches a model: scripts and people who look on go by it.
+    /// The agent that makes the request. This field and the two below never reach a model: scripts and observers use
+    /// them.
     #[serde(default)]
     pub agent: String,
-    /// In which piece of work: `plan_build/implement#2`.
+    /// The phase or step the request belongs to: `plan_build/implement#2`.
     #[serde(default)]
     pub occasion: String,
-    /// How often this very completion was tried before and failed.
+    /// The number of failed attempts at this completion so far.
     #[serde(default)]
     pub attempt: u32,
 }
@@ -36,7 +37,7 @@ pub struct OutputSchema {
     pub schema: Value,
 }
 
-/// What is heard of a completion while it comes.
+/// An event of a completion stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StreamEvent {
@@ -52,9 +53,9 @@ pub struct Completion {
     pub message: Message,
     pub stop_reason: StopReason,
     pub usage: Usage,
-    /// The structured answer, checked against the schema, if one was asked for.
+    /// The structured response, validated against the schema, if one was requested.
     pub data: Option<Value>,
-    /// The model that answered, as it calls itself.
+    /// The model that responded, by its own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }

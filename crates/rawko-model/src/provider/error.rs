@@ -1,4 +1,4 @@
-//! Why there is no completion, in kinds that whoever asked can act on.
+//! Completion errors, in kinds that a caller can act on.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[error("{message}")]
 pub struct ProviderError {
     pub code: ErrorCode,
-    /// Never with a secret in it.
+    /// Never contains a secret.
     pub message: String,
-    /// What the provider asked for.
+    /// The delay that the provider requested.
     pub retry_after_ms: Option<u64>,
     pub status: Option<u16>,
 }
@@ -30,14 +30,14 @@ impl ProviderError {
         Self { code, message: message.into(), retry_after_ms: None, status: None }
     }
 
-    /// Whether the same request may do better later. A model that does not exist stays away.
+    /// Returns true if the same request may succeed later. A model that does not exist is a permanent error.
     pub fn is_transient(&self) -> bool {
         self.code.is_transient() && self.status != Some(404)
     }
 }
 
 impl ErrorCode {
-    /// All of them, in the order of the documentation.
+    /// All codes, in the order of the documentation.
     pub const ALL: [ErrorCode; 7] = [
         ErrorCode::AuthenticationFailed,
         ErrorCode::RateLimited,
@@ -60,7 +60,7 @@ impl ErrorCode {
         }
     }
 
-    /// Whether the same request may do better later.
+    /// Returns true if the same request may succeed later.
     pub fn is_transient(self) -> bool {
         match self {
             ErrorCode::RateLimited | ErrorCode::NetworkError | ErrorCode::ModelUnavailable => true,

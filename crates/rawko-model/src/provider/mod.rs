@@ -1,5 +1,5 @@
-//! Providers: one completion at a time with a model service. Wire formats are pure functions from bytes to our stream
-//! events; only the transport does IO. Loop control stands on what is reported here, so nothing is guessed.
+//! Providers: one completion at a time with a model service. Wire formats are pure functions from bytes to stream
+//! events; only the transport does IO. Loop control relies on the reported values, so nothing is guessed.
 
 mod back_off;
 mod classify;
@@ -33,13 +33,14 @@ pub use tape::{Record, Recorder, Replay, request_hash};
 pub use tokens::{message_tokens, messages_tokens, request_tokens, text_tokens};
 pub use wire::{BodyEnd, Decoder, Dialect, OpenAiTraits, SchemaSupport};
 
-/// The answer of a provider, some time later.
+/// A pending completion.
 pub type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + Send + 'a>>;
 
-/// Whoever is told of a completion while it comes.
+/// Receives stream events while the completion arrives.
 pub type Listener<'a> = &'a mut (dyn FnMut(StreamEvent) + Send);
 
-/// A model service. One request, one completion; it neither retries nor waits: who asks decides about that, durably.
+/// A model service. One request, one completion; it neither retries nor waits, because retries are durable and belong
+/// to the caller.
 pub trait Provider: Send + Sync {
     /// Dropping the future abandons the request.
     fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a>;

@@ -1,15 +1,14 @@
-//! What tokens cost. A table of well-known models that settings can correct; for a model that is not in it no cost is
-//! made up.
+//! Token prices. A table of well-known models that settings can override; a model that is not in it has no cost.
 
 use std::collections::BTreeMap;
 
 use crate::message::Usage;
 
-/// US dollars for a million tokens.
+/// US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
     pub input: f64,
-    /// Of input that was read from the provider's cache.
+    /// For input read from the provider's cache.
     pub cached: f64,
     pub output: f64,
 }
@@ -25,7 +24,7 @@ impl Price {
     }
 }
 
-/// The table, and what settings say over it.
+/// The built-in table with the overrides of the settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {
     /// By `model` or `provider/model`.
@@ -33,15 +32,15 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// The price of a model, if anybody knows it. What settings say of `provider/model` goes before what they say of
-    /// `model`, and that before the table.
+    /// Returns the price of a model, if known. Settings for `provider/model` take precedence over settings for `model`,
+    /// and those over the table.
     pub fn find(&self, provider: &str, model: &str) -> Option<Price> {
         let said = self.said.get(&format!("{provider}/{model}")).or_else(|| self.said.get(model));
         said.copied().or_else(|| known(model))
     }
 }
 
-/// Compatible hosts put the maker before the name: `openai/gpt-4o`.
+/// Looks up a model in the table. Compatible hosts prefix the maker: `openai/gpt-4o`.
 fn known(model: &str) -> Option<Price> {
     let model = model.rsplit('/').next().unwrap_or(model);
     let rows = KNOWN.iter().filter(|(name, ..)| is_version_of(model, name));
@@ -59,7 +58,7 @@ fn is_version_of(model: &str, name: &str) -> bool {
         })
 }
 
-/// `(model, input, cached, output)`. Prices change; settings can say better.
+/// `(model, input, cached, output)`. Prices change; settings can override them.
 const KNOWN: [(&str, f64, f64, f64); 40] = [
     ("claude-opus-4-6", 5.0, 0.5, 25.0),
     ("claude-opus-4-5", 5.0, 0.5, 25.0),

@@ -1,11 +1,11 @@
-//! How many tokens something is, about: bytes / 4. Apart from usage, which is what a provider counted: this is for what
-//! nobody has counted yet, or nobody counted at all.
+//! Token estimates: bytes / 4. Separate from usage, which a provider counts: this is for text that has not been
+//! counted.
 
 use crate::message::{Message, Part, ToolSpec};
 use crate::provider::CompletionRequest;
 
 const BYTES_PER_TOKEN: u64 = 4;
-/// Services shrink images until they cost about this much.
+/// Services scale images down to about this many tokens.
 const IMAGE_TOKENS: u64 = 1500;
 /// Role and separators.
 const MESSAGE_TOKENS: u64 = 4;
@@ -19,7 +19,7 @@ pub fn message_tokens(message: &Message) -> u64 {
     if said == 0 { 0 } else { said + MESSAGE_TOKENS }
 }
 
-/// Without what surrounds a message: what a model is paid for saying it.
+/// Excludes the message overhead: the tokens charged as output.
 pub(super) fn said_tokens(message: &Message) -> u64 {
     message.parts.iter().map(part_tokens).sum()
 }
@@ -28,7 +28,7 @@ pub fn messages_tokens(messages: &[Message]) -> u64 {
     messages.iter().map(message_tokens).sum()
 }
 
-/// All that the model sees.
+/// Estimates the complete input of the model.
 pub fn request_tokens(request: &CompletionRequest) -> u64 {
     let schema = request.schema.as_ref().map_or(0, |schema| text_tokens(&schema.schema.to_string()));
     text_tokens(&request.system)

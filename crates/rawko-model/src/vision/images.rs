@@ -1,12 +1,12 @@
-//! The images of a conversation, numbered in the order they came; one image sent twice has one number.
+//! The images of a conversation, numbered in order of appearance; an image sent twice has one number.
 
 use crate::message::{Message, Part, Role};
 
-/// One image and the words it came with.
+/// One image and its accompanying text.
 pub(super) struct Image<'m> {
     pub(super) hash: String,
     pub(super) part: &'m Part,
-    /// The first message it is in.
+    /// Index of its first message.
     pub(super) message: usize,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn words(message: &Message) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The words that an image of a message is to be seen with: its own, or for a tool's picture what was last asked.
+/// Returns the text for an image of a message: its own, or for a tool's image the last prompt.
 pub(super) fn words_about(messages: &[Message], message: usize) -> String {
     let spoken = messages[..=message].iter().rev().filter(|said| said.role == Role::User).map(words);
     spoken.into_iter().find(|words| !words.trim().is_empty()).unwrap_or_default()

@@ -1,29 +1,29 @@
-//! What is wanted of images, by rules over the words they come with. Rules first and only: they cost nothing, and the
-//! vision model is told the words too.
+//! Classifies the purpose of images by rules over the accompanying text. Rules only: they cost nothing, and the vision
+//! model receives the text too.
 
 use serde::{Deserialize, Serialize};
 
-/// What is wanted.
+/// The purpose of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Intent {
     /// There is no image.
     None,
-    /// What differs between several images.
+    /// Compare several images.
     Compare,
-    /// What went wrong, from a picture of it.
+    /// Diagnose an error from a screenshot.
     Error,
-    /// What is written there.
+    /// Transcribe text.
     Extract,
-    /// A user interface, to be built or judged.
+    /// Build or review a user interface.
     Interface,
-    /// Boxes and arrows.
+    /// Explain a diagram.
     Diagram,
-    /// What there is to see.
+    /// Describe the image.
     Describe,
 }
 
-/// In the order they are asked for: whoever shows an error of an interface wants to know about the error.
+/// In order of precedence: an error within an interface counts as an error.
 const RULES: [(Intent, &[&str]); 4] = [
     (
         Intent::Error,
@@ -108,7 +108,7 @@ const COMPARING: [&str; 16] = [
     "match",
 ];
 
-/// What the words that come with so many images want.
+/// Classifies the text that accompanies `images` images.
 pub fn classify(text: &str, images: usize) -> Intent {
     let words = words(text);
     let says = |wanted: &str| words.contains(&format!(" {wanted} "));
@@ -124,7 +124,7 @@ pub fn classify(text: &str, images: usize) -> Intent {
     }
 }
 
-/// Lower case, one blank between words and around them all, so that `text` is not found in `context`.
+/// Normalises to lower case with single spaces between and around words, so that `text` does not match `context`.
 fn words(text: &str) -> String {
     let lower = text.to_lowercase();
     let is_word = |c: char| c.is_alphanumeric() || c == '/';
@@ -133,7 +133,7 @@ fn words(text: &str) -> String {
 }
 
 impl Intent {
-    /// What the vision model is asked to do.
+    /// Returns the instruction for the vision model.
     pub(super) fn instruction(self) -> &'static str {
         match self {
             Intent::None => "",

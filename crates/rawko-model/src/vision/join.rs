@@ -1,11 +1,11 @@
-//! The conversation as the text model sees it: no images, but where they were, what the vision model said of them.
+//! The conversation for the text model: images are replaced by the analyses of the vision model.
 
 use super::images::{self, Image};
 use super::memory::{Analysis, VisionMemory};
 use crate::message::{Message, Part};
 
-/// Every image becomes a text with its number and its analysis. An analysis stands where the last of its images does; an
-/// image that is sent again only refers to it.
+/// Replaces every image with its number and analysis. An analysis is placed at the last of its images; a repeated image
+/// only refers to it.
 pub fn join(messages: &[Message], memory: &VisionMemory) -> Vec<Message> {
     let mut joining = Joining { all: images::all(messages), memory, seen: Vec::new(), told: Vec::new() };
     let joined = |message: &Message| {
@@ -18,9 +18,9 @@ pub fn join(messages: &[Message], memory: &VisionMemory) -> Vec<Message> {
 struct Joining<'m> {
     all: Vec<Image<'m>>,
     memory: &'m VisionMemory,
-    /// Images so far, by content.
+    /// Content hashes of the images so far.
     seen: Vec<String>,
-    /// What has been said of them.
+    /// The analyses included so far.
     told: Vec<&'m Analysis>,
 }
 
@@ -48,7 +48,7 @@ impl<'m> Joining<'m> {
         parts
     }
 
-    /// Whether all of its images that are in this conversation have come.
+    /// Returns true if all of its images in this conversation have appeared.
     fn is_complete(&self, analysis: &Analysis) -> bool {
         analysis.images.iter().all(|image| self.seen.contains(image) || self.number(image).is_none())
     }

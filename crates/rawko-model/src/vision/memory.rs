@@ -1,11 +1,11 @@
-//! What vision models have said about images, by the images' content. Plain data: it lives with the conversation, and
-//! an image is looked at once however often it is sent.
+//! Image analyses, keyed by image content. Plain data: it is stored with the conversation, and each image is analysed
+//! once however often it is sent.
 
 use serde::{Deserialize, Serialize};
 
-/// Analyses that are kept; images themselves never are.
+/// Limit of stored analyses; images themselves are never stored.
 const ANALYSES_MAX: usize = 256;
-/// A vision model that failed is asked once more, and then no more: work goes on without.
+/// A failed vision model is retried once; then work continues without the analysis.
 const ATTEMPTS_MAX: u32 = 2;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,14 +14,14 @@ pub struct VisionMemory {
     pub(super) analyses: Vec<Analysis>,
 }
 
-/// What was said about one or more images.
+/// The analysis of one or more images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Analysis {
-    /// The images, by content.
+    /// Content hashes of the images.
     pub images: Vec<String>,
-    /// `Err` with why there is none.
+    /// `Err` with the reason of the failure.
     pub said: Result<String, String>,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: u32,
 }
 
@@ -32,23 +32,23 @@ impl Analysis {
 }
 
 impl VisionMemory {
-    /// The analyses that an image is in, failed ones too.
+    /// Returns the analyses of an image, including failed ones.
     pub(super) fn of(&self, image: &str) -> Vec<&Analysis> {
         self.analyses.iter().filter(|analysis| analysis.images.iter().any(|one| one == image)).collect()
     }
 
-    /// Whether there is nothing more to learn about an image.
+    /// Returns true if an image needs no further analysis.
     pub(super) fn is_settled(&self, image: &str) -> bool {
         self.of(image).into_iter().any(Analysis::is_settled)
     }
 
-    /// The same for images that are to be looked at together.
+    /// Returns true if a set of images needs no further joint analysis.
     pub(super) fn is_settled_together(&self, images: &[String]) -> bool {
         let has_all = |analysis: &&Analysis| images.iter().all(|image| analysis.images.contains(image));
         self.analyses.iter().filter(has_all).any(Analysis::is_settled)
     }
 
-    /// With another analysis. It takes the place of failures about the same images.
+    /// Adds an analysis. It replaces failures about the same images.
     #[must_use]
     pub fn with(mut self, mut analysis: Analysis) -> Self {
         let is_covered = |old: &Analysis| old.images.iter().all(|image| analysis.images.contains(image));

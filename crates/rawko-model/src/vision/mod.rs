@@ -1,5 +1,5 @@
-//! HybridAgent: what becomes of images in a conversation with a model that cannot see. A vision model looks at them and
-//! its words take their place. Planning and joining are pure; whoever holds the providers makes the requests between.
+//! HybridAgent: images in a conversation with a model that cannot see. A vision model analyses them and its text
+//! replaces them. Planning and joining are pure; the owner of the providers makes the requests in between.
 
 mod images;
 mod intent;

@@ -1,5 +1,5 @@
-//! Which images the vision model is to look at, and how many at a time: all in one request when they are compared, else
-//! three. What it has looked at before is left out.
+//! Selects the images for the vision model, and their number per request: all in one request for a comparison, else
+//! three. Images already analysed are left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,32 +9,32 @@ use super::memory::{Analysis, VisionMemory};
 use crate::message::{Message, Part, Role};
 use crate::provider::{Completion, CompletionRequest, ProviderError};
 
-/// Vision models get vague with more, unless they are to compare.
+/// Vision models become vague with more, except for comparisons.
 const TOGETHER_MAX: usize = 3;
-/// Even to compare.
+/// Limit for comparisons.
 const COMPARED_MAX: usize = 20;
 /// More words around an image do not help to see it.
 const WORDS_CHARS_MAX: usize = 4000;
 const SYSTEM: &str = "You look at images for a colleague who cannot see them and has to work from your words. \
                       Say what is there, not what might be. Images are numbered; use the numbers.";
 
-/// The requests to make before the text model can be asked.
+/// The requests to make before the text model can be called.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VisionPlan {
     pub requests: Vec<VisionRequest>,
 }
 
-/// One request and the images it is about.
+/// One request and its images.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VisionRequest {
     pub intent: Intent,
-    /// By content, in the order of the request.
+    /// Content hashes, in the order of the request.
     pub images: Vec<String>,
     pub completion: CompletionRequest,
 }
 
 impl VisionRequest {
-    /// What is remembered of the answer. A vision model that fails is remembered too: the text model is told.
+    /// Returns the analysis to store. A failure is stored too, for the text model.
     pub fn analysed(&self, answer: Result<&Completion, &ProviderError>) -> Analysis {
         let said = match answer {
             Ok(completion) => match images::words(&completion.message).trim() {
@@ -47,7 +47,7 @@ impl VisionRequest {
     }
 }
 
-/// What is to be looked at. `idempotency` goes before the number of each request.
+/// Plans the analyses. `idempotency` is the prefix of each request's key.
 pub fn plan(
     messages: &[Message],
     memory: &VisionMemory,
@@ -65,7 +65,7 @@ pub fn plan(
     VisionPlan { requests: requests.collect() }
 }
 
-/// The images that one message makes it necessary to look at, by number, in portions.
+/// Returns the images to analyse for one message, by number, in batches.
 fn of_message(
     messages: &[Message],
     all: &[Image<'_>],
@@ -76,7 +76,7 @@ fn of_message(
     let own: Vec<usize> = (0..all.len()).filter(|number| all[*number].message == message).collect();
     let earlier: Vec<usize> = (0..all.len()).filter(|number| all[*number].message < message).collect();
     let is_asked = messages[message].role == Role::User;
-    // "How does this differ from the first one?" is about images of earlier messages too, and needs no new one.
+    // "How does this differ from the first one?" refers to images of earlier messages too, and needs no new one.
     let compared: Vec<usize> = earlier.into_iter().chain(own.iter().copied()).collect();
     let is_about = is_asked && (!own.is_empty() || mentions_images(&images::words(&messages[message])));
     if is_about && classify(&words, compared.len()) == Intent::Compare {
@@ -99,7 +99,7 @@ fn mentions_images(words: &str) -> bool {
     ["image", "picture", "screenshot", "photo", "mockup"].iter().any(|word| lower.contains(word))
 }
 
-/// How the vision model is asked.
+/// The parameters of a vision request.
 struct Asked<'a> {
     model: &'a str,
     idempotency: String,

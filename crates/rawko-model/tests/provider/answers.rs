@@ -1,4 +1,4 @@
-//! What every service can say, said in its own format: the same comes out of all of them.
+//! The same responses in every wire format decode to the same events.
 
 use expect_test::expect;
 use rawko_model::provider::{BodyEnd, Decoder, ErrorCode, StreamEvent};
@@ -74,7 +74,7 @@ async fn all_formats_say_the_same() {
     "#]].assert_eq(&table(rows));
 }
 
-/// A network keeps no boundaries: whatever the pieces, the same is heard.
+/// Chunk boundaries do not change the decoded events.
 #[test]
 fn pieces_do_not_matter() {
     for (name, answer) in answers() {
@@ -99,7 +99,7 @@ fn pieces_do_not_matter() {
     }
 }
 
-/// Cut after any byte, there is the whole answer or a failure of the network, never half an answer.
+/// A stream cut after any byte gives the whole response or a network error, never half a response.
 #[test]
 fn a_cut_at_any_byte_is_noticed() {
     for (name, answer) in answers() {
@@ -128,7 +128,7 @@ fn a_cut_at_any_byte_is_noticed() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
 
-    /// Whatever comes, nothing breaks: bytes of a real answer with some of them changed, then anything at all.
+    /// No input panics: a real response with changed bytes, then arbitrary bytes.
     #[test]
     fn no_bytes_break_anything(
         which in 0..4_usize,
@@ -149,7 +149,7 @@ proptest::proptest! {
     }
 }
 
-/// Slow tokens: each byte comes by itself, and is heard before the answer is complete.
+/// Slow tokens: bytes arrive one at a time, and events are sent before the response is complete.
 #[tokio::test]
 async fn slow_answers_are_heard_as_they_come() {
     for format in Format::ALL {
@@ -205,7 +205,7 @@ async fn what_is_heard_of_a_call() {
     "#]].assert_eq(&heard);
 }
 
-/// The future is dropped in the middle: nothing is left behind that would still talk.
+/// The future is dropped in the middle of a response: its listener is dropped with it.
 #[tokio::test]
 async fn an_abandoned_request_ends() {
     let reply =
@@ -247,7 +247,7 @@ async fn a_known_model_has_a_cost() {
         assert_eq!(usage.cost_usd, cost, "{model}");
         costs.push(cost);
     }
-    // 11 tokens in and 7 out, at 2.50 and 10 dollars a million.
+    // 11 input and 7 output tokens, at 2.50 and 10 dollars per million.
     let cost = (11.0 * 2.5 + 7.0 * 10.0) / 1_000_000.0;
     assert_eq!(costs, [Some(cost), Some(cost), None]);
 }

@@ -1,4 +1,4 @@
-//! Compaction: what is kept, what becomes a summary, and that it always ends.
+//! Compaction: the kept messages, the summarised ones, and termination.
 
 use expect_test::expect;
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn the_middle_becomes_a_summary() {
     assert_eq!(answers_so_far(&shorter), 5, "no answer is forgotten");
     assert_eq!(compact(&shorter, 10, LIMITS, Tried::Nothing), Compaction::Fits);
 
-    // It grows again: the old summary goes into the new one.
+    // It grows again: the old summary becomes part of the new one.
     let mut grown = shorter;
     for number in 5..9 {
         grown.extend(call(&format!("c{number}"), &"r".repeat(400)));
@@ -138,7 +138,7 @@ fn results_keep_their_beginning_and_end() {
     assert!(result.content.contains("bytes left out"), "{}", result.content);
 }
 
-/// A conversation as agents have them: a task, answers with or without calls, now and then a remark.
+/// A typical conversation: a task, responses with or without calls, occasional remarks.
 fn conversations() -> impl Strategy<Value = Vec<Message>> {
     let turn = (0..4_usize, 0..3_000_usize, any::<bool>());
     (1..2_000_usize, proptest::collection::vec(turn, 0..14)).prop_map(|(task, turns)| {
@@ -161,7 +161,7 @@ fn conversations() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-/// Every result stands right after the message with its use.
+/// Returns true if every result directly follows the message with its use.
 fn is_paired(messages: &[Message]) -> bool {
     let ids = |message: &Message| -> Vec<String> { message.tool_uses().map(|it| it.id.clone()).collect() };
     let results = |message: &Message| -> Vec<String> {
@@ -175,7 +175,7 @@ fn is_paired(messages: &[Message]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever the conversation and the summaries, each step makes it smaller, nothing is torn apart, and it ends.
+    /// For any conversation and summaries, each step makes it smaller, no pair is split, and it ends.
     #[test]
     fn compaction_ends(messages in conversations(), tokens_max in 50..2_000_u64, summary_bytes in 0..3_000_usize) {
         let limits = CompactionLimits { tokens_max, kept_tokens: tokens_max / 4, result_bytes_max: 400 };

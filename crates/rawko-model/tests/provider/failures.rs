@@ -1,4 +1,4 @@
-//! Failures: what each status and body means, when to come back, and that no key is ever shown.
+//! Failures: the classification of each status and body, retry delays, and redaction of keys.
 
 use std::time::Duration;
 
@@ -299,7 +299,7 @@ fn a_model_that_does_not_exist_is_not_waited_for() {
     assert!(error(529).is_transient());
 }
 
-/// A service that repeats what it was given, in every way it can fail.
+/// A service that repeats the request, in every way it can fail.
 #[tokio::test]
 async fn the_key_is_never_shown() {
     let said = format!("wrong key {KEY} in `Bearer {KEY}`");
@@ -309,7 +309,7 @@ async fn the_key_is_never_shown() {
             Reply::text(500, &said),
             Reply::text(200, &said),
             Reply::events([format!("data: {}\n\n", json!({ "error": said }))]),
-            // The cut of a long message must not leave half of it.
+            // Truncating a long message must not leave half of the key.
             Reply::text(500, &format!("{}{KEY}", "x".repeat(490))),
         ] {
             let (_, result) = answered(format, reply).await;

@@ -1,5 +1,5 @@
-//! Providers: what goes over the wire, what comes back whatever services do, and what is built on them. The server is
-//! a real one on this machine; only the models are made up.
+//! Providers: wire requests, responses in all their variations, and the layers above. The server is a real one on this
+//! machine; only the models are simulated.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

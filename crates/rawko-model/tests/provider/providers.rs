@@ -1,4 +1,4 @@
-//! Providers by name: settings, environment, aliases, and what is said when something is missing.
+//! Providers by name: settings, environment, aliases, and the errors when something is missing.
 
 use std::path::Path;
 
@@ -97,7 +97,7 @@ fn models_are_found_by_name() {
     assert_eq!(over.default_model(), Some("ollama/x"));
 }
 
-/// Keys and addresses from the usual variables, and from settings over them.
+/// Keys and addresses from the usual variables; settings override them.
 #[tokio::test]
 async fn keys_and_addresses() {
     let server = ProviderServer::new(|asked| {
@@ -154,7 +154,7 @@ async fn keys_and_addresses() {
     assert_eq!(server.asked()[3].body["options"]["num_ctx"], 9000);
 }
 
-/// The project's file goes over the user's, key by key.
+/// The project's file overrides the user's, key by key.
 #[tokio::test]
 async fn the_project_goes_over_the_user() {
     let server = ProviderServer::new(|_| Format::OpenAi.reply(&Answer::text(&["x"]))).await.unwrap();
@@ -188,7 +188,7 @@ async fn the_project_goes_over_the_user() {
     assert_eq!(asked.headers["authorization"], "Bearer of-the-user");
 }
 
-/// A header that settings fill in is as secret as a key.
+/// A header filled from a variable is as secret as a key.
 #[tokio::test]
 async fn filled_headers_are_not_shown() {
     let server = ProviderServer::new(|asked| {
@@ -260,7 +260,7 @@ fn everything_wrong_with_settings_is_said() {
     assert_eq!(missing.message, "no key for provider `openai`: set UNSET");
 }
 
-/// A script is recorded, and the recording is replayed: files are found from the root of the project.
+/// A script is recorded, and the recording is replayed: paths are resolved against the project root.
 #[tokio::test]
 async fn scripts_and_tapes_of_a_project() {
     let root = tempfile::tempdir().unwrap();

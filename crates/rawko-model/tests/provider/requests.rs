@@ -1,4 +1,4 @@
-//! What goes over the wire, to the letter, for a request that has everything in it.
+//! Exact wire requests for a request that uses every feature.
 
 use expect_test::{Expect, expect};
 use rawko_core::Value;
@@ -21,7 +21,7 @@ fn call(id: &str, name: &str, input: serde_json::Value) -> Part {
     Part::ToolUse(ToolUse { id: id.to_owned(), name: name.to_owned(), input: value(input) })
 }
 
-/// An image, two calls, their results with a remark beside them, and an answer.
+/// An image, two calls, their results with a remark beside them, and a response.
 fn everything() -> CompletionRequest {
     let text = |text: &str| Part::Text { text: text.to_owned() };
     let image = Part::Image { media_type: "image/png".to_owned(), data: "aGk=".to_owned() };
@@ -162,7 +162,7 @@ fn ollama() {
     );
 }
 
-/// Where the schema of the answer goes, with tools beside it and without.
+/// The placement of the response schema, with and without tools.
 #[test]
 fn schemas_of_answers() {
     let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": false});
@@ -212,7 +212,7 @@ fn schemas_of_answers() {
     "#]].assert_eq(&shown);
 }
 
-/// `strict` is asked for only where the schema keeps its rules.
+/// `strict` is set only where the schema meets its requirements.
 #[test]
 fn strict_schemas() {
     let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
@@ -293,7 +293,7 @@ async fn addresses_and_headers() {
     .assert_eq(&shown);
 }
 
-/// A name that would change the address is refused before anything is sent.
+/// A model name that would change the URL is rejected before anything is sent.
 #[tokio::test]
 async fn names_of_models_that_are_none() {
     for model in ["", "../../admin", "a?key=1", "a#b"] {
@@ -303,7 +303,7 @@ async fn names_of_models_that_are_none() {
     }
 }
 
-/// Newer Gemini models want to hear why a call of theirs comes back without the thoughts behind it.
+/// Newer Gemini models require a reason for a call that is sent back without its thoughts.
 #[test]
 fn calls_without_thoughts() {
     for (model, expected) in [

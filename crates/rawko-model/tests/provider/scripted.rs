@@ -1,4 +1,4 @@
-//! Scripts: the same step for the same request, whoever asks and however often the program was started again.
+//! Scripts: the same step for the same request, across agents and restarts.
 
 use expect_test::{Expect, expect};
 use rawko_model::provider::{CompletionRequest, Scripted};
@@ -20,7 +20,7 @@ const SCRIPT: &str = "\
 - {text: anybody}
 ";
 
-/// A request of somebody who has had `answers` answers already.
+/// A request with `answers` responses already in the conversation.
 fn of(agent: &str, occasion: &str, answers: usize) -> CompletionRequest {
     let mut messages = vec![Message::text(Role::User, "Please make it pass.")];
     for _ in 0..answers {

@@ -1,4 +1,4 @@
-//! Structured answers: peeled, checked, asked for again, and given up.
+//! Structured responses: extracted, validated, retried and given up.
 
 use expect_test::expect;
 use rawko_core::Value;
@@ -32,7 +32,7 @@ async fn every_service_gives_data() {
     }
 }
 
-/// Anthropic answers through a tool; nobody sees that.
+/// Anthropic responds through a tool, which stays hidden.
 #[tokio::test]
 async fn the_tool_of_an_answer_is_not_seen() {
     let with_answer = |answer: Answer| answer.call("t1", "rawko_answer", json!({"decision": "go"}));
@@ -56,7 +56,7 @@ async fn the_tool_of_an_answer_is_not_seen() {
     .assert_eq(&lines);
 }
 
-/// Asks a script and tells what came of it, and what the model was told on the way.
+/// Runs a script and describes the result, its repairs and its output tokens.
 async fn outcome(script: &str, attempts_max: u32) -> String {
     let scripted = Scripted::of_text("script.yaml", script).unwrap();
     let mut heard = 0;
@@ -128,7 +128,7 @@ async fn answers_are_asked_for_again() {
     "#]].assert_eq(&lines);
 }
 
-/// The model is told what is wrong and what would be right.
+/// The retry message names the error and the expected shape.
 #[tokio::test]
 async fn what_the_model_is_told() {
     let server = ProviderServer::replying([
@@ -173,7 +173,7 @@ async fn a_wrong_schema_is_nobody_elses_fault() {
     assert!(result.unwrap_err().to_string().starts_with("the schema itself is wrong: "));
 }
 
-/// Services that answer with objects only are asked for one, and what was wanted is taken out of it.
+/// Services limited to objects are asked for one, and the requested value is extracted from it.
 #[tokio::test]
 async fn an_answer_that_is_no_object() {
     let schema = OutputSchema { name: "list".to_owned(), schema: Value::from_json(json!({"type": "array"})) };

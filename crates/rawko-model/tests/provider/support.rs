@@ -1,4 +1,4 @@
-//! What the tests of providers share: asking, and showing what came of it in one form.
+//! Shared by the tests of providers: making requests, and printing results in one form.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(crate) fn request() -> CompletionRequest {
     }
 }
 
-/// Everything that was heard, and how it ended.
+/// Returns all events, and the result.
 pub(crate) async fn ask(
     provider: &dyn Provider,
     request: CompletionRequest,
@@ -48,14 +48,14 @@ pub(crate) async fn ask(
     (events, result)
 }
 
-/// One reply in one format, asked for over a real connection.
+/// Requests one reply in one format over a real connection.
 pub(crate) async fn answered(
     format: Format,
     reply: Reply,
 ) -> (Vec<StreamEvent>, Result<Completion, ProviderError>) {
     let server = ProviderServer::replying([reply]).await.unwrap();
     let (events, result) = ask(&provider(format, &server.url()), request()).await;
-    // The port is another each time.
+    // The port differs each time.
     let address = server.url().replace("http://", "");
     (
         events,
@@ -103,7 +103,7 @@ pub(crate) fn shown_error(error: &ProviderError) -> String {
     format!("{shown}: {}", error.message)
 }
 
-/// One line for each case, its name before it.
+/// Prints one line for each case, prefixed by its name.
 pub(crate) fn table(rows: impl IntoIterator<Item = (String, String)>) -> String {
     rows.into_iter().map(|(name, outcome)| format!("{name}\n    {outcome}\n")).collect()
 }

@@ -44,7 +44,7 @@ async fn what_was_recorded_is_replayed() {
     let replay = Replay::read(&path).unwrap();
     assert_eq!(replay.unused().len(), 3);
     let mut lines = String::new();
-    // Another order than they were recorded in; equal requests in theirs.
+    // Not the recorded order; equal requests replay in theirs.
     for text in ["two", "one ", "two"] {
         let (events, result) = ask(&replay, saying(text)).await;
         lines += &format!("{text}: {} events, {}\n", events.len(), shown(&result));

@@ -100,7 +100,7 @@ impl AcpAgent {
                 Ok(session.run(&request).await)
             })
             .await;
-        // Its input is closed, which is how a program is asked to end.
+        // Closing the input asks the program to exit.
         drop(wire);
         let result = match came_to {
             Ok(Ok(result)) => Ok(result),
@@ -144,7 +144,7 @@ fn in_full(error: &agent_client_protocol::Error) -> String {
 }
 
 async fn ended(child: &Child) -> TurnError {
-    // That its output ended is heard before its end is.
+    // The end of the output arrives before the exit status.
     let _ = tokio::time::timeout(Duration::from_secs(2), child.ended()).await;
     TurnError::Ended(child.ending_in_words().await)
 }

@@ -1,5 +1,5 @@
-//! Who answers a coding agent: the gate for what it wants to do, and the project's files. In our own words, so that the
-//! gate need not know the protocol.
+//! The interface that serves a coding agent: permission decisions and the project's files. Uses our own types, so that
+//! the gate need not know the protocol.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -9,36 +9,36 @@ use rawko_core::Value;
 
 use crate::process::TurnHost;
 
-/// The answer to a question, some time later.
+/// A pending permission decision.
 pub type Deciding<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
-/// A file's text, or why there is none.
+/// A pending file read: the text or an error message.
 pub type Reading<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 pub type Writing<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
-/// Serves a coding agent during its turn. Paths come from the agent as they are: confining them is done here.
+/// Serves a coding agent during its turn. Paths come unchecked from the agent: the host confines them.
 pub trait AcpHost: TurnHost {
-    /// Whether the agent may do what it asks for.
+    /// Decides if the agent may perform an operation.
     fn permit(&self, asked: Asked) -> Deciding<'_>;
 
-    /// `line` is the first one wanted, from 1; `limit` how many.
+    /// `line` is the first line, counted from 1; `limit` is the number of lines.
     fn read_file(&self, path: PathBuf, line: Option<u32>, limit: Option<u32>) -> Reading<'_>;
 
     fn write_file(&self, path: PathBuf, content: String) -> Writing<'_>;
 }
 
-/// What an agent wants to do.
+/// An operation that an agent requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// Of the tool call it is about.
+    /// Id of the tool call.
     pub id: String,
     pub kind: AskedKind,
-    /// The agent's own name of the tool, if it says so.
+    /// The agent's own name of the tool, if it sends one.
     pub tool: Option<String>,
     /// For people: ``run `cargo test` ``.
     pub title: String,
-    /// What the tool is to be run with, as the agent has it.
+    /// The tool's input, as the agent sends it.
     pub input: Value,
-    /// The files it is about.
+    /// The affected files.
     pub paths: Vec<PathBuf>,
 }
 

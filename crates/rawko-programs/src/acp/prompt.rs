@@ -1,5 +1,5 @@
-//! The prompt request with an answer that has a count of tokens. The library's own answer leaves it out, but agents send
-//! it, and budgets count on it.
+//! The prompt request, with token usage in its response. The library's response type omits it, but agents send it, and
+//! budgets depend on it.
 
 use agent_client_protocol::v1::schema::{ContentBlock, SessionId, StopReason};
 use agent_client_protocol::{JsonRpcRequest, JsonRpcResponse};
@@ -17,7 +17,7 @@ pub(super) struct Prompt {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Prompted {
     pub(super) stop_reason: StopReason,
-    /// `None` also when it has a shape that is not known: it is no part of the protocol yet.
+    /// `None` also if its shape is unknown: usage is not part of the protocol yet.
     #[serde(default, deserialize_with = "if_known")]
     pub(super) usage: Option<Spent>,
 }

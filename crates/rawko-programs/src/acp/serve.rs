@@ -1,4 +1,4 @@
-//! Answers to what a coding agent asks of us: permissions from the gate, files from the project.
+//! Responses to requests of a coding agent: permissions from the gate, files from the project.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use rawko_core::Value;
 
 use super::host::{AcpHost, Asked, AskedKind, Verdict};
 
-/// What the agent says on its own. Carried to where the host is; nothing is decided in the library's callbacks.
+/// Messages that the agent sends on its own. Forwarded to the host; the library's callbacks decide nothing.
 pub(super) enum FromAgent {
     Update(SessionNotification),
     Permission(RequestPermissionRequest, Responder<RequestPermissionResponse>),
@@ -24,7 +24,7 @@ pub(super) enum FromAgent {
 
 pub(super) type Serving<'h> = Pin<Box<dyn Future<Output = ()> + Send + 'h>>;
 
-/// The answer to what needs one.
+/// Answers a message that requires a response.
 pub(super) fn answer(host: &dyn AcpHost, said: FromAgent) -> Option<Serving<'_>> {
     match said {
         FromAgent::Permission(request, responder) => Some(permission(host, request, responder)),
@@ -42,12 +42,12 @@ fn permission<'h>(
     Box::pin(async move {
         let options = request.options.clone();
         let verdict = host.permit(asked(request)).await;
-        // An agent that is gone needs no answer.
+        // An agent that has exited needs no response.
         let _ = responder.respond(RequestPermissionResponse::new(chosen(&options, &verdict)));
     })
 }
 
-/// What the agent is told of a permission request that nobody decides any more.
+/// Answers a permission request that will not be decided any more.
 pub(super) fn permission_cancelled(responder: Responder<RequestPermissionResponse>) {
     let _ = responder.respond(RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled));
 }
@@ -80,7 +80,8 @@ fn refused(why: String) -> Error {
     Error::new(ErrorCode::INVALID_PARAMS, why)
 }
 
-/// The option that says no more than the verdict: "always" is never taken, for the gate is asked each time.
+/// Picks the option that grants no more than the verdict: "allow always" is never chosen, because the gate decides each
+/// time.
 fn chosen(options: &[PermissionOption], verdict: &Verdict) -> RequestPermissionOutcome {
     let wanted: &[PermissionOptionKind] = match verdict {
         Verdict::Allow => &[PermissionOptionKind::AllowOnce],
@@ -95,7 +96,7 @@ fn chosen(options: &[PermissionOption], verdict: &Verdict) -> RequestPermissionO
 fn asked(request: RequestPermissionRequest) -> Asked {
     let fields = request.tool_call.fields;
     let locations = fields.locations.unwrap_or_default().into_iter().map(|location| location.path);
-    // Some name a file only in the change they show.
+    // Some agents name a file only in the displayed change.
     let shown = fields.content.unwrap_or_default().into_iter().filter_map(|content| match content {
         ToolCallContent::Diff(diff) => Some(diff.path),
         _ => None,

@@ -1,5 +1,5 @@
-//! One turn over an open connection: hands are shaken, the session is found, the prompt is sent, and everything the
-//! agent asks meanwhile is answered, until it stops.
+//! One turn over an open connection: performs the handshake, opens the session, sends the prompt and answers the
+//! agent's requests until it stops.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -26,13 +26,13 @@ use crate::process::{Cancelling, TurnRequest, TurnResult};
 use rawko_model::StopReason;
 use rawko_model::provider::StreamEvent;
 
-/// Why there is no result.
+/// A turn that ended without a result.
 pub(super) enum Stopped {
     Closed(Closed),
     Silent,
     Refused(Error),
     Unauthenticated(String),
-    /// Among others, it speaks another version of the protocol.
+    /// For example, the agent uses another protocol version.
     NoHandshake(Error),
     Cancelled,
 }
@@ -46,7 +46,7 @@ pub(super) struct Session<'h> {
     pub(super) heard: Heard,
 }
 
-/// What happened next while the agent works.
+/// The next event while the agent works.
 enum Next {
     Said(Box<FromAgent>),
     Served,
@@ -70,7 +70,7 @@ impl<'h> Session<'h> {
         let stopped = self.prompt(&session, request).await;
         let usage = self.heard.usage(&request.prompt);
         self.host.spent(usage);
-        // What was spent is told also of a turn that was cancelled.
+        // Usage is reported for cancelled turns too.
         if let Ok(_) | Err(Stopped::Cancelled) = stopped {
             let stop_reason = *stopped.as_ref().unwrap_or(&StopReason::Other);
             self.host.heard(StreamEvent::MessageDone { usage, stop_reason });
@@ -97,7 +97,7 @@ impl<'h> Session<'h> {
         })
     }
 
-    /// The session that was asked for, when the agent can load one; otherwise a new one.
+    /// Loads the requested session if the agent supports it; otherwise opens a new one.
     async fn open(
         &mut self,
         request: &TurnRequest,
@@ -142,7 +142,7 @@ impl<'h> Session<'h> {
         }
     }
 
-    /// A request that is answered soon.
+    /// Sends a request and waits for its response within the silence timeout.
     async fn ask<R: JsonRpcRequest>(&mut self, request: R) -> Result<R::Response, Stopped> {
         let answer = self.connection.send_request(request).block_task();
         match timeout(self.agent.timeout, answer).await {
@@ -151,7 +151,7 @@ impl<'h> Session<'h> {
         }
     }
 
-    /// Takes in what has been said so far.
+    /// Processes all queued updates.
     fn catch_up(&mut self) {
         while let Ok(said) = self.from_agent.try_recv() {
             if let FromAgent::Update(update) = said {
@@ -202,7 +202,7 @@ impl<'h> Session<'h> {
             FromAgent::Permission(_, responder) if work.is_cancelled => {
                 serve::permission_cancelled(responder)
             }
-            // Dropped, it is answered with an error.
+            // Dropping the responder answers with an error.
             FromAgent::Read(..) | FromAgent::Write(..) if work.is_cancelled => {}
             FromAgent::Permission(..) | FromAgent::Read(..) | FromAgent::Write(..) => {
                 work.waiting.push_back(said);
@@ -234,22 +234,22 @@ impl<'h> Session<'h> {
             Some(said) = self.from_agent.recv() => Next::Said(Box::new(said)),
             () = served => Next::Served,
             () = &mut work.cancelling, if !work.is_cancelled => Next::Cancelled,
-            // While we answer it is not the agent's turn to speak.
+            // The silence timeout does not run while we answer the agent.
             () = sleep_until(work.deadline), if !is_serving => Next::TimeIsUp,
         }
     }
 
-    /// A connection that closes answers everything that is open with an error of its own.
+    /// Classifies an error. A closing connection fails all open requests with its own error.
     fn refused(&mut self, error: Error) -> Stopped {
         self.closed.try_recv().map_or(Stopped::Refused(error), Stopped::Closed)
     }
 }
 
-/// How the agent's work on a prompt stands.
+/// The state of the agent's work on a prompt.
 struct Work<'h> {
     cancelling: Cancelling<'h>,
     is_cancelled: bool,
-    /// When it has been silent for too long, or for cancelling, when it is ended.
+    /// Deadline for silence or, after a cancel, for termination.
     deadline: Instant,
     waiting: VecDeque<FromAgent>,
     serving: Option<Serving<'h>>,
@@ -262,7 +262,7 @@ impl<'h> Work<'h> {
         (self.waiting, self.serving) = (VecDeque::new(), None);
     }
 
-    /// Something happened: its time starts again, and the next that waits is served.
+    /// Resets the silence timeout and serves the next queued request.
     fn go_on(&mut self, agent: &AcpAgent, host: &'h dyn AcpHost) {
         if !self.is_cancelled {
             self.deadline = Instant::now() + agent.timeout;

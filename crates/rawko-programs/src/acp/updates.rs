@@ -1,4 +1,4 @@
-//! What an agent tells of its work while it works, as our stream events.
+//! Converts an agent's session updates to stream events.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use super::prompt::Spent;
 use rawko_model::provider::StreamEvent;
 use rawko_model::{StopReason, Usage};
 
-/// What has been heard of a turn.
+/// The state accumulated over a turn.
 #[derive(Default)]
 pub(super) struct Heard {
     pub(super) text: String,
     pub(super) usage: Usage,
-    /// What the agent says it spent.
+    /// The usage that the agent reported.
     pub(super) spent: Option<Spent>,
-    /// Of tools, by the ids of their calls: an update need not repeat them.
+    /// Tool names by call id: an update need not repeat them.
     names: BTreeMap<String, String>,
-    /// Of the session, when the turn began.
+    /// The session's cost at the start of the turn.
     cost_before: f64,
 }
 
 impl Heard {
-    /// Takes an update in, and what is to be told of it.
+    /// Applies an update and returns the resulting stream events.
     pub(super) fn take(&mut self, update: SessionUpdate) -> Vec<StreamEvent> {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => match chunk.content {
@@ -59,18 +59,18 @@ impl Heard {
                     cost.map(|cost| (cost.amount - self.cost_before).max(0.0)).or(self.usage.cost_usd);
                 Vec::new()
             }
-            // Thoughts, plans, commands and modes are the agent's own affair.
+            // Thoughts, plans, commands and modes stay internal to the agent.
             _ => Vec::new(),
         }
     }
 
-    /// What a session that was loaded tells of its past is not of this turn, but what it has cost is.
+    /// Discards the history that a loaded session replays, but keeps its cost so far.
     pub(super) fn forget(&mut self) {
         let cost_before = self.usage.cost_usd.unwrap_or(0.0);
         *self = Self { cost_before, ..Self::default() };
     }
 
-    /// An agent that does not count tokens gets an estimate from what was said.
+    /// Returns the usage; estimated from the text if the agent does not count tokens.
     pub(super) fn usage(&self, prompt: &str) -> Usage {
         if let Some(spent) = self.spent {
             return Usage {
@@ -99,14 +99,14 @@ fn ended(status: ToolCallStatus) -> bool {
     matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
 }
 
-/// `None`: the turn was cancelled.
+/// Returns `None` if the turn was cancelled.
 pub(super) fn stop_reason(theirs: Theirs) -> Option<StopReason> {
     match theirs {
         Theirs::EndTurn => Some(StopReason::Stop),
         Theirs::MaxTokens => Some(StopReason::Length),
         Theirs::Refusal => Some(StopReason::ContentFilter),
         Theirs::Cancelled => None,
-        // It ran into its own limit of requests, or something this version does not know.
+        // The agent reached its own request limit, or the reason is unknown to this version.
         _ => Some(StopReason::Other),
     }
 }

@@ -1,4 +1,5 @@
-//! Lines of a child's stdin and stdout as frames of the protocol library, which knows nothing of our processes.
+//! Connects a child's stdin and stdout to the protocol library as message frames, so that the library does not depend
+//! on our processes.
 
 use agent_client_protocol::{Channel, RawJsonRpcMessage, TransportFrame};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -7,19 +8,20 @@ use tokio::task::AbortHandle;
 
 use crate::process::{Line, LineReader, LineWriter};
 
-/// One message may carry a file.
+/// One message may contain a file.
 pub(super) const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Why nothing more comes from the agent.
+/// The reason why the agent's output ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
     Ended,
     LineTooLong,
-    /// It leaves too much unread.
+    /// The agent leaves too much input unread.
     DoesNotRead,
 }
 
-/// Carries frames both ways until the agent's output ends. Dropped, it stops, and the agent's input is closed.
+/// Transports frames in both directions until the agent's output ends. Dropping it stops the transport and closes the
+/// agent's input.
 pub(super) struct Wire(AbortHandle);
 
 impl Wire {
@@ -28,7 +30,7 @@ impl Wire {
         let (tell, closed) = oneshot::channel();
         let carrying = tokio::spawn(async move {
             let closed = carry(stdin, stdout, &mut ours).await;
-            // Told before the library notices, so that who is told of an error knows where it comes from.
+            // Sent before the library notices, so that the receiver of an error knows its cause.
             let _ = tell.send(closed);
             drop(ours);
         });
@@ -48,7 +50,7 @@ async fn carry(stdin: ChildStdin, stdout: ChildStdout, channel: &mut Channel) ->
     loop {
         tokio::select! {
             line = lines.next() => match line {
-                // Programs print to stdout what does not belong there: only what is a message is one.
+                // Programs print unrelated text to stdout: lines that are not messages are ignored.
                 Line::Text(text) => if let Ok(message) = serde_json::from_str::<RawJsonRpcMessage>(&text) {
                     let _ = channel.tx.unbounded_send(TransportFrame::Single(message));
                 },

@@ -1,4 +1,4 @@
-//! `Check`: one command and how its result is read, as `phases.validate.checks` says it.
+//! `Check`: one command and the format of its result, from `phases.validate.checks`.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -8,31 +8,30 @@ use rawko_chart::{Document, DocumentData, Finding, nearest};
 use rawko_settings::{SectionSource, SettingsReader};
 use serde::Serialize;
 
-/// One check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     pub name: String,
-    /// The program and its arguments; `{report}` is where a report is to be written.
+    /// The program and its arguments; `{report}` is replaced by the path of the report.
     pub command: Vec<String>,
     pub format: Format,
     pub timeout: Duration,
     /// Relative to the project.
     pub cwd: PathBuf,
-    /// A file it writes its report to, relative to the project. `None`: what it prints, or `{report}`.
+    /// A report file written by the command, relative to the project. `None` uses the output, or `{report}`.
     pub report: Option<PathBuf>,
-    /// Variables it is given besides the usual ones.
+    /// Environment variables passed in addition to the defaults.
     pub pass_env: Vec<String>,
-    /// Why it is run.
+    /// The reason for running it.
     pub reason: String,
 }
 
-/// How errors are counted.
+/// The format that errors are counted in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// One error unless it exits with 0.
+    /// One error unless the exit code is 0.
     Exit,
-    /// A number, or as many as a list has items, at this JSON pointer.
+    /// A number, or the length of a list, at this JSON pointer.
     Json {
         pointer: String,
     },
@@ -40,13 +39,13 @@ pub enum Format {
     Tap,
     Junit,
     Sarif,
-    /// `cargo … --message-format=json`, with what tests print between.
+    /// `cargo … --message-format=json`, mixed with test output.
     Cargo,
     /// Python's `unittest`.
     Unittest,
     /// `go test -json`.
     Go,
-    /// The command is a language server, and this is what it says about these files (patterns).
+    /// The command is a language server; counts its diagnostics for these files (patterns).
     Lsp {
         files: Vec<String>,
     },
@@ -59,10 +58,10 @@ const KEYS: [&str; 9] =
 pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
 const REASON: &str = "`phases.validate.checks` in the settings";
 
-/// What is wrong, by file.
+/// Problems, grouped by file.
 pub type Problems = Vec<(String, Vec<Finding>)>;
 
-/// What the nearest file says that says anything: `None` when none does. With everything wrong with it, by file.
+/// Returns the checks of the nearest settings file that defines any, `None` if none does, and all problems by file.
 pub fn of_settings(settings: &dyn SectionSource) -> (Option<Vec<Check>>, Problems) {
     for section in settings.sections_of("phases") {
         let checks = section.document.get("validate").and_then(|validate| validate.get("checks"));
@@ -118,7 +117,7 @@ fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Check> {
     })
 }
 
-/// A list is run as it is, a text by a shell.
+/// Reads a command: a list is run directly, a text by a shell.
 fn command(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Vec<String>> {
     let Some(command) = at.get("command") else {
         let message = "a check does not say what is run";

@@ -1,4 +1,4 @@
-//! Checks of a project that says nothing about them, from what it looks like. Each has the reason with it.
+//! Detects the checks of a project without settings from its files. Each check carries the reason.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::definition::{Check, Format, TIMEOUT};
 
-/// Compiling everything for the first time takes long.
+/// A first full compilation takes long.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(1800);
-/// What npm puts there when there is no test.
+/// npm's default script when there is no test.
 const NO_TEST: &str = "no test specified";
-/// Something a shell has to take apart.
+/// Characters that require a shell.
 const SHELL: [char; 12] = ['&', '|', ';', '<', '>', '$', '`', '(', '"', '\'', '*', '='];
 
-/// The checks a project seems to have; none when it looks like nothing that is known.
+/// Detects the checks of a project; empty if its layout is unknown.
 pub fn detect(project_root: &Path) -> Vec<Check> {
     let mut checks = cargo(project_root);
     checks.extend(node(project_root));
@@ -69,7 +69,7 @@ fn node(root: &Path) -> Vec<Check> {
         .collect()
 }
 
-/// Node's own test runner can say what happened; of other scripts only the end is known.
+/// Node's own test runner reports structured results; other scripts only an exit code.
 fn of_script(manager: &str, name: &str, script: &str) -> Check {
     let reason = format!("`package.json` has a script `{name}`");
     let words: Vec<&str> = script.split_whitespace().collect();
@@ -108,7 +108,7 @@ fn python(root: &Path) -> Vec<Check> {
     Vec::new()
 }
 
-/// The first file that unittest would find.
+/// Returns the first file that unittest would discover.
 fn first_test(folder: &Path) -> Option<String> {
     let names =
         std::fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());

@@ -1,5 +1,5 @@
-//! The project's checks: commands whose results are counted, not guessed. What to run comes from the settings or from
-//! what the project looks like; how many errors there are comes from structured results.
+//! The project's checks: commands with countable results. The commands come from settings or are detected from the
+//! project; the number of errors comes from structured results.
 
 mod definition;
 mod detect;

@@ -11,13 +11,13 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
-/// Of each of stdout and stderr.
+/// Limit of stdout and of stderr.
 const OUTPUT_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// Between being asked to end and being ended.
 const GRACE: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// How a run ended.
+/// The end of a run.
 pub(super) enum Ending {
     Exited { status: ExitStatus, stdout: String, stderr: String },
     TimedOut,
@@ -69,7 +69,7 @@ async fn exchange(child: &mut Child, group: &Group) -> io::Result<Ending> {
     Ok(Ending::Exited { status, stdout: text(out), stderr: text(err) })
 }
 
-/// Everything up to a limit; false when there was more.
+/// Reads up to a limit; returns false if there was more.
 async fn read(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> bool {
     if let Some(pipe) = pipe {
         let _ = pipe.take(OUTPUT_BYTES_MAX + 1).read_to_end(into).await;

@@ -1,4 +1,4 @@
-//! `CheckReport`: what the checks found. Plain data: it goes into a chart's context, a prompt and the journal.
+//! `CheckReport`: the result of all checks. Plain data: it is stored in a chart's context, a prompt and the journal.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ const MESSAGE_CHARS_MAX: usize = 500;
 pub struct CheckReport {
     pub checks: Vec<CheckResult>,
     pub errors_total: u64,
-    /// Every check is as it should be. Also when there is none: whoever asks looks at `checks`.
+    /// True if every check passed. Also true without any checks: callers inspect `checks`.
     pub clean: bool,
 }
 
@@ -19,9 +19,9 @@ pub struct CheckResult {
     pub command: String,
     pub ok: bool,
     pub errors: u64,
-    /// One line for people.
+    /// One line for display.
     pub summary: String,
-    /// The first of what was found.
+    /// The first findings.
     pub findings: Vec<CheckFinding>,
 }
 
@@ -50,7 +50,7 @@ impl CheckFinding {
     }
 }
 
-/// As many as anybody reads.
+/// Truncates findings to the reported maximum.
 pub(super) fn first(mut findings: Vec<CheckFinding>) -> Vec<CheckFinding> {
     findings.truncate(FINDINGS_MAX);
     findings

@@ -1,4 +1,4 @@
-//! Running checks, one after the other, and putting their results together.
+//! Runs checks one after the other and combines their results.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use super::lsp;
 use super::process::{self, Ending};
 use super::report::{CheckFinding, CheckReport, CheckResult};
 
-/// Where a check is to write its report, as an argument.
+/// Placeholder for the report path in arguments.
 const REPORT: &str = "{report}";
 /// A larger report is not read.
 const REPORT_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// What compilers and test runners need from the environment. Keys to model services are not among it.
+/// Variables that compilers and test runners need. Excludes keys of model services.
 const PASSED: [&str; 34] = [
     "PATH",
     "HOME",
@@ -56,7 +56,7 @@ const PASSED: [&str; 34] = [
     "CI",
 ];
 
-/// Runs all checks in the project. One that cannot be started is an error like any other; nothing is left out.
+/// Runs all checks in the project. A check that cannot start counts as an error; none is skipped.
 pub async fn run_all(checks: &[Check], project_root: &Path, environment: &Environment) -> CheckReport {
     let mut results = Vec::new();
     for check in checks {
@@ -73,7 +73,7 @@ pub async fn run_all(checks: &[Check], project_root: &Path, environment: &Enviro
     CheckReport::of(results)
 }
 
-/// A text that a shell runs is shown as it was written.
+/// Returns the displayed command; a shell command is shown as written.
 fn shown(command: &[String]) -> String {
     match command {
         [shell, option, text] if shell == "sh" && option == "-c" => text.clone(),
@@ -101,7 +101,7 @@ async fn run(check: &Check, root: &Path, environment: &Environment) -> Result<Co
     let ending = process::run(command, check.timeout).await.map_err(|error| not_started(check, &error))?;
     match ending {
         Ending::Exited { status, stdout, stderr } => {
-            // What was written by an earlier run says nothing about this one.
+            // Ignore a report left by an earlier run.
             let written = report.as_deref().filter(|path| stamp(path) != before).and_then(read_report);
             let output = Output { exit_code: status.code(), stdout, stderr, report: written };
             let is_missing = report.is_some() && output.report.is_none();
@@ -112,7 +112,7 @@ async fn run(check: &Check, root: &Path, environment: &Environment) -> Result<Co
     }
 }
 
-/// When a file was written last, and how long it is.
+/// Returns the modification time and length of a file.
 fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
@@ -133,7 +133,7 @@ fn command(check: &Check, folder: Option<&Folder>, environment: &Environment) ->
     Ok(command)
 }
 
-/// A directory of the project; a link may not lead out of it.
+/// Resolves a directory of the project; a link must not lead outside.
 fn directory(root: &Path, cwd: &Path) -> Result<PathBuf, String> {
     let real = |path: PathBuf| {
         path.canonicalize().map_err(|error| format!("it cannot run in {}: {error}", cwd.display()))
@@ -156,11 +156,11 @@ fn read_report(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A folder for one report, gone when it has been read.
+/// A folder for one report, removed after reading.
 struct Folder(PathBuf);
 
 impl Folder {
-    /// Only for a check that asks for one.
+    /// Creates a folder only if the check uses `{report}`.
     fn for_reports(check: &Check) -> io::Result<Option<Self>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if !check.command.iter().any(|arg| arg.contains(REPORT)) {
@@ -168,7 +168,7 @@ impl Folder {
         }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("rawko-check-{}-{number}", std::process::id()));
-        // Left behind by a process of the same number that was killed.
+        // Left behind by a killed process with the same id.
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path)?;
         Ok(Some(Self(path)))

@@ -1,4 +1,4 @@
-//! One MCP server as a file describes it, with variables filled in. `{:?}` shows no value that could be a secret.
+//! The configuration of one MCP server, with variables expanded. `{:?}` redacts values that could be secrets.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use super::secrets::McpSecrets;
 
-/// A server and how to reach it.
+/// A server and its transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpConfig {
-    /// As the file has it. Tools are `mcp__<name>__<tool>`.
+    /// The name in the file. Tools are `mcp__<name>__<tool>`.
     pub name: String,
     pub transport: McpTransport,
-    /// For one call; `None`: as settings have it for all servers.
+    /// Timeout of one call; `None` uses the setting for all servers.
     pub timeout: Option<Duration>,
-    /// Taken out of what the server says.
+    /// Redacted in the server's output.
     pub secrets: McpSecrets,
 }
 
@@ -26,22 +26,22 @@ impl McpConfig {
 
 #[derive(Clone, PartialEq, Eq)]
 pub enum McpTransport {
-    /// A program that speaks on stdin and stdout.
+    /// A program that communicates over stdin and stdout.
     Stdio {
         command: String,
         args: Vec<String>,
         env: Vec<(String, String)>,
-        /// From the project; `None`: the project itself.
+        /// Relative to the project; `None` is the project root.
         cwd: Option<PathBuf>,
     },
-    /// A server that somebody else runs (streamable HTTP).
+    /// A remote server (streamable HTTP).
     Http { url: String, headers: Vec<(String, String)> },
-    /// What the file says cannot be used. Kept, so that a call says why instead of there being no such tool.
+    /// An invalid entry. Kept, so that a call reports the reason instead of an unknown tool.
     Unusable { why: String },
 }
 
 impl McpTransport {
-    /// What it is, for people: the program, or the address without what follows a `?`.
+    /// Returns the program, or the URL without its query.
     pub fn shown(&self) -> String {
         match self {
             McpTransport::Stdio { command, .. } => command.clone(),
@@ -54,7 +54,7 @@ impl McpTransport {
     }
 }
 
-/// `http://user:password@host/` without the two.
+/// Removes user and password from `http://user:password@host/`.
 fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let host_end = rest.find('/').unwrap_or(rest.len());
@@ -63,7 +63,7 @@ fn without_password(address: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// Arguments, variables and headers may hold secrets: only names are shown.
+/// Arguments, variables and headers may contain secrets: only names are printed.
 impl fmt::Debug for McpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |pairs: &[(String, String)]| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! One connection to an MCP server, from its start to its loss. It never comes back: whoever supervises opens another.
+//! One connection to an MCP server, until it is lost. It does not reconnect: the supervisor opens a new one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ use crate::process::{Child, Launch, in_time};
 
 pub(super) struct Connection {
     service: RunningService<RoleClient, Listener>,
-    /// Killed with everything it started when this is dropped. `None` over HTTP.
+    /// Killed with its child processes on drop. `None` over HTTP.
     child: Option<Child>,
     is_lost: AtomicBool,
 }
 
-/// Hears what the server says on its own.
+/// Receives notifications of the server.
 struct Listener {
     is_stale: Arc<AtomicBool>,
 }
@@ -46,7 +46,7 @@ impl ClientHandler for Listener {
 }
 
 impl Connection {
-    /// Starts the program or connects to the address, and shakes hands. `is_stale` is set when the list of tools
+    /// Starts the program or connects to the URL, and performs the handshake. `is_stale` is set when the list of tools
     /// changes.
     pub(super) async fn open(
         config: &McpConfig,
@@ -69,7 +69,7 @@ impl Connection {
         let (child, stdin, stdout) = launch.start(&settings.environment)?;
         match timeout(settings.start_timeout, listener.serve((stdout, stdin))).await {
             Ok(Ok(service)) => Ok(Self { service, child: Some(child), is_lost: AtomicBool::new(false) }),
-            // That its output ended is heard before its end is.
+            // The end of the output arrives before the exit status.
             Ok(Err(
                 ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. },
             )) => {
@@ -103,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// Whether a call has a chance.
+    /// Returns true if calls can still succeed.
     pub(super) fn is_open(&self) -> bool {
         !self.is_lost.load(Ordering::Acquire)
             && !self.service.is_closed()
@@ -111,7 +111,7 @@ impl Connection {
             && !self.child.as_ref().is_some_and(Child::has_ended)
     }
 
-    /// What the server calls itself.
+    /// Returns the server's own name.
     pub(super) fn implementation(&self) -> Option<String> {
         let info = self.service.peer().peer_info()?;
         let version = &info.protocol_version;
@@ -127,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// Dropping the future, or running out of time, tells the server that nobody waits any more.
+    /// Dropping the future, or a timeout, sends a cancellation to the server.
     pub(super) async fn call(
         &self,
         tool: &str,
@@ -150,7 +150,7 @@ impl Connection {
         fault
     }
 
-    /// Why it was lost, in words: how the program ended, if it has.
+    /// Describes the loss, including the exit status of the program if known.
     pub(super) async fn loss_in_words(&self, why: &str) -> String {
         match &self.child {
             Some(child) => {
@@ -161,7 +161,7 @@ impl Connection {
         }
     }
 
-    /// Ends it politely: stdin is closed, then the program is asked, then it is killed.
+    /// Closes the connection gracefully: closes stdin, then sends a termination signal, then kills.
     pub(super) async fn close(&self) {
         self.is_lost.store(true, Ordering::Release);
         self.service.cancellation_token().cancel();
@@ -183,8 +183,8 @@ fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, Header
     headers.iter().map(header).collect()
 }
 
-/// A stream that breaks is asked for again a few times; then the call that waits for it is told. For ever, as is the
-/// library's way, a call would hang until its time is up.
+/// A broken stream is reopened a few times; then the pending call fails. The library's default retries forever, so that
+/// a call would hang until its timeout.
 #[derive(Debug)]
 struct FewRetries;
 

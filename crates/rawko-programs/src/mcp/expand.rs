@@ -1,4 +1,4 @@
-//! `${VAR}` and `${VAR:-default}` in the texts of `.mcp.json`, as other programs that read the file fill them in.
+//! Expands `${VAR}` and `${VAR:-default}` in `.mcp.json`, compatible with other programs that read the file.
 
 use rawko_settings::Environment;
 
@@ -6,12 +6,12 @@ use rawko_settings::Environment;
 pub(super) enum ExpandError {
     /// The variable is not set and has no default.
     Unset(String),
-    /// What stands between `${` and `}` is not a name.
+    /// The text between `${` and `}` is not a valid name.
     NotAName(String),
     Unclosed,
 }
 
-/// The text with its variables filled in. An empty variable counts as not set where there is a default.
+/// Expands the variables in a text. An empty variable counts as unset if there is a default.
 pub(super) fn expand(text: &str, environment: &Environment) -> Result<String, ExpandError> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find("${") {
@@ -25,7 +25,7 @@ pub(super) fn expand(text: &str, environment: &Environment) -> Result<String, Ex
     Ok(out)
 }
 
-/// The names of the variables in a text.
+/// Returns the names of the variables in a text.
 pub(super) fn variables(text: &str) -> impl Iterator<Item = &str> {
     let inside = text.split("${").skip(1).filter_map(|from| from.split_once('}'));
     inside.map(|(inside, _)| inside.split_once(":-").map_or(inside, |(name, _)| name))

@@ -1,4 +1,4 @@
-//! What went wrong with a call, in the three kinds that are acted upon: the server said no, it was too slow, it is gone.
+//! Call failures in the three kinds that are handled differently: refused by the server, timed out, connection lost.
 
 use std::error::Error;
 
@@ -8,17 +8,17 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The server answered, with an error.
+    /// The server responded with an error.
     Refused(String),
     TimedOut,
-    /// The server is gone, or the session with it.
+    /// The server or the session is gone.
     Lost {
         was_sent: WasSent,
         why: String,
     },
 }
 
-/// Whether the server can have seen the call.
+/// The certainty about delivery of the call to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WasSent {
     No,
@@ -43,7 +43,7 @@ impl Fault {
 
 fn of_transport(error: &(dyn Error + Send + Sync + 'static)) -> Fault {
     let Some(error) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() else {
-        // Over stdio. The line's end was never written, so the server cannot have read the call.
+        // Over stdio the final newline was not written, so the server cannot have read the call.
         return Fault::Lost { was_sent: WasSent::No, why: error.to_string() };
     };
     match error {
@@ -59,7 +59,7 @@ fn of_transport(error: &(dyn Error + Send + Sync + 'static)) -> Fault {
     }
 }
 
-/// Why hands could not be shaken.
+/// Describes a failed handshake.
 pub(super) fn handshake_in_words(error: &ClientInitializeError) -> String {
     if error.is_authorization_required() {
         return UNAUTHORIZED.to_owned();
@@ -71,7 +71,7 @@ pub(super) fn handshake_in_words(error: &ClientInitializeError) -> String {
     }
 }
 
-/// The whole chain in one line, each cause once.
+/// Joins the chain of causes into one line, each cause once.
 fn in_words(error: &(dyn Error + 'static)) -> String {
     let mut words = String::new();
     let mut next = Some(error);

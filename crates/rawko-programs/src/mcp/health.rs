@@ -1,25 +1,25 @@
-//! How MCP servers are, for `rawko agents check` and whoever looks after a project.
+//! Status of MCP servers, for `rawko agents check` and operators.
 
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerHealth {
-    /// As the file has it.
+    /// The name in the file.
     pub name: String,
-    /// The program or the address.
+    /// The program or the URL.
     pub server: String,
     pub state: HealthState,
-    /// How many tools it has, once it has said so.
+    /// Number of tools, once listed.
     pub tools: Option<usize>,
-    /// How often it was started, or connected to.
+    /// Number of starts or connections.
     pub starts: u32,
-    /// Of the program, while it is up.
+    /// Process id while the program runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
-    /// What the server calls itself, and the protocol's version.
+    /// The server's own name and the protocol version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation: Option<String>,
-    /// The last thing that went wrong since it last answered.
+    /// The last error since the last successful response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -27,13 +27,13 @@ pub struct ServerHealth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthState {
-    /// Nobody has needed it yet.
+    /// Not used yet.
     NotStarted,
     Up,
-    /// Lost, or it did not start; the next call starts it.
+    /// Lost or failed to start; the next call starts it.
     Down,
-    /// It failed too often in a row; it is left alone for a while.
+    /// Failed too often in a row; paused for a while.
     LeftAlone,
-    /// What the file says cannot be used.
+    /// The configuration is invalid.
     Unusable,
 }

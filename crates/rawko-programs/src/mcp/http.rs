@@ -1,5 +1,5 @@
-//! The HTTP client below the protocol's own transport. It makes two answers that servers give, and the library does not
-//! expect, into what the specification has for them; otherwise the call they answer would wait until its time is up.
+//! The HTTP client below the protocol's own transport. It converts two non-standard responses of servers into their
+//! standard form; otherwise the affected call would wait until its timeout.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use rmcp::transport::streamable_http_client::{
 type HttpError = StreamableHttpError<reqwest::Error>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-/// Of one event, or one JSON answer.
+/// Limit of one event or one JSON response.
 const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 const REDIRECTS_MAX: usize = 5;
 
@@ -32,7 +32,7 @@ impl HttpClient {
     }
 }
 
-/// Only within the server, and only where the message is sent again: headers may hold secrets.
+/// Follows redirects only within the server and only if the message is sent again: headers may contain secrets.
 fn redirect(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let is_kept =
         [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT].contains(&attempt.status());
@@ -89,13 +89,13 @@ impl StreamableHttpClient for HttpClient {
             event_bytes_max,
         );
         match answer.await? {
-            // A server that was restarted does not know the session. The specification wants 404 for that.
+            // A restarted server does not know the session. The specification requires 404 in that case.
             StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), _)
                 if has_session && is_about_the_session(&error.error) =>
             {
                 Err(StreamableHttpError::SessionExpired)
             }
-            // An error that does not say what it is about is about what was sent.
+            // An error without an id refers to the message just sent.
             StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), session)
                 if error.id.is_none() =>
             {
@@ -156,7 +156,7 @@ impl StreamableHttpClient for HttpClient {
     }
 }
 
-/// As servers that people run say it, with 400.
+/// Recognises the session errors that real servers send with status 400.
 fn is_about_the_session(error: &ErrorData) -> bool {
     error.message.to_ascii_lowercase().contains("session") && (-32099..=-32000).contains(&error.code.0)
 }

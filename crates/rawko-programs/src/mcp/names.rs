@@ -1,4 +1,5 @@
-//! Names of MCP tools as models know them: `mcp__<server>__<tool>`, in the letters and the length every provider takes.
+//! Names of MCP tools for models: `mcp__<server>__<tool>`, limited to the characters and the length that every provider
+//! accepts.
 
 use super::config::McpConfig;
 
@@ -16,7 +17,7 @@ pub(super) fn server_part(name: &str) -> String {
     name.chars().map(letter).collect()
 }
 
-/// What the full names of a server's tools begin with.
+/// Returns the common prefix of a server's tools.
 pub(super) fn prefix(config: &McpConfig) -> String {
     format!("{PREFIX}{}__", server_part(&config.name))
 }
@@ -32,7 +33,7 @@ pub(super) fn full_name(prefix: &str, tool: &str) -> String {
     format!("{}_{}", &full[..kept], &digest[..DIGEST_DIGITS])
 }
 
-/// Headers that the protocol itself sets.
+/// Returns true for headers that the protocol itself sets.
 pub(super) fn is_header_ours(name: &str) -> bool {
     ["accept", "content-type", "mcp-session-id", "mcp-protocol-version", "last-event-id"]
         .contains(&name.to_ascii_lowercase().as_str())

@@ -1,5 +1,5 @@
-//! Reading `.mcp.json`: every problem is a finding with a place, and a server that cannot be used stays in the list
-//! with the reason.
+//! Reads `.mcp.json`: every problem is a finding with a location, and an unusable server stays in the list with the
+//! reason.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use super::expand::{ExpandError, expand, variables};
 use super::names::{is_header_ours, server_part};
 use super::secrets::McpSecrets;
 
-/// Where a project says which servers it uses.
+/// The file that lists a project's servers.
 pub const MCP_FILE: &str = ".mcp.json";
 
 const KEYS: [&str; 9] = ["type", "command", "args", "env", "cwd", "url", "headers", "timeout", "disabled"];
 
-/// The servers of a project, and everything that is wrong with the file. No file: no servers.
+/// Reads the servers of a project and all problems of the file. Without a file there are no servers.
 pub fn read_mcp_file(
     project_root: &Path,
     environment: &Environment,
@@ -41,7 +41,7 @@ pub fn read_mcp_file(
     }
 }
 
-/// The servers that one text describes.
+/// Reads the servers in a text.
 pub fn read_mcp(source: &Source, environment: &Environment) -> (Vec<McpConfig>, Vec<Finding>) {
     let document = match Document::read(&source.text) {
         Ok(document) => document,
@@ -71,12 +71,12 @@ pub fn read_mcp(source: &Source, environment: &Environment) -> (Vec<McpConfig>, 
 struct McpReader<'e> {
     reader: SettingsReader<'e>,
     environment: &'e Environment,
-    /// Of the server that is being read.
+    /// Secrets of the current server.
     secrets: McpSecrets,
 }
 
 impl McpReader<'_> {
-    /// One server; `None` when it is switched off.
+    /// Reads one server; `None` if it is disabled.
     fn server(&mut self, entry: &DocumentEntry) -> Option<McpConfig> {
         let before = self.reader.findings.len();
         let what = format!("the server `{}`", entry.key);
@@ -234,7 +234,7 @@ impl McpReader<'_> {
     }
 }
 
-/// A key too many is told but does not keep a server from being used.
+/// Returns true for findings that make a server unusable. An unknown key is reported but does not.
 fn is_in_the_way(finding: &Finding) -> bool {
     let is_spare_key = finding.code == rawko_chart::codes::settings::UNKNOWN_KEY.name;
     !is_spare_key && (finding.severity > Severity::Warning || finding.code == UNSET_VARIABLE.name)

@@ -1,4 +1,4 @@
-//! From what an MCP server gives back to what the model reads: text, images apart, structured facts, all within limits.
+//! Converts the result of an MCP server for the model: text, separate images, structured data, all within limits.
 
 use rawko_core::Value;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
@@ -7,7 +7,7 @@ use super::settings::McpSettings;
 use rawko_model::Part;
 use rawko_tools::ToolOutcome;
 
-/// What a call gave back, as an outcome.
+/// Converts the result of a call to an outcome.
 pub(super) fn outcome(result: CallToolResult, settings: &McpSettings) -> ToolOutcome {
     let mut gathered = Gathered { image_bytes_left: settings.image_bytes_max, ..Gathered::default() };
     for block in result.content {
@@ -51,12 +51,12 @@ impl Gathered {
             ContentBlock::ResourceLink(link) => {
                 self.line(&format!("[resource `{}`: {}]", link.name, link.uri))
             }
-            // The protocol grows; what this version does not know is told, not dropped.
+            // The protocol grows; unknown content is reported, not dropped.
             _ => self.line("[content of a kind that is not known here]"),
         }
     }
 
-    /// Facts that are too large are left out: they would be kept for ever with the call.
+    /// Data that is too large is omitted: it would be stored forever with the call.
     fn structured(&mut self, content: Option<serde_json::Value>, bytes_max: usize) -> Value {
         let content = content.unwrap_or_default();
         if content.to_string().len() > bytes_max {
@@ -106,7 +106,7 @@ impl Gathered {
     }
 }
 
-/// The text within a limit; what is missing is told.
+/// Truncates the text to a limit, with a note.
 fn cut(mut text: String, bytes_max: usize) -> String {
     if text.len() > bytes_max {
         let missing = text.len() - text.floor_char_boundary(bytes_max);
@@ -160,7 +160,7 @@ mod tests {
         };
         let shown: String = cases
             .map(|(case, result)| {
-                // Limits on text are only of interest where there is too much of it.
+                // Limits on text only matter in cases with too much of it.
                 let settings = if case.starts_with("too much text") {
                     settings.clone()
                 } else {

@@ -1,4 +1,4 @@
-//! One supervised server: started when needed, listed, called, and started again when it was lost.
+//! One supervised server: started on demand, listed, called, and restarted after a loss.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ pub(super) struct Server {
     pub(super) prefix: String,
     settings: Arc<McpSettings>,
     facts: Mutex<Facts>,
-    /// Held while it is being started, so that it is started once however many wait for it.
+    /// Held while it is being started, so that it is started once for all waiting calls.
     starting: tokio::sync::Mutex<()>,
     is_stale: Arc<AtomicBool>,
 }
@@ -39,7 +39,7 @@ struct Facts {
     implementation: Option<String>,
 }
 
-/// What to do when a server is to be started only after a pause.
+/// The reaction to a start that is only allowed after a delay.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Patience {
     Wait,
@@ -58,12 +58,12 @@ impl Server {
         }
     }
 
-    /// Its tools. Of a server that is down, those it had.
+    /// Returns its tools; of a server that is down, the last known ones.
     pub(super) async fn specs(&self) -> Vec<ToolSpec> {
         if let Ok(connection) = self.connection(Patience::Leave).await
             && self.is_stale.swap(false, Ordering::AcqRel)
         {
-            // What cannot be listed now is listed next time; until then the old list stands.
+            // A failed listing is repeated next time; until then the old list is used.
             if self.list(&connection).await.is_err() {
                 self.is_stale.store(true, Ordering::Release);
             }
@@ -91,7 +91,7 @@ impl Server {
             _ => return failure(format!("the input of `{full}` must be a map")),
         };
         let lost = match self.attempt(full, arguments.clone()).await {
-            // A second time only when the first cannot have reached the server.
+            // Repeats only if the first attempt cannot have reached the server.
             Err((WasSent::No, _)) => self.attempt(full, arguments).await,
             settled => settled,
         };
@@ -106,7 +106,7 @@ impl Server {
         })
     }
 
-    /// One try. An error: the server was lost.
+    /// Makes one attempt. An error means that the server was lost.
     async fn attempt(&self, full: &str, arguments: JsonObject) -> Result<ToolOutcome, (WasSent, String)> {
         let name = &self.config.name;
         let connection = match self.connection(Patience::Wait).await {
@@ -135,7 +135,7 @@ impl Server {
         }
     }
 
-    /// The name that the server has for a tool. A list that may be old is asked for again before saying no.
+    /// Returns the server's name of a tool. A possibly stale list is refreshed before the tool counts as unknown.
     async fn original(&self, connection: &Connection, full: &str) -> Result<String, ToolOutcome> {
         let find = || {
             let tools = self.facts().tools.clone()?;
@@ -176,7 +176,7 @@ impl Server {
         started
     }
 
-    /// The connection, if it still stands. One that was lost in the meantime is noted.
+    /// Returns the connection if it is open. Records one that was lost in the meantime.
     async fn open_connection(&self) -> Option<Arc<Connection>> {
         let connection = self.facts().connection.clone()?;
         if connection.is_open() {
@@ -235,7 +235,7 @@ impl Server {
         Ok(())
     }
 
-    /// Notes that a connection was lost, once however many calls notice it.
+    /// Records a lost connection, once for all calls that notice it.
     async fn lost(&self, connection: &Arc<Connection>, why: &str) -> String {
         let why = connection.loss_in_words(why).await;
         let mut facts = self.facts();
@@ -247,7 +247,7 @@ impl Server {
         why
     }
 
-    /// Starts it if need be, and says how it is.
+    /// Starts it if necessary, and returns its status.
     pub(super) async fn check(&self) -> ServerHealth {
         let _ = self.connection(Patience::Wait).await;
         self.health()

@@ -15,37 +15,37 @@ use super::settings::McpSettings;
 use rawko_model::ToolSpec;
 use rawko_tools::{Running, ToolSource};
 
-/// Dropped, every program that was started is killed with all it started.
+/// Dropping it kills every started program with its child processes.
 pub struct McpServers {
     servers: Vec<Arc<Server>>,
 }
 
 impl McpServers {
-    /// Takes charge of servers. Each is started when its tools are first listed or called.
+    /// Takes over servers. Each is started when its tools are first listed or called.
     pub fn start(configs: Vec<McpConfig>, settings: McpSettings) -> Arc<Self> {
         let settings = Arc::new(settings);
         let server = |config| Arc::new(Server::new(config, Arc::clone(&settings)));
         Arc::new(Self { servers: configs.into_iter().map(server).collect() })
     }
 
-    /// How the servers are, as far as is known; nothing is started.
+    /// Returns the known status of the servers; starts nothing.
     pub fn health(&self) -> Vec<ServerHealth> {
         self.servers.iter().map(|server| server.health()).collect()
     }
 
-    /// Starts every server that is not up, and says how they are.
+    /// Starts every server that is not up, and returns their status.
     pub async fn check(&self) -> Vec<ServerHealth> {
         let check = |server: Arc<Server>| async move { server.check().await };
         self.each(check).await
     }
 
-    /// Ends every program politely.
+    /// Ends every program gracefully.
     pub async fn close(&self) {
         let close = |server: Arc<Server>| async move { server.close().await };
         self.each(close).await;
     }
 
-    /// Something of every server at the same time, in the servers' order.
+    /// Runs an operation on every server concurrently; results are in the servers' order.
     async fn each<T, F>(&self, of: fn(Arc<Server>) -> F) -> Vec<T>
     where
         T: Send + 'static,
@@ -61,7 +61,7 @@ impl McpServers {
         done.into_iter().map(|(_, value)| value).collect()
     }
 
-    /// The server that answers for a name: that with the longest prefix, for names may hold `__` themselves.
+    /// Returns the server of a name: the one with the longest prefix, because names may contain `__` themselves.
     fn of(&self, name: &str) -> Option<&Arc<Server>> {
         let named = self.servers.iter().filter(|server| name.starts_with(&server.prefix));
         named.max_by_key(|server| server.prefix.len())

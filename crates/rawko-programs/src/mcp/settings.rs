@@ -1,4 +1,4 @@
-//! How MCP servers are run: where, in which environment, and within which limits.
+//! Settings for running MCP servers: directory, environment and limits.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,23 +7,23 @@ use rawko_settings::Environment;
 
 #[derive(Clone, Debug)]
 pub struct McpSettings {
-    /// The project: where programs run.
+    /// The project root: working directory of the programs.
     pub root: PathBuf,
-    /// What programs see of it is a short list; the rest is given by name in the file.
+    /// Programs inherit a short list of variables; the rest must be named in the file.
     pub environment: Environment,
-    /// From starting a server to its list of tools.
+    /// Timeout from starting a server to receiving its list of tools.
     pub start_timeout: Duration,
     pub call_timeout: Duration,
-    /// Of text that a call gives back; what is more is cut, and the model is told.
+    /// Limit of text returned by a call; longer text is truncated with a notice to the model.
     pub output_bytes_max: usize,
-    /// Of all images of a call together, as base64.
+    /// Limit of all images of a call together, as base64.
     pub image_bytes_max: usize,
-    /// How often in a row a server may be lost or not start before it is left alone.
+    /// Consecutive losses or failed starts until a server is paused.
     pub failures_max: u32,
-    /// The pause before the second start in a row; it doubles from there.
+    /// Delay before the second start in a row; doubles from there.
     pub pause_first: Duration,
     pub pause_max: Duration,
-    /// How long a server is left alone.
+    /// Duration of the pause.
     pub rest: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! When a server may be started again. Pure: it is told what happened and what time it is.
+//! Restart policy of a server. Pure: events and the time are passed in.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use tokio::time::Instant;
 
 use super::settings::McpSettings;
 
-/// What is remembered of a server's misfortunes. An answer to a call forgets them.
+/// The failure history of a server. A successful response clears it.
 #[derive(Debug, Default)]
 pub(super) struct Supervision {
-    /// How often it was started.
+    /// Number of starts.
     pub(super) starts: u32,
-    /// How often in a row it was lost or did not start.
+    /// Consecutive losses or failed starts.
     failures: u32,
     not_before: Option<Instant>,
     pub(super) why: Option<String>,
@@ -20,7 +20,7 @@ pub(super) struct Supervision {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Start,
-    /// After a pause.
+    /// After a delay.
     StartAt(Instant),
     /// It failed too often.
     LeftAlone {
@@ -44,7 +44,7 @@ impl Supervision {
         self.starts = self.starts.saturating_add(1);
     }
 
-    /// It was lost, or did not start.
+    /// Records a loss or a failed start.
     pub(super) fn failed(&mut self, why: String, now: Instant, settings: &McpSettings) {
         self.failures = self.failures.saturating_add(1);
         self.why = Some(why);
@@ -52,7 +52,7 @@ impl Supervision {
         self.not_before = Some(now + pause);
     }
 
-    /// The first start after a loss is made at once.
+    /// Returns the delay; the first restart after a loss is immediate.
     fn pause(&self, settings: &McpSettings) -> Duration {
         match self.failures.checked_sub(2) {
             None => Duration::ZERO,

@@ -1,4 +1,4 @@
-//! The tools of one server: what models are told of them, and what the server calls them.
+//! The tools of one server: their descriptions for models and their names on the server.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use rmcp::model::{Tool, ToolAnnotations};
 use super::names::full_name;
 use rawko_model::ToolSpec;
 
-/// By full name.
+/// Tools by full name.
 pub(super) type Tools = BTreeMap<String, Known>;
 
 pub(super) struct Known {
-    /// As the server knows it.
+    /// The server's name of the tool.
     pub(super) name: String,
     pub(super) spec: ToolSpec,
     pub(super) is_safe_to_repeat: bool,
 }
 
-/// What a server lists, by the names that models know.
+/// Returns the listed tools under the names that models see.
 pub(super) fn known(prefix: &str, tools: Vec<Tool>) -> Tools {
     let mut known = Tools::new();
     for tool in tools {
@@ -37,7 +37,7 @@ pub(super) fn known(prefix: &str, tools: Vec<Tool>) -> Tools {
     known
 }
 
-/// Two tools whose names differ only in letters that models do not take are told apart by a number.
+/// Adds a number to distinguish tools whose names differ only in characters that models do not accept.
 fn free_name(known: &Tools, full: String) -> String {
     let numbered = (2..).map(|number| format!("{full}_{number}"));
     let mut names = std::iter::once(full.clone()).chain(numbered);

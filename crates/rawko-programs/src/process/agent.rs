@@ -1,4 +1,4 @@
-//! An agent that is a command, and one turn of it from the start of its process to its end.
+//! A process agent, and one turn of it from the start of its process to its end.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use super::exchange::{Exchange, Limits, Stopped};
 use super::lines::{LineReader, LineWriter};
 use super::turn::{TurnError, TurnHost, TurnRequest, TurnResult, in_time};
 
-/// A command that speaks the process protocol. A process is started for each turn.
+/// A command that speaks the process protocol. Each turn starts a process.
 #[derive(Clone)]
 pub struct ProcessAgent {
     pub command: String,
     pub args: Vec<String>,
     pub cwd: PathBuf,
     pub env: Vec<(String, String)>,
-    /// What the command sees of it is a short list; the rest is given by name in `env`.
+    /// The command inherits a short list of variables; the rest must be named in `env`.
     pub environment: Environment,
-    /// How long it may say nothing while it is its turn to speak.
+    /// Silence timeout while the agent is expected to send.
     pub timeout: Duration,
-    /// Between being told to stop and being ended.
+    /// Time between a cancel and termination.
     pub cancel_grace: Duration,
-    /// Of one line, and of all text of a turn.
+    /// Limit of one line, and of all text of a turn.
     pub line_bytes_max: usize,
 }
 
@@ -41,7 +41,7 @@ impl ProcessAgent {
         }
     }
 
-    /// One turn. The process is ended with everything it started, also when this future is dropped.
+    /// Runs one turn. The process and its children are terminated, also when this future is dropped.
     pub async fn turn(&self, request: TurnRequest, host: &dyn TurnHost) -> Result<TurnResult, TurnError> {
         let launch = Launch {
             program: self.command.clone(),
@@ -58,7 +58,7 @@ impl ProcessAgent {
         let (lines, writer) = (LineReader::new(stdout, self.line_bytes_max), LineWriter::new(stdin));
         let mut exchange = Exchange::new(host, lines, writer, limits);
         let ended = exchange.run(&request).await;
-        // Its input is closed, which is how a command is asked to end.
+        // Closing the input asks the command to exit.
         drop(exchange);
         let result = match ended {
             Ok(result) => Ok(result),
@@ -71,7 +71,7 @@ impl ProcessAgent {
     async fn in_words(&self, stopped: Stopped, child: &Child) -> TurnError {
         match stopped {
             Stopped::OutputEnded => {
-                // That its output ended is heard before its end is.
+                // The end of the output arrives before the exit status.
                 let _ = tokio::time::timeout(Duration::from_secs(2), child.ended()).await;
                 TurnError::Ended(child.ending_in_words().await)
             }

@@ -15,10 +15,10 @@ use tokio::time::timeout;
 
 use super::stderr::Tail;
 
-/// Between being asked to end and being ended.
+/// Time between the termination signal and the kill.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What to start.
+/// The start parameters of a child.
 #[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) program: String,
@@ -36,7 +36,7 @@ pub(crate) struct Child {
 }
 
 impl Launch {
-    /// Starts it. Its stdin and stdout are the caller's.
+    /// Starts it. The caller gets its stdin and stdout.
     pub(crate) fn start(
         &self,
         environment: &Environment,
@@ -64,7 +64,7 @@ impl Launch {
         Ok((Child { pid, program: self.program.clone(), stderr, ended }, stdin, stdout))
     }
 
-    /// A bare name is looked for in PATH, anything else from where it runs.
+    /// A bare name is looked up in PATH, anything else relative to the working directory.
     fn file(&self) -> PathBuf {
         if self.program.contains('/') { self.cwd.join(&self.program) } else { PathBuf::from(&self.program) }
     }
@@ -109,24 +109,24 @@ impl Child {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Whether it has ended, asked of the kernel: what tasks of ours have noticed may lag behind.
+    /// Returns true if it has ended. Queries the kernel, because our own tasks may lag behind.
     pub(crate) fn has_ended(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         self.ended.borrow().is_some() || !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None))
     }
 
-    /// Returns when it has ended.
+    /// Waits until it has ended.
     pub(crate) async fn ended(&self) -> Option<ExitStatus> {
         let mut ended = self.ended.clone();
         ended.wait_for(Option::is_some).await.ok().and_then(|status| *status)
     }
 
-    /// The last words on stderr.
+    /// Returns the end of stderr.
     pub(crate) async fn last_words(&self) -> String {
         self.stderr.text(self.has_ended()).await
     }
 
-    /// How it ended and its last words, for a message; or that it still runs.
+    /// Describes its exit status and the end of stderr for a message; or that it still runs.
     pub(crate) async fn ending_in_words(&self) -> String {
         let status = if self.has_ended() { timeout(GRACE, self.ended()).await.ok().flatten() } else { None };
         let program = &self.program;
@@ -140,7 +140,7 @@ impl Child {
         if last.is_empty() { ending } else { format!("{ending}; the end of its stderr:\n{last}") }
     }
 
-    /// Ends it politely: whoever calls this has closed its stdin.
+    /// Ends it gracefully: the caller has closed its stdin.
     pub(crate) async fn end(&self) {
         if timeout(GRACE, self.ended()).await.is_ok() {
             return;

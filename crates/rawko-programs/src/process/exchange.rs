@@ -1,5 +1,5 @@
-//! The conversation of one turn: lines come in, tools are run one after the other, results go out, until the agent is
-//! done or something ends it.
+//! The exchange of one turn: reads lines, runs tools in sequence and sends results until the agent is done or the turn
+//! ends.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -15,19 +15,19 @@ use rawko_model::provider::{ErrorCode, StreamEvent};
 use rawko_model::{StopReason, ToolUse, Usage};
 use rawko_tools::{Running, ToolOutcome};
 
-/// How many tool calls may wait; until one is done nothing more is read.
+/// Limit of queued tool calls; reading pauses at the limit.
 const CALLS_WAITING_MAX: usize = 32;
-/// Of a line in a message.
+/// Length limit of a quoted line in a message.
 const SHOWN_CHARS: usize = 200;
 
 pub(super) struct Limits {
     pub(super) silence: Duration,
     pub(super) cancel_grace: Duration,
-    /// Of all text of a turn together.
+    /// Limit of all text of a turn.
     pub(super) text_bytes_max: usize,
 }
 
-/// Why there is no result.
+/// A turn that ended without a result.
 pub(super) enum Stopped {
     OutputEnded,
     Silent,
@@ -45,15 +45,15 @@ pub(super) struct Exchange<'h> {
     limits: Limits,
     waiting: VecDeque<ToolUse>,
     running: Option<(String, Running<'h>)>,
-    /// When it has been silent for too long, or for cancelling, when it is ended.
+    /// Deadline for silence or, after a cancel, for termination.
     deadline: Instant,
     is_cancelled: bool,
     text: String,
-    /// As the agent counts, or an estimate until it does.
+    /// Usage as reported by the agent, estimated until then.
     usage: Usage,
 }
 
-/// What happened next.
+/// The next event.
 enum Next {
     Line(Line),
     ToolDone(ToolOutcome),
@@ -112,7 +112,7 @@ impl<'h> Exchange<'h> {
 
     async fn next(&mut self, cancelling: &mut Cancelling<'h>) -> Next {
         let may_read = self.waiting.len() < CALLS_WAITING_MAX;
-        // While a tool runs it is not the agent's turn to speak.
+        // The silence timeout does not run while a tool runs.
         let is_its_turn = self.running.is_none() || self.is_cancelled;
         let tool = async {
             match &mut self.running {
@@ -128,7 +128,7 @@ impl<'h> Exchange<'h> {
         }
     }
 
-    /// It spoke: its time starts again, unless it has been told to stop.
+    /// Resets the silence timeout, unless the turn was cancelled.
     fn is_heard(&mut self) {
         if !self.is_cancelled {
             self.deadline = Instant::now() + self.limits.silence;
@@ -189,7 +189,7 @@ impl<'h> Exchange<'h> {
         Ok(None)
     }
 
-    /// Tools are run in the order they were asked for. After a cancel none is.
+    /// Tools run in the order of their calls. After a cancel none runs.
     fn take_call(&mut self, tool_use: ToolUse) -> Result<(), Stopped> {
         if self.is_cancelled {
             let outcome = ToolOutcome {
@@ -223,7 +223,7 @@ impl<'h> Exchange<'h> {
         }
     }
 
-    /// What was spent until then is told all the same.
+    /// Usage until the cancel is still reported.
     fn cancelled(&self) -> Stopped {
         self.host.heard(StreamEvent::MessageDone { usage: self.usage, stop_reason: StopReason::Other });
         Stopped::Cancelled
@@ -235,7 +235,7 @@ impl<'h> Exchange<'h> {
     }
 }
 
-/// Tokens in that many bytes, about.
+/// Estimates the tokens of this many bytes.
 fn estimate(bytes: usize) -> u64 {
     (bytes / 4) as u64
 }

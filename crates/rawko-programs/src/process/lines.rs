@@ -1,13 +1,13 @@
-//! Lines to and from a child: bounded on the way in, and never waiting on the way out.
+//! Lines to and from a child: bounded on input, non-blocking on output.
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 
-/// How many lines a child may leave unread.
+/// Limit of lines that a child may leave unread.
 const UNREAD_MAX: usize = 256;
 
-/// Reads lines up to a length. What was read of a line is kept when the future is dropped.
+/// Reads lines up to a length. A partial line is kept when the future is dropped.
 pub(crate) struct LineReader<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
@@ -27,10 +27,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self { reader: BufReader::new(reader), line: Vec::new(), bytes_max }
     }
 
-    /// The next line, without its end. A last line need not be ended.
+    /// Returns the next line without its newline. The last line need not end with one.
     pub(crate) async fn next(&mut self) -> Line {
         loop {
-            // A pipe that cannot be read any more has ended.
+            // A pipe that fails to read has ended.
             let available = self.reader.fill_buf().await.unwrap_or_default();
             let (taken, is_end) = match available.iter().position(|byte| *byte == b'\n') {
                 Some(at) => (at + 1, true),
@@ -54,19 +54,19 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-/// Writes lines. Dropped, it closes the child's input once everything is written.
+/// Writes lines. Dropping it closes the child's input after everything is written.
 pub(crate) struct LineWriter {
     queue: mpsc::Sender<String>,
 }
 
 impl LineWriter {
-    /// A task of its own writes, so that a child that does not read cannot hold us up.
+    /// Writes on a separate task, so that a child that does not read cannot block us.
     pub(crate) fn new(mut pipe: ChildStdin) -> Self {
         let (queue, mut lines) = mpsc::channel::<String>(UNREAD_MAX);
         tokio::spawn(async move {
             while let Some(mut line) = lines.recv().await {
                 line.push('\n');
-                // That a child closes its input is no failure of ours: what it says and how it ends tells the rest.
+                // A child that closes its input is not an error: its output and exit status decide the result.
                 if pipe.write_all(line.as_bytes()).await.is_err() || pipe.flush().await.is_err() {
                     break;
                 }
@@ -75,7 +75,7 @@ impl LineWriter {
         Self { queue }
     }
 
-    /// False when the child leaves too much unread.
+    /// Returns false if the child leaves too much unread.
     pub(crate) fn send(&self, line: String) -> bool {
         !matches!(self.queue.try_send(line), Err(mpsc::error::TrySendError::Full(_)))
     }

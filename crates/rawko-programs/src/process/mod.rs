@@ -1,5 +1,5 @@
-//! Agents that are a command: one JSON object a line, both ways (`docs/formats/process-agent.md`). Child processes of
-//! other kinds are started and ended here too, so that none of them outlives us by a way of its own.
+//! Process agents: one JSON object per line, both ways (`docs/formats/process-agent.md`). Other kinds of child
+//! processes are started and terminated here too, so that all of them end with us.
 
 mod agent;
 mod child;

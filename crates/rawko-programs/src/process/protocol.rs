@@ -1,4 +1,4 @@
-//! The lines of the process protocol, version 1: plain data, the same words as in `docs/formats/process-agent.md`.
+//! The lines of the process protocol, version 1: plain data, with the names of `docs/formats/process-agent.md`.
 
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
@@ -8,10 +8,10 @@ use rawko_model::provider::ErrorCode;
 use rawko_model::{Part, StopReason, ToolUse, Usage};
 use rawko_tools::ToolOutcome;
 
-/// What `turn` says in `version`.
+/// The value of `version` in `turn`.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// From us to the agent.
+/// Messages to the agent.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ToAgent<'a> {
@@ -31,7 +31,7 @@ pub(super) enum ToAgent<'a> {
     Cancel,
 }
 
-/// From the agent to us. Keys that are not known are passed over; types are not.
+/// Messages from the agent. Unknown keys are ignored; unknown types are not.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum FromAgent {
@@ -41,7 +41,7 @@ pub(super) enum FromAgent {
     ToolCall(ToolUse),
     Usage(Spent),
     Done {
-        /// Without it, everything that came as `text_delta`.
+        /// If absent, the concatenated `text_delta`s.
         text: Option<String>,
         #[serde(default)]
         data: Value,
@@ -56,7 +56,7 @@ pub(super) enum FromAgent {
     },
 }
 
-/// What was spent since the last line of this kind.
+/// Usage since the last line of this kind.
 #[derive(Deserialize)]
 pub(super) struct Spent {
     #[serde(default)]
@@ -80,7 +80,7 @@ impl<'a> ToAgent<'a> {
     }
 
     pub(super) fn line(&self) -> String {
-        // Nothing in these types can fail to be written.
+        // Serialising these types cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -97,7 +97,7 @@ impl Spent {
     }
 }
 
-/// A word of ours, or what stands for words that are not known.
+/// Parses a stop reason; unknown words map to `Other`.
 pub(super) fn stop_reason(word: Option<String>) -> StopReason {
     word.map_or(StopReason::Stop, |word| known(word).unwrap_or(StopReason::Other))
 }

@@ -1,5 +1,5 @@
-//! The last part of what a child says on stderr. Read all the time, so that a noisy child never blocks; kept for the
-//! message that is needed when it fails.
+//! The tail of a child's stderr. Read continuously, so that a noisy child never blocks; kept for the error message if
+//! the child fails.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 /// Enough for a stack trace.
 const KEPT_BYTES: usize = 4 * 1024;
-/// How long to wait for the rest when the child has ended; what left its group may hold the pipe open.
+/// Time to wait for the rest after the child has ended; a process outside its group may hold the pipe open.
 const REST: Duration = Duration::from_millis(500);
 
 pub(super) struct Tail {
@@ -33,7 +33,7 @@ impl Tail {
         Self { bytes, is_whole }
     }
 
-    /// What there is; all of it when the child has ended.
+    /// Returns the tail; complete if the child has ended.
     pub(super) async fn text(&self, has_ended: bool) -> String {
         if has_ended {
             let mut is_whole = self.is_whole.clone();

@@ -1,5 +1,4 @@
-//! One turn of an agent that is not a model of ours: what it is asked, who serves it meanwhile, and how it ends. The
-//! same for commands and for coding agents.
+//! One turn of an external agent: its request, its host and its result. Shared by process agents and coding agents.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,34 +11,33 @@ use rawko_model::provider::{ErrorCode, StreamEvent};
 use rawko_model::{Message, StopReason, ToolSpec, ToolUse, Usage};
 use rawko_tools::Running;
 
-/// What the agent is asked.
+/// The request to the agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnRequest {
-    /// The agent's name.
     pub agent: String,
-    /// What was said before.
+    /// The conversation so far.
     pub messages: Vec<Message>,
-    /// Everything that is wanted, in words.
+    /// The complete request as text.
     pub prompt: String,
     pub tools: Vec<ToolSpec>,
-    /// As an earlier turn gave it back, to go on from there.
+    /// Session of an earlier turn, to resume it.
     pub session: Option<String>,
-    /// Who it is, and what holds in its phase.
+    /// The agent's role and the rules of its phase.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub system: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// What it works on, for programs; the prompt has it in words.
+    /// Task data for programs; the prompt has it as text.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub plan: Value,
-    /// The JSON Schema of the answer.
+    /// JSON Schema of the response.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub schema: Value,
 }
 
-/// What the agent gave back.
+/// The agent's result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnResult {
     pub text: String,
@@ -49,43 +47,44 @@ pub struct TurnResult {
     pub session: Option<String>,
 }
 
-/// Returns when nobody wants the turn any more.
+/// Resolves when the turn is cancelled.
 pub type Cancelling<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// Who serves an agent during its turn.
+/// Serves an agent during its turn.
 pub trait TurnHost: Send + Sync {
-    /// Runs a tool for the agent, past the gate like any other.
+    /// Runs a tool for the agent, through the gate like any other call.
     fn tool(&self, tool_use: ToolUse) -> Running<'_>;
 
     fn heard(&self, event: StreamEvent);
 
-    /// What the turn has used so far, each time that more is known of it.
+    /// Receives the turn's usage so far, on every update.
     fn spent(&self, _so_far: Usage) {}
 
-    /// When it returns the agent is told to stop, and ended if it does not. Dropping the turn ends it at once.
+    /// When it resolves, the agent is asked to stop, and terminated if it does not. Dropping the turn terminates it at
+    /// once.
     fn cancelled(&self) -> Cancelling<'_> {
         Box::pin(std::future::pending())
     }
 }
 
-/// Why there is no result.
+/// A turn that ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {
     #[error("the agent did not start: {0}")]
     NotStarted(String),
-    /// With how it ended and its last words.
+    /// Contains the exit status and the end of stderr.
     #[error("the agent ended before it was done: {0}")]
     Ended(String),
     #[error("the agent was ended: it said nothing for {within}; {detail}")]
     Silent { within: String, detail: String },
-    /// It does not speak the protocol.
+    /// The agent violates the protocol.
     #[error("the agent does not speak the protocol: {0}")]
     Malformed(String),
     #[error("the agent wrote more than {bytes_max} bytes {what}")]
     TooLong { bytes_max: usize, what: &'static str },
     #[error("the agent wants to be signed in: {0}")]
     Unauthenticated(String),
-    /// What the agent itself says went wrong.
+    /// An error that the agent reported.
     #[error("{message}")]
     Reported { code: ErrorCode, message: String },
     #[error("the turn was cancelled")]
@@ -93,7 +92,7 @@ pub enum TurnError {
 }
 
 impl TurnError {
-    /// Whether the same turn may do better later.
+    /// Returns true if the same turn may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
             TurnError::Ended(_) | TurnError::Silent { .. } => true,

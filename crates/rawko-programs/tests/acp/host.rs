@@ -1,4 +1,4 @@
-//! A host that writes down what it is asked and told, and answers as it was set up.
+//! A host that records requests and events, and responds as configured.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ pub(crate) struct Host {
     pub(crate) text_came: Notify,
     pub(crate) verdict: Verdict,
     pub(crate) writes: Result<(), String>,
-    /// Whether the turn is cancelled when the agent first speaks.
+    /// Cancel the turn at the agent's first text.
     pub(crate) cancels_at_text: bool,
 }
 
@@ -43,7 +43,7 @@ impl Host {
     }
 }
 
-/// Without the folder, which is another one elsewhere.
+/// Returns the file name only, because the folder varies.
 fn name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

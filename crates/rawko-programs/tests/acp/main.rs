@@ -1,4 +1,4 @@
-//! Coding agents over the Agent Client Protocol: one of ours for every turn of events, and one that people use.
+//! Coding agents over the Agent Client Protocol: a scripted one for every course of a turn, and a real one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -34,7 +34,7 @@ async fn turn_of(agent: &AcpAgent, request: TurnRequest, host: &Host) -> Result<
     tokio::time::timeout(Duration::from_secs(60), agent.turn(request, host)).await.expect("an end in time")
 }
 
-/// What the host saw, and the result.
+/// Checks the events the host saw and the result.
 async fn check(prompt: &str, host: Host, expected: Expect) {
     let result = turn(&agent(&[]), prompt, &host).await.unwrap();
     expected.assert_eq(&format!("{}{}\n", host.seen(), serde_json::to_string(&result).unwrap()));

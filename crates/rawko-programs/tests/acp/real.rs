@@ -1,4 +1,4 @@
-//! A coding agent that people use, from npm, with its model played by a server that answers like a provider.
+//! A real coding agent from npm, with its model simulated by a server that responds like a provider.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::host::Host;
 
-/// A file of `target/tools/peers/node_modules`, which must be there.
+/// Returns a file of `target/tools/peers/node_modules`, which must exist.
 fn installed(path: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/peers/node_modules");
     let file = folder.join(path);
@@ -21,7 +21,7 @@ fn installed(path: &str) -> PathBuf {
     file
 }
 
-/// The program itself: its package's launcher wants a script to have been run at installation.
+/// The binary itself: the package's launcher requires an install script to have run.
 fn opencode() -> PathBuf {
     match std::env::consts::ARCH {
         "aarch64" => installed("opencode-linux-arm64/bin/opencode"),
@@ -29,7 +29,7 @@ fn opencode() -> PathBuf {
     }
 }
 
-/// A provider that says the same to everybody, but runs a command when asked to make it. Killed when dropped.
+/// A provider with a fixed response that requests a command when prompted to. Killed on drop.
 struct Provider {
     child: Child,
     address: String,
@@ -75,7 +75,7 @@ impl Drop for Provider {
     }
 }
 
-/// opencode in a project and a home of its own, with the provider as its only model.
+/// opencode in its own project and home, with the provider as its only model.
 fn agent(folder: &Path, provider: &Provider) -> AcpAgent {
     let (project, home) = (folder.join("project"), folder.join("home"));
     std::fs::create_dir_all(&project).unwrap();

@@ -1,4 +1,4 @@
-//! What happens when a server does not start, dies, hangs or says too much.
+//! Servers that fail to start, die, hang or return too much.
 
 use std::time::Duration;
 
@@ -148,7 +148,7 @@ async fn tools_come_and_go_and_have_names_that_models_take() {
     let before = names(&servers).await;
     assert!(!before.contains(&"mcp__peer__grown".to_owned()));
     said(&servers, "mcp__peer__grow", json!({})).await;
-    // That the list has changed may be heard a little after the answer.
+    // The notification of a changed list may arrive shortly after the response.
     let listed = async {
         while !names(&servers).await.contains(&"mcp__peer__grown".to_owned()) {
             tokio::task::yield_now().await;

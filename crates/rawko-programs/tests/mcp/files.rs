@@ -1,4 +1,4 @@
-//! `.mcp.json`: what it may say, and what is said about it.
+//! `.mcp.json`: valid contents and findings.
 
 use expect_test::{Expect, expect};
 use rawko_chart::Source;
@@ -10,7 +10,7 @@ fn environment() -> Environment {
     Environment::from_iter([("TOKEN", "s3cret"), ("HOME", "/ada")])
 }
 
-/// Each server on a line, then the findings.
+/// Prints each server on a line, then the findings.
 fn check(text: &str, expected: Expect) {
     let source = Source::new(".mcp.json", text);
     let (configs, findings) = read_mcp(&source, &environment());

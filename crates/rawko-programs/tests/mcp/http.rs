@@ -1,4 +1,4 @@
-//! A real server over streamable HTTP that somebody else runs: killed, started again at the same address, used on.
+//! A real remote server over streamable HTTP: killed, restarted at the same address, used again.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -12,10 +12,10 @@ use serde_json::json;
 
 use crate::support::{call, everything, names, said, settings, start};
 
-/// The server at a port, killed when dropped.
+/// The server at a port, killed on drop.
 struct Running {
     child: Child,
-    /// How many messages it has got.
+    /// Number of messages received.
     posts: Arc<AtomicUsize>,
 }
 
@@ -34,7 +34,7 @@ impl Running {
             line.clear();
             assert_ne!(said.read_line(&mut line).unwrap(), 0, "the server ended before it listened");
         }
-        // Nobody reads on, and it must not block on that.
+        // Drain the output, so that the server does not block.
         std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
         let posts = Arc::new(AtomicUsize::new(0));
         let (log, count) = (BufReader::new(child.stdout.take().unwrap()), Arc::clone(&posts));
@@ -84,7 +84,7 @@ async fn a_server_that_was_killed_and_started_again() {
 
     first.kill();
     let _second = Running::at(port);
-    // It does not know our session any more.
+    // The restarted server does not know our session.
     assert_eq!(echo().await, "Echo: over HTTP");
     assert_eq!(servers.health()[0].state, HealthState::Up);
 }
@@ -98,7 +98,7 @@ async fn a_call_during_which_the_server_is_killed_says_that_nobody_knows() {
     let long =
         call(&servers, "mcp__remote__trigger-long-running-operation", json!({"duration": 600, "steps": 2}));
     let kill = async {
-        // Two to shake hands, one for the list, and the call.
+        // Two for the handshake, one for the list, and the call.
         while server.posts() < 4 {
             tokio::task::yield_now().await;
         }

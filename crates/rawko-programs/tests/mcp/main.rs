@@ -1,4 +1,4 @@
-//! MCP servers as people run them: programs from npm and PyPI, over stdio and HTTP, killed while we use them.
+//! Real MCP servers: programs from npm and PyPI, over stdio and HTTP, killed while in use.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 

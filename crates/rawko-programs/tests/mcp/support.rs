@@ -1,4 +1,4 @@
-//! What the tests of MCP servers share: where the servers are installed, and short ways to call and kill.
+//! Shared by the tests of MCP servers: locations of installed servers, and helpers to call and kill them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// A file of `target/tools`, which must be there.
+/// Returns a file of `target/tools`, which must exist.
 pub(crate) fn tool(path: &str) -> String {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/tools").join(path);
     assert!(file.exists(), "{} is not installed: run `cargo xtask tools`", file.display());
@@ -23,7 +23,7 @@ pub(crate) fn everything() -> String {
     tool("peers/node_modules/@modelcontextprotocol/server-everything/dist/index.js")
 }
 
-/// A server of ours for what the others do not do on demand.
+/// Our own server, for behaviour that the others do not show on demand.
 pub(crate) fn peer(arguments: &[&str]) -> McpConfig {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/peer.py");
     let arguments: Vec<&str> = [script].into_iter().chain(arguments.iter().copied()).collect();
@@ -57,14 +57,14 @@ pub(crate) async fn call(servers: &McpServers, name: &str, input: serde_json::Va
         .expect("an answer in time")
 }
 
-/// A call that must succeed.
+/// Makes a call that must succeed.
 pub(crate) async fn said(servers: &McpServers, name: &str, input: serde_json::Value) -> String {
     let outcome = call(servers, name, input).await;
     assert!(!outcome.is_error, "{name}: {}", outcome.content);
     outcome.content
 }
 
-/// Kills the only server's process as `kill -9` does, and returns when it is dead with all its threads.
+/// Kills the only server's process with SIGKILL, and returns when it is dead with all its threads.
 pub(crate) fn kill_server(servers: &McpServers) {
     let health = servers.health();
     let pid = health[0].pid.expect("a running process");
@@ -76,14 +76,14 @@ pub(crate) fn kill(pid: i32) {
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
-/// Whether a process runs. A zombie does not.
+/// Returns true if a process runs; a zombie does not.
 pub(crate) fn is_alive(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
     !matches!(state, None | Some(Some('Z' | 'X') | None))
 }
 
-/// Waits for something outside this program.
+/// Waits for a condition outside this program.
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     let start = Instant::now();
     while !is_so() {

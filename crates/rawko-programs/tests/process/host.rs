@@ -1,4 +1,4 @@
-//! A host that writes down what it is asked and told.
+//! A host that records requests and events.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -14,9 +14,9 @@ pub(crate) struct Host {
     pub(crate) seen: Mutex<String>,
     pub(crate) text: Mutex<String>,
     pub(crate) text_came: Notify,
-    /// How long the tool `Slow` takes.
+    /// Duration of the tool `Slow`.
     pub(crate) slow: Duration,
-    /// Whether the turn is cancelled when the agent first speaks.
+    /// Cancel the turn at the agent's first text.
     pub(crate) cancels_at_text: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Agents that are a command, as real processes: the protocol spoken well, spoken badly and not at all.
+//! Process agents as real processes: correct, incorrect and missing protocol messages.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -15,7 +15,7 @@ use rawko_model::{Message, Role, StopReason, ToolSpec};
 use rawko_programs::process::{ProcessAgent, TurnError, TurnRequest, TurnResult};
 use serde_json::json;
 
-/// What an agent in shell does, after it has read its turn into `$turn`.
+/// An agent in shell; the script runs after the turn was read into `$turn`.
 fn shell(script: &str) -> ProcessAgent {
     let mut agent = ProcessAgent::new("sh", std::env::temp_dir(), Environment::of_process());
     agent.args = vec!["-c".into(), format!("read -r turn\n{script}")];
@@ -42,7 +42,7 @@ async fn turn(agent: &ProcessAgent, host: &Host) -> Result<TurnResult, TurnError
     tokio::time::timeout(Duration::from_secs(60), agent.turn(request(), host)).await.expect("an end in time")
 }
 
-/// What the host saw, and the result or the error.
+/// Checks the events the host saw and the result or error.
 async fn check(script: &str, expected: Expect) {
     let host = Host::default();
     let result = turn(&shell(script), &host).await;

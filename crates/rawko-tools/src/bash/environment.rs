@@ -1,4 +1,5 @@
-//! The environment of commands: what this process has, without secrets and without what would change how bash works.
+//! The environment of commands: the environment of this process without secrets and without variables that change how
+//! bash works.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +8,7 @@ use std::path::Path;
 use super::Caller;
 use crate::settings::BashSettings;
 
-/// Variables by name. What they hold is never shown.
+/// Environment variables. Their values are never printed.
 #[derive(Clone, Default)]
 pub struct Variables(BTreeMap<String, String>);
 
@@ -16,7 +17,7 @@ impl Variables {
         self.0.get(name).map(String::as_str)
     }
 
-    /// What this process was started with. A value that is not UTF-8 is left out.
+    /// Reads the environment of this process. A value that is not UTF-8 is left out.
     pub fn of_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -31,7 +32,7 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Variables {
     }
 }
 
-/// Names only.
+/// Prints names only.
 impl fmt::Debug for Variables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
@@ -39,7 +40,8 @@ impl fmt::Debug for Variables {
 }
 
 impl BashSettings {
-    /// What a command gets: the environment without secrets unless settings name them, and what settings set.
+    /// Returns the environment of a command: the inherited one without secrets unless settings pass them, plus the
+    /// variables that settings set.
     pub(super) fn variables(&self, caller: &Caller<'_>, temporary: &Path) -> Vec<(String, String)> {
         let passed = self.inherited.0.iter().filter(|(name, _)| self.is_passed(name));
         let mut variables: BTreeMap<String, String> =
@@ -48,7 +50,7 @@ impl BashSettings {
             ("TMPDIR", temporary.display().to_string()),
             ("RAWKO_INSTANCE", caller.instance.to_owned()),
             ("RAWKO_IDEMPOTENCY_KEY", caller.idempotency.to_owned()),
-            // Nobody is there to page through anything or to answer.
+            // Commands are not interactive.
             ("PAGER", "cat".to_owned()),
             ("GIT_PAGER", "cat".to_owned()),
             ("GIT_TERMINAL_PROMPT", "0".to_owned()),
@@ -64,7 +66,7 @@ impl BashSettings {
     }
 }
 
-/// Whether a variable looks as if it held a secret. Better one too many: settings can name it.
+/// Returns true if a variable name looks like a secret. Prefers false positives: settings can pass a variable by name.
 pub(super) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let words: Vec<&str> = name.split('_').collect();

@@ -1,5 +1,5 @@
-//! Starting a command. A thread of its own does it, because the sandbox is put on the thread and what the thread starts
-//! inherits it; the rest of this process stays as it is.
+//! Starts a command on a separate thread, because the sandbox applies to the thread and its child processes inherit it;
+//! the rest of this process is unaffected.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,7 +19,7 @@ pub(super) struct Launch {
     pub(super) limits: Limits,
 }
 
-/// What one process may use up. The kernel counts processes per user, so that limit only stops what runs away.
+/// Resource limits of one process. The kernel counts processes per user, so that limit only stops runaways.
 pub(super) struct Limits {
     file_kib: u64,
     cpu_seconds: u64,
@@ -50,12 +50,12 @@ impl Limits {
 pub(super) struct Launched {
     pub(super) child: Child,
     pub(super) output: OwnedFd,
-    /// What is in force, in words.
+    /// Describes the sandbox in force.
     pub(super) sandbox: String,
 }
 
 impl Launch {
-    /// To be called on a thread that does nothing else afterwards.
+    /// Must be called on a thread that does nothing else afterwards.
     pub(super) fn launch(self) -> Result<Launched, String> {
         let sandbox = self.fence.raise()?;
         self.spawn().map(|(child, output)| Launched { child, output, sandbox }).map_err(|error| {

@@ -1,5 +1,5 @@
-//! Bash: a command line that the shell filter let through, run in a group of its own, fenced in as far as the kernel
-//! can, and ended with everything it started.
+//! Bash: a command line that passed the shell filter, run in its own process group, sandboxed as far as the kernel
+//! supports it, and terminated with all its child processes.
 
 mod environment;
 mod launch;
@@ -23,10 +23,10 @@ use super::shell::Permit;
 use output::Output;
 use process::Ending;
 
-/// A model may ask for more time than usual, within reason.
+/// A model may request a longer timeout, up to this factor.
 const TIMEOUT_FACTOR_MAX: u32 = 5;
 
-/// Whose command it is.
+/// The caller of a command.
 pub(super) struct Caller<'c> {
     pub(super) instance: &'c str,
     pub(super) idempotency: &'c str,

@@ -1,5 +1,5 @@
-//! What a command prints, of which the beginning and the end are kept: the beginning says what it does, the end how it
-//! went.
+//! Captures the output of a command. Keeps the beginning and the end: the beginning shows the command's purpose, the
+//! end its result.
 
 use std::collections::VecDeque;
 

@@ -15,19 +15,19 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::launch::Launch;
 use super::output::Output;
 
-/// Whoever writes more than this without a pause for thought will not stop.
+/// A command with more output than this is unlikely to stop.
 const FLOOD_BYTES: u64 = 64 * 1024 * 1024;
-/// For what is still in the pipe when the command has ended.
+/// Time to read the rest of the pipe after the command has ended.
 const GRACE: Duration = Duration::from_secs(2);
 const CHUNK: usize = 64 * 1024;
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Exited(i32),
     Signalled(i32),
     TimedOut,
-    /// It wrote more than anybody wants to know.
+    /// It wrote too much output.
     Flooded,
 }
 
@@ -104,7 +104,7 @@ impl Running {
             }
             () = sleep_until(deadline) => Some(Ending::TimedOut),
         };
-        // Its output is closed, but it may go on for a while.
+        // Its output is closed, but it may keep running for a while.
         let early = match early {
             Some(early) => Some(early),
             None => tokio::select! {
@@ -118,7 +118,7 @@ impl Running {
     }
 }
 
-/// Reads to the end; true when there is none in sight.
+/// Reads to the end; returns true if the output exceeds `FLOOD_BYTES` first.
 async fn drain(pipe: &mut Receiver, output: &mut Output) -> bool {
     let mut chunk = vec![0; CHUNK];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {

@@ -1,10 +1,10 @@
-//! The fence around commands: Landlock, where the kernel has it. Writing goes to the project, the temporary directory
-//! and what settings name; reading goes everywhere but to where keys are kept.
+//! The sandbox for commands: Landlock, where the kernel supports it. Writing is limited to the project, the temporary
+//! directory and the paths in settings; reading is allowed everywhere except in key directories.
 //!
-//! Landlock can only allow, and what it allows for a directory it allows for everything below. So a forbidden directory
-//! is left out by allowing everything beside it, and two things cannot be had: `.git` and `.rawko/state` within the
-//! project stay writable for programs (the shell filter and the file tools refuse them by name), and keys within the
-//! project stay readable.
+//! Landlock can only allow, and a rule for a directory covers everything below it. A forbidden directory is therefore
+//! excluded by allowing all its siblings, which leaves two gaps: `.git` and `.rawko/state` within the project stay
+//! writable for programs (the shell filter and the file tools refuse them by name), and keys within the project stay
+//! readable.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,10 @@ use landlock::{
 use crate::settings::{Sandbox, ToolSettings};
 use crate::shell::Permit;
 
-/// The newest rights this code knows; an older kernel gives what it has.
+/// The newest rights this code knows; an older kernel enforces the subset it supports.
 const RIGHTS: ABI = ABI::V5;
 
-/// Devices that programs write to as a matter of course.
+/// Devices that programs routinely write to.
 const DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
@@ -31,7 +31,7 @@ const DEVICES: [&str; 8] = [
     "/dev/shm",
 ];
 
-/// Where keys are kept, below the home directory.
+/// Key directories and files, relative to the home directory.
 const KEYS: [&str; 13] = [
     ".ssh",
     ".aws",
@@ -55,7 +55,7 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// A line that only looks at things gets no right to write in the project either.
+    /// A read-only command line gets no write access to the project either.
     pub(super) fn new(root: &Path, temporary: &Path, settings: &ToolSettings, permit: Permit) -> Self {
         let project = if permit.is_read_only { &[][..] } else { &[root.to_owned()][..] };
         let writable =
@@ -66,7 +66,7 @@ impl Fence {
         Self { mode: settings.bash.sandbox, writable: writable.collect(), hidden: hidden.collect() }
     }
 
-    /// Puts the fence around this thread and what it starts from now on. Says what is in force.
+    /// Restricts this thread and its future child processes. Returns the restriction in force.
     pub(super) fn raise(&self) -> Result<String, String> {
         if self.mode == Sandbox::Off {
             return Ok("none: switched off in settings".into());
@@ -89,7 +89,7 @@ impl Fence {
             .set_compatibility(CompatLevel::BestEffort)
             .handle_access(AccessFs::from_all(RIGHTS))?
             .create()?;
-        // Looking at what there is is allowed everywhere; opening it is not.
+        // Directories may be listed everywhere; opening files is restricted.
         let rules = allowed(rules, Path::new("/"), AccessFs::ReadDir.into())?;
         let reading = AccessFs::ReadFile | AccessFs::Execute;
         let rules = self.readable().iter().try_fold(rules, |rules, path| allowed(rules, path, reading))?;
@@ -99,7 +99,7 @@ impl Fence {
         writable.into_iter().try_fold(rules, |rules, path| allowed(rules, path, all))?.restrict_self()
     }
 
-    /// Everything but what is hidden: of the directories above something hidden, all that stands beside it.
+    /// Returns everything but the hidden paths: for each directory above a hidden path, all its other entries.
     fn readable(&self) -> Vec<PathBuf> {
         let mut readable = Vec::new();
         let mut open = vec![PathBuf::from("/")];
@@ -112,7 +112,7 @@ impl Fence {
                 continue;
             }
             let entries = std::fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok);
-            // A link is not allowed as such: what it leads to is allowed, or not, where it really is.
+            // A link is not allowed as such: its target is allowed or denied at its real location.
             open.extend(
                 entries.filter(|e| e.file_type().is_ok_and(|kind| !kind.is_symlink())).map(|e| e.path()),
             );
@@ -121,7 +121,7 @@ impl Fence {
     }
 }
 
-/// Allows something for a path; one that is not there, or may not be looked at, needs no rule.
+/// Adds a rule for a path. A path that is missing or inaccessible needs no rule.
 fn allowed(
     rules: RulesetCreated,
     path: &Path,
@@ -132,7 +132,7 @@ fn allowed(
     rules.add_rule(PathBeneath::new(handle, access))
 }
 
-/// `landlock v4`, or why there is none.
+/// Returns `landlock v4`, or the reason why there is no sandbox.
 fn in_words(status: &RestrictionStatus) -> Result<String, String> {
     match (status.landlock, &status.ruleset) {
         (LandlockStatus::NotEnabled, _) => Err("none: landlock is switched off in this kernel".into()),

@@ -1,4 +1,4 @@
-//! The temporary directory of a toolbox: its commands' own, gone with it.
+//! The temporary directory of a toolbox, used by its commands and removed with it.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static COUNT: AtomicU64 = AtomicU64::new(0);
 const ATTEMPTS_MAX: usize = 1000;
 
-/// Made at once, so that the sandbox can name it; a failure is told when a command needs it.
+/// Created eagerly, so that the sandbox can name it; a failure is reported when a command needs it.
 pub(crate) struct Temporary(Result<PathBuf, String>);
 
 impl Temporary {
     pub(crate) fn new() -> Self {
         let parent = std::env::temp_dir();
         let parent = parent.canonicalize().unwrap_or(parent);
-        // Only this user may look in. A name that is taken is left alone: somebody else may have put it there.
+        // Accessible to this user only. A name that exists is skipped: it may belong to another process.
         for _ in 0..ATTEMPTS_MAX {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("rawko-tools-{}-{count}", std::process::id()));

@@ -1,7 +1,7 @@
-//! Confinement: every path a tool is given is resolved against the project's root, and what is opened is checked, not
-//! what was asked for. The kernel does it (`openat2` with `RESOLVE_BENEATH`), so a link that is swapped in between does
-//! not help. Where the kernel has no `openat2`, the path is made canonical, checked and opened without following a
-//! last link; then a directory that is replaced by a link between the two is a race that remains.
+//! Confinement: every path given to a tool is resolved against the project root, and the opened file is checked, not
+//! the requested path. The kernel enforces it (`openat2` with `RESOLVE_BENEATH`), so a link swapped in between does not
+//! help. On a kernel without `openat2` the path is canonicalised, checked and opened without following a final link; a
+//! race remains if a directory is replaced by a link between the two steps.
 
 mod place;
 mod write;
@@ -18,18 +18,19 @@ pub(crate) use write::Written;
 
 use super::outcome::{Failure, Refused};
 
-/// Where the rule of confinement stands.
+/// Source of the confinement rule in refusals.
 const SOURCE: &str = "the confinement of tools to the project";
-/// `EAGAIN`: something was renamed while the kernel looked.
+/// Retries on `EAGAIN`: a path was renamed during resolution.
 const ATTEMPTS_MAX: usize = 8;
 
-/// The root of a project and what may be opened below it.
+/// The project root and the rules for opening files below it.
 pub(crate) struct Project {
-    /// As it was given; paths may be written with it.
+    /// The root as it was given; paths may start with it.
     given: PathBuf,
     root: PathBuf,
     handle: io::Result<OwnedFd>,
-    /// Directories outside that may be written by commands: the temporary one, caches that settings name.
+    /// Directories outside the project that commands may write to: the temporary directory and caches named by
+    /// settings.
     pub(super) writable_elsewhere: Vec<PathBuf>,
 }
 
@@ -61,7 +62,7 @@ impl Project {
         &self.root
     }
 
-    /// A path as the project knows it, without a word about links yet. `..` is taken away by the letter.
+    /// Returns a path relative to the root, without resolving links. `..` is removed lexically.
     pub(super) fn relative(&self, path: &str) -> Result<PathBuf, Refused> {
         let outside = || Refused::new("path_outside", SOURCE, format!("`{path}` is outside the project"));
         let asked = Path::new(path.trim_end_matches('/'));
@@ -75,17 +76,17 @@ impl Project {
         below.map(Path::to_owned).map_err(|_| outside())
     }
 
-    /// Opens something for reading that is no directory.
+    /// Opens a file for reading; rejects directories.
     pub(crate) fn open_file(&self, path: &str) -> Result<(File, PathBuf), Failure> {
         let relative = self.relative(path)?;
-        // Without waiting: a pipe that nobody writes to must not hold a tool up.
+        // Non-blocking: a pipe without a writer must not block a tool.
         let opened = self.open_below(&relative, OFlags::RDONLY | OFlags::NONBLOCK);
         let handle = opened.map_err(|error| self.failure(path, error))?;
         let real = self.place_of(&handle, &relative);
         Ok((File::from(handle), real))
     }
 
-    /// A file that a walk found. A link is not followed: what it leads to is found on its own, if it is in the project.
+    /// Opens a file found by a directory walk. Links are not followed: a target within the project is found on its own.
     pub(crate) fn open_found(&self, path: &Path) -> io::Result<File> {
         let relative = path.strip_prefix(&self.root).map_err(|_| io::ErrorKind::PermissionDenied)?;
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
@@ -96,7 +97,7 @@ impl Project {
         }
     }
 
-    /// The real place of a directory or file to search in.
+    /// Returns the real path of a directory or file to search.
     pub(crate) fn searched(&self, path: &str) -> Result<PathBuf, Failure> {
         let relative = self.relative(path)?;
         let opened = self.open_below(&relative, OFlags::PATH);
@@ -112,7 +113,7 @@ impl Project {
             match openat2(root, asked, flags, Mode::empty(), beneath) {
                 Ok(handle) => return Ok(handle),
                 Err(Errno::AGAIN) => {}
-                // An absolute link leads out of any directory for the kernel, also when it comes back in.
+                // To the kernel, an absolute link leaves the directory, even if it leads back in.
                 Err(Errno::XDEV | Errno::NOSYS | Errno::PERM) => {
                     return self.open_canonical(root, relative, flags);
                 }
@@ -137,7 +138,7 @@ impl Project {
         }
     }
 
-    /// Where something that is open really is, relative to the root.
+    /// Returns the real path of an open file, relative to the root.
     pub(super) fn place_of(&self, handle: impl AsFd, asked: &Path) -> PathBuf {
         let link = format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd());
         let real = std::fs::read_link(link).or_else(|_| self.root.join(asked).canonicalize());
@@ -156,7 +157,7 @@ impl Project {
     }
 }
 
-/// Without `.` and `..`, by the letter; `None` when it leads above where it starts.
+/// Removes `.` and `..` lexically; `None` if the path leads above its start.
 fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! Words about places: what is said when a file cannot be opened, and which places tools never write to.
+//! Error messages for files that cannot be opened, and the paths that tools never write to.
 
 use std::io;
 use std::path::{Component, Path};
@@ -21,7 +21,7 @@ impl Project {
         }
     }
 
-    /// Something in the same directory that is called nearly the same.
+    /// Returns an entry of the same directory with a similar name.
     fn similar(&self, path: &str) -> Option<String> {
         let relative = self.relative(path).ok()?;
         let parent = relative.parent()?;
@@ -35,7 +35,7 @@ impl Project {
     }
 }
 
-/// The insides of a repository and rawko's own state: whoever writes there changes what runs, or what is remembered.
+/// Rejects writes inside `.git` and rawko's own state: they would change which code runs or what rawko remembers.
 pub(super) fn check_unprotected(place: &Path) -> Result<(), Refused> {
     let mut parts = place.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),

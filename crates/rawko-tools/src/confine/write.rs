@@ -1,8 +1,8 @@
-//! Writing within the project: whole files, put in place by a rename, so that nobody ever sees half of one. Because the
-//! file is a new one, a hard link to something outside is never written through.
+//! Writes within the project: whole files, moved into place by a rename, so that no reader sees a partial file. Because
+//! the file is new, a hard link to a file outside is never written through.
 //!
-//! What remains: between the look at a file and the rename another process may have changed it, and the last one wins;
-//! and a directory that another process moves into `.git` in that moment is written to there.
+//! Remaining races: another process may change the file between the check and the rename, and the last writer wins; and
+//! a directory that another process moves into `.git` at that moment is written to there.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use super::place::check_unprotected;
 use super::{OpenError, Project, SOURCE};
 use crate::outcome::{Failure, Refused};
 
-/// What was written.
+/// The result of a write.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Written {
     /// Relative to the root.
@@ -28,7 +28,7 @@ pub(crate) struct Written {
     pub(crate) created: bool,
 }
 
-/// Where to write: the directory, opened, and a name in it.
+/// Target of a write: an open directory and a name in it.
 struct Target {
     directory: OwnedFd,
     place: PathBuf,
@@ -44,7 +44,7 @@ impl Project {
         Ok(Written { path: target.place, bytes: content.len(), created: target.existing.is_none() })
     }
 
-    /// Whether something may be written by a command, without touching anything.
+    /// Checks if a command may write a path, without changing the file system.
     pub(crate) fn check_writable(&self, path: &str) -> Result<(), Refused> {
         let is_elsewhere =
             |place: &PathBuf| super::plain(Path::new(path)).is_some_and(|p| p.starts_with(place));
@@ -79,7 +79,7 @@ impl Project {
         }
     }
 
-    /// A file that is there. Through a link within the project its target is written, and the link stays.
+    /// Resolves an existing file. A link within the project is kept, and its target is written.
     fn existing(&self, path: &str, handle: &OwnedFd, relative: &Path) -> Result<Target, Failure> {
         let place = self.place_of(handle, relative);
         check_unprotected(&place)?;
@@ -96,7 +96,7 @@ impl Project {
     }
 
     fn fresh(&self, path: &str, relative: &Path) -> Result<Target, Failure> {
-        // By its name first, before a directory is made on the way; where it really is comes after.
+        // Check the given path before creating directories; the real path is checked afterwards.
         check_unprotected(relative)?;
         let Some(name) = relative.file_name() else { return Err(format!("`{path}` is a directory").into()) };
         if self.root.join(relative).is_symlink() {
@@ -109,7 +109,7 @@ impl Project {
         Ok(Target { directory, place, existing: None })
     }
 
-    /// Opens a directory, making those that are missing.
+    /// Opens a directory and creates missing ones.
     fn directories(&self, path: &str, parent: &Path, name: &Path) -> Result<(OwnedFd, PathBuf), Failure> {
         let open = |place: &Path| self.open_below(place, OFlags::PATH | OFlags::DIRECTORY);
         let mut at = PathBuf::new();
@@ -147,7 +147,7 @@ impl Project {
     }
 }
 
-/// Fills the new file. It belongs to whom the old one did, as far as this process may say so, and has its permissions.
+/// Fills the new file. It takes over the owner (as far as this process may set it) and the permissions of the old file.
 fn fill(mut file: File, content: &[u8], existing: Option<&Stat>) -> io::Result<()> {
     if let Some(stat) = existing {
         let _ = fchown(&file, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));

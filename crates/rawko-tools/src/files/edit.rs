@@ -1,5 +1,4 @@
-//! Edit: exact text replaced by other text. When the text is not there, or there more than once, the answer says what
-//! to do about it.
+//! Edit: replaces exact text. If the text is missing or ambiguous, the error explains how to fix the call.
 
 use std::io::Read;
 
@@ -11,7 +10,7 @@ use crate::input::{flag, text};
 use crate::outcome::{Failure, ToolOutcome};
 
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How many places are named when there are too many.
+/// Limit of locations listed for an ambiguous match.
 const PLACES_MAX: usize = 10;
 
 pub(crate) fn edit(project: &Project, input: &Value) -> Result<ToolOutcome, Failure> {
@@ -23,7 +22,7 @@ pub(crate) fn edit(project: &Project, input: &Value) -> Result<ToolOutcome, Fail
         return Err("`old_string` and `new_string` are the same".to_owned().into());
     }
     let before = content(project, path)?;
-    // A model sees no carriage returns: where the file has them, its text gets them too.
+    // A model sees no carriage returns: in a file with CRLF its text is converted.
     let is_foreign = before.contains("\r\n") && !old.contains('\r') && !before.contains(old);
     let (old, new) = if is_foreign { (crlf(old), crlf(new)) } else { (old.to_owned(), new.to_owned()) };
     if is_done(&before, &old, &new) {
@@ -49,8 +48,8 @@ pub(crate) fn edit(project: &Project, input: &Value) -> Result<ToolOutcome, Fail
     Ok(ToolOutcome::ok(said).with_data(changed(&written, facts)))
 }
 
-/// Whether the edit was made before: the new text is there, and the old one only as a part of it. This is what makes an
-/// edit safe to repeat when the host died before its result was written down.
+/// Returns true if the edit was already made: the new text is present, and the old one only as a part of it. This makes
+/// an edit safe to repeat when the host died before its result was recorded.
 fn is_done(before: &str, old: &str, new: &str) -> bool {
     if new.is_empty() || !before.contains(new) {
         return false;
@@ -94,7 +93,7 @@ fn not_unique(path: &str, before: &str, old: &str, count: usize) -> String {
     )
 }
 
-/// Says where something similar stands, because most often it is the whitespace.
+/// Points to a similar passage, because the cause is usually whitespace.
 fn not_found(path: &str, before: &str, old: &str) -> String {
     let said = format!("`old_string` does not stand in `{path}`");
     let wanted = old.lines().map(str::trim).find(|line| !line.is_empty());

@@ -11,7 +11,7 @@ const RESULTS_MAX: usize = 1000;
 
 pub(crate) fn glob(project: &Project, input: &Value) -> Result<ToolOutcome, Failure> {
     let asked = text(input, "pattern");
-    // A pattern may be written with the root of the project in front.
+    // A pattern may start with the project root.
     let below_root =
         asked.strip_prefix(&*project.root().to_string_lossy()).map(|rest| rest.trim_start_matches('/'));
     let matcher = pattern(below_root.unwrap_or(asked), false)?;

@@ -44,7 +44,7 @@ fn expression(text: &str, ignores_case: bool) -> Result<Regex, Failure> {
     built.map_err(|error| Failure::Said(format!("`{text}` is no regular expression: {error}")))
 }
 
-/// The text of a file, if it is one that is worth searching.
+/// Returns the text of a file, or `None` if it is not searchable.
 fn content(project: &Project, file: &Path) -> Option<String> {
     let file = project.open_found(file).ok()?;
     let about = file.metadata().ok()?;
@@ -104,7 +104,7 @@ impl Found {
         }
     }
 
-    /// Lines as `path:12:text`, those around a match with `-`, as grep does.
+    /// Prints lines as `path:12:text` and context lines with `-`, like grep.
     fn content(&mut self, path: &str, lines: &[&str], hits: &[usize]) {
         let mut next = 0;
         for hit in hits {

@@ -1,11 +1,11 @@
-//! What kind of thing a file is, by its first bytes: names lie.
+//! Detects file types by their first bytes, because extensions are unreliable.
 
-/// Larger images are not shown to a model.
+/// Larger images are not sent to a model.
 pub(crate) const IMAGE_BYTES_MAX: u64 = 5 * 1024 * 1024;
-/// How much is looked at to tell text from anything else.
+/// The number of bytes inspected to detect text.
 pub(super) const LOOKED_AT: usize = 8192;
 
-/// The media type of an image that models can see.
+/// Returns the media type of an image that models accept.
 pub(crate) fn image_type(head: &[u8]) -> Option<&'static str> {
     match head {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
@@ -16,7 +16,7 @@ pub(crate) fn image_type(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether it is no text. A character cut off at the end of what was looked at does not count.
+/// Returns true if the content is not text. A character cut off at the end of the inspected bytes is ignored.
 pub(super) fn is_binary(head: &[u8]) -> bool {
     head.contains(&0) || std::str::from_utf8(head).is_err_and(|error| error.error_len().is_some())
 }

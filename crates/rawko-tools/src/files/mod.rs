@@ -1,4 +1,4 @@
-//! The tools for files: they see the project through its confinement and nothing else.
+//! The file tools. They access the project only through its confinement.
 
 mod edit;
 mod glob;

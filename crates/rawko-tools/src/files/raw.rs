@@ -1,4 +1,4 @@
-//! A file's text as it is, for programs that have their own way of showing it.
+//! Raw file text, for external agents with their own presentation.
 
 use std::io::Read;
 
@@ -7,7 +7,7 @@ use crate::outcome::Failure;
 
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// `from` is the first line wanted, from 1; `count` how many.
+/// `from` is the first line, counted from 1; `count` is the number of lines.
 pub(crate) fn raw(
     project: &Project,
     path: &str,

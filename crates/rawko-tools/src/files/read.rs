@@ -15,7 +15,7 @@ use rawko_model::Part;
 const LINES_MAX: u64 = 2000;
 const LINE_CHARS_MAX: usize = 2000;
 const TEXT_BYTES_MAX: usize = 200_000;
-/// Further into a file nobody reads line by line.
+/// Reading stops at this offset.
 const SCANNED_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 pub(crate) fn read(project: &Project, input: &Value) -> Result<ToolOutcome, Failure> {
@@ -67,13 +67,13 @@ fn image(path: &str, mut file: File, bytes: u64, media_type: &str) -> Result<Too
 
 struct Lines {
     text: String,
-    /// The number of the last line that was read, shown or not.
+    /// Number of the last line read, shown or not.
     last: u64,
     shown: u64,
     has_more: bool,
 }
 
-/// Numbered lines from one on. Not the whole file is held, whatever its size is.
+/// Returns numbered lines starting at `from`. Streams the file, so its size does not matter.
 fn lines(mut reader: impl BufRead, from: u64, count: u64) -> std::io::Result<Lines> {
     let mut lines = Lines { text: String::new(), last: 0, shown: 0, has_more: false };
     let mut line = Vec::new();

@@ -1,5 +1,4 @@
-//! Walking the project's files: what Glob and Grep have in common. Links are not followed, what git ignores and the
-//! insides of `.git` are left out.
+//! Directory walk shared by Glob and Grep. Links are not followed; `.git` and files ignored by git are skipped.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,11 +12,11 @@ use crate::outcome::Failure;
 const FILES_MAX: usize = 200_000;
 const TIME_MAX: Duration = Duration::from_secs(30);
 
-/// The files below a place, in order of their paths, as long as limits allow.
+/// The files below a path, sorted by path, up to the limits.
 pub(super) struct Search {
     pub(super) base: PathBuf,
     pub(super) files: Vec<PathBuf>,
-    /// Not everything was looked at.
+    /// True if the walk stopped at a limit.
     pub(super) is_cut: bool,
     deadline: Instant,
 }
@@ -51,13 +50,13 @@ impl Search {
         Instant::now() > self.deadline
     }
 
-    /// As it is shown: relative to the project.
+    /// Returns the displayed path: relative to the project.
     pub(super) fn shown(project: &Project, file: &Path) -> String {
         file.strip_prefix(project.root()).unwrap_or(file).display().to_string()
     }
 }
 
-/// A pattern on paths. One without a slash is about names at any depth when `anywhere` says so.
+/// Parses a path pattern. With `anywhere`, a pattern without a slash matches names at any depth.
 pub(super) fn pattern(text: &str, anywhere: bool) -> Result<GlobMatcher, Failure> {
     let text = text.trim_start_matches("./");
     let whole = if anywhere && !text.contains('/') { format!("**/{text}") } else { text.to_owned() };

@@ -13,7 +13,7 @@ pub(crate) fn write(project: &Project, input: &Value) -> Result<ToolOutcome, Fai
     Ok(ToolOutcome::ok(content).with_data(changed(&written, [])))
 }
 
-/// What changed, for whoever keeps count of it.
+/// Returns the changes as data, for accounting.
 pub(super) fn changed(written: &Written, more: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let facts = [
         ("path", Value::from(written.path.display().to_string())),

@@ -1,6 +1,6 @@
-//! `$'…'`: the escapes that bash reads in it. Apart because a filter that reads them otherwise than bash is no filter.
+//! Decodes `$'…'` escapes like bash. Separate because a filter that decodes them differently from bash can be bypassed.
 
-/// The text, or nothing when it holds an escape that is not certain to be read as bash does.
+/// Returns the decoded text, or `None` if an escape is not certain to match bash.
 pub(super) fn decoded(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -36,7 +36,8 @@ fn escape(after: &str) -> Option<(char, &str)> {
     Some((plain, left))
 }
 
-/// Above 127 an octal or hexadecimal escape is a byte and not a character: no name of a command needs that.
+/// Parses a numeric escape. Above 127 an octal or hexadecimal escape is a byte, not a character, and is rejected:
+/// command names do not need it.
 fn number(digits: &str, most: usize, radix: u32) -> Option<(char, &str)> {
     let length = digits.chars().take(most).take_while(|letter| letter.is_digit(radix)).count();
     let value = u32::from_str_radix(&digits[..length], radix).ok()?;

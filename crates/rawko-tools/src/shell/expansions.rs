@@ -1,5 +1,5 @@
-//! What stands inside words, redirections and arithmetic, and is run when they are expanded. Apart from the walk over
-//! commands because this is where lines hide things.
+//! Commands inside words, redirections and arithmetic, which run during expansion. Separate from the walk over commands
+//! because these are the places to hide a command.
 
 use brush_parser::ast::{IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, RedirectList};
 use brush_parser::word::{
@@ -30,7 +30,7 @@ impl Walk {
             }
             WordPiece::ParameterExpansion(parameter) => self.parameter(parameter),
             WordPiece::CommandSubstitution(line) => self.line(line),
-            // How often a backslash counts between backquotes depends on what stands around them.
+            // The effect of a backslash between backquotes depends on the surrounding quotes.
             WordPiece::BackquotedCommandSubstitution(line) if line.contains('\\') => {
                 self.cannot_know("there is a backslash between backquotes: write `$(…)`".into());
                 self.line(line)
@@ -62,8 +62,8 @@ impl Walk {
         self.nested(parameter)
     }
 
-    /// The texts of a parameter's expansion. Whether quotes count in them depends on quotes around them, so both ways
-    /// of reading are walked: more is found than is run, never less.
+    /// Walks the texts of a parameter expansion. The effect of quotes in them depends on the surrounding quotes, so
+    /// both readings are walked: this finds more commands than run, never fewer.
     fn nested(&mut self, parameter: &ParameterExpr) -> Walked {
         self.deeper()?;
         for text in texts(parameter) {
@@ -80,7 +80,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Arithmetic evaluates what variables hold, to any depth, substitutions in it included. So only numbers are known.
+    /// Walks arithmetic, which evaluates variables recursively, including substitutions in their values. Only numbers
+    /// are therefore known.
     pub(super) fn arithmetic(&mut self, expression: &str) -> Walked {
         if expression.contains(|letter: char| letter.is_alphabetic() || matches!(letter, '_' | '$' | '`')) {
             self.cannot_know(format!("`{}` is calculated from variables", expression.trim()));
@@ -88,7 +89,7 @@ impl Walk {
         self.word(expression).map(drop)
     }
 
-    /// One side of `-eq` and the like in `[[ … ]]`, which is arithmetic too.
+    /// Walks one side of `-eq` and the like in `[[ … ]]`, which is arithmetic too.
     pub(super) fn compared(&mut self, side: &str) -> Walked {
         let word = self.word(side)?;
         match word.known() {
@@ -139,12 +140,12 @@ impl Walk {
     }
 }
 
-/// `>&2`, `>&-`, `>&3-`.
+/// Matches `>&2`, `>&-`, `>&3-`.
 fn is_descriptor(target: &Word) -> bool {
     target.known().is_some_and(|text| text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Plain text in which the parser left something that bash would expand: they do not read the line alike.
+/// Rejects plain text that bash would still expand: the parser and bash disagree about such a line.
 fn plain(text: &str) -> Result<(), ReadError> {
     let hidden = ["$(", "${", "$[", "`"].into_iter().find(|sign| text.contains(sign));
     hidden.map_or(Ok(()), |sign| Err(ReadError::Syntax(format!("`{sign}` without its end"))))
@@ -176,7 +177,7 @@ fn texts(parameter: &ParameterExpr) -> Vec<&str> {
     }
 }
 
-/// The parameter that is expanded, and whether what it holds is taken for the name of another.
+/// Returns the expanded parameter, and true if its value is the name of another one.
 fn subject(expression: &ParameterExpr) -> Option<(&Parameter, bool)> {
     match expression {
         ParameterExpr::Parameter { parameter, indirect }

@@ -1,10 +1,10 @@
-//! Which uses of git only look. Git can write files, run programs and change repositories through options of commands
-//! that otherwise only print, so options are looked at too.
+//! Read-only uses of git. Git can write files, run programs and change repositories through options of commands that
+//! otherwise only print, so options are checked too.
 
 use super::options::{has_letter, leading, may_mean};
 use super::word::Word;
 
-/// Print and nothing else, apart from the options below.
+/// Read-only commands, except with the options below.
 const LOOKING: [&str; 27] = [
     "annotate",
     "blame",
@@ -65,7 +65,7 @@ pub(super) fn objection(args: &[Word]) -> Option<String> {
     }
 }
 
-/// Commands that list when asked to, and change something otherwise.
+/// Returns true if a command that can list or change is used to list.
 fn only_lists(command: &str, args: &[&str]) -> bool {
     let only = |known: &[&str]| args.iter().all(|arg| known.contains(arg));
     match command {

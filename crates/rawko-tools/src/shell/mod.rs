@@ -1,5 +1,5 @@
-//! The shell filter: what a command line would run, found without running it, and whether a grant's rules allow that.
-//! Every command in it counts, not the first word; what cannot be read is not run.
+//! The shell filter: finds the commands of a line without running it, and checks them against the grant. Every command
+//! counts, not only the first word; a line that cannot be parsed is refused.
 
 mod ansi_c;
 mod expansions;
@@ -19,7 +19,7 @@ mod wrappers;
 
 pub(crate) use verdict::{Permit, check};
 
-/// What is wrong with a blocked pattern, if anything.
+/// Returns the problem of a blocked pattern, if any.
 pub(crate) fn pattern_problem(pattern: &str) -> Option<String> {
     let error = regex::Regex::new(pattern).err()?.to_string();
     Some(error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())

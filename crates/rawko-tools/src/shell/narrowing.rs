@@ -1,4 +1,4 @@
-//! Layers only ever narrow: a property of all grants, tried on tools and on command lines.
+//! Property test: adding a layer never widens a grant, for tools and for command lines.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ fn allows(grant: &Grant, line: &str) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever a grant refuses, it refuses with any layer more, wherever that layer is put.
+    /// A refusal remains with any additional layer at any position.
     #[test]
     fn adding_a_layer_never_allows_more(
         layers in prop::collection::vec(some_layer(), 0..3), more in some_layer(), at in 0..4_usize,

@@ -1,17 +1,16 @@
-//! The options of a command, read one after the other: what a wrapper or a check needs to find the first word that is
-//! no option.
+//! Parses command options, so that a wrapper or check can find the first word that is not an option.
 
 use super::word::Word;
 
-/// The words after the options, and the options with their values. `Err` names a word that may be one or not.
+/// The words after the options, and the options with their values. `Err` names a word that may or may not be an option.
 pub(super) struct Options<'w> {
     pub(super) named: Vec<(String, Option<&'w Word>)>,
     pub(super) rest: &'w [Word],
 }
 
-/// Reads options up to the first word that is none. `with_value` lists those that take the next word (`-n`, `--max`),
-/// all of them: one that is missing there would pass its value off as the command. Short ones may be bundled (`-rn 3`)
-/// or have the value attached (`-n3`), long ones may be shortened or have it after `=`.
+/// Parses options up to the first other word. `with_value` must list all options that take the next word (`-n`,
+/// `--max`): the value of a missing one would be taken for the command. Short options may be bundled (`-rn 3`) or have
+/// the value attached (`-n3`); long ones may be abbreviated or have it after `=`.
 pub(super) fn leading<'w>(words: &'w [Word], with_value: &[&str]) -> Result<Options<'w>, &'w Word> {
     let mut named = Vec::new();
     let mut at = 0;
@@ -43,13 +42,13 @@ fn takes_next(text: &str, with_value: &[&str]) -> bool {
     letters.iter().position(takes).is_some_and(|at| at + 1 == letters.len())
 }
 
-/// Whether a long option, perhaps shortened as many programs allow, perhaps with `=value`, can mean the one named.
+/// Returns true if a word can mean the long option, allowing abbreviation and `=value`.
 pub(super) fn may_mean(word: &str, long: &str) -> bool {
     let name = word.split('=').next().unwrap_or(word);
     name.len() >= 3 && name.starts_with("--") && long.starts_with(name)
 }
 
-/// Whether a bundle of short options (`-nri`) has a letter in it.
+/// Returns true if a bundle of short options (`-nri`) contains a letter.
 pub(super) fn has_letter(word: &str, letter: char) -> bool {
     word.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
 }

@@ -1,16 +1,16 @@
-//! `sed` and `awk`: small languages that can write files and run commands. Only scripts that plainly do neither count
-//! as changing nothing.
+//! `sed` and `awk`: small languages that can write files and run commands. Only scripts that clearly do neither count
+//! as read-only.
 
 use super::options::{has_letter, may_mean};
 use super::word::Word;
 
-/// `None` when the script only prints, deletes or replaces in what goes through.
+/// Returns `None` if the script only prints, deletes or replaces text in the stream.
 pub(super) fn sed(args: &[Word]) -> Option<String> {
     let mut scripts = Vec::new();
     let mut rest = args.iter();
     let mut first_word = None;
     while let Some(word) = rest.next() {
-        // A word that is not known may be the script, unless that has come already.
+        // An unknown word may be the script, unless one was already given.
         let Some(text) = word.known() else {
             first_word = first_word.or(Some("w"));
             continue;
@@ -38,14 +38,14 @@ pub(super) fn sed(args: &[Word]) -> Option<String> {
         }
     }
     if scripts.is_empty() {
-        // A script that is not known could be any.
+        // Assume the worst of an unknown script.
         scripts.push(first_word.unwrap_or("w").to_owned());
     }
     let bad = scripts.into_iter().find(|script| !is_plain_sed(script));
     bad.map(|script| format!("the sed script `{script}` may write files or run commands"))
 }
 
-/// Addresses and the commands `p d q = n s y` and braces; `s` without the flags `w` and `e`.
+/// Accepts addresses, the commands `p d q = n s y` and braces; `s` without the flags `w` and `e`.
 fn is_plain_sed(script: &str) -> bool {
     let mut rest = script.trim_start_matches([' ', ';', '\n', '}']);
     while !rest.is_empty() {
@@ -55,7 +55,7 @@ fn is_plain_sed(script: &str) -> bool {
     true
 }
 
-/// Skips `12`, `$`, `/re/`, `+3`, `1~2`, with a comma between two and `!` after.
+/// Skips an address: `12`, `$`, `/re/`, `+3`, `1~2`, with a comma between two and `!` after.
 fn sed_address(text: &str) -> Option<&str> {
     let mut rest = text;
     loop {
@@ -87,7 +87,7 @@ fn sed_command(text: &str) -> Option<&str> {
     }
 }
 
-/// What follows the next delimiter that no backslash stands before and that is in no bracket.
+/// Returns the text after the next delimiter that is neither escaped nor in brackets.
 fn delimited(text: &str, mark: char) -> Option<&str> {
     let mut is_escaped = false;
     for (at, letter) in text.char_indices() {
@@ -96,7 +96,7 @@ fn delimited(text: &str, mark: char) -> Option<&str> {
         } else if letter == '\\' {
             is_escaped = true;
         } else if letter == '[' || letter == '\n' {
-            // In brackets the delimiter does not end it, in some versions: nobody is to depend on which.
+            // Versions differ in whether a delimiter in brackets ends the expression; neither is relied on.
             return bracket(text, at, mark);
         } else if letter == mark {
             return Some(&text[at + letter.len_utf8()..]);
@@ -105,7 +105,7 @@ fn delimited(text: &str, mark: char) -> Option<&str> {
     None
 }
 
-/// A bracket expression is fine when the delimiter is not in it.
+/// Accepts a bracket expression that does not contain the delimiter.
 fn bracket(text: &str, open: usize, mark: char) -> Option<&str> {
     let close = text[open..].find(']').map(|at| at + open)?;
     if text[open..close].contains([mark, '\n']) {
@@ -114,7 +114,7 @@ fn bracket(text: &str, open: usize, mark: char) -> Option<&str> {
     delimited(&text[close + 1..], mark)
 }
 
-/// `None` when the program can only print.
+/// Returns `None` if the program can only print.
 pub(super) fn awk(args: &[Word]) -> Option<String> {
     let mut rest = args.iter();
     while let Some(word) = rest.next() {

@@ -1,5 +1,5 @@
-//! Commands that are known to change nothing: what Bash may run where a grant allows neither Write nor Edit. A table of
-//! what is known rather than of what is forbidden, so that a program nobody thought of is not let through.
+//! Read-only commands: those that Bash may run if a grant allows neither Write nor Edit. An allowlist rather than a
+//! blocklist, so that an unlisted program is refused.
 
 use super::git;
 use super::options::{has_letter, may_mean};
@@ -7,7 +7,7 @@ use super::programs;
 use super::reading::Simple;
 use super::word::Word;
 
-/// Change nothing, whatever their arguments are.
+/// Read-only with any arguments.
 const ALWAYS: &[&str] = &[
     ":",
     "[",
@@ -118,14 +118,14 @@ const ALWAYS: &[&str] = &[
     "setsid",
 ];
 
-/// Programs that may be asked for their version.
+/// Programs that may print their version.
 const VERSIONED: &[&str] = &[
     "bun", "cargo", "clang", "cmake", "deno", "docker", "gcc", "git", "go", "java", "javac", "make", "node",
     "npm", "npx", "perl", "php", "pip", "pip3", "pnpm", "python", "python3", "ruby", "rustc", "rustup",
     "tsc", "uv", "yarn",
 ];
 
-/// Says why a command may change something, or nothing when it is known not to.
+/// Returns the reason why a command may change something; `None` if it is read-only.
 pub(super) fn objection(simple: &Simple) -> Option<String> {
     let (name, args) = (simple.name(), simple.args());
     if ALWAYS.contains(&name) || is_version_query(name, args) {
@@ -147,7 +147,7 @@ pub(super) fn objection(simple: &Simple) -> Option<String> {
         "fd" | "fdfind" => fd,
         _ => return Some(format!("`{name}` is not known to change nothing")),
     };
-    // What may be an option, or not, could be the one that writes.
+    // A word that may be an option could be the one that writes.
     let unsure =
         args.iter().take_while(|word| !word.is("--")).find(|w| w.known().is_none() && w.may_be_option());
     match unsure {
@@ -161,7 +161,7 @@ fn is_version_query(name: &str, args: &[Word]) -> bool {
     VERSIONED.contains(&name) && matches!(args, [only] if asks(only))
 }
 
-/// The first argument for which something holds, in words.
+/// Describes the first argument that satisfies `is_writing`.
 fn any(args: &[Word], of: &str, is_writing: impl Fn(&str) -> bool) -> Option<String> {
     let texts = args.iter().filter_map(Word::known);
     texts
@@ -171,7 +171,7 @@ fn any(args: &[Word], of: &str, is_writing: impl Fn(&str) -> bool) -> Option<Str
 }
 
 fn find(args: &[Word]) -> Option<String> {
-    // What `-exec` runs is a command of its own and checked as such.
+    // The command of `-exec` is checked separately.
     any(args, "find", |text| {
         ["-delete", "-fls"].contains(&text) || text.starts_with("-fprint") || text.starts_with("-ok")
     })
@@ -187,7 +187,7 @@ fn shuf(args: &[Word]) -> Option<String> {
     any(args, "shuf", |text| has_letter(text, 'o') || may_mean(text, "--output"))
 }
 
-/// A second file is written.
+/// The second argument of `uniq` is an output file.
 fn uniq(args: &[Word]) -> Option<String> {
     let files = args.iter().filter(|word| !word.may_be_option() || word.is("-")).count();
     (files > 1 || args.iter().any(|word| word.is("--"))).then(|| "`uniq` writes its second file".into())

@@ -1,9 +1,9 @@
-//! What a command line would run, as data: every simple command anywhere in it, the files it writes by redirection,
-//! the variables it sets, and whatever cannot be known before it runs.
+//! The effects of a command line as data: every simple command in it, the files it redirects to, the variables it sets,
+//! and everything that is unknown before it runs.
 
 use super::word::Word;
 
-/// How deep commands may stand in each other. Also bounds the work: the parser tries alternatives at each level.
+/// Limit of nested commands. Also bounds the parsing time: the parser tries alternatives at each level.
 pub(super) const DEPTH_MAX: usize = 10;
 
 #[derive(Debug, Default)]
@@ -11,10 +11,10 @@ pub(crate) struct Reading {
     pub(crate) commands: Vec<Simple>,
     /// Commands that only run others: they need not be allowed, but may be blocked.
     pub(crate) wrappers: Vec<Simple>,
-    /// Which of the commands stand in one pipeline, from and to.
+    /// Ranges of commands that form one pipeline, from and to.
     pub(crate) pipelines: Vec<(usize, usize)>,
     pub(crate) writes: Vec<Word>,
-    /// Files read by redirection; of interest only where they are no files (`/dev/tcp`).
+    /// Files read by redirection; relevant only for special files (`/dev/tcp`).
     pub(crate) reads: Vec<Word>,
     pub(crate) assigned: Vec<String>,
     /// Each a clause: "`$x` stands where a command's name should".
@@ -22,7 +22,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Pipelines as patterns see them: quotes taken away, ` | ` between the commands.
+    /// Returns pipelines in the form that patterns match: without quotes, joined by ` | `.
     pub(super) fn pipeline_texts(&self) -> impl Iterator<Item = String> {
         self.pipelines.iter().map(|(from, to)| {
             let commands = self.commands.get(*from..*to).unwrap_or_default();
@@ -31,13 +31,13 @@ impl Reading {
     }
 }
 
-/// One command with its arguments.
+/// A command with its arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Simple {
     pub(crate) words: Vec<Word>,
 }
 
-/// Where programs of the system are; what stands there is known by its bare name.
+/// System program directories; a program there is known by its bare name.
 const PROGRAM_DIRECTORIES: [&str; 8] = [
     "/bin",
     "/sbin",
@@ -50,12 +50,12 @@ const PROGRAM_DIRECTORIES: [&str; 8] = [
 ];
 
 impl Simple {
-    /// The bare name for a program of the system, else as it was called: `./git` is not `git`.
+    /// Returns the bare name of a system program, else the path as written: `./git` is not `git`.
     pub(crate) fn name(&self) -> &str {
         self.words.first().and_then(Word::known).map_or("", bare_name)
     }
 
-    /// The same command called by the last part of its path, wherever that is: what is blocked is blocked there too.
+    /// Returns the command under the last part of its path: a blocked program is blocked in any directory.
     pub(crate) fn by_last_name(&self) -> Simple {
         let mut words = self.words.clone();
         if let Some(first) = words.first_mut()
@@ -70,7 +70,7 @@ impl Simple {
         self.words.get(1..).unwrap_or_default()
     }
 
-    /// The command with quotes and escapes taken away, one space between words: what patterns are matched against.
+    /// Returns the command without quotes and escapes, with one space between words: the form that patterns match.
     pub(crate) fn text(&self) -> String {
         let name = self.words.first().map(|word| bare_name(word.text()));
         let args = self.args().iter().map(Word::text);

@@ -1,5 +1,4 @@
-//! The rules of a grant about commands, ready to be applied: entries such as `git status`, `cargo *`, `npm run test:*`,
-//! and patterns that block.
+//! Compiled command rules of a grant: entries such as `git status`, `cargo *`, `npm run test:*`, and blocked patterns.
 
 use regex::Regex;
 
@@ -8,17 +7,17 @@ use super::word::Word;
 use crate::grant::Layer;
 use crate::pattern::{Entry, wildcard};
 
-/// One entry of a list of commands.
+/// One entry of a command list.
 #[derive(Debug)]
 pub(super) struct CommandRule {
     text: String,
     words: Vec<String>,
-    /// Nothing may follow.
+    /// True if nothing may follow.
     is_exact: bool,
 }
 
 impl CommandRule {
-    /// As in `allowedCommands`: what stands there and anything after it.
+    /// Parses an entry of `allowedCommands`: a prefix of the command.
     fn open(text: &str) -> Self {
         let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         if words.len() > 1 && words.last().is_some_and(|last| last == "*") {
@@ -27,7 +26,7 @@ impl CommandRule {
         Self { text: text.to_owned(), words, is_exact: false }
     }
 
-    /// As in `Bash(…)`: to the letter, unless a star says that more may follow.
+    /// Parses an entry of `Bash(…)`: exact, unless it ends with a star.
     fn in_parentheses(text: &str) -> Self {
         Self { is_exact: !text.trim_end().ends_with('*'), ..Self::open(text) }
     }
@@ -41,13 +40,13 @@ impl CommandRule {
             && self.words.iter().zip(words).enumerate().all(|(at, (rule, word))| is_word(rule, word, at == 0))
     }
 
-    /// Whether it says which program it means, and not just "any".
+    /// Returns true if the entry names a program rather than any.
     fn names_program(&self) -> bool {
         self.words.first().is_some_and(|first| !first.contains('*'))
     }
 }
 
-/// `test:*` is `test` and whatever begins with `test:`.
+/// Matches a word; `test:*` matches `test` and everything that begins with `test:`.
 fn is_word(rule: &str, word: &Word, is_name: bool) -> bool {
     let Some(text) = word.known() else { return false };
     let text = if is_name { bare_name(text) } else { text };
@@ -56,7 +55,7 @@ fn is_word(rule: &str, word: &Word, is_name: bool) -> bool {
 
 pub(super) struct LayerRules<'l> {
     pub(super) layer: &'l Layer,
-    /// Each list must have an entry for a command.
+    /// A command needs a matching entry in each list.
     lists: Vec<Vec<CommandRule>>,
     blocked: Vec<CommandRule>,
     patterns: Vec<(&'l str, Result<Regex, regex::Error>)>,
@@ -81,7 +80,7 @@ impl<'l> LayerRules<'l> {
         }
     }
 
-    /// Whether it says anything about commands.
+    /// Returns true if the layer has rules about commands.
     pub(super) fn is_filter(&self) -> bool {
         !(self.lists.is_empty() && self.blocked.is_empty() && self.patterns.is_empty())
     }
@@ -90,7 +89,7 @@ impl<'l> LayerRules<'l> {
         self.lists.iter().all(|list| list.iter().any(|rule| rule.matches(simple)))
     }
 
-    /// Whether an allowed list names this very program.
+    /// Returns true if an allowed list names this program.
     pub(super) fn names(&self, simple: &Simple) -> bool {
         let is_named =
             |list: &Vec<CommandRule>| list.iter().any(|rule| rule.names_program() && rule.matches(simple));
@@ -105,7 +104,7 @@ impl<'l> LayerRules<'l> {
         self.patterns.iter().find(|(_, regex)| regex.is_err()).map(|(pattern, _)| *pattern)
     }
 
-    /// What blocks a command: an entry, or a pattern that matches it, or could once its variables are known.
+    /// Returns the entry or pattern that blocks a command, or that could block it once its variables are known.
     pub(super) fn blocking(&self, simple: &Simple) -> Option<&str> {
         self.blocking_as(simple).or_else(|| self.blocking_as(&simple.by_last_name()))
     }
@@ -121,7 +120,8 @@ impl<'l> LayerRules<'l> {
         self.patterns.iter().find(|(_, regex)| is_match(regex)).map(|(pattern, _)| *pattern)
     }
 
-    /// `rm $x` where `rm -rf` is blocked. Only for patterns that are plain text; others are not tried on the unknown.
+    /// Finds a possible block: `rm $x` where `rm -rf` is blocked. Only for plain-text patterns; others are not tried on
+    /// unknown words.
     fn possible(&self, simple: &Simple) -> Option<&str> {
         let plain = self
             .patterns
@@ -139,7 +139,7 @@ impl<'l> LayerRules<'l> {
     }
 }
 
-/// Whether words can turn out to begin with those of a rule, an unknown one standing for anything.
+/// Returns true if the words can begin with those of a rule; an unknown word matches anything.
 fn could_follow<'r>(rules: impl Iterator<Item = &'r str>, words: impl Iterator<Item = &'r Word>) -> bool {
     let mut words = words;
     for rule in rules {
@@ -156,7 +156,7 @@ fn could_follow<'r>(rules: impl Iterator<Item = &'r str>, words: impl Iterator<I
     true
 }
 
-/// The `Bash(…)` entries of an allowed list, unless plain `Bash` stands there too.
+/// Returns the `Bash(…)` entries of an allowed list, unless it also contains plain `Bash`.
 fn in_parentheses(layer: &Layer) -> Option<Vec<CommandRule>> {
     let allowed = layer.allowed.as_ref()?;
     let is_whole = |entry: &String| match Entry::of(entry) {

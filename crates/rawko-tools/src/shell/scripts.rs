@@ -1,11 +1,11 @@
-//! Text that is run: `sh -c`, `eval`, `trap`, and the builtins that change what a name means.
+//! Text that is executed: `sh -c`, `eval`, `trap`, and the builtins that redefine names.
 
 use super::word::Word;
 use super::wrappers::Inner;
 
 pub(super) const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"];
 
-/// A shell runs the text after `-c`, a file, or what it is fed.
+/// A shell runs the text after `-c`, a file, or its standard input.
 pub(super) fn shell(name: &str, args: &[Word]) -> Vec<Inner> {
     let mut rest = args.iter();
     let mut has_text = false;
@@ -44,7 +44,7 @@ fn is_file(file: &str) -> bool {
     !["/dev/", "/proc/"].iter().any(|special| file.starts_with(special)) && file != "-"
 }
 
-/// Builtins of bash that run text, set variables, or change what a name means.
+/// Builtins of bash that run text, set variables or redefine names.
 pub(super) fn builtin(name: &str, args: &[Word]) -> Vec<Inner> {
     match name {
         "eval" => eval(args),
@@ -82,7 +82,7 @@ fn trap(args: &[Word]) -> Vec<Inner> {
     }
 }
 
-/// Which variables a builtin sets. A name with an index in it is evaluated, and that can run anything.
+/// Returns the variables a builtin sets. A subscript in a name is evaluated, which can run any command.
 fn set_by(name: &str, args: &[Word]) -> Vec<Inner> {
     let mut inner = Vec::new();
     for word in args.iter().filter(|word| !word.prefix.starts_with('-')) {
@@ -100,7 +100,7 @@ fn set_by(name: &str, args: &[Word]) -> Vec<Inner> {
     if ["mapfile", "readarray"].contains(&name) && has(['C', 'c']) {
         inner.push(Inner::Unknowable(format!("`{name} -C` calls a command")));
     }
-    // A quoted list that is assigned to an array is read, and expanded, once more.
+    // A quoted list assigned to an array is parsed and expanded a second time.
     let declares = ["declare", "typeset", "local", "export", "readonly"].contains(&name);
     if declares && args.iter().any(|word| word.known().is_some_and(|text| text.contains(['$', '`', '(']))) {
         inner.push(Inner::Unknowable(format!("`{name}` may expand what is assigned once more")));
@@ -111,7 +111,7 @@ fn set_by(name: &str, args: &[Word]) -> Vec<Inner> {
     inner
 }
 
-/// Builtins that set a variable only when an option says so.
+/// Builtins that set a variable only with certain options.
 fn set_by_option(name: &str, args: &[Word]) -> Vec<Inner> {
     let sets = |word: &Word| match name {
         "printf" => word.text().starts_with("-v"),

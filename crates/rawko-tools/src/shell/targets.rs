@@ -1,5 +1,4 @@
-//! Files that a command line writes by redirection or through `tee`: where the grant allows writing, and within the
-//! project.
+//! Files written by redirection or through `tee`: allowed if the grant allows writing, and within the project.
 
 use super::reading::Reading;
 use super::verdict::SOURCE;
@@ -8,7 +7,7 @@ use crate::confine::Project;
 use crate::grant::Grant;
 use crate::outcome::Refused;
 
-/// Writing there leaves nothing behind.
+/// Devices that discard or print their input.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full", "/dev/zero"];
 
 pub(super) fn is_device(word: &Word) -> bool {
@@ -40,7 +39,7 @@ pub(super) fn check(
                 let why = format!("`{}` is written, and where that is cannot be known", word.shown);
                 return Err(Refused::new("path_outside", SOURCE, why));
             }
-            // Only the sandbox can say, when it is opened.
+            // Unknown until it runs; the sandbox enforces it.
             None => {}
         }
     }
@@ -51,7 +50,7 @@ fn is_network(word: &Word) -> bool {
     ["/dev/tcp/", "/dev/udp/"].iter().any(|device| word.prefix.starts_with(device))
 }
 
-/// Every layer has to allow Write.
+/// Requires Write in every layer.
 fn writable(word: &Word, grant: &Grant) -> Result<(), Refused> {
     grant.check("Write").map_err(|refused| Refused {
         rule: "command_writes",
@@ -60,7 +59,7 @@ fn writable(word: &Word, grant: &Grant) -> Result<(), Refused> {
     })
 }
 
-/// `$TMPDIR` is a directory of ours.
+/// `$TMPDIR` is the toolbox's own directory.
 fn is_in_temporary(word: &Word) -> bool {
     let rest = word.shown.trim_matches('"');
     let rest = rest.strip_prefix("$TMPDIR/").or_else(|| rest.strip_prefix("${TMPDIR}/"));
@@ -93,7 +92,8 @@ fn within(
     }
 }
 
-/// Where the line may be when it writes: the root, and each directory it goes to; `None` when that is not known.
+/// Returns the possible working directories of a write: the root and each directory the line changes to; `None` if
+/// unknown.
 fn directories(reading: &Reading) -> Option<Vec<String>> {
     let mut all = vec![String::new()];
     for simple in reading.commands.iter().filter(|simple| ["cd", "pushd", "popd"].contains(&simple.name())) {

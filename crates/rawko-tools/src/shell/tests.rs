@@ -1,4 +1,4 @@
-//! Lines and what becomes of them, in tables: one for each kind of grant.
+//! Tables of command lines and their verdicts, one for each kind of grant.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::check;
 use crate::confine::Project;
 use crate::grant::{BashFilter, Grant, Layer};
 
-/// Rule by which a line is refused, or `ok`.
+/// Returns the rule that refuses a line, or `ok`.
 fn verdict(line: &str, grant: &Grant, root: &Path) -> &'static str {
     match check(line, grant, &Project::new(root)) {
         Ok(_) => "ok",
@@ -14,7 +14,7 @@ fn verdict(line: &str, grant: &Grant, root: &Path) -> &'static str {
     }
 }
 
-/// Every line of a table, and all that differ at once.
+/// Checks every line of a table and reports all differences at once.
 #[track_caller]
 fn check_table(grant: &Grant, table: &[(&str, &str)]) {
     let root = tempfile::tempdir().unwrap();
@@ -445,7 +445,7 @@ fn a_layer_that_forbids_writing_may_name_commands() {
     );
     let any = Layer { bash: Some(filter(&["*"])), ..reading().layers[0].clone() };
     check_table(&Grant::new([any]), &[("ls", "ok"), ("touch x", WRITES)]);
-    // Another layer that forbids writing and names nothing is the stricter one.
+    // A second layer that forbids writing and names no commands is stricter.
     check_table(&Grant::new([validate, reading().layers[0].clone()]), &[("cargo test", WRITES)]);
 }
 
@@ -534,7 +534,7 @@ fn hostile_lines_end_soon() {
         "ls $'\\x".to_owned(),
         "<<".to_owned(),
     ] {
-        // What it is does not matter: that it comes back does.
+        // The verdict does not matter, only that it returns.
         let _ = verdict(&line, &reading(), Path::new("/nonexistent"));
     }
 }

@@ -1,4 +1,4 @@
-//! Variables that change which programs run, or what they do: setting one is as good as running something else.
+//! Variables that change which programs run or how: setting one is equivalent to running another command.
 
 const EXACT: &[&str] = &[
     "PATH",
@@ -79,7 +79,7 @@ const PREFIXES: &[&str] = &[
     "RAWKO_",
 ];
 
-/// Begin like a dangerous one and only change what is printed.
+/// Harmless variables with the prefix of a dangerous one.
 const HARMLESS: &[&str] =
     &["CARGO_TERM_COLOR", "CARGO_TERM_PROGRESS_WHEN", "NODE_ENV", "PYTHONUNBUFFERED", "GIT_PAGER_IN_USE"];
 

@@ -1,4 +1,4 @@
-//! Whether a grant allows a command line. The one place where what a line would do meets the rules about it.
+//! The verdict of a grant on a command line. The one place where the effects of a line are checked against the rules.
 
 use super::reading::{Reading, Simple};
 use super::rules::LayerRules;
@@ -9,24 +9,24 @@ use crate::confine::Project;
 use crate::grant::Grant;
 use crate::outcome::Refused;
 
-/// Longer lines are no commands but files.
+/// A longer line is refused.
 const LINE_BYTES_MAX: usize = 100_000;
-/// Deep nesting costs stack.
+/// Deep nesting needs stack space.
 const STACK_BYTES: usize = 32 * 1024 * 1024;
-/// Brackets that may be open at once; the parser tries alternatives at each.
+/// Limit of open brackets; the parser tries alternatives at each.
 const NESTING_MAX: usize = 40;
 
-/// Where rules stand that belong to no layer.
+/// Source of rules that belong to no layer.
 pub(crate) const SOURCE: &str = "the shell filter of rawko";
 
-/// A line that may run, and what is known about it.
+/// A permitted line and its known properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Permit {
-    /// Every command in it is known to change nothing.
+    /// True if every command in it is read-only.
     pub(crate) is_read_only: bool,
 }
 
-/// Builtins that do nothing outside the shell: a list of allowed commands need not name them.
+/// Builtins without effects outside the shell: a list of allowed commands need not name them.
 const FREE: [&str; 16] = [
     ":", "[", "break", "cd", "continue", "echo", "exit", "export", "false", "printf", "pwd", "read",
     "return", "shift", "test", "true",
@@ -53,7 +53,7 @@ pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Perm
     Ok(Permit { is_read_only })
 }
 
-/// A pattern that cannot be read may have been meant to block just this.
+/// Refuses if a pattern is invalid: it may have been meant to block this line.
 fn check_rules(rules: &[LayerRules<'_>]) -> Result<(), Refused> {
     let bad = rules.iter().find_map(|rules| Some((rules, rules.bad_pattern()?)));
     bad.map_or(Ok(()), |(rules, pattern)| {
@@ -67,7 +67,7 @@ fn blocked(rules: &LayerRules<'_>, pattern: &str, what: &str) -> Refused {
     Refused::new("command_blocked", &rules.layer.source, why)
 }
 
-/// Reads the line on a thread of its own: its stack is large enough, and a parser that panics takes nobody along.
+/// Parses the line on a separate thread with a large stack, which also contains a panic of the parser.
 fn read(line: &str, is_filtered: bool) -> Result<Reading, Refused> {
     let unreadable = |why: String| Refused::new("command_unreadable", SOURCE, why);
     if line.len() > LINE_BYTES_MAX {
@@ -104,7 +104,7 @@ fn nesting(line: &str) -> usize {
     })
 }
 
-/// Control characters hide text on a screen; odd spaces and marks of direction look like something else.
+/// Control characters hide text on a screen; unusual spaces and direction marks disguise it.
 fn is_deceptive(letter: char, is_filtered: bool) -> bool {
     let is_control = letter.is_control() && !matches!(letter, '\n' | '\t');
     let is_odd = (letter.is_whitespace() && !matches!(letter, ' ' | '\n' | '\t'))
@@ -120,7 +120,7 @@ struct Judge<'g> {
 }
 
 impl Judge<'_> {
-    /// Who is to be named when a line cannot be known: the first layer that has something to say about commands.
+    /// Returns the source for a line that cannot be analysed: the first layer with rules about commands.
     fn source(&self) -> &str {
         let filter = self.rules.iter().find(|rules| rules.is_filter()).map(|rules| &rules.layer.source);
         let read_only =
@@ -174,7 +174,7 @@ impl Judge<'_> {
         if self.grant.is_read_only() { self.read_only(simple) } else { Ok(()) }
     }
 
-    /// Where nothing may be written: known to change nothing, or named by every layer that forbids writing.
+    /// Checks a command under a read-only grant: read-only, or named by every layer that forbids writing.
     fn read_only(&self, simple: &Simple) -> Result<(), Refused> {
         let Some(objection) = read_only::objection(simple) else { return Ok(()) };
         let forbidding =

@@ -1,5 +1,5 @@
-//! Walking a parsed command line to every simple command in it. What the parser or this walk does not know is never
-//! passed over: it becomes an error, or a reason why the line cannot be known.
+//! Walks a parsed command line to every simple command in it. A construct unknown to the parser or to this walk is
+//! never skipped: it becomes an error, or a reason to treat the line as unknown.
 
 use brush_parser::ast::{
     AndOr, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem, CompoundCommand,
@@ -11,7 +11,7 @@ use super::reading::{DEPTH_MAX, Reading, Simple};
 use super::word::Word;
 use super::wrappers::{self, Inner};
 
-/// A line that cannot be read is not run.
+/// A parse error; the line is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ReadError {
     #[error("it cannot be read as a bash command: {0}")]
@@ -21,7 +21,7 @@ pub(crate) enum ReadError {
 }
 
 pub(super) fn options() -> ParserOptions {
-    // As `bash -c` has it: outside `[[ … ]]` there are no extended patterns.
+    // Like `bash -c`: no extended patterns outside `[[ … ]]`.
     ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() }
 }
 
@@ -39,7 +39,7 @@ impl Walk {
         Ok(walk.reading)
     }
 
-    /// A text of its own: the whole line, a substitution, what stands after `sh -c`.
+    /// Walks a separate text: the whole line, a substitution, the argument of `sh -c`.
     pub(super) fn line(&mut self, text: &str) -> Walked {
         self.deeper()?;
         let mut parser = Parser::new(text.as_bytes(), &options());
@@ -82,8 +82,8 @@ impl Walk {
                 self.compound(compound)?;
                 self.redirects(redirects.as_ref())
             }
-            // Calling a function is a command like any other: its name needs to be allowed. So nothing is gained by
-            // giving a function the name of something else; its body is looked at here in any case.
+            // Calling a function is a command like any other: its name must be allowed. Naming a function after an
+            // allowed command gains nothing, because its body is checked here in any case.
             Command::Function(function) => {
                 self.compound(&function.body.0)?;
                 self.redirects(function.body.1.as_ref())
@@ -146,7 +146,7 @@ impl Walk {
             }
             ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => self.test(inner),
             ExtendedTestExpr::UnaryTest(predicate, word) => {
-                // The name of a variable may hold an index, and that is evaluated.
+                // The name of a variable may contain a subscript, which is evaluated.
                 if matches!(predicate, UnaryPredicate::ShellVariableIsSetAndAssigned) {
                     self.arithmetic(&word.value)?;
                 }
@@ -224,7 +224,7 @@ impl Walk {
         }
     }
 
-    /// A command and, where it only starts another, that one instead or as well.
+    /// Records a command and, if it is a wrapper, the command it runs.
     pub(super) fn invoked(&mut self, words: Vec<Word>) -> Walked {
         let Some(first) = words.first() else { return Ok(()) };
         if first.known().is_none() {

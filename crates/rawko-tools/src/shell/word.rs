@@ -1,5 +1,4 @@
-//! Words of a command line: what is known about each without running anything. A word is either known to the letter or
-//! it is not, and then it is only known how it begins.
+//! Words of a command line, analysed without running anything. A word is either known exactly or only by its prefix.
 
 use brush_parser::word::{WordPiece, WordPieceWithSource};
 
@@ -7,13 +6,13 @@ use super::ansi_c;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// What it will be, quotes and escapes taken away; `None` when that is only known when it runs.
+    /// The value without quotes and escapes; `None` if it is known only at run time.
     pub(crate) known: Option<String>,
-    /// What it surely begins with.
+    /// A certain prefix of the value.
     pub(crate) prefix: String,
-    /// As it was written.
+    /// The source text.
     pub(crate) shown: String,
-    /// Whether it may become several words, or none.
+    /// True if it may expand to several words or none.
     pub(crate) splits: bool,
 }
 
@@ -22,7 +21,7 @@ impl Word {
         Self { known: Some(text.into()), prefix: text.into(), shown: text.into(), splits: false }
     }
 
-    /// A word that only turns up when the line runs, such as what `xargs` adds.
+    /// A word that is known only at run time, such as the arguments `xargs` adds.
     pub(crate) fn unknown(shown: &str) -> Self {
         Self { known: None, prefix: String::new(), shown: shown.into(), splits: true }
     }
@@ -51,12 +50,12 @@ impl Word {
         self.known() == Some(text)
     }
 
-    /// The text when it is known, else as it was written.
+    /// Returns the value if known, else the source text.
     pub(crate) fn text(&self) -> &str {
         self.known().unwrap_or(&self.shown)
     }
 
-    /// Whether the program could take it, or a part of it, for an option.
+    /// Returns true if a program could take the word, or a part of it, for an option.
     pub(crate) fn may_be_option(&self) -> bool {
         match self.known() {
             Some(text) => text.starts_with('-'),
@@ -73,7 +72,7 @@ enum Quoting {
 
 struct Builder {
     text: String,
-    /// What stands without quotes, and a space for everything else.
+    /// The unquoted text, with a space for everything else.
     bare: String,
     is_known: bool,
     splits: bool,
@@ -116,7 +115,7 @@ impl Builder {
             | WordPiece::ArithmeticExpression(_) => {
                 self.is_known = false;
                 self.splits |= quoting == Quoting::Bare && !matches!(piece, WordPiece::TildeExpansion(_));
-                // Nothing is known of a tilde but that it is no option.
+                // The only known property of a tilde expansion is that it is not an option.
                 if matches!(piece, WordPiece::TildeExpansion(_)) && self.text.is_empty() {
                     self.text.push('~');
                 }
@@ -130,7 +129,7 @@ impl Builder {
         }
     }
 
-    /// Text without quotes: what looks like a pattern for file names is not known, only how its matches begin.
+    /// Handles unquoted text: a file name pattern is unknown except for its literal prefix.
     fn bare(&mut self, text: &str) {
         match text.find(['*', '?', '[']) {
             Some(at) if self.is_known => {
@@ -143,14 +142,14 @@ impl Builder {
 
     fn escaped(&mut self, text: &str) {
         let rest = text.strip_prefix('\\').unwrap_or(text);
-        // A backslash before the end of a line joins the lines.
+        // A backslash before a newline joins the lines.
         if rest != "\n" {
             self.literal(rest);
         }
     }
 }
 
-/// Whether braces may make several words of it: `{a,b}`, `{1..3}`, also with something quoted in between.
+/// Returns true if brace expansion may produce several words: `{a,b}`, `{1..3}`, also with quoted parts in between.
 fn has_braces(bare: &str) -> bool {
     let inside = bare.find('{').zip(bare.rfind('}')).and_then(|(open, close)| bare.get(open..close));
     inside.is_some_and(|inside| inside.contains(',') || inside.contains(".."))

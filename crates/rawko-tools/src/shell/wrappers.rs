@@ -1,16 +1,16 @@
-//! Commands that run other commands: `env`, `xargs`, `sh -c`, `find -exec`. What they run is checked as if it stood
-//! there alone; a wrapper that adds nothing of its own need not be allowed itself.
+//! Commands that run other commands: `env`, `xargs`, `sh -c`, `find -exec`. The inner command is checked as if it stood
+//! alone; a wrapper that adds nothing of its own need not be allowed itself.
 
 use super::options::{has_letter, leading, may_mean};
 use super::reading::Simple;
 use super::scripts;
 use super::word::Word;
 
-/// Something that a command will do besides being a command.
+/// An effect of a command's arguments.
 #[derive(Debug)]
 pub(super) enum Inner {
     Command(Vec<Word>),
-    /// Text that is read as a command line.
+    /// Text that is run as a command line.
     Line(String),
     /// The name of a variable that is set.
     Assigned(String),
@@ -19,13 +19,13 @@ pub(super) enum Inner {
     Unknowable(String),
 }
 
-/// Wrappers that only say how something is run.
+/// Wrappers that only change how a command runs.
 const TRANSPARENT: [&str; 16] = [
     "env", "timeout", "nice", "nohup", "setsid", "stdbuf", "ionice", "time", "command", "builtin", "exec",
     "xargs", "busybox", "toybox", "eval", "trap",
 ];
 
-/// Whether only what it runs needs to be allowed.
+/// Returns true if only the inner command needs to be allowed.
 pub(super) fn is_transparent(words: &[Word]) -> bool {
     let simple = Simple { words: words.to_vec() };
     let name = simple.name();
@@ -34,7 +34,7 @@ pub(super) fn is_transparent(words: &[Word]) -> bool {
     (TRANSPARENT.contains(&name) || scripts::SHELLS.contains(&name)) && runs_something()
 }
 
-/// What a command runs, sets or writes through its arguments.
+/// Returns the commands, variables and files that a command's arguments run, set or write.
 pub(super) fn inner(simple: &Simple) -> Vec<Inner> {
     let args = simple.args();
     match simple.name() {
@@ -66,7 +66,7 @@ pub(super) fn inner(simple: &Simple) -> Vec<Inner> {
     }
 }
 
-/// The command after the options and a number of words of its own.
+/// Returns the command after the options and `own` positional words.
 fn after(args: &[Word], with_value: &[&str], own: usize) -> Vec<Inner> {
     match leading(args, with_value) {
         Ok(options) => {
@@ -99,7 +99,7 @@ fn env(args: &[Word]) -> Vec<Inner> {
     inner
 }
 
-/// `NAME=value …` and then a command, which may be missing.
+/// `NAME=value …` followed by an optional command.
 fn assigned_then_command(words: &[Word]) -> Vec<Inner> {
     let count = words.iter().take_while(|word| word.prefix.contains('=')).count();
     let name = |word: &Word| word.prefix.split('=').next().unwrap_or_default().to_owned();
@@ -110,7 +110,7 @@ fn assigned_then_command(words: &[Word]) -> Vec<Inner> {
     inner
 }
 
-/// The program of this name, which bash's own `time` never reaches.
+/// The program `time`, not the bash keyword.
 fn time(args: &[Word]) -> Vec<Inner> {
     let options = match leading(args, &["-f", "--format", "-o", "--output"]) {
         Ok(options) => options,
@@ -132,7 +132,7 @@ fn time(args: &[Word]) -> Vec<Inner> {
     inner
 }
 
-/// `command -v name` only says where it is.
+/// `command -v name` only prints the location.
 fn command(args: &[Word]) -> Vec<Inner> {
     let only_says = args
         .first()
@@ -174,7 +174,7 @@ fn sudo(args: &[Word]) -> Vec<Inner> {
     }
 }
 
-/// What it runs gets more arguments, nobody knows which.
+/// The inner command gets additional, unknown arguments.
 fn xargs(args: &[Word]) -> Vec<Inner> {
     const WITH_VALUE: [&str; 16] = [
         "-n",
@@ -207,7 +207,7 @@ fn xargs(args: &[Word]) -> Vec<Inner> {
     vec![Inner::Command(words)]
 }
 
-/// The text that an option of `xargs` says will be replaced: `-I X`, `-IX`, `-rI X`, `-i`, `--replace=X`.
+/// Returns the placeholder of `xargs`: `-I X`, `-IX`, `-rI X`, `-i`, `--replace=X`.
 fn placeholder(name: &str, value: Option<&Word>) -> Option<String> {
     let attached = if may_mean(name, "--replace") {
         name.split_once('=').map(|(_, text)| text)
@@ -220,7 +220,7 @@ fn placeholder(name: &str, value: Option<&Word>) -> Option<String> {
     Some(text.unwrap_or("{}").to_owned())
 }
 
-/// A word in which a placeholder will be replaced.
+/// Returns a word with the placeholder replaced by an unknown value.
 fn placed(word: &Word, placeholder: Option<&str>) -> Word {
     match placeholder {
         Some(placeholder) if word.text().contains(placeholder) => {
@@ -230,7 +230,7 @@ fn placed(word: &Word, placeholder: Option<&str>) -> Word {
     }
 }
 
-/// Commands between an option such as `-exec` and the `;` or `+` that ends them.
+/// Returns the commands between an option such as `-exec` and the `;` or `+` that ends them.
 fn executed(name: &str, args: &[Word], options: &[&str]) -> Vec<Inner> {
     let mut inner = Vec::new();
     let mut own: Vec<&Word> = Vec::new();
@@ -250,7 +250,7 @@ fn executed(name: &str, args: &[Word], options: &[&str]) -> Vec<Inner> {
     inner
 }
 
-/// Whether a word outside the commands may turn out to begin one.
+/// Returns true if a word outside the commands may be an option that begins one.
 fn may_execute(name: &str, word: &Word, own: &[&Word]) -> bool {
     match (name, word.known()) {
         ("find", Some(_)) => false,

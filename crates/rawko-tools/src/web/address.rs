@@ -1,5 +1,5 @@
-//! Which addresses may be fetched. Those of this machine and of private networks may not, unless settings name them:
-//! behind them stand things that trust whoever can reach them.
+//! Addresses that may be fetched. This machine and private networks are excluded unless settings name them: services
+//! there often trust every client that can reach them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -11,7 +11,7 @@ use crate::settings::WebSettings;
 
 const SOURCE: &str = "the project's settings (`tools.web` in .rawko/config.yaml)";
 
-/// The addresses to connect to, all of them checked.
+/// Resolves a URL to addresses and checks all of them.
 pub(super) async fn checked(settings: &WebSettings, url: &Url) -> Result<Vec<SocketAddr>, Failure> {
     if !["http", "https"].contains(&url.scheme()) {
         let why = format!("`{}` is neither http nor https", url.scheme());
@@ -48,7 +48,7 @@ async fn resolved(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
     if found.is_empty() { Err(format!("`{host}` has no address").into()) } else { Ok(found) }
 }
 
-/// Whether a list has a host: `example.com`, `*.example.com`, `localhost:3000`.
+/// Returns true if a list contains a host: `example.com`, `*.example.com`, `localhost:3000`.
 fn names(list: &[String], host: &str, port: u16) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let with_port = format!("{host}:{port}");
@@ -78,7 +78,7 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
         || (a, b, c) == (192, 0, 0)
 }
 
-/// Also what carries an IPv4 address in it, by that one.
+/// Also checks embedded IPv4 addresses.
 fn is_private_v6(address: Ipv6Addr) -> bool {
     let parts = address.segments();
     let last = Ipv4Addr::from(((u32::from(parts[6])) << 16) | u32::from(parts[7]));

@@ -1,4 +1,4 @@
-//! The body of an answer: read up to a limit, and made into something a model can read.
+//! Response bodies: read up to a limit and converted to readable text.
 
 use base64::Engine;
 use reqwest::{Response, Url};
@@ -13,7 +13,7 @@ const TEXT_CHARS_MAX: usize = 60_000;
 
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
-    /// There was more.
+    /// True if the body was truncated.
     pub(super) is_cut: bool,
 }
 

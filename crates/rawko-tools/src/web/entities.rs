@@ -1,4 +1,4 @@
-//! Character references of HTML: the numbered ones, and the names that turn up in prose.
+//! Character references of HTML: the numeric ones, and the names common in prose.
 
 const NAMED: [(&str, &str); 22] = [
     ("amp", "&"),
@@ -24,7 +24,7 @@ const NAMED: [(&str, &str); 22] = [
     ("rarr", "→"),
     ("para", "¶"),
 ];
-/// The longest reference that is looked for.
+/// Length limit of a reference.
 const LENGTH_MAX: usize = 12;
 
 pub(super) fn decoded(text: &str) -> String {

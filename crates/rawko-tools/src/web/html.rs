@@ -1,11 +1,10 @@
-//! HTML made readable: text, headings, lists and where links lead. No more than that; a page that needs a browser is
-//! not for this.
+//! Converts HTML to text: headings, lists and link targets. Pages that need a browser are not supported.
 
 use super::entities::decoded;
 
-/// Whose contents are no text.
+/// Elements whose contents are not text.
 const SILENT: [&str; 7] = ["script", "style", "noscript", "svg", "template", "head", "iframe"];
-/// After and before which a line ends.
+/// Elements that start and end a line.
 const BLOCKS: [&str; 30] = [
     "p",
     "div",
@@ -39,7 +38,7 @@ const BLOCKS: [&str; 30] = [
     "title",
 ];
 
-/// The text of a page.
+/// Returns the text of a page.
 pub(super) fn text(page: &str) -> String {
     let mut writer = Writer::default();
     let mut rest = page;
@@ -64,7 +63,7 @@ struct Tag<'p> {
     attributes: &'p str,
 }
 
-/// A tag or a comment at the start of a text, and what follows it. A `>` in quotes does not end a tag.
+/// Parses a tag or comment at the start of a text and returns the rest. A `>` in quotes does not end a tag.
 fn tag(text: &str) -> Option<(Tag<'_>, &str)> {
     if let Some(comment) = text.strip_prefix("<!--") {
         let end = comment.find("-->").map_or(comment.len(), |at| at + 3);
@@ -98,7 +97,7 @@ fn tag(text: &str) -> Option<(Tag<'_>, &str)> {
 #[derive(Default)]
 struct Writer {
     out: String,
-    /// Where the text of a link began, and where it leads.
+    /// Start of a link's text, and its target.
     link: Option<(usize, String)>,
     is_preformatted: bool,
 }
@@ -118,7 +117,7 @@ impl Writer {
         }
     }
 
-    /// Handles a tag and gives back where to go on.
+    /// Handles a tag and returns the position to continue from.
     fn tag<'p>(&mut self, tag: &Tag<'_>, after: &'p str) -> &'p str {
         let name = tag.name.as_str();
         if SILENT.contains(&name) && !tag.is_closing && !tag.attributes.ends_with('/') {
@@ -145,7 +144,7 @@ impl Writer {
         after
     }
 
-    /// Skips to the end of what is no text, but a title within it is.
+    /// Skips an element without text, but keeps a title within it.
     fn silent<'p>(&mut self, name: &str, after: &'p str) -> &'p str {
         let lower = after.to_ascii_lowercase();
         let end = lower.find(&format!("</{name}")).unwrap_or(after.len());
@@ -178,7 +177,7 @@ impl Writer {
         }
     }
 
-    /// Without more than one empty line in a row.
+    /// Collapses consecutive empty lines into one.
     fn finished(self) -> String {
         let mut lines: Vec<&str> = Vec::new();
         for line in self.out.lines().map(str::trim_end) {
@@ -190,7 +189,7 @@ impl Writer {
     }
 }
 
-/// The value of an attribute, with or without quotes.
+/// Returns the value of an attribute, with or without quotes.
 fn attribute(attributes: &str, name: &str) -> Option<String> {
     let lower = attributes.to_ascii_lowercase();
     let at = lower.find(&format!("{name}="))? + name.len() + 1;

@@ -1,5 +1,5 @@
-//! WebFetch: one address, over http or https. Each address on the way is checked, redirects too, and the connection
-//! goes to the very addresses that were checked, so that a name cannot mean something else a moment later.
+//! WebFetch: one URL, over http or https. Every address is checked, including redirects, and the connection goes to
+//! exactly the checked addresses, so that a second DNS answer cannot change the target.
 
 mod address;
 mod body;
@@ -24,7 +24,7 @@ pub(super) async fn fetch(settings: &WebSettings, url: &str) -> Result<ToolOutco
     fetched.unwrap_or_else(|_| Err(format!("`{url}` did not answer within {} s", TIME_MAX.as_secs()).into()))
 }
 
-/// Whether an address may be fetched by somebody else, who follows redirects on their own.
+/// Checks if an external agent, which follows redirects itself, may fetch a URL.
 pub(super) async fn check(settings: &WebSettings, url: &str) -> Result<(), Failure> {
     let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no address: {error}"))?;
     address::checked(settings, &parsed).await.map(drop)
@@ -54,8 +54,8 @@ async fn get(url: &Url, addresses: &[SocketAddr]) -> Result<reqwest::Response, F
         .map_err(|error| Failure::Said(format!("`{url}` could not be fetched: {}", in_words(&error))))
 }
 
-/// A client for one host. Past any proxy: that would resolve the name again, and elsewhere. Where the system has no
-/// certificates, plain HTTP still works.
+/// Builds a client for one host. Ignores proxies, because a proxy would resolve the name again. On a system without
+/// certificates plain HTTP still works.
 fn client(host: &str, addresses: &[SocketAddr], trusts_nobody: bool) -> reqwest::Result<reqwest::Client> {
     let builder = rawko_http::builder().no_proxy().resolve_to_addrs(host, addresses);
     if trusts_nobody { builder.tls_certs_only([]).build() } else { builder.build() }
@@ -95,7 +95,7 @@ async fn answered(url: Url, response: reqwest::Response) -> Result<ToolOutcome, 
     Ok(outcome.with_data(data))
 }
 
-/// The last cause says what happened.
+/// Returns the innermost cause, which is the informative one.
 fn in_words(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {

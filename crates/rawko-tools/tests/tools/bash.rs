@@ -1,4 +1,4 @@
-//! Bash: real processes, their output, their limits and what they leave behind.
+//! Bash: real processes, their output, their limits and their leftovers.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ async fn output_without_end_ends() {
     assert!(outcome.is_error && outcome.content.len() < 31_000);
 }
 
-/// Whether a process still runs that was started with this word in its command line.
+/// Returns true if a process with this word in its command line is running.
 fn runs(word: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     processes
@@ -51,7 +51,7 @@ fn runs(word: &str) -> bool {
         .any(|line| String::from_utf8_lossy(&line).split('\0').any(|argument| argument == word))
 }
 
-/// Processes go in their own time after the signal.
+/// Processes end some time after the signal.
 async fn ends(word: &str) -> bool {
     let deadline = Instant::now() + Duration::from_secs(20);
     while runs(word) && Instant::now() < deadline {

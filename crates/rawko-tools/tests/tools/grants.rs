@@ -1,4 +1,4 @@
-//! Grants: layers only ever narrow, a tool is refused under all its names, and a refusal says which rule and where.
+//! Grants: layers only narrow, a tool is refused under all its names, and a refusal names the rule and its source.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::support::{Bench, allowing, blocking, call, verdict};
 
-/// Two tools of somebody else.
+/// A source with two tools.
 struct Elsewhere;
 
 impl ToolSource for Elsewhere {

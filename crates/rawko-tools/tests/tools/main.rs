@@ -1,4 +1,4 @@
-//! The tools of an agent against real files, real processes and real sockets, all through the one dispatch point.
+//! The tools of an agent against real files, processes and sockets, all through the single dispatch point.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 

@@ -1,8 +1,8 @@
-//! Confinement: what leads out of the project, by whatever way, is refused by name of the rule.
+//! Confinement: every path out of the project is refused, and the refusal names the rule.
 //!
-//! The race that these tables cannot show: a directory on the way is replaced by a link after it was looked at. The
-//! kernel resolves and opens in one step (`RESOLVE_BENEATH`), so there is no moment in between; the last test swaps
-//! links as fast as it can while files are read and written.
+//! The race that these tables cannot show: a directory on the path is replaced by a link after it was checked. The
+//! kernel resolves and opens in one step (`RESOLVE_BENEATH`), so there is no gap; the last test swaps links as fast as
+//! it can while files are read and written.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::support::{Bench, link, verdict};
 
-/// `project/` has links in and out; beside it stands `secret`.
+/// `project/` has links in and out; `secret` is its sibling.
 fn bench() -> Bench {
     let bench = Bench::new();
     let (root, outside) = (bench.root(), bench.outside());
@@ -165,8 +165,8 @@ async fn a_project_that_is_not_there_is_said_to_be_so() {
     assert_eq!(verdict(&outcome), "failed");
 }
 
-/// A directory is swapped for a link out, back and forth, while files in it are read and written: nothing of outside
-/// is ever read, nothing there ever written.
+/// A directory is repeatedly swapped for a link to the outside while files in it are read and written: no file outside
+/// is ever read or written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn swapping_a_directory_for_a_link_does_not_help() {
     let bench = bench();

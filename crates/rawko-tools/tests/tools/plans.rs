@@ -1,4 +1,4 @@
-//! The plan tools: pure, from the plan as it is to the plan as it is to be.
+//! The plan tools are pure: current plan in, new plan out.
 
 use expect_test::expect;
 use rawko_core::Value;

@@ -1,5 +1,5 @@
-//! The fence around commands. What it keeps out can only be seen where the kernel has Landlock; elsewhere it is seen that
-//! it says so.
+//! The sandbox for commands. Its restrictions are visible only on kernels with Landlock; elsewhere the test checks that
+//! its absence is reported.
 
 use rawko_tools::{BashSettings, Grant, Sandbox, ToolOutcome, ToolSettings};
 use serde_json::json;
@@ -36,7 +36,7 @@ async fn it_is_said_what_is_in_force() {
 async fn programs_write_in_the_project_and_nowhere_else() {
     let bench = Bench::new();
     let outside = bench.outside().join("made");
-    // No redirection that the filter could see: a program opens the file.
+    // Without a redirection that the filter could see: a program opens the file.
     let outcome = bench.bash(&format!("touch inside $TMPDIR/x; cp inside {}", outside.display())).await;
     assert!(bench.root().join("inside").exists(), "{}", outcome.content);
     if in_force(&outcome).starts_with("landlock") {
@@ -67,8 +67,8 @@ async fn paths_that_settings_name_are_writable() {
     assert!(cache.path().join("a").exists() && cache.path().join("b").exists());
 }
 
-/// A line of which everything is known to change nothing gets no right to write at all, so that even a program that is
-/// not what its name says cannot.
+/// A read-only line gets no write access at all, so that a program that is not what its name suggests cannot write
+/// either.
 #[tokio::test]
 async fn a_line_that_only_looks_may_not_write_in_the_project() {
     let bench = Bench::new();

@@ -27,7 +27,7 @@ impl Bench {
         self.directory.path().join("project").canonicalize().unwrap()
     }
 
-    /// Beside the project, where no tool may go.
+    /// A directory beside the project, which tools must not access.
     pub(crate) fn outside(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap()
     }
@@ -70,7 +70,7 @@ pub(crate) fn blocking(names: &[&str]) -> Layer {
     Layer { source: "the agent `reviewer`".into(), blocked, ..Layer::default() }
 }
 
-/// The rule by which it was refused, or `ok`, or `failed`.
+/// Returns the rule that refused the call, `ok` or `failed`.
 pub(crate) fn verdict(outcome: &ToolOutcome) -> &str {
     match (&outcome.refusal, outcome.is_error) {
         (Some(refusal), _) => &refusal.rule,

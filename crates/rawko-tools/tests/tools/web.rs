@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 use super::support::{Bench, verdict};
 
-/// Answers by path with whole responses, written out as they go over the wire.
+/// Serves raw responses by path.
 async fn server(answers: &[(&str, String)]) -> u16 {
     let answers: BTreeMap<String, String> =
         answers.iter().map(|(path, text)| ((*path).to_owned(), text.clone())).collect();

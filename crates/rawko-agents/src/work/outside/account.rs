@@ -1,5 +1,5 @@
-//! What a program uses, and what is left of its caller's budget. Like a model's, its work is not cut off in the middle of
-//! a thought: tokens and cost are looked at before its next tool call.
+//! Usage of a program, and the rest of its caller's budget. Like a model, it is not interrupted in the middle of a
+//! response: tokens and cost are checked before its next tool call.
 
 use rawko_core::Value;
 
@@ -11,13 +11,13 @@ pub(super) struct Account {
     cost_left_usd: Option<f64>,
     tool_calls_left: Option<u64>,
     tool_calls: u64,
-    /// Of the rounds before this one.
+    /// Usage of earlier rounds.
     before: Usage,
     now: Usage,
 }
 
 impl Account {
-    /// `budget` of a policy: what is left, key by key.
+    /// Reads the `budget` of a policy: the rest, per key.
     pub(super) fn new(budget: &Value) -> Self {
         let whole = |key: &str| budget.get(key).as_i64().and_then(|left| u64::try_from(left).ok());
         Self {
@@ -32,19 +32,19 @@ impl Account {
         self.now = so_far;
     }
 
-    /// The program is asked once more; it counts from the beginning.
+    /// Starts another round; the program counts from zero again.
     pub(super) fn next_round(&mut self) {
         (self.before, self.now) = (self.usage(), Usage::default());
     }
 
-    /// Counts a tool call, or says which part of the budget has nothing left for it.
+    /// Counts a tool call, or returns the exhausted part of the budget.
     pub(super) fn count_call(&mut self) -> Result<(), &'static str> {
         let usage = self.usage();
         let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
         if self.tool_calls_left.is_some_and(|left| self.tool_calls >= left) {
             return Err("tool_calls");
         }
-        // A guess stops nobody in the middle; it counts when the work is over.
+        // An estimate never interrupts; it counts at the end of the execution.
         if !usage.is_estimate && self.tokens_left.is_some_and(|left| tokens >= left) {
             return Err("tokens");
         }
@@ -59,7 +59,7 @@ impl Account {
         self.before.plus(self.now)
     }
 
-    /// `usage` of a result, as ledgers read it.
+    /// Returns the `usage` of a result, in the form that ledgers read.
     pub(super) fn to_value(&self, time_ms: u64) -> Value {
         let usage = self.usage();
         let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
@@ -115,7 +115,7 @@ mod tests {
         let usage = account.to_value(9);
         let numbers = ["tokens", "tool_calls", "time_ms"].map(|key| usage.get(key).as_i64());
         assert_eq!(numbers, [Some(15), Some(2), Some(9)]);
-        // What the first round cost is not known.
+        // The cost of the first round is unknown.
         assert!(usage.get("cost_usd").is_null());
     }
 }

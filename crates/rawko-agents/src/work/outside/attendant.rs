@@ -1,5 +1,5 @@
-//! Who serves a program while it works: its tool calls go past the same gate, the same loop control and the same budget
-//! as a model's, and what it says and does is kept, so that nothing is lost however it ends.
+//! Serves a program while it works: its tool calls pass the same gate, loop control and budget as a model's, and its
+//! output is recorded, so that no work is lost however it ends.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,18 +31,18 @@ pub(super) struct Attendant<'w> {
     halting: Notify,
 }
 
-/// What has become of the work so far.
+/// The state of the work so far.
 pub(super) struct State {
     pub(super) transcript: Transcript,
     pub(super) account: Account,
     pub(super) memory: LoopMemory,
     pub(super) plan: Value,
     pub(super) changes: u64,
-    /// Which files, below the project; a command says nothing of those it changes.
+    /// Changed files, relative to the project; the files changed by a command are unknown.
     pub(super) files: BTreeSet<String>,
-    /// How many tools were run, for keys of their own.
+    /// Number of tool runs, used for idempotency keys.
     runs: u64,
-    /// What the agent gives back to go on from.
+    /// The agent's session id, for resuming.
     pub(super) session: Option<String>,
     halt: Option<Halt>,
 }
@@ -71,19 +71,19 @@ impl<'w> Attendant<'w> {
         Ok(Self { workshop, call, grant, loops, deadline, state, halting })
     }
 
-    /// Nothing that panics leaves half a change behind.
+    /// A panic never leaves a partial change behind, so a poisoned lock is safe to use.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The program is asked something.
+    /// Records a message to the program.
     pub(super) fn ask(&self, message: Message) {
         let mut state = self.state();
         state.transcript.ask(message);
         state.account.next_round();
     }
 
-    /// What it came to.
+    /// Records the result.
     pub(super) fn take(&self, result: &TurnResult) {
         let mut state = self.state();
         if !result.text.trim().is_empty() {
@@ -93,7 +93,7 @@ impl<'w> Attendant<'w> {
         state.session = result.session.clone().or(state.session.take());
     }
 
-    /// The first reason to stop counts. The agent is told, and ended if it goes on.
+    /// Stops the agent; the first reason counts. The agent is asked to stop, and terminated if it does not.
     pub(super) fn halt(&self, halt: Halt) {
         self.state().halt.get_or_insert(halt);
         self.halting.notify_one();
@@ -107,7 +107,7 @@ impl<'w> Attendant<'w> {
         Instant::now() >= self.deadline
     }
 
-    /// Counts a tool call; `Err`: it is not to be made, and nothing more is.
+    /// Counts a tool call; `Err` refuses this and all further calls.
     pub(super) fn count_call(&self) -> Result<(), String> {
         let counted = self.state().account.count_call();
         counted.map_err(|part| {
@@ -118,7 +118,7 @@ impl<'w> Attendant<'w> {
         })
     }
 
-    /// One call past loop control, and what that has to say about it.
+    /// Runs one call through loop control; returns its outcome and the verdict.
     pub(super) async fn attempt(
         &self,
         asked: ToolUse,
@@ -137,14 +137,14 @@ impl<'w> Attendant<'w> {
         (outcome, verdict)
     }
 
-    /// Closes a call that was attempted. `shown` is what is remembered of it.
+    /// Completes an attempted call. `shown` is stored in the transcript.
     pub(super) fn close(&self, id: &str, shown: String, is_error: bool) {
         let result = ToolResult { id: id.to_owned(), content: shown, is_error };
         self.call.teller.tell(value(&Part::ToolResult(result.clone())));
         self.state().transcript.returned(result);
     }
 
-    /// The project's governance, by the tool's own name, and the audit line before anything is done.
+    /// Checks governance by the tool's own name, and writes the audit entry before the call runs.
     pub(super) async fn admit(&self, tool: &str, key: &str) -> Result<(), ToolOutcome> {
         let own = self.workshop.toolbox.canonical_name(tool).unwrap_or_else(|| tool.to_owned());
         let admitted = self.call.warden.admit(&format!("tool:{own}"), key).await;
@@ -173,7 +173,7 @@ impl<'w> Attendant<'w> {
         outcome
     }
 
-    /// Counts a change, of these files if it is known which.
+    /// Counts a change, with its files if known.
     pub(super) fn changed<'p>(&self, paths: impl IntoIterator<Item = &'p str>) {
         let root = self.workshop.root.canonicalize().unwrap_or_else(|_| self.workshop.root.clone());
         let below = |path: &str| {
@@ -185,7 +185,7 @@ impl<'w> Attendant<'w> {
         state.files.extend(paths.into_iter().map(below));
     }
 
-    /// What a call has changed.
+    /// Records the changes of a call.
     fn note(&self, asked: &ToolUse, outcome: &ToolOutcome) {
         let changed = !outcome.is_error && self.workshop.toolbox.may_change(&asked.name, &asked.input);
         if changed {

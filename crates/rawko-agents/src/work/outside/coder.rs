@@ -1,5 +1,5 @@
-//! Who answers a coding agent: it has tools of its own, so the gate is asked before it uses them, and its way to the
-//! project's files goes through ours.
+//! Serves a coding agent: it has its own tools, so it must request permission before using them, and it accesses the
+//! project's files through ours.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,17 @@ use rawko_tools::{Running, ToolCall, ToolOutcome};
 
 pub(super) struct Coder<'a> {
     attendant: &'a Attendant<'a>,
-    /// Where the agent runs.
+    /// The agent's working directory.
     cwd: &'a Path,
     calls: Mutex<Calls>,
 }
 
-/// The tool calls it has told of, by its own ids.
+/// The agent's tool calls, by its own ids.
 #[derive(Default)]
 struct Calls {
     known: BTreeSet<String>,
     open: BTreeSet<String>,
-    /// Files it asked for.
+    /// Number of requested files.
     files: u64,
 }
 
@@ -40,13 +40,13 @@ impl<'a> Coder<'a> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call counts once, whether it is told of or asked about first.
+    /// Counts a call once, whether it is announced or permission is requested first.
     fn count(&self, id: &str) -> Result<(), String> {
         let is_new = self.calls().known.insert(id.to_owned());
         if is_new { self.attendant.count_call() } else { Ok(()) }
     }
 
-    /// A file that is asked for in the course of a call is a part of it.
+    /// A file request during a call counts as a part of it.
     fn count_file(&self) -> Result<String, String> {
         let (id, is_own) = {
             let mut calls = self.calls();
@@ -59,7 +59,7 @@ impl<'a> Coder<'a> {
         Ok(id)
     }
 
-    /// Whether everything it wants is allowed; the first objection otherwise.
+    /// Checks everything the request needs; returns the first refusal.
     async fn judge(&self, asked: &Asked) -> ToolOutcome {
         let toolbox = &self.attendant.workshop.toolbox;
         let own = asked.tool.as_deref().and_then(|name| toolbox.canonical_name(name));
@@ -96,13 +96,13 @@ impl<'a> Coder<'a> {
             self.attendant.close(&asked.id, outcome.content, true);
             return Verdict::Deny;
         }
-        // What comes of it only the agent knows, so it says nothing about loops.
+        // Only the agent knows the result, so loop control does not see it.
         self.attendant.state().transcript.called(tool_use);
         self.attendant.close(&asked.id, outcome.content, false);
         Verdict::Allow
     }
 
-    /// The key of something it does within the call.
+    /// Returns the key of an operation within the call.
     fn key(&self, id: &str) -> String {
         format!("{}/{id}", self.attendant.call.idempotency)
     }
@@ -171,7 +171,7 @@ impl TurnHost for Coder<'_> {
         match &event {
             StreamEvent::ToolUseStart { id, .. } => {
                 self.calls().open.insert(id.clone());
-                // Used up: the agent is being stopped already.
+                // If the budget is exhausted, the agent is already being stopped.
                 let _ = self.count(id);
             }
             StreamEvent::ToolUseEnd { id, .. } => drop(self.calls().open.remove(id)),

@@ -1,12 +1,12 @@
-//! Why we stop a program that would go on.
+//! Reasons to stop a running program.
 
 use rawko_arbiter::loop_control::Detector;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// A limit or a budget is used up. A limit of the agent's own has a code, as in the chart `agent`; a budget has none.
+    /// A limit or a budget is exhausted. The agent's own limit has a code, as in the chart `agent`; a budget has none.
     Limit { code: Option<&'static str>, message: String },
-    /// It does the same again and again.
+    /// It repeats the same calls.
     Loop { detector: Detector, message: String },
 }
 

@@ -1,5 +1,5 @@
-//! Agents that are programs of their own: a command that speaks the process protocol, or a coding agent over ACP. Their
-//! work is one call to the host, but what they may do is decided where it is for models.
+//! Agents that are external programs: a command that speaks the process protocol, or a coding agent over ACP. Their
+//! work is one call to the host, but their permissions are decided like those of models.
 
 mod account;
 mod attendant;
@@ -31,9 +31,9 @@ use rawko_model::{Message, Role};
 use rawko_programs::acp::AcpAgent;
 use rawko_programs::process::{ProcessAgent, TurnError, TurnRequest, TurnResult};
 
-/// How long it may say nothing, if it has that much time at all.
+/// Silence timeout, unless less time is left.
 const SILENCE_MAX: Duration = Duration::from_secs(300);
-/// Time that ending it may take; what is not over then is dropped.
+/// Time limit for ending it; afterwards it is dropped.
 const ENDING_MAX: Duration = Duration::from_secs(15);
 
 pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
@@ -64,7 +64,7 @@ pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, Servi
     job.run(first).await
 }
 
-/// One piece of work of one program.
+/// One execution of one program.
 struct Job<'w> {
     agent: &'w AgentFile,
     program: Program,
@@ -77,7 +77,7 @@ struct Job<'w> {
 }
 
 impl Job<'_> {
-    /// Asks the program until it is done, or may not go on.
+    /// Runs rounds until the program is done or must stop.
     async fn run(&self, first: TurnRequest) -> Result<Value, ServiceError> {
         let (mut request, mut rounds) = (first.clone(), Rounds::default());
         loop {
@@ -103,7 +103,7 @@ impl Job<'_> {
         }
     }
 
-    /// One turn of the program, and an end of the work if there is a reason to.
+    /// Runs one turn of the program, and ends the work if there is a reason to.
     async fn round(&self, request: TurnRequest) -> Result<TurnResult, ServiceError> {
         let turn = self.program.turn(request, &self.attendant);
         let result = timeout_at(self.deadline + ENDING_MAX, turn).await;
@@ -119,7 +119,7 @@ impl Job<'_> {
             (Some(halt), _) => Err(self.report(Value::Null).halted(&halt)),
             (None, Ok(Ok(result))) => Ok(result),
             (None, Ok(Err(error))) => Err(self.report(Value::Null).failed(&error)),
-            // Without time being up there is no such end.
+            // Only a timeout ends the turn without a halt.
             (None, Err(_)) => Err(self.report(Value::Null).halted(&Halt::out_of_time())),
         }
     }
@@ -169,7 +169,7 @@ impl Program {
             place(workshop, command).ok_or_else(|| wrong("has a `cwd` that leads out of the project"))?;
         let env = command.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let environment = workshop.environment.clone();
-        // A little longer than it has, so that it is told to stop rather than found silent.
+        // Slightly longer than the remaining time, so that it is cancelled rather than timed out for silence.
         let timeout = SILENCE_MAX.min(time + Duration::from_secs(1));
         let (args, program) = (command.args.clone(), command.program.clone());
         match agent.kind {
@@ -201,11 +201,11 @@ impl Program {
     }
 }
 
-/// Where the program runs: in the project, also where links lead.
+/// Returns the working directory: within the project, also after resolving links.
 fn place(workshop: &Workshop, command: &AgentCommand) -> Option<PathBuf> {
     let root = workshop.root.canonicalize().ok()?;
     let cwd = root.join(&command.cwd);
-    // A directory that is missing is complained about when the program is started.
+    // A missing directory is reported when the program is started.
     let real = cwd.canonicalize().unwrap_or_else(|_| cwd.clone());
     real.starts_with(&root).then_some(real)
 }

@@ -1,5 +1,5 @@
-//! What a coding agent asks for, in terms of our tools. It says itself what kind of thing it wants to do, so its own
-//! name of the tool counts beside that: all of them must be allowed.
+//! Maps a coding agent's request to our tools. The agent declares the kind of operation itself, so its own tool name is
+//! checked as well: all of them must be allowed.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,12 @@ use rawko_core::Value;
 
 use rawko_programs::acp::{Asked, AskedKind};
 
-/// Where agents put the path of a file.
+/// Keys under which agents send the path of a file.
 const PATH_KEYS: [&str; 6] = ["path", "file_path", "filePath", "abs_path", "absolute_path", "notebook_path"];
-/// … and the directory a command runs in.
+/// … and the working directory of a command.
 const DIRECTORY_KEYS: [&str; 3] = ["cwd", "workdir", "directory"];
 
-/// One use of a tool that must be allowed.
+/// A tool use that must be allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wish {
     pub(super) tool: String,
@@ -29,8 +29,8 @@ impl Wish {
     }
 }
 
-/// Everything that must be allowed; or why it cannot be, whatever the rules are. `own` is our name of the agent's tool, if
-/// it has one; `cwd` is where the agent runs.
+/// Returns every tool use that must be allowed, or the reason why the request cannot be allowed at all. `own` is our
+/// name of the agent's tool, if it has one; `cwd` is the agent's working directory.
 pub(super) fn wishes(asked: &Asked, own: Option<&str>, cwd: &Path) -> Result<Vec<Wish>, String> {
     let mut wishes = match asked.kind {
         AskedKind::Read => on_files("Read", asked, cwd)?,
@@ -43,7 +43,7 @@ pub(super) fn wishes(asked: &Asked, own: Option<&str>, cwd: &Path) -> Result<Vec
         AskedKind::SwitchMode => {
             return Err("a mode in which it asks for less is not granted".to_owned());
         }
-        // A name that is known says more than that it is none of the kinds.
+        // A known tool name is more specific than the kind `Other`.
         AskedKind::Other if own.is_some() => Vec::new(),
         AskedKind::Other => vec![Wish::bare(asked.tool.as_deref().unwrap_or("other"))],
     };
@@ -63,7 +63,7 @@ fn by_name(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> {
     }
 }
 
-/// About files, so it must say which.
+/// Maps an operation on files, which must name them.
 fn on_files(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> {
     let paths = paths(asked, cwd)?;
     if paths.is_empty() {
@@ -72,7 +72,7 @@ fn on_files(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> 
     Ok(paths.iter().map(|path| Wish::new(tool, "path", path)).collect())
 }
 
-/// Anywhere in the project, unless it says where.
+/// Maps an operation anywhere in the project, unless it names a path.
 fn somewhere(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> {
     let paths = paths(asked, cwd)?;
     if paths.is_empty() {
@@ -96,7 +96,7 @@ fn command(asked: &Asked) -> Result<Wish, String> {
     Ok(Wish::new("Bash", "command", &line))
 }
 
-/// Where it is to be done, when it says so: that decides what the paths in a command mean.
+/// Returns the working directory, if given: it determines the meaning of paths in a command.
 pub(super) fn directories(asked: &Asked, cwd: &Path) -> Result<Vec<String>, String> {
     texts(asked, &DIRECTORY_KEYS).map(|directory| absolute(directory, cwd)).collect()
 }
@@ -104,7 +104,7 @@ pub(super) fn directories(asked: &Asked, cwd: &Path) -> Result<Vec<String>, Stri
 fn fetch(asked: &Asked) -> Wish {
     match asked.input.get("url").as_str() {
         Some(url) => Wish::new("WebFetch", "url", url),
-        // A search and the like: without an address it cannot be checked, and the check says so.
+        // A web search or similar: it cannot be checked without a URL, and the check reports that.
         None => Wish::bare("WebFetch"),
     }
 }
@@ -124,7 +124,7 @@ fn texts<'a>(asked: &'a Asked, keys: &[&str]) -> impl Iterator<Item = &'a str> {
     keys.iter().filter_map(|key| asked.input.get(key).as_str()).collect::<Vec<_>>().into_iter()
 }
 
-/// Agents mean their own directory by a relative path.
+/// Resolves a relative path against the agent's working directory.
 pub(super) fn absolute(path: &str, cwd: &Path) -> Result<String, String> {
     if path.is_empty() || path.contains('\0') {
         return Err("the path it names is no path".to_owned());

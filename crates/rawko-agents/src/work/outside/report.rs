@@ -1,4 +1,4 @@
-//! What whoever invoked a program hears of it: the same shape as the output of the chart `agent`, and for a failure the
+//! The result of a program for its caller: the same shape as the output of the chart `agent`, and for a failure the
 //! work so far beside the reason.
 
 use rawko_core::Value;
@@ -28,7 +28,7 @@ impl Report<'_> {
         match halt {
             Halt::Limit { code, message } => self.limit(*code, message),
             Halt::Loop { detector, message } => {
-                // The host has no such category of its own; the chart `agent` gives the same word.
+                // The host has no such category of its own; the chart `agent` uses the same word.
                 let more = [("category", Value::str("loop")), ("detector", Value::str(detector.as_str()))];
                 let error = self.error(Category::Failed, message, "loop_detected", more);
                 ServiceError { retryable: Some(false), ..error }
@@ -36,13 +36,13 @@ impl Report<'_> {
         }
     }
 
-    /// `code`: which limit of its own; whoever invoked it tells by it whether others may go on.
+    /// `code` names the agent's own limit; the caller uses it to decide if others may continue.
     pub(super) fn limit(&self, code: Option<&str>, message: &str) -> ServiceError {
         let code = code.map_or(Value::Null, Value::str);
         self.error(Category::Limit, message, "limit_reached", [("code", code)])
     }
 
-    /// It stopped, but not with what was asked for.
+    /// It stopped without the requested result.
     pub(super) fn unfit(&self, category: Category, code: &str, message: &str) -> ServiceError {
         self.error(category, message, "failed", [("code", Value::str(code))])
     }

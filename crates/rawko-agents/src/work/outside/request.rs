@@ -1,5 +1,5 @@
-//! What a program is asked, out of what its caller says: in words for all of them, and once more as data for those that
-//! can read it.
+//! Builds the request to a program from its caller's input: as text for all of them, and as data for those that can
+//! read it.
 
 use rawko_core::{Map, Value};
 use rawko_host::{AgentRequest, Call, ServiceError};
@@ -12,10 +12,10 @@ use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, Part, Role};
 use rawko_programs::process::TurnRequest;
 
-/// What the program goes on from; for others it would be material.
+/// The session to resume; for other agents it would be data.
 const SESSION: &str = "session";
 
-/// What the caller says, with the keys that mean something apart from the material.
+/// Returns the caller's input, with reserved keys separated from the data.
 pub(super) fn input(agent: &AgentFile, call: &Call) -> Value {
     let mut given = call.input.clone();
     if let Value::Map(map) = &given {
@@ -28,7 +28,7 @@ pub(super) fn input(agent: &AgentFile, call: &Call) -> Value {
     cast::input(agent, &casting)
 }
 
-/// What is asked at first, and the messages it is part of.
+/// Builds the first request and its messages.
 pub(super) fn first(
     agent: &AgentFile,
     phase: Named<'_>,
@@ -56,7 +56,7 @@ pub(super) fn first(
     Ok((request, messages))
 }
 
-/// The program has stopped too early and is told so.
+/// Builds the request after a program has stopped too early.
 pub(super) fn again(
     agent: &AgentFile,
     first: &TurnRequest,
@@ -65,7 +65,7 @@ pub(super) fn again(
     messages: Vec<Message>,
 ) -> TurnRequest {
     let prompt = match agent.kind {
-        // It may not be able to load its session, and then remembers nothing.
+        // It may be unable to load its session, and then has no memory of it.
         Kind::Acp => {
             format!("{}\n\nYou have worked on this before, and said:\n{said}\n\n{words}", first.prompt)
         }
@@ -74,7 +74,7 @@ pub(super) fn again(
     TurnRequest { prompt, messages, ..first.clone() }
 }
 
-/// What was said before, and the words of what is asked now. Images cannot be words: they stay before.
+/// Splits the conversation so far from the text of the new prompt. Images are not text: they stay in the conversation.
 fn apart(messages: &[Message]) -> (Vec<Message>, String) {
     let Some((last, before)) = messages.split_last() else { return (Vec::new(), String::new()) };
     let mut before = before.to_vec();
@@ -107,10 +107,10 @@ fn with_schema(prompt: String, schema: Option<&OutputSchema>) -> String {
     }
 }
 
-/// A coding agent takes a text and nothing else.
+/// A coding agent accepts a single text.
 fn in_one_text(request: &mut TurnRequest, messages: &[Message]) {
     let mut texts = vec![request.system.clone()];
-    // A session remembers what was said.
+    // A session contains the conversation.
     if request.session.is_none() && !request.messages.is_empty() {
         texts.push(format!("What was said before:\n{}", history(&request.messages)));
     }

@@ -1,5 +1,5 @@
-//! What comes after a program has stopped: it is done if it has what its phase needs and its answer fits; otherwise it is
-//! told what is missing, a bounded number of times, as a model is.
+//! The step after a program has stopped: it is done if its phase's requirements are met and its response is valid;
+//! otherwise it is asked for the missing part, a bounded number of times, like a model.
 
 use rawko_core::Value;
 
@@ -9,7 +9,7 @@ use rawko_model::provider::{Completion, OutputSchema, Repair, Unfit, judge};
 use rawko_model::{Message, Role, StopReason};
 use rawko_programs::process::TurnResult;
 
-/// How often it was asked to go on, by reason.
+/// Number of repeated requests, by reason.
 #[derive(Default)]
 pub(super) struct Rounds {
     challenges: u32,
@@ -17,7 +17,7 @@ pub(super) struct Rounds {
     repairs: u32,
 }
 
-/// What is known of the work when it stops.
+/// The state of the work when it stops.
 pub(super) struct Stopped<'a> {
     pub(super) result: &'a TurnResult,
     pub(super) text: &'a str,
@@ -32,18 +32,18 @@ pub(super) enum Next {
     Finished {
         data: Value,
     },
-    /// It is told this, and goes on.
+    /// Send this and continue.
     Again {
         words: String,
     },
-    /// A limit of its own.
+    /// The agent's own limit.
     Limit {
         code: &'static str,
         message: String,
     },
-    /// Asking again would not help.
+    /// Repeating the request would not help.
     Filtered,
-    /// It does not give what was asked for.
+    /// The response does not match the request.
     Unfit {
         message: String,
     },
@@ -100,7 +100,7 @@ impl Rounds {
 }
 
 impl Stopped<'_> {
-    /// Whether the goal's needs are not met: as the guard of the chart `agent` has it.
+    /// Returns true if the goal's requirements are not met, like the guard of the chart `agent`.
     fn misses(&self, data: &Value) -> bool {
         let needs = self.goal.get("needs").as_list().unwrap_or_default();
         needs.iter().filter_map(Value::as_str).any(|need| match need {
@@ -113,7 +113,7 @@ impl Stopped<'_> {
     }
 }
 
-/// The data it gave, or what stands in its text if a schema says what to look for.
+/// Returns the agent's data or, with a schema, the data found in its text.
 fn answer(stopped: &Stopped<'_>) -> Result<Value, (Box<Completion>, Unfit)> {
     let data = &stopped.result.data;
     let Some(schema) = stopped.schema else { return Ok(data.clone()) };

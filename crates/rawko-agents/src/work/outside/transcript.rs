@@ -1,18 +1,18 @@
-//! What was said and done, as messages: for whoever invoked the program, and for its own next round.
+//! The transcript as messages: for the program's caller, and for its own next round.
 
 use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Transcript {
     pub(super) messages: Vec<Message>,
-    /// What the agent has said in this round.
+    /// The agent's text in this round.
     text: String,
-    /// In the round before, for one that ends without a word.
+    /// The text of the previous round, for one that ends without any.
     text_before: String,
 }
 
 impl Transcript {
-    /// Somebody asks the agent.
+    /// Adds a message to the agent.
     pub(super) fn ask(&mut self, message: Message) {
         if !self.text.trim().is_empty() {
             self.text_before = std::mem::take(&mut self.text);
@@ -21,7 +21,7 @@ impl Transcript {
         self.messages.push(message);
     }
 
-    /// The last thing it said.
+    /// Returns its last text.
     pub(super) fn text(&self) -> &str {
         if self.text.trim().is_empty() { &self.text_before } else { &self.text }
     }
@@ -37,7 +37,7 @@ impl Transcript {
         }
     }
 
-    /// The answer, which need not be what was said on the way.
+    /// Sets the final response, which may differ from the streamed text.
     pub(super) fn answered(&mut self, text: &str) {
         let is_said = self.text.trim_end().ends_with(text.trim_end());
         if !is_said {
@@ -54,7 +54,7 @@ impl Transcript {
         self.parts(Role::User).push(Part::ToolResult(result));
     }
 
-    /// All of it, each call with a result: no model takes a conversation in which one is missing.
+    /// Returns the transcript, each call with a result: models reject a conversation in which one is missing.
     pub(super) fn whole(&self) -> Vec<Message> {
         let mut whole = self.clone();
         let open = self.messages.last().into_iter().flat_map(Message::tool_uses);
@@ -65,7 +65,7 @@ impl Transcript {
         whole.messages
     }
 
-    /// The parts of the last message, if it is theirs, or of a new one.
+    /// Returns the parts of the last message if it has this role, or of a new one.
     fn parts(&mut self, role: Role) -> &mut Vec<Part> {
         if self.messages.last().is_none_or(|last| last.role != role) {
             self.messages.push(Message { role, parts: Vec::new() });

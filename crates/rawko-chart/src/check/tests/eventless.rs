@@ -1,4 +1,4 @@
-//! Eventless transitions that go round for ever.
+//! Infinite loops of eventless transitions.
 
 use super::check;
 

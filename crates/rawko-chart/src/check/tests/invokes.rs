@@ -1,4 +1,4 @@
-//! Failures nobody handles, ids that two invokes share.
+//! Unhandled failures, and ids shared by two invokes.
 
 use super::check;
 

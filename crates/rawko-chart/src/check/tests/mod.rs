@@ -1,4 +1,4 @@
-//! Tables of small drawings and what is found in them. Where a finding points and how it reads is in `tests/broken`.
+//! Tables of small charts and their findings. Locations and rendering are tested in `tests/broken`.
 
 mod eventless;
 mod events;
@@ -14,7 +14,7 @@ mod wildcards;
 
 use super::sketch::lowered;
 
-/// Checks that a drawing has exactly these findings, each as `code: message`.
+/// Checks that a chart has exactly these findings, each as `code: message`.
 #[track_caller]
 fn check(sketch: &str, expected: &[&str]) {
     let mut found: Vec<String> = super::analyse(&lowered(sketch))

@@ -1,4 +1,4 @@
-//! Which states can be reached, and by what.
+//! Reachability of states.
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! Parallel states: whether they can be left, and what leaving a region does to the others.
+//! Parallel states: if they can be left, and the effect of leaving a region on the others.
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! Catch-alls that take what an enclosing state waits for.
+//! Catch-alls that consume events of an enclosing state.
 
 use super::check;
 

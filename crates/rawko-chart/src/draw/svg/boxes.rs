@@ -1,5 +1,5 @@
-//! What is written in each state and on each transition, broken into lines, and how much room that takes. Layout
-//! needs only the sizes; painting writes exactly these lines.
+//! The text of each state and transition, broken into lines, and its size. Layout needs only the sizes; painting writes
+//! exactly these lines.
 
 use rawko_core::NodeKind;
 
@@ -11,30 +11,30 @@ pub(crate) const LINE: f64 = 15.0;
 pub(crate) const PAD: f64 = 12.0;
 pub(crate) const HISTORY: f64 = 28.0;
 pub(crate) const DOT: f64 = 12.0;
-/// How far a final state's second border is from its box.
+/// Distance between a final state's second border and its box.
 pub(crate) const RING: f64 = 3.5;
-/// Room a parallel state leaves between two regions; the dashed line runs in the middle.
+/// Space between two regions of a parallel state; the dashed line runs in the middle.
 pub(crate) const REGION_GAP: f64 = 28.0;
 
-/// Bold is wider.
+/// Width factor of bold text.
 const BOLD: f64 = 1.06;
 const TITLE_WIDTH: f64 = 210.0;
 const LINE_WIDTH: f64 = 240.0;
 const LABEL_WIDTH: f64 = 170.0;
 
-/// A state's writing.
+/// The text of a state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writing {
     pub(crate) title: Vec<String>,
     pub(crate) lines: Vec<Written>,
-    /// The least size: a leaf has exactly this, a composite's header is this high.
+    /// The minimum size: a leaf has exactly this, a composite's header is this high.
     pub(crate) width: f64,
     pub(crate) height: f64,
-    /// How high the title's bar is, without the lines below it.
+    /// Height of the title bar, without the lines below it.
     pub(crate) bar: f64,
 }
 
-/// One line of the picture's, as it was broken.
+/// One wrapped line of the picture.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     pub(crate) kind: LineKind,
@@ -42,7 +42,7 @@ pub(crate) struct Written {
     pub(crate) full: String,
 }
 
-/// A label's rows; each row is runs of one part of the label.
+/// A label's rows; each row consists of runs of one part of the label.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LabelBox {
     pub(crate) rows: Vec<Vec<(Part, String)>>,
@@ -134,7 +134,7 @@ fn runs_width(row: &[(Part, String)]) -> f64 {
     row.iter().map(|(part, text)| run_width(*part, text)).sum::<f64>() + gaps
 }
 
-/// Events are written bold.
+/// Events are bold.
 fn run_width(part: Part, text: &str) -> f64 {
     let bold = match part {
         Part::Event => BOLD,

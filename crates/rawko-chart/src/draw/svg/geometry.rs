@@ -1,4 +1,4 @@
-//! Lines and curves: from a route's points to path data, and the arrowhead at its end.
+//! Lines and curves: converts a route's points to path data, with the arrowhead at its end.
 
 use std::fmt::Write;
 
@@ -6,14 +6,14 @@ use super::layout::Point;
 
 const CORNER: f64 = 7.0;
 
-/// A coordinate with at most one decimal.
+/// Formats a coordinate with at most one decimal.
 pub(crate) fn n(value: f64) -> String {
     let tenths = (value * 10.0).round() / 10.0;
-    // No `-0`.
+    // Avoids `-0`.
     format!("{}", if tenths == 0.0 { 0.0 } else { tenths })
 }
 
-/// Path data through all points, with round corners.
+/// Returns path data through all points, with round corners.
 pub(crate) fn path(points: &[Point]) -> String {
     let mut out = String::new();
     let Some(first) = points.first() else { return out };
@@ -39,7 +39,7 @@ pub(crate) fn path(points: &[Point]) -> String {
     out
 }
 
-/// The three corners of an arrowhead at the end of the route.
+/// Returns the three corners of an arrowhead at the end of the route.
 pub(crate) fn head(points: &[Point]) -> Option<String> {
     let tip = *points.last()?;
     let from = points.iter().rev().find(|p| distance(**p, tip) > 0.5)?;
@@ -49,7 +49,7 @@ pub(crate) fn head(points: &[Point]) -> Option<String> {
     Some(format!("M{} {}L{} {}L{} {}Z", n(tip.0), n(tip.1), n(left.0), n(left.1), n(right.0), n(right.1)))
 }
 
-/// The route cut short, so that the line does not show beside the arrowhead's tip.
+/// Shortens the route, so that the line does not show beside the arrowhead's tip.
 pub(crate) fn before_head(points: &[Point]) -> Vec<Point> {
     let mut points = points.to_vec();
     if let [.., from, tip] = points.as_mut_slice()
@@ -64,7 +64,7 @@ pub(crate) fn distance(a: Point, b: Point) -> f64 {
     (a.0 - b.0).hypot(a.1 - b.1)
 }
 
-/// The point `length` away from `from` in the direction of `to`.
+/// Returns the point `length` away from `from` in the direction of `to`.
 pub(crate) fn toward(from: Point, to: Point, length: f64) -> Point {
     let whole = distance(from, to);
     if whole == 0.0 {

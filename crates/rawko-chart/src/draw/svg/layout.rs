@@ -1,5 +1,5 @@
-//! `Layout`: where everything goes, whoever decided it. The arrows of a picture are listed here once, so that each
-//! way of laying out and the painter agree about them.
+//! `Layout`: all positions, independent of the algorithm. The arrows of a picture are listed here once, so that every
+//! layout and the painter agree about them.
 
 use rawko_core::NodeId;
 
@@ -23,7 +23,7 @@ impl Rect {
     pub(crate) fn bottom(&self) -> f64 {
         self.y + self.h
     }
-    /// Whether `other` is inside (or the same).
+    /// Returns true if `other` is inside or equal.
     pub(crate) fn holds(&self, other: Rect) -> bool {
         self.x <= other.x
             && self.y <= other.y
@@ -46,7 +46,7 @@ pub(crate) struct Arrow {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArrowKind {
-    /// The edge's place in the picture.
+    /// Index of the edge in the picture.
     Transition(usize),
     Initial,
     Default,
@@ -59,21 +59,21 @@ pub(crate) enum End {
     Dot(NodeId),
 }
 
-/// What has to be laid out.
+/// The input of a layout.
 pub(crate) struct Plan<'a> {
     pub(crate) picture: &'a Picture,
     pub(crate) writings: Vec<Writing>,
     pub(crate) arrows: Vec<Arrow>,
-    /// The topmost node that is drawn as a box, or nothing when the root's children stand alone.
+    /// True if the root is drawn as a box, false if its children stand alone.
     pub(crate) framed: bool,
 }
 
-/// Where it went. Everything is in the drawing's own coordinates.
+/// The result of a layout, in the drawing's own coordinates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     /// By node; the root has none unless it is framed.
     pub(crate) rects: Vec<Option<Rect>>,
-    /// Centres of the initial dots, by the node they are in.
+    /// Centres of the initial dots, by their node.
     pub(crate) dots: Vec<Option<Point>>,
     /// By arrow.
     pub(crate) routes: Vec<Route>,
@@ -99,7 +99,7 @@ impl Layout {
         }
     }
 
-    /// Takes over everything of `part`, moved to `x`, `y`.
+    /// Adds everything of `part`, moved to `x`, `y`.
     pub(crate) fn absorb(&mut self, part: &Layout, x: f64, y: f64) {
         for (own, other) in self.rects.iter_mut().zip(&part.rects) {
             *own = other.map(|r| Rect { x: r.x + x, y: r.y + y, ..r }).or(*own);
@@ -113,7 +113,7 @@ impl Layout {
         }
     }
 
-    /// Moves everything so that the drawing has a margin on all sides, and fits its size to that.
+    /// Moves everything so that the drawing has a margin on all sides, and sets its size.
     pub(crate) fn trim(&mut self, margin: f64) {
         let (mut low, mut high) = ((f64::MAX, f64::MAX), (f64::MIN, f64::MIN));
         for (x, y) in self.corners() {

@@ -1,5 +1,5 @@
-//! A state that goes to itself on many events would drown in loops: past a few they are listed inside it instead, like
-//! transitions without a target, with a sign that the state is the target.
+//! Self-transitions: a state with many of them would be covered in loops, so beyond a few they are listed inside it,
+//! like transitions without a target, with a mark that the state is the target.
 
 use std::borrow::Cow;
 

@@ -20,20 +20,20 @@ use super::picture::Picture;
 use layout::{Layout, Plan};
 pub use theme::Theme;
 
-/// How a chart is painted.
+/// Options for painting a chart.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SvgOptions<'a> {
     pub theme: Theme,
-    /// State nodes to light, usually a configuration.
+    /// State nodes to highlight, usually a configuration.
     pub active: &'a [NodeId],
-    /// State nodes and transitions to point out as never reached.
+    /// State nodes and transitions to mark as never reached.
     pub uncovered_nodes: &'a [NodeId],
     pub uncovered: &'a [TransitionId],
-    /// What findings are about, with their codes.
+    /// The subjects of findings, with their codes.
     pub findings: &'a [(Spot, &'a str)],
 }
 
-/// A part of a chart that one can point at.
+/// A part of a chart that can be marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spot {
     Node(NodeId),
@@ -41,7 +41,7 @@ pub enum Spot {
 }
 
 impl SvgOptions<'_> {
-    /// The attribute that says which findings are about a part; empty when none is.
+    /// Returns the attribute with the findings of a part; empty without any.
     fn marks(&self, spot: Spot) -> String {
         let mut codes: Vec<&str> = Vec::new();
         for (_, code) in self.findings.iter().filter(|(marked, _)| *marked == spot) {

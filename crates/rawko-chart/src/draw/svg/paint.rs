@@ -48,7 +48,7 @@ fn open(out: &mut String, plan: &Plan<'_>, layout: &Layout, options: &SvgOptions
     let _ = writeln!(out, "<rect class=\"bg\" width=\"{w}\" height=\"{h}\"/>");
 }
 
-/// What somebody who cannot see the drawing is told.
+/// Returns the text description for accessibility.
 fn described(plan: &Plan<'_>) -> String {
     let picture = plan.picture;
     let states: Vec<&str> =
@@ -62,7 +62,7 @@ fn described(plan: &Plan<'_>) -> String {
     )
 }
 
-/// `class` and `data-` attributes of the arrow's group.
+/// Returns the `class` and `data-` attributes of the arrow's group.
 fn attributes(plan: &Plan<'_>, arrow: &Arrow, options: &SvgOptions<'_>) -> String {
     let to = escape(&plan.picture.node(arrow.to).path);
     match arrow.kind {

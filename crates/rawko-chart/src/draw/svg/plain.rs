@@ -9,13 +9,13 @@ use super::layout::{Layout, Plan, Rect};
 const COLUMN_GAP: f64 = 64.0;
 const SIDE: f64 = 18.0;
 
-/// Whether the author gave every child a place.
+/// Returns true if the author gave every child a position.
 pub(crate) fn positioned(plan: &Plan<'_>, id: NodeId) -> bool {
     let node = plan.picture.node(id);
     node.is_composite() && node.children.iter().all(|c| plan.picture.node(*c).position.is_some())
 }
 
-/// One composite with its children as `inside` laid them out (leaves are measured here).
+/// Places one composite with its children as laid out by `inside` (leaves are measured here).
 pub(crate) fn place(plan: &Plan<'_>, id: NodeId, inside: impl Fn(NodeId) -> Layout) -> Layout {
     let node = plan.picture.node(id);
     let boxed = id != NodeId::ROOT || plan.framed;
@@ -50,7 +50,7 @@ fn row(out: &mut Layout, blocks: &[(NodeId, Layout)], (mut x, y): (f64, f64)) {
     }
 }
 
-/// One below the other, centred, the initial dot on top.
+/// Places children in a centred column, the initial dot on top.
 fn column(
     plan: &Plan<'_>,
     id: NodeId,
@@ -69,7 +69,7 @@ fn column(
     }
 }
 
-/// A leaf as a layout of its own.
+/// Returns a leaf as a separate layout.
 fn leaf(plan: &Plan<'_>, id: NodeId) -> Layout {
     let writing = &plan.writings[id.index()];
     let mut out = Layout::empty(plan);
@@ -78,7 +78,8 @@ fn leaf(plan: &Plan<'_>, id: NodeId) -> Layout {
     out
 }
 
-/// The author's place for a child; the leftmost and topmost sibling is at the corner, with room for the initial dot.
+/// Returns the author's position of a child; the leftmost and topmost sibling is at the corner, with room for the
+/// initial dot.
 fn at(plan: &Plan<'_>, parent: NodeId, child: NodeId, (side, top): (f64, f64)) -> (f64, f64) {
     let places = plan.picture.node(parent).children.iter().filter_map(|c| plan.picture.node(*c).position);
     let (left, high) = places.fold((f64::MAX, f64::MAX), |(x, y), p| (x.min(p.0), y.min(p.1)));
@@ -93,7 +94,7 @@ fn dot_beside(plan: &Plan<'_>, id: NodeId, out: &Layout) -> Option<(f64, f64)> {
     Some((rect.x - 30.0, rect.y + (rect.h / 2.0).min(18.0)))
 }
 
-/// The composite's own box around what is inside.
+/// Adds the composite's own box around its contents.
 fn finish(plan: &Plan<'_>, id: NodeId, boxed: bool, out: &mut Layout) {
     let writing = &plan.writings[id.index()];
     let right = out.rects.iter().flatten().map(Rect::right).fold(0.0, f64::max);

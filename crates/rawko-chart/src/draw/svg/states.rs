@@ -1,5 +1,4 @@
-//! States: boxes with a title bar, what stands inside them, history circles, initial dots, and the dashed lines between
-//! regions.
+//! States: boxes with a title bar and lines, history circles, initial dots, and the dashed lines between regions.
 
 use std::fmt::Write;
 
@@ -22,7 +21,7 @@ pub(crate) struct States<'a> {
 }
 
 impl States<'_> {
-    /// Composite states, outermost first: what is nested lies on top.
+    /// Draws composite states, outermost first: nested ones lie on top.
     pub(crate) fn groups(&self, out: &mut String) {
         for node in self.plan.picture.nodes.iter().filter(|s| s.is_composite()) {
             if let Some(rect) = self.layout.rects[node.id.index()] {
@@ -35,7 +34,7 @@ impl States<'_> {
         }
     }
 
-    /// What is written on composite states goes over the arrows that pass their title bars.
+    /// Draws the text of composite states above the arrows that pass their title bars.
     pub(crate) fn headers(&self, out: &mut String) {
         for node in self.plan.picture.nodes.iter().filter(|s| s.is_composite()) {
             let Some(rect) = self.layout.rects[node.id.index()] else { continue };
@@ -73,7 +72,7 @@ impl States<'_> {
         }
     }
 
-    /// A region is set off by the dashed lines beside it; where an arrow ends at it, it gets a border to end at.
+    /// A region is separated by the dashed lines beside it; if an arrow ends at it, it gets a border.
     fn region(&self, out: &mut String, node: &Node, rect: Rect) {
         let touched =
             self.plan.picture.edges.iter().any(|e| e.source == node.id || e.targets.contains(&node.id));
@@ -81,7 +80,7 @@ impl States<'_> {
         let _ = write!(out, "<rect class=\"{class}\" {} rx=\"7\"/>", place(rect));
     }
 
-    /// The regions' rectangles from left to right, if they stand side by side.
+    /// Returns the regions' rectangles from left to right, if they are side by side.
     fn columns(&self, parent: Option<NodeId>) -> Option<Vec<Rect>> {
         let regions = self.plan.picture.states(parent?);
         let mut rects: Vec<Rect> = regions.filter_map(|r| self.layout.rects[r.id.index()]).collect();
@@ -145,7 +144,7 @@ impl States<'_> {
         let _ = write!(out, "<title>{}</title>", escape(&tooltip(node)));
     }
 
-    /// The title's bar, and a rule under it.
+    /// Draws the title bar, and a rule under it.
     fn bar(&self, out: &mut String, node: &Node, rect: Rect, group: bool) {
         let high = self.plan.writings[node.id.index()].bar;
         let (x, y, r) = (rect.x + 0.6, rect.y + 0.6, if group { 8.4 } else { 6.4 });
@@ -201,7 +200,7 @@ impl States<'_> {
         }
     }
 
-    /// A composite's title stands where no arrow passes, at the left if it can choose.
+    /// Places a composite's title where no arrow passes, preferably at the left.
     fn title_side(&self, node: &Node, rect: Rect) -> Side {
         if !node.is_composite() {
             return Side::Middle;
@@ -262,7 +261,7 @@ fn tooltip(node: &Node) -> String {
     text
 }
 
-/// Where in its bar a title stands.
+/// Position of a title in its bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Left,

@@ -6,7 +6,7 @@ use super::layout::{Arrow, ArrowKind, End, Layout, Plan, Point, Rect, Route};
 
 const LANE_GAP: f64 = 14.0;
 
-/// Routes every arrow that has no route yet.
+/// Routes every arrow without a route.
 pub(crate) fn route_rest(plan: &Plan<'_>, layout: &mut Layout) {
     layout.routes.resize(plan.arrows.len(), Route::default());
     let mut left_over = Vec::new();
@@ -64,7 +64,7 @@ fn ends(layout: &Layout, arrow: &Arrow) -> Option<(Rect, Rect)> {
     Some((from, layout.rects[arrow.to.index()]?))
 }
 
-/// The straight line between the two borders, if it is free and its label too.
+/// Returns the straight line between the two borders, if it and its label are free.
 fn direct(plan: &Plan<'_>, layout: &Layout, at: usize, from: Rect, to: Rect) -> Option<Route> {
     let arrow = &plan.arrows[at];
     if from == to || from.holds(to) || to.holds(from) {
@@ -89,7 +89,7 @@ fn direct(plan: &Plan<'_>, layout: &Layout, at: usize, from: Rect, to: Rect) -> 
     Some(Route { points, label: Some(label) })
 }
 
-/// Out to the right, along the lane, and back in.
+/// Routes to the right, along the lane, and back.
 fn detour(arrow: &Arrow, from: Point, to: Point, lane: &mut f64) -> Route {
     let width = arrow.label.as_ref().map_or(0.0, |l| l.width);
     let x = *lane + width / 2.0;
@@ -98,7 +98,7 @@ fn detour(arrow: &Arrow, from: Point, to: Point, lane: &mut f64) -> Route {
     Route { points: vec![from, (x, from.1), (x, to.1), to], label }
 }
 
-/// Whether another arrow runs the other way or the same way between the two states.
+/// Returns true if another arrow connects the two states, in either direction.
 fn opposite(plan: &Plan<'_>, at: usize) -> bool {
     let pair = |a: &Arrow| match (a.kind, a.from) {
         (ArrowKind::Transition(_), End::Node(id)) => Some((id.min(a.to), id.max(a.to))),
@@ -112,7 +112,7 @@ fn leaves<'a>(plan: &'a Plan<'_>, layout: &'a Layout) -> impl Iterator<Item = Re
     plan.picture.nodes.iter().filter(|s| !s.is_composite()).filter_map(|s| layout.rects[s.id.index()])
 }
 
-/// What is written at the top of composite states.
+/// Returns the title bars of composite states.
 fn bars<'a>(plan: &'a Plan<'_>, layout: &'a Layout) -> impl Iterator<Item = Rect> + 'a {
     let composites = plan.picture.nodes.iter().filter(|s| s.is_composite());
     composites.filter_map(|s| {
@@ -128,7 +128,7 @@ pub(crate) fn overlap(a: Rect, b: Rect) -> bool {
     a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom()
 }
 
-/// Where the line from `inside` (in the rectangle) to `outside` leaves the rectangle.
+/// Returns the point where the line from `inside` (in the rectangle) to `outside` leaves the rectangle.
 fn border(rect: Rect, inside: Point, outside: Point) -> Option<Point> {
     let (dx, dy) = (outside.0 - inside.0, outside.1 - inside.1);
     let along = |delta: f64, low: f64, high: f64, at: f64| match delta {
@@ -140,7 +140,7 @@ fn border(rect: Rect, inside: Point, outside: Point) -> Option<Point> {
     (t.is_finite() && t <= 1.0).then_some((inside.0 + dx * t, inside.1 + dy * t))
 }
 
-/// Whether the segment touches the rectangle (Liang and Barsky's test).
+/// Returns true if the segment touches the rectangle (Liang and Barsky's test).
 pub(crate) fn crosses(a: Point, b: Point, rect: Rect) -> bool {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let (mut low, mut high) = (0.0_f64, 1.0_f64);

@@ -1,16 +1,16 @@
-//! How wide text will be, without a font at hand. Widths are those of common sans-serif faces, rounded up, so that a
-//! box measured here holds its text in whichever of them a viewer has.
+//! Text width without a font. Widths are those of common sans-serif faces, rounded up, so that a box fits its text in
+//! any of them.
 
 /// Sizes in pixels.
 pub(crate) const TITLE: f64 = 13.0;
 pub(crate) const SMALL: f64 = 11.0;
 
-/// The estimated width of one line.
+/// Returns the estimated width of one line.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// The width of one character in em, for a face a little wider than Arial.
+/// Returns the width of one character in em, for a face a little wider than Arial.
 fn em(c: char) -> f64 {
     match c {
         'i' | 'j' | 'l' | '\'' => 0.28,
@@ -28,7 +28,7 @@ fn em(c: char) -> f64 {
     }
 }
 
-/// Breaks text into at most `lines_max` lines no wider than `width_max`; what is left over ends in an ellipsis.
+/// Breaks text into at most `lines_max` lines no wider than `width_max`; truncated text ends in an ellipsis.
 pub(crate) fn wrap(text: &str, size: f64, width_max: f64, lines_max: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
@@ -65,7 +65,7 @@ fn shorten(line: &mut String, size: f64, width_max: f64) {
     line.push('…');
 }
 
-/// Where a line may break: after spaces, and after the joints of long names.
+/// Splits text at possible line breaks: after spaces, and after separators in long names.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -82,7 +82,7 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Text and attribute values: the five entities, and no character that XML forbids.
+/// Escapes text and attribute values: the five entities, without characters that XML forbids.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

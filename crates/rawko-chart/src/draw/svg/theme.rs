@@ -1,12 +1,12 @@
-//! Colours. Every rule names a plain colour first and the custom property after it: a viewer that knows no custom
-//! properties still shows the theme, and a page can change it by setting `--rawko-…` on the drawing.
+//! Colours. Every rule names a plain colour first and the custom property after it: a viewer without custom properties
+//! still shows the theme, and a page can change it by setting `--rawko-…` on the drawing.
 
 use std::fmt::Write;
 
-/// Which colours a drawing has.
+/// The colour theme of a drawing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// Light or dark, as the viewer prefers.
+    /// Light or dark, by the viewer's preference.
     #[default]
     Auto,
     Light,
@@ -30,7 +30,7 @@ const PALETTE: &[(&str, &str, &str)] = &[
     ("mark", "#b42318", "#ff8f85"),
 ];
 
-/// Selector, property, colour, and what else belongs to the rule.
+/// Selector, property, colour, and the rest of the rule.
 const RULES: &[(&str, &str, &str, &str)] = &[
     (".bg", "fill", "bg", ""),
     ("text", "fill", "text", ""),
@@ -71,7 +71,7 @@ const FIXED: &str = ".rawko-chart{font-family:Inter,\"Segoe UI\",\"Helvetica Neu
 .rawko-chart .label{font-size:11px;text-anchor:middle}\
 .rawko-chart .mark{font-size:12px;font-weight:600;text-anchor:middle}";
 
-/// Only in drawings that have any.
+/// Only in drawings with findings.
 const FINDING_RULES: &[(&str, &str, &str, &str)] = &[
     (".finding>.box", "stroke", "mark", "stroke-width:2.4"),
     (".finding>.ring", "stroke", "mark", "stroke-width:2"),

@@ -1,4 +1,4 @@
-//! ECMAScript's functions and methods that ours has a counterpart for.
+//! Translations of ECMAScript's functions and methods that have a counterpart in our language.
 
 use super::Untranslatable;
 use super::literals::text_literal;
@@ -33,7 +33,7 @@ fn plain_call(
     match (name, arguments) {
         ("In", [Js::Text(state)]) => match translator.variables.states.get(state) {
             Some(Some(path)) => Ok(Translated::tight(format!("stateIn({})", text_literal(path)))),
-            // A history is never active, and neither is what does not exist.
+            // Neither a history nor an unknown state is ever active.
             Some(None) | None => Ok(Translated::constant(false.into())),
         },
         ("In", _) => Err(Untranslatable::foreign("`In` of a computed name")),
@@ -111,7 +111,7 @@ fn method_call(
         ("split", [_]) => apply(translator, "split", &with_object()),
         ("join", [_]) => apply(translator, "join", &with_object()),
         _ => {
-            // Whether the object exists at all decides which complaint is the useful one.
+            // Translated first, because an undeclared object is the more useful error.
             translator.value(object)?;
             Err(Untranslatable::foreign(format!("the method `{method}`")))
         }
@@ -125,7 +125,7 @@ fn concat(translator: Translator<'_>, object: &Js, arguments: &[Js]) -> Result<T
         let joined = parts.cloned().reduce(|left, right| Js::Binary("+", Box::new(left), Box::new(right)));
         return joined.map_or_else(|| translator.value(object), |joined| translator.value(&joined));
     }
-    // `[].concat(list, more)` is a way to copy; the empty list says nothing.
+    // `[].concat(list, more)` is a copy; the empty list adds nothing.
     let empty = matches!(object, Js::List(items) if items.is_empty());
     let parts = std::iter::once(object).filter(|_| !empty).chain(arguments);
     let texts = parts

@@ -1,4 +1,4 @@
-//! Values and names as our expression language writes them.
+//! Values and names in the notation of our expression language.
 
 use serde_json::Value as Json;
 
@@ -32,7 +32,7 @@ pub(super) fn context_key(name: &str) -> String {
     if is_identifier(name) { format!("context.{name}") } else { format!("context[{}]", text_literal(name)) }
 }
 
-/// A value as a literal of our expression language.
+/// Returns a value as a literal of our expression language.
 pub(crate) fn literal(json: &Json) -> String {
     match json {
         Json::Null => "null".to_owned(),

@@ -1,5 +1,5 @@
-//! ECMAScript, as far as statecharts use it: a tokenizer, a parser for expressions and plain scripts, and a translator into
-//! our expression language. Nothing here runs anything; what has no counterpart is refused by name.
+//! ECMAScript, as far as statecharts use it: a tokenizer, a parser for expressions and plain scripts, and a translator
+//! into our expression language. Nothing is executed; constructs without a counterpart are rejected by name.
 
 mod calls;
 mod literals;
@@ -19,14 +19,14 @@ pub(crate) use syntax::{Js, parse_expression};
 pub(crate) use translate::{INTERNAL, translate, translate_guard};
 pub(crate) use types::{JsType, Variables, type_of};
 
-/// Why an expression or a script has no counterpart.
+/// An expression or a script without a counterpart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Untranslatable {
-    /// It is no ECMAScript either: evaluating it fails there, too.
+    /// Invalid ECMAScript: evaluating it fails there, too.
     Illegal(String),
-    /// It names a variable that nothing declares: evaluating it fails there, too.
+    /// It names an undeclared variable: evaluating it fails there, too.
     Undeclared(String),
-    /// Something that only ECMAScript has.
+    /// A construct that only ECMAScript has.
     Foreign(String),
 }
 

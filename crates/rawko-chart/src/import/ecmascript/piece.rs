@@ -1,10 +1,10 @@
-//! `Translated`: a piece of an expression of ours, which knows when it needs parentheses.
+//! `Translated`: a part of one of our expressions, with its precedence for parentheses.
 
 use serde_json::Value as Json;
 
 use super::literals::literal;
 
-/// How tightly a piece of text holds together; a looser piece inside a tighter one gets parentheses.
+/// The precedence of a part; a looser part inside a tighter one gets parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Binding {
     Conditional,
@@ -21,11 +21,11 @@ pub(super) enum Binding {
     Tight,
 }
 
-/// An expression of ours.
+/// A translated expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Translated {
     pub(crate) text: String,
-    /// Its value, where it does not depend on anything.
+    /// Its value, if it is constant.
     pub(crate) constant: Option<Json>,
     binding: Binding,
 }
@@ -60,7 +60,7 @@ impl Translated {
         self.binding == Binding::Join
     }
 
-    /// Its text as part of something that binds as `at_least`.
+    /// Returns its text as an operand of precedence `at_least`.
     pub(super) fn within(&self, at_least: Binding) -> String {
         if self.binding >= at_least { self.text.clone() } else { format!("({})", self.text) }
     }

@@ -1,10 +1,10 @@
-//! Scripts that are no more than a list of assignments: the part of `<script>` that our `assign` can say.
+//! Scripts that consist of assignments only: the part of `<script>` that our `assign` can express.
 
 use super::Untranslatable;
 use super::syntax::{Js, Parser};
 use super::token::Token;
 
-/// Words that begin a statement which is more than an assignment.
+/// Keywords of statements other than assignments.
 const STATEMENTS: [&str; 9] = ["if", "for", "while", "do", "switch", "try", "throw", "function", "class"];
 
 /// One statement of a plain script.
@@ -16,7 +16,7 @@ pub(crate) enum Statement {
     Assign(Js, Js),
 }
 
-/// Parses a script, or says which part of it is more than an assignment.
+/// Parses a script, or names the part that is not an assignment.
 pub(crate) fn parse_script(text: &str) -> Result<Vec<Statement>, Untranslatable> {
     let mut parser = Parser::new(text)?;
     let mut statements = Vec::new();

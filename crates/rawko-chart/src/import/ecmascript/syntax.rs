@@ -9,7 +9,7 @@ pub(crate) enum Js {
     Number(f64),
     Text(String),
     Bool(bool),
-    /// `null` and `undefined`: one thing for us.
+    /// `null` and `undefined`: the same value for us.
     Null,
     Name(String),
     Member(Box<Js>, String),
@@ -22,13 +22,13 @@ pub(crate) enum Js {
     Object(Vec<(String, Js)>),
 }
 
-/// Nesting beyond this is refused: a stranger's document must not exhaust the stack.
+/// Deeper nesting is rejected: an untrusted document must not exhaust the stack.
 const DEPTH_MAX: usize = 60;
 
-/// As many operators, fields and calls one expression may chain.
+/// Limit of chained operators, fields and calls in one expression.
 const OPERATIONS_MAX: usize = 200;
 
-/// Operators with two sides, loosest first; all of them group to the left.
+/// Binary operators, loosest first; all are left-associative.
 const LEVELS: [&[&str]; 10] = [
     &["||", "??"],
     &["&&"],
@@ -100,7 +100,7 @@ impl Parser {
         Err(Untranslatable::Illegal(format!("expected `{sign}`, found {found}")))
     }
 
-    /// The next statement of a script has its own bound.
+    /// Resets the limit for the next statement of a script.
     pub(super) fn begin_statement(&mut self) {
         self.operations = 0;
     }
@@ -135,7 +135,7 @@ impl Parser {
         Ok(left)
     }
 
-    /// Chains nest the tree without nesting the text; they too have a bound.
+    /// Chains nest the tree without nesting the text; they are limited too.
     fn count(&mut self) -> Result<(), Untranslatable> {
         self.operations += 1;
         if self.operations > OPERATIONS_MAX {

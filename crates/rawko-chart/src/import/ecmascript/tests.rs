@@ -1,4 +1,4 @@
-//! Expressions of ECMAScript beside ours.
+//! Expressions of ECMAScript beside their translations.
 
 use super::{JsType, Variables, parse_expression, translate};
 
@@ -92,7 +92,7 @@ fn what_has_no_counterpart_is_named() {
 }
 
 proptest::proptest! {
-    /// Whatever is translated is an expression of ours, and nothing makes the translator stumble.
+    /// Every translation is a valid expression of ours, and no input panics.
     #[test]
     fn a_translation_parses(parts in proptest::collection::vec(0..PARTS.len(), 0..14)) {
         let text: String = parts.into_iter().map(|part| PARTS[part]).collect::<Vec<_>>().join(" ");

@@ -1,5 +1,5 @@
-//! From an ECMAScript tree to the text of one of our expressions. Where both languages would disagree about a value (truth,
-//! joining, missing things) the translation says it in our strict terms.
+//! Translates an ECMAScript tree to the text of one of our expressions. Where the languages disagree about a value
+//! (truth, joining, missing values) the translation uses our strict form.
 
 use serde_json::{Value as Json, json};
 
@@ -10,12 +10,11 @@ use super::piece::{Binding, Translated};
 use super::syntax::Js;
 use super::types::{JsType, Variables, type_of};
 
-/// How an SCXML document names the event processor between charts.
-/// The address of a chart's own internal queue.
+/// The address of a chart's own internal queue in SCXML.
 pub(crate) const INTERNAL: &str = "#_internal";
 const SCXML_PROCESSOR: &str = "http://www.w3.org/TR/scxml/#SCXMLEventProcessor";
 
-/// What `_event` has in SCXML.
+/// The fields of `_event` in SCXML.
 const EVENT_FIELDS: [&str; 7] = ["name", "type", "sendid", "origin", "origintype", "invokeid", "data"];
 
 pub(crate) fn translate(js: &Js, variables: &Variables) -> Result<Translated, Untranslatable> {
@@ -46,7 +45,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The expression as a guard: true or false, by ECMAScript's idea of truth.
+    /// Translates the expression as a guard: true or false, by ECMAScript's truthiness.
     pub(super) fn truth(self, js: &Js) -> Result<Translated, Untranslatable> {
         match js {
             Js::Binary("&&", left, right) => self.both(" and ", Binding::And, left, right),
@@ -88,7 +87,7 @@ impl Translator<'_> {
         match name {
             "_event" => Ok(Translated::tight("event")),
             "_name" => Ok(Translated::constant(self.variables.chart.clone().into())),
-            // `send` knows an instance's own address by this word, and no other use of a session id survives an import.
+            // `send` uses this word for an instance's own address; other uses of a session id are not imported.
             "_sessionid" => Ok(Translated::constant("self".into())),
             "_ioprocessors" => Ok(Translated::constant(
                 json!({"scxml": {"location": "self"}, SCXML_PROCESSOR: {"location": "self"}}),
@@ -164,7 +163,7 @@ impl Translator<'_> {
         self.infix(operator, Binding::Compare, left, right)
     }
 
-    /// `typeof x == 'string'`. Of a name that nothing declares it is `'undefined'`, and no error.
+    /// Translates `typeof x == 'string'`. For an undeclared name it is `'undefined'`, not an error.
     fn type_test(self, operator: &str, operand: &Js, word: &str) -> Result<Translated, Untranslatable> {
         let value = match self.value(operand) {
             Err(Untranslatable::Undeclared(_)) => Translated::constant(Json::Null),
@@ -197,7 +196,8 @@ impl Translator<'_> {
         right: &Js,
     ) -> Result<Translated, Untranslatable> {
         let (left, right) = (self.value(left)?, self.value(right)?);
-        // To the right one step tighter, since everything groups to the left; comparisons do not chain at all.
+        // The right operand is one step tighter, because everything is left-associative; comparisons do not chain at
+        // all.
         let tighter = match binding {
             Binding::Add => Binding::Multiply,
             Binding::Multiply => Binding::Unary,
@@ -223,7 +223,7 @@ impl Translator<'_> {
         Ok(Translated::loose(format!("{head} ~ {}", right.within(Binding::Unary)), Binding::Join))
     }
 
-    /// One side of a joined text: `~` takes no lists or maps.
+    /// Translates one side of a joined text: `~` does not accept lists or maps.
     fn joinable(self, js: &Js) -> Result<Translated, Untranslatable> {
         let value = self.value(js)?;
         Ok(match type_of(js, self.variables) {
@@ -232,7 +232,7 @@ impl Translator<'_> {
         })
     }
 
-    /// `a || b` as a value: one of the two, not true or false.
+    /// Translates `a || b` as a value: one of the two, not true or false.
     fn either(self, operator: &str, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
         let both_bool = [left, right].iter().all(|side| type_of(side, self.variables) == JsType::Bool);
         if both_bool && operator != "??" {
@@ -274,7 +274,7 @@ impl Translator<'_> {
         Ok(compare(&Translated::tight(format!("type({})", value.text)), "==", &text_literal(word)))
     }
 
-    /// `|` and `&` between truths are what people meant by `||` and `&&`.
+    /// `|` and `&` between booleans are meant as `||` and `&&`.
     fn bits(self, operator: &str, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
         let both_bool = [left, right].iter().all(|side| type_of(side, self.variables) == JsType::Bool);
         match operator {
@@ -312,7 +312,7 @@ impl Translator<'_> {
     }
 }
 
-/// A guard: the expression's truth.
+/// Translates a guard.
 pub(crate) fn translate_guard(js: &Js, variables: &Variables) -> Result<Translated, Untranslatable> {
     Translator { variables }.truth(js)
 }
@@ -339,8 +339,8 @@ fn choose(test: &Translated, yes: &Translated, no: &Translated) -> Translated {
     Translated::loose(text, Binding::Conditional)
 }
 
-/// Addresses inside strings: sessions are called by their id alone, the parent by a word. `#_internal` stays as it is: what is
-/// sent there is raised, and whoever sends to a computed address asks for it.
+/// Translates an address inside a string: sessions are addressed by their id alone, the parent by a word. `#_internal`
+/// is kept: an event sent there is raised, and a send to a computed address checks for it.
 fn address(text: &str) -> &str {
     match text {
         "#_parent" => "parent",

@@ -1,5 +1,5 @@
-//! What can be known of the type of an ECMAScript expression. It decides between adding and joining, and how a value is
-//! taken for true or false: our language is strict where ECMAScript converts.
+//! The static type of an ECMAScript expression. It decides between adding and joining, and the conversion to a boolean:
+//! our language is strict where ECMAScript converts.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::syntax::Js;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsType {
-    /// Anything, as far as we can tell.
+    /// No known type.
     Unknown,
     Null,
     Bool,
@@ -18,18 +18,18 @@ pub(crate) enum JsType {
 }
 
 impl JsType {
-    /// The type of a place that holds now one, now the other.
+    /// Returns the type of a variable that holds either type.
     pub(crate) fn join(self, other: JsType) -> JsType {
         if self == other { self } else { JsType::Unknown }
     }
 }
 
-/// The names an expression can mean.
+/// The names an expression can refer to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variables {
     /// The variables of the data model.
     pub(crate) types: BTreeMap<String, JsType>,
-    /// State ids and what `stateIn` calls them; `None` for what is never active (history).
+    /// State ids and their names in `stateIn`; `None` if never active (history).
     pub(crate) states: BTreeMap<String, Option<String>>,
     /// `_name`.
     pub(crate) chart: String,

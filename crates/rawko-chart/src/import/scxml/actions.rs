@@ -1,4 +1,4 @@
-//! Executable content: one arm for each element, each arm one function. A block is a list of our inline actions.
+//! Executable content: one function for each element. A block is a list of our inline actions.
 
 use roxmltree::Node;
 
@@ -10,7 +10,7 @@ use crate::import::literal_data;
 use crate::import::yaml::Yaml;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
-    /// The actions inside an element.
+    /// Translates the actions inside an element.
     pub(super) fn block(&mut self, xml: Node<'a, 'i>) -> Vec<Yaml> {
         elements(xml).flat_map(|action| self.action(action)).collect()
     }
@@ -101,7 +101,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         action("assign", [("context_updates", Yaml::Map(vec![(root.to_owned(), value)]))])
     }
 
-    /// `<if>` with its `<elseif/>` and `<else/>`, which stand between the actions as separators.
+    /// Translates `<if>` with its `<elseif/>` and `<else/>`, which separate the actions.
     fn choose(&mut self, xml: Node<'a, 'i>) -> Yaml {
         let mut branches = Vec::new();
         let mut guard = xml.attribute("cond").and_then(|cond| self.guard(xml, cond));
@@ -138,8 +138,8 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         foreach
     }
 
-    /// `namelist`, `<param>` and `<content>` as one value; `None` when there is nothing. `leaf` decides how an expression is
-    /// written there.
+    /// Translates `namelist`, `<param>` and `<content>` to one value; `None` if there is none. `leaf` writes an
+    /// expression there.
     pub(super) fn payload(
         &mut self,
         xml: Node<'a, 'i>,
@@ -178,7 +178,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             return Yaml::Null;
         }
         let value = self.inline_value(xml, &text(xml));
-        // As a literal of ECMAScript it goes through the same door as any other expression.
+        // An ECMAScript literal is translated like any other expression.
         leaf(self, xml, &value.to_string())
     }
 }
@@ -213,7 +213,7 @@ fn as_expression(value: &Yaml) -> String {
     }
 }
 
-/// `foo.bar.baz = v` as a copy of `foo` with that one field changed.
+/// Translates `foo.bar.baz = v` to a copy of `foo` with that one field changed.
 fn nested(object: &str, path: &[&str], value: &str) -> String {
     match path {
         [] => value.to_owned(),
@@ -224,7 +224,7 @@ fn nested(object: &str, path: &[&str], value: &str) -> String {
     }
 }
 
-/// A guard that is never true is written as such, not as the text of an expression.
+/// A guard that is never true is written as `false`, not as the text of an expression.
 pub(super) fn guard_text(guard: String) -> Yaml {
     if guard == "false" { Yaml::Bool(false) } else { Yaml::Text(guard) }
 }

@@ -1,5 +1,5 @@
-//! `<datamodel>`: variables become context keys. A value that depends on nothing is written into `context:`; any other is
-//! assigned on the way in.
+//! `<datamodel>`: variables become context keys. A constant value is written into `context:`; any other is assigned on
+//! entry.
 
 use std::collections::HashSet;
 
@@ -14,18 +14,18 @@ use crate::import::ecmascript::{
 };
 use crate::import::yaml::Yaml;
 
-/// How often types are handed on from variable to variable.
+/// Limit of passes of type inference.
 const PASSES_MAX: usize = 50;
 
-/// The context of a chart and what has to be assigned at its start.
+/// The context of a chart and the assignments at its start.
 #[derive(Debug, Default)]
 pub(super) struct Datamodel {
     pub(super) context: IndexMap<String, Json>,
-    /// Assignments of the start, in order.
+    /// Assignments at the start, in order.
     pub(super) initial: Vec<Yaml>,
 }
 
-/// The names every expression of the document can use, with what is known of their types.
+/// Returns the names available to every expression of the document, with their known types.
 pub(super) fn variables(importer: &Importer<'_, '_, '_, '_>, root: Node<'_, '_>) -> Variables {
     let outline = &importer.outline;
     let states = outline.ids().map(|(id, index)| {
@@ -42,7 +42,7 @@ pub(super) fn variables(importer: &Importer<'_, '_, '_, '_>, root: Node<'_, '_>)
     variables
 }
 
-/// Everything that gives a variable a value, declarations included. `None`: a value we cannot know.
+/// Returns everything that assigns a variable, including declarations. `None` is an unknown value.
 fn assignments(importer: &Importer<'_, '_, '_, '_>, root: Node<'_, '_>) -> Vec<(String, Option<Js>)> {
     let mut found = Vec::new();
     let mut assigned = Vec::new();
@@ -59,13 +59,13 @@ fn assignments(importer: &Importer<'_, '_, '_, '_>, root: Node<'_, '_>) -> Vec<(
         } else if is(xml, "script") {
             script_assignments(&importer.script_text(xml).unwrap_or_default(), &mut found, &mut assigned);
         }
-        // An id that was generated is a string.
+        // A generated id is a string.
         assigned.extend(
             xml.attribute("idlocation").map(|name| (name.trim().to_owned(), Some(Js::Text(String::new())))),
         );
     }
     found.retain(|(name, _)| is_variable_name(name));
-    // Assigning does not declare: what nothing declares stays unknown, and using it fails.
+    // Assigning does not declare: an undeclared variable stays unknown, and using it fails.
     let declared: HashSet<String> = found.iter().map(|(name, _)| name.clone()).collect();
     assigned.retain(|(name, _)| declared.contains(name));
     found.extend(assigned);
@@ -93,7 +93,7 @@ pub(super) fn is_variable_name(name: &str) -> bool {
 }
 
 /// Starts from the first value of each variable and widens until nothing changes; types only ever become unknown, so
-/// this ends.
+/// this terminates.
 fn infer(variables: &mut Variables, assignments: &[(String, Option<Js>)]) {
     for (name, value) in assignments.iter().rev() {
         let known = value.as_ref().map_or(JsType::Unknown, |value| type_of(value, variables));
@@ -113,7 +113,7 @@ fn infer(variables: &mut Variables, assignments: &[(String, Option<Js>)]) {
             return;
         }
     }
-    // Values handed on along a very long chain: better to know nothing than something wrong.
+    // On a very long chain of assignments, unknown is safer than a wrong type.
     variables.types.values_mut().for_each(|known| *known = JsType::Unknown);
 }
 
@@ -134,7 +134,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         model
     }
 
-    /// One variable: its value in `context:`, or null there and an assignment.
+    /// Declares one variable: its value in `context:`, or null there and an assignment.
     fn datum(&mut self, model: &mut Datamodel, xml: Node<'a, 'i>, id: &str, late: bool) {
         let constant = self.constant_of(xml);
         match constant {
@@ -155,7 +155,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
     }
 
-    /// The value of a variable's declaration, where it depends on nothing.
+    /// Returns the value of a variable's declaration, if it is constant.
     fn constant_of(&mut self, xml: Node<'a, 'i>) -> Option<Json> {
         if let Some(text) = xml.attribute("expr") {
             let value = parse_expression(text).and_then(|js| translate(&js, &self.variables));
@@ -182,7 +182,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
     }
 
-    /// Text between tags: JSON or an ECMAScript literal if it is one, else a string with its white space tidied.
+    /// Parses text between tags: JSON or an ECMAScript literal if it is one, else a string with normalised white space.
     pub(super) fn inline_value(&mut self, xml: Node<'a, 'i>, content: &str) -> Json {
         let content = content.trim();
         if content.is_empty() {
@@ -196,7 +196,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             .unwrap_or_else(|| content.split_whitespace().collect::<Vec<_>>().join(" ").into())
     }
 
-    /// The same for inferring types, before anything is noted.
+    /// Like `inline_value`, for type inference, without notes.
     fn inline_js(&self, xml: Node<'_, '_>) -> Option<Js> {
         let content = text(xml);
         if content.trim().is_empty() && !xml.has_attribute("src") {
@@ -205,7 +205,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         parse_expression(content.trim()).ok().filter(|js| !matches!(js, Js::Name(_)))
     }
 
-    /// A child chart's variables may already have been given by whoever invoked it.
+    /// A child chart's variables may already have been set by its caller.
     fn first_assignment(&self, id: &str, value: &str, late: bool) -> Yaml {
         let value =
             if self.is_child || late { format!("context.{id} ?? ({value})") } else { value.to_owned() };
@@ -215,7 +215,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         ])
     }
 
-    /// Variables that a `foreach` or a script brings along.
+    /// Declares variables that a `foreach` or a script introduces.
     fn declare_the_rest(&self, model: &mut Datamodel) {
         for name in self.variables.types.keys() {
             model.context.entry(name.clone()).or_insert(Json::Null);
@@ -223,7 +223,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     }
 }
 
-/// A literal written as JSON or as ECMAScript.
+/// Parses a literal written as JSON or as ECMAScript.
 fn inline_literal(content: &str) -> Option<Json> {
     if let Ok(json) = serde_json::from_str(content) {
         return Some(json);

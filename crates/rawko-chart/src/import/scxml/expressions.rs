@@ -1,5 +1,5 @@
-//! Expressions in attributes. What has no counterpart becomes an expression that fails when it is evaluated: the chart hears
-//! `error.execution` there, as SCXML has it for illegal ones, and nothing is quietly true or empty.
+//! Expressions in attributes. One without a counterpart becomes an expression that fails on evaluation:
+//! `error.execution` is raised there, as SCXML specifies for illegal ones, and nothing is silently true or empty.
 
 use roxmltree::Node;
 use serde_json::Value as Json;
@@ -11,11 +11,11 @@ use crate::import::ecmascript::{
 use crate::import::yaml::Yaml;
 use crate::import::{literal_data, reads_as_expression};
 
-/// Characters of an expression in a note.
+/// Length limit of an expression in a note.
 const EXCERPT_MAX: usize = 120;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
-    /// An attribute's expression as text of ours.
+    /// Translates an attribute's expression to text.
     pub(super) fn expression(&mut self, xml: Node<'a, 'i>, text: &str) -> String {
         match self.translated(xml, text) {
             Ok(translated) => translated.text,
@@ -23,7 +23,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
     }
 
-    /// The same as data, where only some strings are taken for expressions.
+    /// Translates to data, where only some strings are read as expressions.
     pub(super) fn template(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
         match self.translated(xml, text) {
             Ok(Translated { constant: Some(constant), .. }) => literal_data(&constant),
@@ -32,7 +32,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
     }
 
-    /// A name that may be computed: of an event, a target, a send.
+    /// Translates a name that may be computed: of an event, a target, a send.
     pub(super) fn name(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
         match self.translated(xml, text) {
             Ok(Translated { constant: Some(Json::String(name)), .. }) => Yaml::Text(name),
@@ -40,7 +40,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
     }
 
-    /// Where every string is an expression: assignments, input, output.
+    /// Translates where every string is an expression: assignments, input, output.
     pub(super) fn value(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
         match self.translated(xml, text) {
             Ok(Translated { constant: Some(constant), .. }) => constant_value(&constant),
@@ -49,7 +49,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
     }
 
-    /// A condition; `None` where it is always true.
+    /// Translates a condition; `None` if it is always true.
     pub(super) fn guard(&mut self, xml: Node<'a, 'i>, text: &str) -> Option<String> {
         let guard = parse_expression(text).and_then(|js| translate_guard(&js, &self.variables));
         match guard {
@@ -69,7 +69,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         Ok(chart.map_or(translated, |chart| Translated::constant(chart.into())))
     }
 
-    /// Notes what is wrong and gives an expression that fails with the reason.
+    /// Adds a note and returns an expression that fails with the reason.
     pub(super) fn failing(&mut self, xml: Node<'a, 'i>, text: &str, why: &Untranslatable) -> String {
         let text = excerpt(text);
         match why {
@@ -81,13 +81,13 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         failure(&why.to_string())
     }
 
-    /// An action that always fails, for what SCXML itself lets fail or we cannot say.
+    /// Returns an action that always fails, for actions that fail in SCXML too or have no counterpart.
     pub(super) fn failing_action(&mut self, why: &str) -> Yaml {
         Yaml::map([("type", Yaml::text("log")), ("message", Yaml::map([("expr", Yaml::Text(failure(why)))]))])
     }
 }
 
-/// As much of an expression as a note can show, on one line.
+/// Shortens an expression to one line for a note.
 fn excerpt(text: &str) -> String {
     let line = text.split_whitespace().take(EXCERPT_MAX).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(EXCERPT_MAX) {
@@ -96,7 +96,7 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-/// The negative of a text: an expression that loads, always fails, and shows why to whoever reads it.
+/// Returns the negation of a text: an expression that loads, always fails, and shows the reason.
 pub(super) fn failure(why: &str) -> String {
     format!("-{}", text_literal(why))
 }
@@ -105,7 +105,7 @@ pub(super) fn is_failure(text: &str) -> bool {
     text.starts_with("-'")
 }
 
-/// Why an action is sure to fail, if it is one that was written to.
+/// Returns the reason of an action that was written to fail.
 pub(super) fn certain_failure(action: &Yaml) -> Option<String> {
     let Yaml::Map(entries) = action else { return None };
     let value =

@@ -1,4 +1,4 @@
-//! `<invoke>`: a chart written inside another becomes a chart of its own, invoked by its id.
+//! `<invoke>`: a nested chart becomes a separate chart, invoked by its id.
 
 use roxmltree::Node;
 use serde_json::Value as Json;
@@ -76,7 +76,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         Some(Yaml::text("not_carried_over"))
     }
 
-    /// A chart as the value of a variable: what names it is stored instead.
+    /// A chart as the value of a variable: stores its name instead.
     pub(super) fn chart_as_data(&mut self, xml: Node<'a, 'i>, variable: &str) -> Json {
         let chart = first(xml, "scxml").and_then(|child| self.inner_chart(child, variable));
         match chart {
@@ -95,7 +95,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         Some(Yaml::Text(format!("statechart:{chart_id}")))
     }
 
-    /// A string that names a chart's file, as the chart it holds; any other string is `None`.
+    /// Resolves a string that names a chart's file to that chart; any other string is `None`.
     pub(super) fn chart_named(&mut self, xml: Node<'a, 'i>, text: &str) -> Option<String> {
         let is_chart = text.starts_with("file:") && text.ends_with(".scxml");
         is_chart.then(|| self.chart_file(xml, text))
@@ -121,7 +121,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         format!("statechart:{stem}")
     }
 
-    /// The notes of a file's chart would point at lines of another file; they say so.
+    /// The notes of a file's chart refer to lines of another file, and name it.
     fn add_chart_of_file(&mut self, root: Node<'_, '_>, chart_id: &str, src: &str) {
         let before = self.notes.list.len();
         self.add_chart(root, chart_id);
@@ -168,7 +168,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         input
     }
 
-    /// `idlocation`: the id is known beforehand, so it is stored on the way in.
+    /// `idlocation`: the id is known in advance, so it is stored on entry.
     pub(super) fn invoke_ids(&mut self, index: usize) -> Vec<Yaml> {
         let xml = self.outline.entries[index].xml;
         let key = self.outline.entries[index].key.clone();
@@ -183,13 +183,13 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         actions
     }
 
-    /// A file the document refers to.
+    /// Reads a file the document refers to.
     pub(super) fn file(&self, src: &str) -> Option<String> {
         self.family.options.file.and_then(|read| read(src.strip_prefix("file:").unwrap_or(src)))
     }
 }
 
-/// The author's id, or one from the state as SCXML makes them: `state.number`.
+/// Returns the author's id, or one generated from the state as in SCXML: `state.number`.
 fn invoke_id(invoke: Node<'_, '_>, key: &str, number: usize) -> String {
     debug_assert!(is(invoke, "invoke"));
     invoke.attribute("id").map_or_else(|| format!("{key}.{}", number + 1), str::to_owned)

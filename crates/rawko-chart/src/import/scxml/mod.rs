@@ -1,5 +1,6 @@
-//! SCXML documents with the ECMAScript data model. `outline` sees the whole tree first; then each kind of element has its
-//! file. Everything is carried over as it behaves, not as it is spelled; what cannot be is noted, and fails where it is reached.
+//! SCXML documents with the ECMAScript data model. `outline` reads the whole tree first; then each kind of element has
+//! its file. Constructs are translated by behaviour, not by spelling; those without a counterpart are noted, and fail
+//! where they are reached.
 
 mod actions;
 mod datamodel;
@@ -20,7 +21,7 @@ use super::ecmascript::{INTERNAL, Variables};
 use super::yaml::Yaml;
 use super::{ImportError, ImportOptions, Imported, ImportedChart, Notes};
 
-/// How many charts may stand inside each other by `<invoke>`.
+/// Nesting limit of charts by `<invoke>`.
 const CHARTS_DEEP_MAX: usize = 8;
 
 /// Imports an SCXML document.
@@ -57,7 +58,7 @@ fn chart_id(root: Node<'_, '_>, otherwise: &str) -> String {
     apart_from_states(root, name.chars().map(|c| if usable(c) { c } else { '_' }).collect())
 }
 
-/// `#id` finds a chart before it finds a state, so a chart is not called like one of its states.
+/// `#id` finds a chart before a state, so a chart must not have the name of one of its states.
 fn apart_from_states(root: Node<'_, '_>, mut id: String) -> String {
     let states: Vec<_> =
         own_descendants(root).into_iter().filter_map(|state| state.attribute("id")).collect();
@@ -67,7 +68,7 @@ fn apart_from_states(root: Node<'_, '_>, mut id: String) -> String {
     id
 }
 
-/// What all charts of one document share.
+/// State shared by all charts of one document.
 struct Family<'o> {
     options: ImportOptions<'o>,
     charts: Vec<(String, Yaml)>,
@@ -80,15 +81,15 @@ struct Importer<'a, 'i, 'f, 'o> {
     family: &'f mut Family<'o>,
     notes: &'f mut Notes,
     chart_id: String,
-    /// Whether somebody may hand it input: it stands inside another chart.
+    /// True if it can get input: it is nested in another chart.
     is_child: bool,
     outline: Outline<'a, 'i>,
     variables: Variables,
-    /// With `binding="late"`: the state that brings a variable along, and its assignment.
+    /// With `binding="late"`: the state that declares a variable, and its assignment.
     late_data: Vec<(NodeId, Yaml)>,
-    /// How many ids of sends were made up.
+    /// Number of generated send ids.
     sends: usize,
-    /// Whether some expression has `#_internal` in it, so that a computed target may be that.
+    /// True if an expression contains `#_internal`, so that a computed target may be that.
     internal_is_a_value: bool,
     lines: LineStarts,
 }
@@ -152,7 +153,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         Yaml::map([("statechart", chart)])
     }
 
-    /// The start of the chart: its data first, then its scripts, then what `<initial>` does.
+    /// Builds the start of the chart: its data first, then its scripts, then the actions of `<initial>`.
     fn start(&mut self, root: Node<'a, 'i>, mut actions: Vec<Yaml>, top: &[usize]) -> Yaml {
         for script in named(root, "script") {
             actions.extend(self.script(script));

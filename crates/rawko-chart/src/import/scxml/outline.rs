@@ -1,5 +1,5 @@
-//! The outline of an SCXML document: its states with their ids, keys and places in the tree. Built first, because a target
-//! may name any state of the document and how it is written depends on where both ends stand.
+//! The outline of an SCXML document: its states with their ids, keys and positions in the tree. Built first, because a
+//! target may name any state of the document and its notation depends on the positions of both ends.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -78,7 +78,7 @@ impl<'a, 'i> Outline<'a, 'i> {
         free
     }
 
-    /// SCXML does not ask for ids; our format does.
+    /// SCXML does not require ids; our format does.
     fn name_the_unnamed(&mut self) {
         for index in 0..self.entries.len() {
             if self.entries[index].key.is_empty() {
@@ -101,7 +101,7 @@ impl<'a, 'i> Outline<'a, 'i> {
         self.ids.iter().map(|(id, index)| (id.as_str(), *index))
     }
 
-    /// Keys from the top down, joined by dots.
+    /// Returns the keys from the top down, joined by dots.
     pub(super) fn path(&self, index: usize) -> String {
         let mut keys = vec![self.entries[index].key.as_str()];
         keys.extend(self.ancestors(index).map(|ancestor| self.entries[ancestor].key.as_str()));
@@ -109,7 +109,7 @@ impl<'a, 'i> Outline<'a, 'i> {
         keys.join(".")
     }
 
-    /// From the parent outward.
+    /// Returns the ancestors from the parent outward.
     fn ancestors(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(self.entries[index].parent, |parent| self.entries[*parent].parent)
     }
@@ -118,14 +118,15 @@ impl<'a, 'i> Outline<'a, 'i> {
         self.ancestors(inner).any(|ancestor| ancestor == outer)
     }
 
-    /// Whether it has states below it that can be active.
+    /// Returns true if it has child states that can be active.
     pub(super) fn is_compound(&self, index: usize) -> bool {
         let entry = &self.entries[index];
         entry.kind == Kind::State
             && entry.children.iter().any(|child| self.entries[*child].kind != Kind::History)
     }
 
-    /// How a transition of `source` (`None`: the root) writes this target: by the shortest name that finds it.
+    /// Returns the notation of a target in a transition of `source` (`None` is the root): the shortest name that
+    /// resolves to it.
     pub(super) fn target(&self, source: Option<usize>, target: usize) -> String {
         let entry = &self.entries[target];
         if entry.parent == source {
@@ -145,7 +146,7 @@ fn kind(xml: Node<'_, '_>) -> Option<Kind> {
         .find_map(|(name, kind)| is(xml, name).then_some(kind))
 }
 
-/// A state id as a key: dots would read as a path.
+/// Converts a state id to a key: dots would be read as a path.
 fn key(id: &str) -> String {
     let key: String = id
         .trim()

@@ -1,4 +1,4 @@
-//! `<script>`: carried over where it is no more than assignments.
+//! `<script>`: translated if it consists of assignments only.
 
 use roxmltree::Node;
 
@@ -23,7 +23,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
     }
 
-    /// The text of a script, from the element or from its file.
+    /// Returns the text of a script, from the element or from its file.
     pub(super) fn script_text(&self, xml: Node<'_, '_>) -> Option<String> {
         match xml.attribute("src") {
             Some(src) => self.file(src),
@@ -50,7 +50,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     }
 }
 
-/// The place an assignment names, as `<assign location>` would write it.
+/// Returns the location of an assignment, as in `<assign location>`.
 fn location(place: &Js) -> Result<String, Untranslatable> {
     match place {
         Js::Name(name) => Ok(name.clone()),

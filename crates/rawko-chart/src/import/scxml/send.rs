@@ -9,7 +9,7 @@ use super::expressions::{failure, is_failure};
 use crate::import::ecmascript::{INTERNAL, text_literal};
 use crate::import::yaml::Yaml;
 
-/// Whether something is sent to the chart's own internal queue.
+/// The certainty that a send goes to the chart's own internal queue.
 enum Internal {
     Always,
     Never,
@@ -55,7 +55,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         actions
     }
 
-    /// Whether what is sent to a target is raised instead: `#_internal` may be the value of a variable. With a delay it cannot be.
+    /// Decides if a send is raised instead: `#_internal` may be the value of a variable. Not possible with a delay.
     fn internal(&self, xml: Node<'a, 'i>, target: &Yaml) -> Internal {
         match target {
             Yaml::Text(name) if name == INTERNAL => Internal::Always,
@@ -120,7 +120,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         })
     }
 
-    /// The id of a send; one that the platform would make up is made up here, once for each place.
+    /// Returns the id of a send; one that the platform would generate is generated here, once for each place.
     fn send_id(&mut self, xml: Node<'a, 'i>, before: &mut Vec<Yaml>) -> Option<Yaml> {
         if let Some(id) = xml.attribute("id") {
             return Some(Yaml::text(id));
@@ -138,7 +138,7 @@ fn is_delayed(xml: Node<'_, '_>) -> bool {
     xml.has_attribute("delay") || xml.has_attribute("delayexpr")
 }
 
-/// The expression of a name that is computed, unless it fails in any case.
+/// Returns the expression of a computed name, unless it always fails.
 fn computed(name: &Yaml) -> Option<&str> {
     match name {
         Yaml::Map(entries) => entries.iter().find_map(|(_, value)| match value {
@@ -149,7 +149,7 @@ fn computed(name: &Yaml) -> Option<&str> {
     }
 }
 
-/// What SCXML's own event processor can send to: a session, or somewhere by URI.
+/// Returns true for targets of SCXML's own event processor: a session, or a URI.
 fn is_address(target: &str) -> bool {
     target.is_empty() || target.starts_with("#_") || target.contains(':')
 }
@@ -167,7 +167,7 @@ fn is_known_processor(kind: &str) -> bool {
     )
 }
 
-/// A CSS2 time as one of our durations: no fractions, no bare dots.
+/// Converts a CSS2 time to one of our durations: no fractions, no bare dots.
 pub(super) fn duration(text: &str) -> String {
     let text = text.trim();
     let (number, unit) = text.split_at(text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len()));

@@ -1,4 +1,4 @@
-//! States: `<state>`, `<parallel>`, `<final>`, `<history>`, and where each begins.
+//! States: `<state>`, `<parallel>`, `<final>`, `<history>`, and their initial states.
 
 use roxmltree::Node;
 
@@ -11,7 +11,7 @@ use crate::import::literal_data;
 use crate::import::yaml::Yaml;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
-    /// The children of a state (`None`: of the chart) under their keys.
+    /// Translates child states under their keys.
     pub(super) fn states(&mut self, children: &[usize]) -> Yaml {
         let states = children.iter().map(|index| {
             let key = self.outline.entries[*index].key.clone();
@@ -86,7 +86,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         state
     }
 
-    /// What every state may have: entry and exit, transitions, invokes.
+    /// Translates the parts common to all states: entry and exit, transitions, invokes.
     fn body(&mut self, state: &mut Yaml, index: usize) {
         let xml = self.outline.entries[index].xml;
         self.handlers(state, index);
@@ -127,7 +127,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         actions
     }
 
-    /// Where entering a state (`None`: the chart) leads.
+    /// Translates the initial state of a state (`None` is the chart).
     pub(super) fn initial(&mut self, xml: Node<'a, 'i>, index: Option<usize>, children: &[usize]) -> Yaml {
         if let Some(transition) = first(xml, "initial").and_then(|initial| first(initial, "transition")) {
             let targets = self.initial_targets(transition, "target", index, children);
@@ -164,7 +164,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         one_or_list(names)
     }
 
-    /// The targets of a transition as its source writes them.
+    /// Returns the targets of a transition in its source's notation.
     pub(super) fn targets(&mut self, transition: Node<'a, 'i>, source: Option<usize>) -> Yaml {
         let mut names = Vec::new();
         for id in words(transition, "target") {
@@ -177,7 +177,8 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     }
 }
 
-/// A block that another one follows: where it is sure to fail it ends, the chart is told, and the other one is reached.
+/// Truncates a block that another one follows at its first certain failure: it ends there with an error, and the other
+/// block still runs.
 fn up_to_failure(mut block: Vec<Yaml>) -> Vec<Yaml> {
     if let Some((at, why)) =
         block.iter().enumerate().find_map(|(at, action)| Some((at, certain_failure(action)?)))

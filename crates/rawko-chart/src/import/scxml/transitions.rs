@@ -1,5 +1,5 @@
-//! Transitions. SCXML tries them in document order and lets `foo` take `foo.bar`; ours prefers the exact event, then the
-//! longest wildcard. Descriptors are widened and, where the orders would differ, transitions repeated.
+//! Transitions. SCXML tries them in document order and lets `foo` match `foo.bar`; ours prefers the exact event, then
+//! the longest wildcard. Descriptors are widened and, where the orders would differ, transitions repeated.
 
 use indexmap::IndexMap;
 use roxmltree::Node;
@@ -9,10 +9,10 @@ use super::actions::guard_text;
 use super::xml::{named, words};
 use crate::import::yaml::Yaml;
 
-/// A transition as it will be written, once for each of its events.
+/// A transition in our notation, once for each of its events.
 #[derive(Clone, Debug)]
 struct Handler {
-    /// Its transition's place among those of the state.
+    /// Index of its transition among those of the state.
     number: usize,
     event: String,
     body: Yaml,
@@ -72,7 +72,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     }
 
     /// In SCXML a transition to its own source or into it leaves the source first, unless it is internal, which only
-    /// compound states can have. Ours stays inside unless told otherwise.
+    /// compound states support. Ours stays inside unless `reenter` is set.
     fn leaves_its_source(&self, xml: Node<'a, 'i>, source: usize) -> bool {
         let targets: Vec<_> =
             words(xml, "target").into_iter().filter_map(|id| self.outline.find(id)).collect();
@@ -83,7 +83,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         !internal && targets.iter().any(|target| *target == source || inside(target))
     }
 
-    /// An event descriptor of ours that takes the same events.
+    /// Returns our event descriptor for the same events.
     fn descriptor(&self, event: &str) -> String {
         let base = event.trim_end_matches(".*").trim_end_matches('.');
         if base.is_empty() || base == "*" {
@@ -98,7 +98,8 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         if exact { base.to_owned() } else { format!("{base}.*") }
     }
 
-    /// Puts a wider descriptor's transition also before later transitions of narrower ones, so that it is still tried first.
+    /// Repeats a wider descriptor's transition before later transitions of narrower ones, so that it is still tried
+    /// first.
     fn in_document_order(&mut self, handlers: Vec<Handler>) -> IndexMap<String, Vec<Handler>> {
         let mut by_event: IndexMap<String, Vec<Handler>> = IndexMap::new();
         for handler in handlers {
@@ -124,7 +125,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     }
 }
 
-/// The descriptors that take every event this one takes, itself included.
+/// Returns the descriptors that match every event of this one, including itself.
 fn wider(event: &str) -> Vec<String> {
     let base = event.strip_suffix(".*").unwrap_or(event);
     let mut found = vec!["*".to_owned(), base.to_owned(), format!("{base}.*")];
@@ -134,7 +135,7 @@ fn wider(event: &str) -> Vec<String> {
     found
 }
 
-/// One entry for each event; several transitions of one event become a list.
+/// Writes one entry for each event; several transitions of one event become a list.
 fn grouped(handlers: IndexMap<String, Vec<Handler>>) -> Yaml {
     let entries = handlers.into_iter().map(|(event, handlers)| {
         let mut bodies: Vec<_> = handlers.into_iter().map(|handler| handler.body).collect();
@@ -144,7 +145,7 @@ fn grouped(handlers: IndexMap<String, Vec<Handler>>) -> Yaml {
     Yaml::Map(entries.collect())
 }
 
-/// A transition with nothing but one target is written as that target.
+/// A transition with only one target is written as that target.
 fn short(body: Yaml) -> Yaml {
     match body {
         Yaml::Map(entries) => match entries.as_slice() {

@@ -1,8 +1,8 @@
-//! Small helpers over the XML tree: elements by name, lines, text.
+//! Helpers for the XML tree: elements by name, lines, text.
 
 use roxmltree::Node;
 
-/// The namespace of SCXML elements; documents in the wild also leave it out.
+/// The namespace of SCXML elements; real documents also omit it.
 const NAMESPACE: &str = "http://www.w3.org/2005/07/scxml";
 
 pub(super) fn is(xml: Node<'_, '_>, name: &str) -> bool {
@@ -11,7 +11,7 @@ pub(super) fn is(xml: Node<'_, '_>, name: &str) -> bool {
         && xml.tag_name().namespace().is_none_or(|namespace| namespace.is_empty() || namespace == NAMESPACE)
 }
 
-/// Where the lines of a document start. The document itself counts from its beginning each time it is asked.
+/// Line starts of a document. The XML library counts from the beginning for each query.
 #[derive(Debug)]
 pub(super) struct LineStarts(Vec<usize>);
 
@@ -22,13 +22,13 @@ impl LineStarts {
         )
     }
 
-    /// The line of a byte, from 1.
+    /// Returns the line of a byte, from 1.
     pub(super) fn line(&self, at: usize) -> u32 {
         self.0.partition_point(|start| *start <= at) as u32 + 1
     }
 }
 
-/// The line of an element, for a document that is given up there.
+/// Returns the line of an element, for a document that is rejected there.
 pub(super) fn line(xml: Node<'_, '_>) -> u32 {
     xml.document().text_pos_at(xml.range().start).row
 }
@@ -45,7 +45,7 @@ pub(super) fn first<'a, 'i>(xml: Node<'a, 'i>, name: &'static str) -> Option<Nod
     named(xml, name).next()
 }
 
-/// All text below, comments left out.
+/// Returns all descendant text, without comments.
 pub(super) fn text(xml: Node<'_, '_>) -> String {
     xml.descendants().filter(Node::is_text).filter_map(|node| node.text()).collect()
 }
@@ -54,12 +54,12 @@ pub(super) fn has_elements(xml: Node<'_, '_>) -> bool {
     elements(xml).next().is_some()
 }
 
-/// Names separated by white space, as in `target`, `event` and `namelist`.
+/// Splits names at white space, as in `target`, `event` and `namelist`.
 pub(super) fn words<'a>(xml: Node<'a, '_>, attribute: &str) -> Vec<&'a str> {
     xml.attribute(attribute).map(|text| text.split_whitespace().collect()).unwrap_or_default()
 }
 
-/// Everything below that belongs to the same chart: what an `<invoke>` holds is another one.
+/// Returns the descendants of the same chart: the contents of an `<invoke>` belong to another one.
 pub(super) fn own_descendants<'a, 'i>(xml: Node<'a, 'i>) -> Vec<Node<'a, 'i>> {
     let mut found = Vec::new();
     let mut waiting: Vec<_> = elements(xml).collect();

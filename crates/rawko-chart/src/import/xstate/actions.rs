@@ -1,4 +1,4 @@
-//! Actions. Those with a data form are carried over; a named one was code and becomes a call of a handler of that name.
+//! Actions. Those with a data form are translated; a named one was code and becomes a call of a handler of that name.
 
 use serde_json::{Map, Value as Json};
 
@@ -23,7 +23,7 @@ impl Importer {
                 Some(kind) => self.typed_action(kind, entries, place),
                 None => self.lost_action(place, "an action without a type"),
             },
-            // `JSON.stringify` leaves a null where a function stood in a list.
+            // `JSON.stringify` writes null for a function in a list.
             Json::Null => self.lost_action(place, "an action that was code"),
             Json::Bool(_) | Json::Number(_) | Json::Array(_) => {
                 self.lost_action(place, "an action of an unknown form")
@@ -48,7 +48,7 @@ impl Importer {
     }
 
     fn typed_action(&mut self, kind: &str, entries: &Map<String, Json>, place: &Place) -> Option<Yaml> {
-        // Visual editors put what the action needs below `params`.
+        // Visual editors put the action's parameters below `params`.
         let params = entries.get("params").and_then(Json::as_object);
         let field = |key: &str| entries.get(key).or_else(|| params.and_then(|params| params.get(key)));
         match kind {
@@ -90,7 +90,7 @@ impl Importer {
         }
     }
 
-    /// `raise` and the sends: an event with what it carries, now or later.
+    /// Translates `raise` and the sends: an event with its data, immediate or delayed.
     fn event_action<'j>(
         &mut self,
         target: Option<&str>,
@@ -101,7 +101,7 @@ impl Importer {
             return Some(log("not carried over: an event that was code".into()));
         };
         let delay = field("delay").filter(|delay| !delay.is_null());
-        // Ours raises at once; a raise with a delay is a send to oneself.
+        // Ours raises immediately; a raise with a delay is a send to `self`.
         let target = target.or(delay.map(|_| "self"));
         let mut action = match target {
             None => Yaml::map([("type", Yaml::text("raise")), ("event", event)]),
@@ -125,7 +125,7 @@ impl Importer {
         Some(action)
     }
 
-    /// An event's name and data. In XState what an event carries stands beside its type, here below `data`.
+    /// Returns an event's name and data. XState puts an event's data beside its type, our format below `data`.
     fn payload(&mut self, event: Option<&Json>, place: &Place) -> Option<(Yaml, Option<Yaml>)> {
         match event {
             Some(Json::String(name)) => Some((Yaml::text(name), None)),
@@ -158,7 +158,7 @@ impl Importer {
         Some(Yaml::map([("type", Yaml::text("assign")), ("context_updates", Yaml::Map(updates))]))
     }
 
-    /// Literal data where our format takes strings for expressions.
+    /// Writes literal data where our format reads strings as expressions.
     pub(super) fn literal_value(&mut self, json: &Json, place: &Place) -> Yaml {
         if json.is_null() {
             self.lost(place, "a value that was code");

@@ -1,4 +1,4 @@
-//! Guards. A named one was code: it is declared as `false`, so that nothing is let through before somebody has written it.
+//! Guards. A named one was code: it is declared as `false`, so that it blocks until its author has written it.
 
 use serde_json::Value as Json;
 
@@ -25,7 +25,7 @@ impl Importer {
         Some(Yaml::Text(name))
     }
 
-    /// `#machine.a.b`, `#a` or `a.b`, as `stateIn` takes it.
+    /// Converts `#machine.a.b`, `#a` or `a.b` to the form of `stateIn`.
     fn state_path(&self, state: &str) -> String {
         let state = state.strip_prefix('#').unwrap_or(state);
         let inside = state.strip_prefix(self.original_id.as_str()).and_then(|rest| rest.strip_prefix('.'));
@@ -55,7 +55,7 @@ fn dotted(value: &Json) -> Option<String> {
     }
 }
 
-/// The name to declare a guard under; combined guards are named by what they combine.
+/// Returns the name to declare a guard under; combined guards are named by their parts.
 fn guard_name(json: &Json) -> Option<String> {
     if let Some(name) = json.as_str() {
         return Some(name.to_owned());

@@ -1,8 +1,9 @@
-//! The line of every value of a JSON text. The parser of JSON keeps no places, and a note without a line is hard to follow.
+//! The line of every value of a JSON text. The JSON parser keeps no locations, and a note without a line is hard to
+//! follow.
 
 use std::collections::HashMap;
 
-/// Lines by place: `/states/idle/on` is the line of that key.
+/// Lines by path: `/states/idle/on` is the line of that key.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     by_place: HashMap<String, u32>,
@@ -15,7 +16,7 @@ enum Level {
 }
 
 impl Lines {
-    /// Scans a text that is known to be JSON.
+    /// Scans a text that is known to be valid JSON.
     pub(super) fn of(text: &str) -> Self {
         let mut lines = Lines::default();
         let mut levels: Vec<Level> = Vec::new();
@@ -69,7 +70,7 @@ impl Lines {
         self.by_place.entry(place).or_insert(line);
     }
 
-    /// The line of a place, or of what it stands in.
+    /// Returns the line of a path, or of its nearest ancestor.
     pub(super) fn line(&self, place: &str) -> u32 {
         let mut place = place;
         loop {
@@ -84,7 +85,7 @@ impl Lines {
     }
 }
 
-/// The first byte behind a string that starts here.
+/// Returns the first byte after the string that starts here.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < bytes.len() {

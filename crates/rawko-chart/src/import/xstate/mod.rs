@@ -1,5 +1,5 @@
-//! XState v5 configurations as JSON: `JSON.stringify(machine.config)`, or what a visual editor exports. Functions do not
-//! survive JSON; what an implementation had by name becomes a named action or guard that the author fills in.
+//! XState v5 configurations as JSON: `JSON.stringify(machine.config)`, or the export of a visual editor. JSON omits
+//! functions; named implementations become named actions or guards that the author fills in.
 
 mod actions;
 mod guards;
@@ -39,7 +39,7 @@ pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<Imported, Import
     Ok(Imported { id, yaml, charts: Vec::new(), notes })
 }
 
-/// The parser's words without its place, which is said in front.
+/// Returns the parser's message without its location, which is printed in front.
 fn malformed(error: &serde_json::Error) -> ImportError {
     let text = error.to_string();
     let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
@@ -53,7 +53,7 @@ struct Importer {
     chart_id: String,
     /// The id that targets such as `#machine.state` start with.
     original_id: String,
-    /// The keys of all states, as often as they occur.
+    /// The keys of all states, including duplicates.
     keys: Vec<String>,
     /// Named actions and guards that the chart uses, in order of first use.
     actions: Vec<(String, Yaml)>,
@@ -62,7 +62,7 @@ struct Importer {
     delays: Vec<String>,
 }
 
-/// Where in the document we are: keys and indexes joined by slashes.
+/// The current position in the document: keys and indexes joined by slashes.
 #[derive(Clone, Debug)]
 struct Place(String);
 
@@ -127,7 +127,7 @@ impl Importer {
     }
 }
 
-/// One thing or a list of them.
+/// Returns a list's items, or the value itself as the only one.
 fn one_or_many(json: &Json) -> Vec<&Json> {
     match json {
         Json::Array(items) => items.iter().collect(),

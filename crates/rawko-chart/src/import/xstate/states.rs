@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::{Importer, Place, one_or_many};
 use crate::import::yaml::Yaml;
 
-/// Keys that say nothing our format needs: types, versions of the tool, what a definition repeats.
+/// Keys without meaning in our format: types, tool versions, redundant parts of a definition.
 const IGNORED: [&str; 18] = [
     "id",
     "version",
@@ -28,7 +28,7 @@ const IGNORED: [&str; 18] = [
 ];
 
 impl Importer {
-    /// The entries of a state; of the chart itself if `is_root`.
+    /// Translates the entries of a state; of the chart itself if `is_root`.
     pub(super) fn state_entries(
         &mut self,
         state: &Map<String, Json>,
@@ -53,7 +53,7 @@ impl Importer {
         for (key, value) in state {
             self.entry(&mut out, key, value, place, is_root);
         }
-        // States last: what belongs to the state itself should not stand behind everything below it.
+        // States last: the state's own entries should not follow all its descendants.
         if let Some(Json::Object(children)) =
             state.get("states").filter(|states| states.as_object().is_some_and(|s| !s.is_empty()))
         {
@@ -116,7 +116,7 @@ impl Importer {
         }
     }
 
-    /// A state with states below it needs to say where it starts.
+    /// A state with child states needs an initial one.
     fn initial(&mut self, out: &mut Yaml, state: &Map<String, Json>, place: &Place) {
         let Some(children) =
             state.get("states").and_then(Json::as_object).filter(|children| !children.is_empty())

@@ -27,7 +27,7 @@ impl Importer {
         }
     }
 
-    /// The events XState makes itself have other names here.
+    /// XState's own events have other names here.
     fn event(&mut self, event: &str, place: &Place) -> Option<String> {
         for (theirs, ours) in [
             ("xstate.done.actor.", "done.invoke."),
@@ -47,7 +47,7 @@ impl Importer {
         Some(event.to_owned())
     }
 
-    /// XState names a state by its path from the chart's id; ours by its key, where only one state has it.
+    /// XState names a state by its path from the chart's id; ours by its key, if it is unique.
     fn done_name(&self, id: &str) -> String {
         let inside = id.strip_prefix(self.original_id.as_str()).and_then(|rest| rest.strip_prefix('.'));
         let Some(path) = inside else { return id.to_owned() };
@@ -56,7 +56,7 @@ impl Importer {
         if unique { key.to_owned() } else { path.to_owned() }
     }
 
-    /// One transition or several of the same trigger.
+    /// Translates one transition or several of the same trigger.
     pub(super) fn transitions(&mut self, json: &Json, place: &Place) -> Yaml {
         match json {
             Json::Array(items) => {
@@ -129,7 +129,7 @@ impl Importer {
         if targets.len() == 1 { targets.remove(0) } else { Yaml::List(targets) }
     }
 
-    /// `#machine.state` starts with the chart's id, which may have been made up.
+    /// `#machine.state` starts with the chart's id, which may have been generated.
     fn target(&mut self, target: &str, place: &Place) -> String {
         let Some(path) = target.strip_prefix('#') else { return target.to_owned() };
         if path == self.original_id {
@@ -155,7 +155,7 @@ impl Importer {
         out.push("after", Yaml::Map(entries));
     }
 
-    /// Milliseconds, or the name of a delay that was code.
+    /// Translates milliseconds, or the name of a delay that was code.
     pub(super) fn delay(&mut self, delay: &str, place: &Place) -> String {
         if !delay.is_empty() && delay.bytes().all(|byte| byte.is_ascii_digit()) {
             return delay.to_owned();

@@ -1,4 +1,4 @@
-//! What expressions can ask about the agents that a host knows.
+//! Functions on the agents of the host.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn agents<'c>(call: &Call<'c>) -> Outcome<&'c [AgentEntry]> {
     Ok(agents)
 }
 
-/// The id of the first agent, in the host's order, that fills the role and takes the type of task.
+/// Returns the id of the first agent, in the host's order, with the role and the type of task.
 fn select(call: Call<'_>) -> Outcome<Value> {
     let (role, task_type) = (call.text(0)?, call.value(1).as_str());
     let found = agents(&call)?.iter().find(|agent| fills(agent, role) && takes(agent, task_type));
@@ -55,7 +55,7 @@ fn get(call: Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// The details as a map, with the agent's own fields before and above them.
+/// Returns the details as a map; the agent's own fields come first and take precedence.
 fn shown(agent: &AgentEntry) -> Value {
     let texts = |items: &[String]| Value::list(items.iter().map(|item| Value::str(item)).collect());
     let mut map: Map = [

@@ -30,7 +30,7 @@ fn type_of(call: Call<'_>) -> Outcome<Value> {
     Ok(Value::str(call.value(0).type_name()))
 }
 
-/// A string is itself, everything else its JSON.
+/// Returns a string unchanged, everything else as JSON.
 fn string(mut call: Call<'_>) -> Outcome<Value> {
     if let Value::Str(_) = call.value(0) { Ok(call.take(0)) } else { json(call) }
 }
@@ -44,7 +44,7 @@ fn json(call: Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// A text that is no JSON gives null. Reading stops at the depth that the reader of JSON allows.
+/// Invalid JSON gives null. Nesting is limited by the JSON reader.
 fn parse_json(call: Call<'_>) -> Outcome<Value> {
     match serde_json::from_str(call.text(0)?) {
         Ok(value) => built(call.env, value),

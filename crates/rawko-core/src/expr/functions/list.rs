@@ -1,5 +1,5 @@
-//! Functions on lists. There are no functions of the author's own, so what is usually a filter or a map works on
-//! lists of maps by the name of a field.
+//! Functions on lists. The language has no user-defined functions, so the usual filter and map operate on lists of maps
+//! by the name of a field.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn append(mut call: Call<'_>) -> Outcome<Value> {
     let length = call.value(0).as_list().map_or(0, <[Value]>::len);
     check_elements(length + 1)?;
     let list = match call.take(0) {
-        // Copied with room for one more: a plain copy would have to grow at once.
+        // Copied with room for one more: a plain copy would have to grow immediately.
         Value::List(items) => Arc::try_unwrap(items).unwrap_or_else(|shared| {
             let mut copy = Vec::with_capacity(length + 1);
             copy.extend_from_slice(&shared);
@@ -77,8 +77,7 @@ fn reverse(mut call: Call<'_>) -> Outcome<Value> {
     built(call.env, Value::list(items))
 }
 
-/// Equal elements stay in order. Whole numbers compare exactly; as soon as one is a float all compare as floats, so
-/// that the order is one order.
+/// Stable. Integers compare exactly; if one number is a float all compare as floats, so that the order is total.
 fn sort(mut call: Call<'_>) -> Outcome<Value> {
     let field = call.value(1).as_str().map(str::to_owned);
     let items = call.take_list(0)?;
@@ -107,7 +106,7 @@ fn sort(mut call: Call<'_>) -> Outcome<Value> {
     built(call.env, Value::list(keyed.into_iter().map(|(_, item)| item).collect()))
 }
 
-/// What a value equals, as far as it can be hashed.
+/// A hashable key of a value, as far as possible.
 #[derive(PartialEq, Eq, Hash)]
 enum Seen {
     Null,
@@ -129,7 +128,7 @@ fn seen(value: &Value) -> Option<Seen> {
     }
 }
 
-/// The first of equal elements stays.
+/// Keeps the first of equal elements.
 fn unique(mut call: Call<'_>) -> Outcome<Value> {
     let (mut scalars, mut compounds, mut kept) = (FxHashSet::default(), Vec::new(), Vec::new());
     for item in call.take_list(0)? {
@@ -151,7 +150,7 @@ fn unique(mut call: Call<'_>) -> Outcome<Value> {
     built(call.env, Value::list(kept))
 }
 
-/// One level: elements that are no lists stay.
+/// Flattens one level: elements that are not lists are kept.
 fn flatten(mut call: Call<'_>) -> Outcome<Value> {
     let mut flat = Vec::new();
     for item in call.take_list(0)? {
@@ -167,7 +166,7 @@ fn flatten(mut call: Call<'_>) -> Outcome<Value> {
     built(call.env, Value::list(flat))
 }
 
-/// `range(3)` is `[0, 1, 2]`; with two arguments from the first up to and without the second.
+/// `range(3)` is `[0, 1, 2]`; with two arguments the second is exclusive.
 fn range(call: Call<'_>) -> Outcome<Value> {
     let (from, to) =
         if call.value(1).is_null() { (0, call.whole(0)?) } else { (call.whole(0)?, call.whole(1)?) };
@@ -189,7 +188,7 @@ fn count(call: Call<'_>) -> Outcome<Value> {
     Ok(Value::Int(selected(&call)?.len() as i64))
 }
 
-/// The elements whose field equals the value; a field that is missing is null, as everywhere.
+/// Returns the elements whose field equals the value; a missing field is null, as everywhere.
 fn selected(call: &Call<'_>) -> Outcome<Vec<Value>> {
     let (items, field, value) = (call.list(0)?, call.text(1)?, call.value(2));
     let mut kept = Vec::new();

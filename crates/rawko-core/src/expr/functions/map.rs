@@ -1,5 +1,5 @@
-//! Functions on maps, and those that treat a key of a map and a place in a list alike. Nothing is changed in place:
-//! each gives a new value.
+//! Functions on maps, and those that accept a key of a map or an index of a list. Nothing is changed in place: each
+//! returns a new value.
 
 use std::sync::Arc;
 
@@ -42,13 +42,13 @@ fn values(call: Call<'_>) -> Outcome<Value> {
     built(call.env, Value::list(values.cloned().collect()))
 }
 
-/// Also true of a key whose value is null, unlike `map.key != null`.
+/// True also for a key whose value is null, unlike `map.key != null`.
 fn has(call: Call<'_>) -> Outcome<Value> {
     let (map, key) = (call.value(0).as_map(), call.text(1)?);
     Ok(Value::Bool(map.is_some_and(|map| map.contains_key(key))))
 }
 
-/// The third argument stands in for what is missing or null.
+/// The third argument is the default for a missing or null value.
 fn get(call: Call<'_>) -> Outcome<Value> {
     let found = ops::index(call.value(0), call.value(1))?.cloned().unwrap_or_default();
     Ok(if found.is_null() { call.value(2).clone() } else { found })
@@ -81,7 +81,7 @@ fn wrong_key(container: &Value, key: &Value) -> String {
     ops::index_message(container, key.type_name())
 }
 
-/// What is not there is not removed.
+/// Removing a missing key is not an error.
 fn remove(mut call: Call<'_>) -> Outcome<Value> {
     match (call.value(0), call.value(1)) {
         (Value::Map(_), Value::Str(key)) => {
@@ -102,7 +102,7 @@ fn remove(mut call: Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// Later maps win; maps inside are replaced whole.
+/// Later maps take precedence; nested maps are replaced as a whole.
 fn merge(mut call: Call<'_>) -> Outcome<Value> {
     let mut merged = call.take_map(0)?;
     for index in 1..call.arguments.len() {

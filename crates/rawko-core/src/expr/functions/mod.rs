@@ -1,5 +1,5 @@
-//! The table of functions: what each takes, what a missing first argument gives, and the code behind it. Types are
-//! checked here, for all functions alike, so that the bodies deal with good arguments only.
+//! The table of functions: parameters, the result for a null first argument, and the implementation. Types are checked
+//! here, for all functions alike, so that the implementations get valid arguments only.
 
 mod agents;
 mod general;
@@ -37,17 +37,17 @@ pub(crate) fn named(name: &str) -> Option<&'static Function> {
     all().find(|function| function.name == name)
 }
 
-/// The names of all functions, `stateIn` and those of `agents` included.
+/// The names of all functions, including `stateIn` and those of `agents`.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
     all().map(|function| function.name).chain(["stateIn"])
 }
 
-/// How each function is called, `slice(x, from[, to])`, in the order of the guide: for editors and documentation.
+/// The signature of each function, `slice(x, from[, to])`, in the order of the guide: for editors and documentation.
 pub fn function_signatures() -> impl Iterator<Item = String> {
     all().map(Function::signature).chain(["stateIn(path)".to_owned()])
 }
 
-/// A set of types that an argument may have.
+/// The set of types that an argument may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Types(u8);
 
@@ -88,7 +88,7 @@ impl Types {
     }
 }
 
-/// What a function gives when its first argument is null.
+/// The result of a function whose first argument is null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     Null,
@@ -97,7 +97,7 @@ pub(crate) enum Missing {
     Zero,
     EmptyText,
     EmptyList,
-    /// The body decides.
+    /// The implementation decides.
     Seen,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct Function {
     repeats: bool,
     missing: Missing,
     pub(crate) gives: Type,
-    /// Whether it can be worked out at load when its arguments can.
+    /// True if a call with constant arguments can be evaluated at load.
     pub(crate) reads_nothing: bool,
     body: Body,
 }
@@ -135,19 +135,19 @@ impl Function {
         }
     }
 
-    /// The last `count` parameters may be left out.
+    /// The last `count` parameters are optional.
     const fn optional(mut self, count: usize) -> Function {
         self.required -= count;
         self
     }
 
-    /// The last parameter may be given any number of times.
+    /// The last parameter is repeatable.
     const fn repeating(mut self) -> Function {
         self.repeats = true;
         self
     }
 
-    /// It reads the moment or the world.
+    /// The function reads the time or the environment.
     const fn reading(mut self) -> Function {
         self.reads_nothing = false;
         self
@@ -161,7 +161,7 @@ impl Function {
         self.params.get(index).or(self.params.last())
     }
 
-    /// Whether an argument of this type can be right.
+    /// Returns true if an argument of this type can be valid.
     pub(crate) fn accepts(&self, index: usize, found: Type) -> bool {
         let missing_first = index == 0 && found == Type::Null;
         missing_first || self.param(index).is_some_and(|(_, types)| types.meets(Types::of(found)))
@@ -215,7 +215,7 @@ impl fmt::Debug for Function {
     }
 }
 
-/// A function's arguments, their types checked, and the evaluation they belong to.
+/// The type-checked arguments of a call, and its evaluation.
 pub(crate) struct Call<'c> {
     pub(crate) env: &'c Env<'c>,
     pub(crate) arguments: SmallVec<[Val<'c>; 3]>,
@@ -232,7 +232,7 @@ impl Call<'_> {
             .map_or(Value::Null, |slot| std::mem::replace(slot, Val::Own(Value::Null)).into_value())
     }
 
-    /// The elements of a list to change, without copying if nobody else holds it; none for null.
+    /// Takes the elements of a list for modification, without copying if it is not shared; empty for null.
     fn take_list(&mut self, index: usize) -> Outcome<Vec<Value>> {
         match self.take(index) {
             Value::List(items) => {
@@ -243,7 +243,7 @@ impl Call<'_> {
         }
     }
 
-    /// The entries of a map to change, without copying if nobody else holds it; none for null.
+    /// Takes the entries of a map for modification, without copying if it is not shared; empty for null.
     fn take_map(&mut self, index: usize) -> Outcome<Map> {
         match self.take(index) {
             Value::Map(map) => {
@@ -254,14 +254,14 @@ impl Call<'_> {
         }
     }
 
-    /// A string; its length is paid for.
+    /// Returns a string and charges fuel for its length.
     fn text(&self, index: usize) -> Outcome<&str> {
         let text = self.value(index).as_str().unwrap_or_default();
         self.env.charge_bytes(text.len())?;
         Ok(text)
     }
 
-    /// The elements of a list; they are paid for.
+    /// Returns the elements of a list and charges fuel for them.
     fn list(&self, index: usize) -> Outcome<&[Value]> {
         let items = self.value(index).as_list().unwrap_or_default();
         self.env.charge(items.len())?;

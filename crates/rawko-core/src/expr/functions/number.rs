@@ -34,11 +34,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// A text that is no number gives null.
+/// A text that is not a number gives null.
 fn number(call: Call<'_>) -> Outcome<Value> {
     let Value::Str(_) = call.value(0) else { return Ok(call.value(0).clone()) };
     let text = call.text(0)?.trim();
-    // Rust also reads `inf` and `nan`, which are no numbers here.
+    // Rust also parses `inf` and `nan`, which are not numbers here.
     if !text.ends_with(|last: char| last.is_ascii_digit() || last == '.') {
         return Ok(Value::Null);
     }
@@ -48,7 +48,7 @@ fn number(call: Call<'_>) -> Outcome<Value> {
     })
 }
 
-/// Cuts the fraction off.
+/// Truncates the fraction.
 fn int(call: Call<'_>) -> Outcome<Value> {
     match number(call)? {
         Value::Float(number) => whole(number.trunc()),
@@ -56,7 +56,7 @@ fn int(call: Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// Larger than 64 bits stays a float, as in arithmetic.
+/// A value beyond 64 bits stays a float, as in arithmetic.
 fn whole(number: f64) -> Outcome<Value> {
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
     Ok(if fits { Value::Int(number as i64) } else { Value::Float(number) })
@@ -74,7 +74,7 @@ fn rounded(call: &Call<'_>, by: fn(f64) -> f64) -> Outcome<Value> {
     }
 }
 
-/// Halves go away from zero. With digits the result is a float, without a whole number.
+/// Halves round away from zero. With digits the result is a float, without them an integer.
 fn round(call: Call<'_>) -> Outcome<Value> {
     if call.value(1).is_null() {
         return rounded(&call, f64::round);
@@ -92,7 +92,7 @@ fn round(call: Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// The least or greatest of the arguments, lists counting as their elements.
+/// Returns the minimum or maximum of the arguments; lists count as their elements.
 fn extreme(call: &Call<'_>, better: Order) -> Outcome<Value> {
     let mut best: Option<Value> = None;
     for index in 0..call.arguments.len() {
@@ -125,7 +125,7 @@ fn sum(call: Call<'_>) -> Outcome<Value> {
     })
 }
 
-/// Of no numbers: null.
+/// Null for an empty list.
 fn avg(mut call: Call<'_>) -> Outcome<Value> {
     let count = call.list(0)?.len();
     if count == 0 {

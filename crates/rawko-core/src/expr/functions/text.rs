@@ -1,4 +1,4 @@
-//! Functions on strings, and those that treat a string and a list alike. Lengths and places count characters.
+//! Functions on strings, and those that accept a string or a list. Lengths and positions count characters.
 
 use super::{Call, Function, Missing, Types};
 use crate::expr::Type;
@@ -83,7 +83,7 @@ fn replace(call: Call<'_>) -> Outcome<Value> {
     built_text(call.env, text.replace(from, to))
 }
 
-/// An empty separator separates characters.
+/// An empty separator splits into characters.
 fn split(call: Call<'_>) -> Outcome<Value> {
     let (text, separator) = (call.text(0)?, call.text(1)?);
     if separator.is_empty() {
@@ -131,7 +131,7 @@ fn ends_with(call: Call<'_>) -> Outcome<Value> {
     Ok(Value::Bool(call.text(0)?.ends_with(call.text(1)?)))
 }
 
-/// `*` stands for any characters, also none; `?` for one.
+/// `*` matches any characters, including none; `?` matches one.
 fn glob(call: Call<'_>) -> Outcome<Value> {
     let (text, pattern) = (call.text(0)?, call.text(1)?);
     if text.len() > TEXT_BYTES_MAX {
@@ -141,7 +141,7 @@ fn glob(call: Call<'_>) -> Outcome<Value> {
     Ok(Value::Bool(glob_matches(text, pattern)))
 }
 
-/// Goes back to the last star only: what an earlier one took never needs to change.
+/// Backtracks to the last star only: the match of an earlier one never needs to change.
 fn glob_matches(text: &str, pattern: &str) -> bool {
     let (text, pattern): (Vec<char>, Vec<char>) = (text.chars().collect(), pattern.chars().collect());
     let (mut at, mut wanted, mut star) = (0, 0, None);
@@ -204,7 +204,7 @@ fn slice(call: Call<'_>) -> Outcome<Value> {
     built_text(call.env, text.chars().skip(from).take(to - from).collect())
 }
 
-/// Places outside are moved to the nearest end; negative ones count from the end.
+/// Positions out of range are clamped; negative ones count from the end.
 fn bounds(call: &Call<'_>, length: usize) -> Outcome<(usize, usize)> {
     let end = length as i64;
     let place = |index: i64| if index < 0 { index.saturating_add(end).max(0) } else { index.min(end) };

@@ -1,4 +1,4 @@
-//! Functions on moments and lengths of time: milliseconds, in UTC. Local time would make a step depend on a machine.
+//! Functions on timestamps and durations: milliseconds, in UTC. Local time would make a step depend on a machine.
 
 use jiff::Timestamp;
 use jiff::civil;
@@ -44,7 +44,7 @@ fn iso(call: Call<'_>) -> Outcome<Value> {
     built_text(call.env, moment(&call)?.to_string())
 }
 
-/// A moment with an offset, or a date and time or a date alone, taken as UTC; any other text gives null.
+/// Parses a timestamp with an offset, or a date with or without a time, taken as UTC; any other text gives null.
 fn parse_time(call: Call<'_>) -> Outcome<Value> {
     let text = call.text(0)?.trim();
     let moment = text.parse::<Timestamp>().ok().or_else(|| {
@@ -69,7 +69,7 @@ fn format_time(call: Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// A number is already milliseconds; a text that is no length of time gives null.
+/// A number is already milliseconds; a text that is not a duration gives null.
 fn length_of_time(call: Call<'_>) -> Outcome<Value> {
     let Value::Str(_) = call.value(0) else { return Ok(call.value(0).clone()) };
     let ms = duration::parse_ms(call.text(0)?).ok().and_then(|ms| i64::try_from(ms).ok());

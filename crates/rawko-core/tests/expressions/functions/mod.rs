@@ -1,4 +1,4 @@
-//! Every function: ordinary use, a missing value, the wrong type. That no function is left out is itself a test.
+//! Every function: ordinary use, a missing value, the wrong type. Completeness is itself a test.
 
 mod general;
 mod lists;
@@ -18,7 +18,7 @@ struct Rows {
     function: &'static str,
     /// Expression and value.
     ordinary: &'static [(&'static str, &'static str)],
-    /// What null as an argument gives.
+    /// Expression with a null argument and its value.
     missing: &'static [(&'static str, &'static str)],
     /// Expression and the beginning of the message.
     mismatch: &'static [(&'static str, &'static str)],
@@ -33,7 +33,7 @@ const fn rows(
     Rows { function, ordinary, missing, mismatch }
 }
 
-/// They take any value, or none.
+/// They accept any value, or take none.
 const CANNOT_MISMATCH: [&str; 7] = ["default", "is_null", "type", "string", "json", "now", "stateIn"];
 
 fn all_rows() -> impl Iterator<Item = &'static Rows> {

@@ -1,4 +1,4 @@
-//! Functions on moments and durations. Each: ordinary use, a missing value, the wrong type.
+//! Functions on timestamps and durations. Each: ordinary use, a missing value, the wrong type.
 
 use super::{Rows, rows};
 

@@ -1,4 +1,4 @@
-//! Functions that ask about agents and states. Each: ordinary use, a missing value, the wrong type.
+//! Functions on agents and states. Each: ordinary use, a missing value, the wrong type.
 
 use super::{Rows, rows};
 

@@ -1,13 +1,13 @@
-//! The first line of a summary: how much of the conversation it stands for. So a conversation can be counted through
-//! its summaries, which is how a script finds its place again.
+//! The first line of a summary, which records how many messages it replaces. A conversation can then be counted through
+//! its summaries; a script uses that count to find its position.
 
 use crate::message::{Message, Part, Role};
 
-/// What a summary stands for.
+/// The messages that a summary replaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marker {
     pub(super) messages: u64,
-    /// Those of them that a model gave.
+    /// How many of them are responses of a model.
     pub(super) answers: u64,
 }
 
@@ -18,7 +18,7 @@ impl Marker {
         let earlier = messages.iter().filter_map(Marker::read);
         let (mut all, mut answers) = (0, 0);
         for marker in earlier {
-            // The summary itself is among the messages, and is none of the conversation.
+            // The summary itself is among the messages but not part of the conversation.
             all += marker.messages - u64::from(marker.messages > 0);
             answers += marker.answers;
         }
@@ -30,7 +30,7 @@ impl Marker {
         format!("{BEFORE}{} messages, {} answers]", self.messages, self.answers)
     }
 
-    /// The marker of a message, if it is a summary.
+    /// Parses the marker of a message; `None` if the message is not a summary.
     pub(super) fn read(message: &Message) -> Option<Self> {
         let Some(Part::Text { text }) = message.parts.first().filter(|_| message.role == Role::User) else {
             return None;
@@ -41,7 +41,7 @@ impl Marker {
     }
 }
 
-/// How many answers a model has given in this conversation, also those that only a summary is left of.
+/// Returns the number of responses a model has given in this conversation, including those replaced by a summary.
 pub fn answers_so_far(messages: &[Message]) -> u64 {
     Marker::of(messages).answers
 }

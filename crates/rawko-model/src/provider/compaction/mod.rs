@@ -1,6 +1,6 @@
-//! Making a conversation that outgrows its model smaller: by a summary of its middle, else by shortening the results of
-//! tools. Pure: who asks for the summary, and when, is decided elsewhere. Every change leaves strictly fewer tokens, or is
-//! not made; so going on until it fits always ends.
+//! Compaction of a conversation that exceeds its model's context: by a summary of its middle, else by truncating tool
+//! results. Pure: the caller requests the summary and chooses when. A change that does not leave strictly fewer tokens
+//! is not made, so repeating compaction until the conversation fits always terminates.
 
 mod marker;
 mod transcript;
@@ -16,58 +16,58 @@ use crate::provider::tokens::messages_tokens;
 use marker::Marker;
 use transcript::{shortened, transcript};
 
-/// The system prompt of whoever summarises.
+/// System prompt for the summary.
 pub const SUMMARY_SYSTEM: &str = "You summarise the middle of a conversation between a user and an assistant that works with tools, so that the \
      assistant can go on from your summary alone. Keep: what was asked and decided, what was found out (paths, names, \
      numbers, error texts to the letter), what was changed, what failed and why, what is still to be done. Leave out \
      politeness and repetition. Write plain text, no longer than a page.";
 
-/// How large a conversation may be.
+/// Size limits of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionLimits {
-    /// With the system prompt and the tools.
+    /// Includes the system prompt and the tools.
     pub tokens_max: u64,
-    /// The latest messages, about so much of them, stay as they are.
+    /// The latest messages, up to about this many tokens, are kept unchanged.
     pub kept_tokens: u64,
-    /// To how much the results of tools are shortened at first.
+    /// Initial limit for truncated tool results.
     pub result_bytes_max: usize,
 }
 
 impl CompactionLimits {
-    /// For a model of this size, with room for its answer.
+    /// Limits for a model with this context size, with room for its response.
     pub fn of_context(context_tokens: u64) -> Self {
         let tokens_max = context_tokens - context_tokens / 5;
         Self { tokens_max, kept_tokens: tokens_max / 4, result_bytes_max: 8_000 }
     }
 }
 
-/// What was tried on this very conversation before and did not help.
+/// An attempt on this conversation that did not help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tried {
     Nothing,
-    /// The summary was no shorter than what it stood for, or nobody could give one.
+    /// The summary was not shorter than the messages it replaces, or no model could provide one.
     Summary,
 }
 
-/// What to do next.
+/// The next compaction step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Compaction {
-    /// It is small enough.
+    /// The conversation is small enough.
     Fits,
-    /// Ask a model for a summary, then `apply` it.
+    /// Request a summary from a model, then `apply` it.
     Summarise(Summarising),
-    /// Go on with these.
+    /// Continue with these messages.
     Shorten(Vec<Message>),
-    /// Nothing more can be taken away.
+    /// Nothing more can be removed.
     GiveUp { tokens: u64 },
 }
 
-/// A summary to ask for. Plain data: the asking may survive a restart.
+/// A summary request. Plain data, so that it survives a restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summarising {
-    /// The messages to ask with; the system prompt is `SUMMARY_SYSTEM`.
+    /// The messages to send; the system prompt is `SUMMARY_SYSTEM`.
     pub ask: Vec<Message>,
-    /// The messages that the summary will stand for.
+    /// The messages that the summary will replace.
     pub range: Range<usize>,
 }
 
@@ -76,8 +76,9 @@ pub struct Summarising {
 #[error("the summary is not shorter than what it stands for")]
 pub struct NoProgress;
 
-/// What to do with a conversation. `overhead_tokens` is what the system prompt and the tools take. When a provider says
-/// that a conversation is too long which fits by our estimate, ask again with `tokens_max` below the estimate.
+/// Chooses the next compaction step. `overhead_tokens` is the size of the system prompt and the tools. When a provider
+/// rejects a conversation as too long although it fits by our estimate, call this again with `tokens_max` below the
+/// estimate.
 pub fn compact(
     messages: &[Message],
     overhead_tokens: u64,
@@ -100,7 +101,7 @@ pub fn compact(
 }
 
 impl Summarising {
-    /// The conversation with the summary in the place of what it stands for.
+    /// Replaces the summarised range with the summary.
     pub fn apply(&self, messages: &[Message], summary: &str) -> Result<Vec<Message>, NoProgress> {
         let Range { start, end } = self.range;
         let (Some(before), Some(covered), Some(after)) =
@@ -116,7 +117,7 @@ impl Summarising {
     }
 }
 
-/// What stands between the first message of the user and the latest messages, if there is anything to summarise in it.
+/// Returns the messages between the user's first message and the latest ones, if they are worth summarising.
 fn middle(messages: &[Message], kept_tokens: u64) -> Option<Range<usize>> {
     let start = usize::from(messages.first().is_some_and(|first| first.role == Role::User));
     let end = kept_from(messages, kept_tokens)?;
@@ -125,7 +126,7 @@ fn middle(messages: &[Message], kept_tokens: u64) -> Option<Range<usize>> {
     is_worth_it.then_some(start..end)
 }
 
-/// Where the latest messages begin: as many as fit, never a result without the use it answers.
+/// Returns the index of the first kept message: as many as fit, never a tool result without its tool use.
 fn kept_from(messages: &[Message], kept_tokens: u64) -> Option<usize> {
     let mut tokens = 0;
     let fitting = messages.iter().rev().take_while(|message| {
@@ -143,12 +144,12 @@ fn has_result(message: &Message) -> bool {
 
 fn summary_prompt(messages: &[Message], range: &Range<usize>, limits: CompactionLimits) -> String {
     let covered = messages.get(range.clone()).unwrap_or_default();
-    // Half of what fits: the rest is for the summary and for a wrong estimate.
+    // Half of the available space; the rest is for the summary and for estimation errors.
     let bytes_max = usize::try_from(limits.tokens_max.saturating_mul(2)).unwrap_or(usize::MAX);
     format!("Summarise this part of the conversation.\n\n{}", transcript(covered, bytes_max))
 }
 
-/// The results of tools shortened as little as it takes; as much as possible when even that does not do.
+/// Truncates tool results as little as necessary, or as much as possible if the conversation still does not fit.
 fn shorten(messages: &[Message], overhead_tokens: u64, limits: CompactionLimits) -> Option<Vec<Message>> {
     let before = messages_tokens(messages);
     let sizes =

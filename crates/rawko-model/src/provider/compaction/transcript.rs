@@ -1,11 +1,11 @@
-//! A stretch of conversation as text, for whoever is to summarise it.
+//! A part of a conversation as text, for summarising.
 
 use crate::message::{Message, Part, Role};
 
-/// Of one text or result, this much at most.
+/// Limit of one text or result.
 const PIECE_BYTES_MAX: usize = 4_000;
 
-/// Bounded: when the whole is too long, its middle is left out.
+/// Bounded: if the whole is too long, its middle is omitted.
 pub(super) fn transcript(messages: &[Message], bytes_max: usize) -> String {
     let whole: Vec<String> =
         messages.iter().flat_map(|message| message.parts.iter().map(move |it| line(message, it))).collect();
@@ -30,8 +30,8 @@ fn line(message: &Message, part: &Part) -> String {
     }
 }
 
-/// The beginning and the end of a text, cut between characters, with a word about what is missing. Not longer than the
-/// text, and about `bytes_max` long when it is cut.
+/// Returns the beginning and the end of a text, cut at character boundaries, with a note about the omission. Not longer
+/// than the text, and about `bytes_max` long if it is cut.
 pub(super) fn shortened(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! What went wrong on the way, in plain words. The client's own words name the whole address.
+//! Network errors as messages. The client's own messages contain the whole URL.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +9,7 @@ use reqwest::Url;
 
 use crate::provider::{ErrorCode, ProviderError};
 
-/// No response: it was not reached, or it hung up.
+/// No response: unreachable, or the connection was closed.
 pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ProviderError {
     let host = host(url);
     let message = if error.is_timeout() {

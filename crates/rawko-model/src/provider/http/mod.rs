@@ -1,5 +1,5 @@
-//! The transport: one request over HTTP, its answer fed to the decoder as it comes. All that knows of sockets and keys
-//! is here; all that knows of JSON is not.
+//! The transport: one request over HTTP, its response fed to the decoder as it arrives. Only this module handles
+//! sockets and keys; it does not handle JSON.
 
 mod fault;
 mod secret;
@@ -20,22 +20,22 @@ use super::{
     Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError, classify,
 };
 
-/// Models think before they speak; a service that says nothing for longer has gone away.
+/// Models need time before the first token; a longer silence means that the connection is dead.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// Of a failure, this much is read.
 const FAILURE_BYTES_MAX: usize = 64 * 1024;
 
-/// A provider over HTTP, as settings and environment describe it.
+/// A provider over HTTP, configured by settings and environment.
 #[derive(Clone)]
 pub struct HttpProvider {
     pub name: String,
     pub dialect: Dialect,
-    /// With the path that everything is under, such as `https://api.openai.com/v1`.
+    /// Includes the base path, such as `https://api.openai.com/v1`.
     pub base_url: String,
     pub key: Option<Secret>,
-    /// Those that are marked as sensitive are never shown.
+    /// Values marked as sensitive are never printed.
     pub headers: HeaderMap,
-    /// How much a server is told to remember, where it must be told.
+    /// Context size sent to servers that require it.
     pub context_tokens: Option<u32>,
     /// Between one piece of the answer and the next, and before the first.
     pub idle_timeout: Duration,
@@ -54,7 +54,7 @@ impl fmt::Debug for HttpProvider {
 impl Provider for HttpProvider {
     fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
         Box::pin(async move {
-            // A service that fails often repeats what it was given.
+            // Error responses often repeat the request.
             self.exchange(&request, listener).await.map_err(|error| self.hidden(error))
         })
     }
@@ -80,7 +80,7 @@ impl HttpProvider {
         }
     }
 
-    /// The same with a client that others use too.
+    /// Uses a shared client.
     pub(crate) fn with_client(self, client: Arc<Client>) -> Self {
         Self { client, ..self }
     }
@@ -125,7 +125,7 @@ impl HttpProvider {
                 Err(_) if decoder.is_whole() => break,
                 Err(_) => return Err(fault::silent(url, self.idle_timeout)),
             };
-            // A connection that breaks is an end; the decoder knows whether it came too early.
+            // A broken connection ends the body; the decoder knows if it was too early.
             let bytes = match chunk {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => break,
@@ -155,7 +155,7 @@ impl HttpProvider {
                 break;
             }
         }
-        // Before anything is cut, so that no half of a key is left at the cut.
+        // Redacted before truncation, so that no part of a key remains at the cut.
         let body = self.shown(&String::from_utf8_lossy(&body));
         classify::response(status, retry_after_ms, &body)
     }
@@ -169,7 +169,7 @@ impl HttpProvider {
         self.secrets().iter().fold(text.to_owned(), |text, secret| secret.hide(&text))
     }
 
-    /// All that must not be shown: the key, and headers that settings fill in.
+    /// Returns all values to redact: the key, and headers filled from settings.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let sensitive = self.headers.values().filter(|value| value.is_sensitive());
         let headers = sensitive.filter_map(|value| value.to_str().ok()).map(Secret::new);
@@ -183,7 +183,7 @@ impl HttpProvider {
         }
         let base = self.base_url.trim_end_matches('/');
         let base = match self.dialect {
-            // People write it both ways.
+            // Both spellings are common.
             Dialect::Anthropic => base.strip_suffix("/v1").unwrap_or(base),
             Dialect::Gemini => base.strip_suffix("/v1beta").unwrap_or(base),
             Dialect::OpenAi(_) | Dialect::Ollama => base,

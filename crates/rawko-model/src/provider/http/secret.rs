@@ -1,4 +1,4 @@
-//! A key that cannot be shown: no `Display`, no serialisation, and `{:?}` says nothing.
+//! A key that cannot be printed: no `Display`, no serialisation, and `{:?}` is redacted.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ impl Secret {
         Self(value.into().trim().to_owned())
     }
 
-    /// The text without the secret.
+    /// Redacts the secret in a text.
     pub(crate) fn hide(&self, text: &str) -> String {
         Redactor::of_values([self.0.clone()]).hide_values(text).into_owned()
     }
 
-    /// `None` when it cannot stand in a header.
+    /// Returns `None` if the secret is not a valid header value.
     pub(super) fn header(&self, before: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{before}{}", self.0)).ok()?;
         value.set_sensitive(true);

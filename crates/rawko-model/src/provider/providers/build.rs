@@ -1,4 +1,4 @@
-//! Definitions into providers.
+//! Builds providers from definitions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,13 +18,13 @@ use crate::provider::tape::{Record, Recorder, Replay};
 use crate::provider::wire::Dialect;
 use crate::provider::{Provider, http};
 
-/// What all providers of a project share.
+/// State shared by all providers of a project.
 struct Building<'b> {
     environment: &'b Environment,
     root: &'b Path,
     client: Arc<Client>,
     prices: Arc<Prices>,
-    /// Every key that was used, for the recorder.
+    /// Every key used, for the recorder.
     secrets: Vec<Secret>,
 }
 
@@ -52,7 +52,8 @@ pub(super) fn build(said: Said, environment: &Environment, root: &Path) -> Provi
     Providers { default, aliases, made, prices, back_off, recorder, wrapper: None }
 }
 
-/// Puts a recorder around all that can be recorded. If there can be no tape, nobody is asked: the exchanges were wanted.
+/// Wraps all recordable providers in a recorder. If the tape cannot be written, they are disabled: the recording was
+/// requested.
 fn recorded(made: &mut BTreeMap<String, Made>, path: &Path, secrets: Vec<Secret>) -> Option<Arc<Recorder>> {
     let recorder = Recorder::open(path, secrets);
     for (name, made) in made.iter_mut().filter(|(_, made)| !matches!(made.strict, Some(Strict::Replay(_)))) {
@@ -123,7 +124,7 @@ impl Building<'_> {
         Ok(Arc::new(provider))
     }
 
-    /// Where it is, and whether that is where it always is.
+    /// Returns the base URL, and true if it is the default.
     fn base_url(
         &self,
         name: &str,
@@ -190,7 +191,7 @@ fn headers(name: &str, definition: &Definition) -> Result<HeaderMap, ProviderPro
     Ok(headers)
 }
 
-/// Ollama's variable is an address to listen at: perhaps without a scheme, perhaps of all interfaces, perhaps without a port.
+/// Ollama's variable is a listen address: possibly without a scheme, for all interfaces, or without a port.
 fn with_scheme(address: &str) -> String {
     if address.contains("://") {
         return address.to_owned();

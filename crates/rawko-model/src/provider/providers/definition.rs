@@ -1,4 +1,4 @@
-//! A provider as settings define it: what was said, and what goes over what.
+//! A provider's definition in settings, and its precedence rules.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use reqwest::header::HeaderName;
 
 use crate::provider::wire::{Dialect, SchemaSupport};
 
-/// What kind of thing answers.
+/// The kind of provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Http(Dialect),
@@ -16,7 +16,7 @@ pub(super) enum Kind {
     Replay,
 }
 
-/// `None` and empty: nothing was said.
+/// `None` and empty mean not specified.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Definition {
     pub(super) kind: Option<Kind>,
@@ -30,7 +30,7 @@ pub(super) struct Definition {
 }
 
 impl Definition {
-    /// This one where it says something, the other where it does not.
+    /// Merges two definitions; this one takes precedence.
     pub(super) fn over(self, below: Definition) -> Definition {
         Definition {
             kind: self.kind.or(below.kind),
@@ -45,7 +45,7 @@ impl Definition {
     }
 }
 
-/// A text with its variables filled in, or the first one that is not set. No `Debug` of the text: it may be a key.
+/// A text with its variables expanded, or the first one that is not set. No `Debug` of the text: it may be a key.
 #[derive(Clone)]
 pub(super) struct Filled(pub(super) Result<String, String>);
 
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Filled {
 }
 
 impl Filled {
-    /// `${NAME}` anywhere in the text. A variable that is empty counts as not set.
+    /// Expands `${NAME}` anywhere in the text. An empty variable counts as unset.
     pub(super) fn of(text: &str, environment: &Environment) -> Self {
         let (mut filled, mut rest) = (String::new(), text);
         while let Some((before, from)) = rest.split_once("${") {

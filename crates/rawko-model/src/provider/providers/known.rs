@@ -1,4 +1,4 @@
-//! The providers that everybody has without settings: where they are, and which variables their keys stand in.
+//! Providers available without settings: their addresses and the environment variables of their keys.
 
 use super::definition::Kind;
 use crate::provider::wire::{Dialect, OpenAiTraits, SchemaSupport};
@@ -7,12 +7,12 @@ pub(super) struct Known {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) base_url: &'static str,
-    /// The first that is set counts.
+    /// The first variable that is set is used.
     pub(super) key_variables: &'static [&'static str],
     pub(super) base_variables: &'static [&'static str],
-    /// Whether it can be asked without a key, where it stands by default.
+    /// True if the default address needs no key.
     pub(super) is_open: bool,
-    /// How models are called that are meant without naming the provider.
+    /// Prefixes of model names that select this provider when none is named.
     pub(super) models: &'static [&'static str],
 }
 
@@ -20,7 +20,7 @@ pub(super) const ORIGINAL: OpenAiTraits =
     OpenAiTraits { schema: SchemaSupport::JsonSchema, is_original: true };
 pub(super) const COMPATIBLE: OpenAiTraits =
     OpenAiTraits { schema: SchemaSupport::JsonSchema, is_original: false };
-/// Z.ai knows JSON, but no schema.
+/// Z.ai supports JSON output but no schema.
 const ZAI: OpenAiTraits = OpenAiTraits { schema: SchemaSupport::JsonObject, is_original: false };
 
 pub(super) const KNOWN: [Known; 6] = [
@@ -80,10 +80,10 @@ pub(super) const KNOWN: [Known; 6] = [
     },
 ];
 
-/// Other names people know them by.
+/// Alternative provider names.
 const OTHER_NAMES: [(&str, &str); 3] = [("google", "gemini"), ("z.ai", "zai"), ("claude", "anthropic")];
 
-/// What agents written for other programs call models. Settings can say otherwise under `aliases`.
+/// Model names used by agents written for other programs. Settings can override them under `aliases`.
 pub(super) const ALIASES: [(&str, &str); 3] = [
     ("opus", "anthropic/claude-opus-4-5"),
     ("sonnet", "anthropic/claude-sonnet-4-5"),
@@ -95,7 +95,7 @@ pub(super) fn known(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
-/// The provider of a model that is called by its name alone.
+/// Returns the provider of a model given without a provider name.
 pub(super) fn maker(model: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.models.iter().any(|start| model.starts_with(start)))
 }

@@ -1,4 +1,4 @@
-//! All providers of a project, by name: what settings define, and what the environment has keys for.
+//! The providers of a project, by name, from settings and from keys in the environment.
 //!
 //! ```yaml
 //! providers:
@@ -35,24 +35,24 @@ use super::scripted::Scripted;
 use super::tape::{Recorder, Replay};
 use known::{ALIASES, known, maker};
 
-/// What is wrong with settings, by the file it stands in.
+/// Problems in settings, grouped by file.
 pub type Problems = Vec<(Arc<str>, Vec<Finding>)>;
 
-/// What answers to a name.
+/// A provider under its name.
 struct Made {
-    /// Given by whoever built the table: it needs no model's name.
+    /// True if the embedder supplied it; such a provider needs no model name.
     is_given: bool,
     provider: Result<Arc<dyn Provider>, ProviderProblem>,
     strict: Option<Strict>,
 }
 
-/// A provider that must be used up.
+/// A provider whose script or tape must be used up.
 enum Strict {
     Scripted(Arc<Scripted>),
     Replay(Arc<Replay>),
 }
 
-/// Wraps a provider, given the name it was found under.
+/// Wraps a provider, given its name.
 pub type ProviderWrapper = Arc<dyn Fn(&str, Arc<dyn Provider>) -> Arc<dyn Provider> + Send + Sync>;
 
 #[derive(Default)]
@@ -67,38 +67,38 @@ pub struct Providers {
 }
 
 impl Providers {
-    /// From settings and the environment they were read in, and everything that is wrong with them, by file. Relative
-    /// paths start at the root of the project.
+    /// Builds the providers from settings and their environment, and returns all problems by file. Relative paths are
+    /// resolved against the project root.
     pub fn of_settings(settings: &dyn SectionSource, project_root: &Path) -> (Self, Problems) {
         let (said, problems) = read::read(settings);
         (build::build(said, settings.environment_of(), project_root), problems)
     }
 
-    /// The same with one more, in place of any other of that name: for embedders and tests.
+    /// Adds a provider, replacing any other of that name: for embedders and tests.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, provider: Arc<dyn Provider>) -> Self {
         self.made.insert(name.into(), Made { is_given: true, provider: Ok(provider), strict: None });
         self
     }
 
-    /// Wraps every provider that is looked up, for example in one that reports its completions.
+    /// Wraps every provider at lookup, for example in one that reports its completions.
     #[must_use]
     pub fn wrapped_by(mut self, wrapper: ProviderWrapper) -> Self {
         self.wrapper = Some(wrapper);
         self
     }
 
-    /// The provider of a model, and what the provider calls it. `provider/model`, an alias, or a model whose maker is
-    /// known; nothing, `default` and `inherit` mean the default.
+    /// Returns the provider of a model and the provider's name for it. Accepts `provider/model`, an alias, or a model
+    /// whose maker is known; an empty name, `default` and `inherit` mean the default.
     pub fn find(&self, model: &str) -> Result<(Arc<dyn Provider>, String), ProviderProblem> {
         let model = match model.trim() {
             "" | "default" | "inherit" => self.default.as_deref().ok_or(ProviderProblem::NoDefault)?,
             named => named,
         };
-        // An alias is looked up once: aliases of aliases would only hide what is meant.
+        // Aliases are resolved once: chains of aliases would only obscure the model.
         let model = self.alias(model).unwrap_or(model);
         let (provider, model) = match model.split_once('/') {
-            // `anthropic/sonnet`: an alias of that provider's own.
+            // `anthropic/sonnet`: an alias within one provider.
             Some((provider, model)) => match self.alias(model).and_then(|whole| whole.split_once('/')) {
                 Some((of, whole)) if of == provider => (provider, whole),
                 Some(_) | None => (provider, model),
@@ -141,12 +141,12 @@ impl Providers {
         })
     }
 
-    /// All names, sorted, each with what keeps it from being used.
+    /// All names, sorted, each with the problem that makes it unusable, if any.
     pub fn names(&self) -> impl Iterator<Item = (&str, Option<&ProviderProblem>)> {
         self.made.iter().map(|(name, made)| (name.as_str(), made.provider.as_ref().err()))
     }
 
-    /// The model that is meant when none is named.
+    /// The model used when none is named.
     pub fn default_model(&self) -> Option<&str> {
         self.default.as_deref()
     }
@@ -159,7 +159,7 @@ impl Providers {
         &self.prices
     }
 
-    /// The steps of scripts and the exchanges of tapes that nobody asked for.
+    /// Returns the unused steps of scripts and exchanges of tapes.
     pub fn unused(&self) -> Vec<String> {
         let strict = self.made.values().filter_map(|made| made.strict.as_ref());
         strict
@@ -170,7 +170,7 @@ impl Providers {
             .collect()
     }
 
-    /// Why the recording is not complete.
+    /// Returns the error that made the recording incomplete, if any.
     pub fn recording_fault(&self) -> Option<String> {
         self.recorder.as_ref()?.fault()
     }

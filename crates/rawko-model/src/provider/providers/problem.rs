@@ -1,4 +1,4 @@
-//! Why a model cannot be asked at all. Apart from what goes wrong while it is asked: this is for a person to mend.
+//! Configuration problems that make a model unavailable. Separate from request errors: these are for a person to fix.
 
 use crate::provider::{ErrorCode, ProviderError};
 

@@ -16,7 +16,7 @@ use crate::provider::back_off::BackOffSettings;
 use crate::provider::pricing::Price;
 use crate::provider::wire::{Dialect, SchemaSupport};
 
-/// What all sections say together.
+/// The merged sections.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) default: Option<String>,
@@ -31,7 +31,7 @@ const KEYS: [&str; 8] =
     ["kind", "base_url", "api_key", "headers", "timeout", "context_tokens", "schema", "file"];
 const KINDS: [&str; 6] = ["anthropic", "openai", "gemini", "ollama", "scripted", "replay"];
 
-/// The project's section goes over the user's, key by key.
+/// The project's section overrides the user's, key by key.
 pub(super) fn read(settings: &dyn SectionSource) -> (Said, Problems) {
     let sections: Vec<&Section> = settings.sections_of("providers");
     let (mut said, mut problems) = (Said::default(), Vec::new());
@@ -230,7 +230,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A name that nobody knows must say what it is and where.
+    /// An unknown name must have a kind and an address.
     fn check(&mut self, entry: &DocumentEntry, definition: &Definition, what: &str) {
         let has = |key: &str| entry.value.get(key).is_some();
         let needs = match definition.kind {
@@ -246,7 +246,7 @@ impl Reading<'_> {
     }
 }
 
-/// What settings call OpenAI's format is the original only at its own address.
+/// OpenAI's format counts as the original only at its own address.
 pub(super) fn adapted(dialect: Dialect, base_url: &str, schema: Option<SchemaSupport>) -> Dialect {
     match dialect {
         Dialect::OpenAi(traits) => {

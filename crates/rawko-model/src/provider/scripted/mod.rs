@@ -1,6 +1,5 @@
-//! A provider that answers from a file. What it answers depends on the request alone: who asks, on what occasion, and
-//! how many answers the conversation holds already. So it needs no memory, and after a crash the same step is given for
-//! the same request.
+//! A provider that responds from a file. The response depends on the request alone: the agent, the occasion, and the
+//! number of responses in the conversation. It needs no memory, so after a crash the same request gets the same step.
 //!
 //! ```yaml
 //! - agent: planner                    # whose script this is; without it, everybody's
@@ -15,9 +14,9 @@
 //! ```
 //!
 //! A step has `text`, `data` (JSON, as the text) or `tool_calls`, and `stop_reason`, `usage`, `expect` and `delay_ms`
-//! beside it, or it is an `error`. Errors belong to the answer after them: the first attempt at that completion gets the
-//! first error, the next attempt the next. Of several scripts that would do, the one that says most about the request is
-//! taken: the agent before anybody, the occasion before the first message, a longer `when` before a shorter one.
+//! beside it, or it is an `error`. Errors belong to the response after them: the first attempt at that completion gets
+//! the first error, the next attempt the next. Of several matching scripts the most specific is used: one with an agent
+//! before one without, the occasion before the first message, a longer `when` before a shorter one.
 
 mod read;
 mod step;
@@ -39,7 +38,7 @@ use crate::message::{Message, Part};
 pub struct Scripted {
     file: String,
     scripts: Vec<Script>,
-    /// Lines of the steps that were given, for `unused` only.
+    /// Lines of the steps used so far, for `unused` only.
     used: Mutex<BTreeSet<usize>>,
 }
 
@@ -52,7 +51,7 @@ impl Scripted {
         read::text(file, text)
     }
 
-    /// The steps that nobody asked for since this was made.
+    /// Returns the steps that have not been used.
     pub fn unused(&self) -> Vec<String> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let steps = self.scripts.iter().flat_map(|script| script.steps().map(move |step| (script, step)));
@@ -63,7 +62,7 @@ impl Scripted {
     fn step(&self, request: &CompletionRequest) -> Result<&Step, ProviderError> {
         let index = answers_so_far(&request.messages);
         let script = self.scripts.iter().filter_map(|script| Some((script.fits(request)?, script)));
-        // The first among those that say as much.
+        // The first among equally specific ones.
         let script = script.rev().max_by_key(|(how_well, _)| *how_well).map(|(_, script)| script);
         let step = script.and_then(|script| script.step(index, request.attempt));
         step.ok_or_else(|| self.unexpected(request, index, script))
@@ -130,7 +129,7 @@ fn answer(
     }
 }
 
-/// All words of a message, results of tools among them.
+/// Returns all text of a message, including tool results.
 fn seen(message: &Message) -> String {
     let words = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),

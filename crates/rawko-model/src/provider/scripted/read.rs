@@ -1,4 +1,4 @@
-//! Reading a script, with a place for every complaint.
+//! Parses a script; every problem has a source location.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use super::step::{Script, Step, StepKind};
 use crate::message::{StopReason, Usage};
 use crate::provider::{ErrorCode, ProviderError};
 
-/// Why a script cannot be used.
+/// A script that cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", shown(.source_text, .findings))]
 pub struct ScriptProblem {
@@ -65,7 +65,7 @@ const STEP_KEYS: [&str; 8] =
     ["text", "data", "tool_calls", "stop_reason", "usage", "expect", "delay_ms", "error"];
 
 impl Reading<'_> {
-    /// A list, or a map with `steps`.
+    /// Parses a list, or a map with `steps`.
     fn root(&mut self, at: &Document) {
         let list = at.get("steps").filter(|_| at.get("agent").is_none()).unwrap_or(at);
         self.items(list, "a script").iter().for_each(|item| self.item(item));
@@ -79,7 +79,7 @@ impl Reading<'_> {
         items.unwrap_or_default()
     }
 
-    /// A script with its steps, or one step.
+    /// Parses a script with its steps, or one step.
     fn item(&mut self, at: &Document) {
         let mut text = |key: &str| {
             let value = at.get(key)?;

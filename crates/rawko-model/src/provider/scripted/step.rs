@@ -1,4 +1,4 @@
-//! Scripts and their steps as data, and which step a request gets.
+//! Scripts and their steps as data, and the selection of the step for a request.
 
 use rawko_core::Value;
 
@@ -6,7 +6,7 @@ use super::seen;
 use crate::message::{StopReason, Usage};
 use crate::provider::{CompletionRequest, ProviderError};
 
-/// The steps of one agent, perhaps on certain occasions only.
+/// The steps of one agent, optionally limited to certain occasions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script {
     pub(super) agent: Option<String>,
@@ -14,7 +14,7 @@ pub(super) struct Script {
     pub(super) turns: Vec<Attempts>,
 }
 
-/// What happens to one completion: failures first, one for each attempt.
+/// The results of one completion: failures first, one for each attempt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attempts {
     pub(super) errors: Vec<Step>,
@@ -23,7 +23,7 @@ pub(super) struct Attempts {
 
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// Of all steps in the file.
+    /// Counted over all steps in the file.
     pub(super) number: usize,
     pub(super) line: usize,
     pub(super) expect: Vec<String>,
@@ -38,7 +38,7 @@ pub(super) enum StepKind {
 }
 
 impl Script {
-    /// How much this says about a request, if it is for it at all.
+    /// Returns the specificity of the match, or `None` if the script does not apply to the request.
     pub(super) fn fits(&self, request: &CompletionRequest) -> Option<(bool, bool, usize)> {
         let is_for_agent = self.agent.as_ref().is_none_or(|agent| *agent == request.agent);
         let by_occasion = self.when.as_ref().is_some_and(|when| request.occasion.contains(when));
@@ -46,12 +46,12 @@ impl Script {
             .when
             .as_ref()
             .is_none_or(|when| request.messages.first().is_some_and(|first| seen(first).contains(when)));
-        // What the occasion says goes before words that happen to stand in a message.
+        // A match on the occasion takes precedence over words that happen to be in a message.
         let how_well = (self.agent.is_some(), by_occasion, self.when.as_ref().map_or(0, String::len));
         (is_for_agent && (by_occasion || by_message)).then_some(how_well)
     }
 
-    /// The step for a conversation that holds so many answers, at this attempt.
+    /// Returns the step for a conversation with `index` responses, at this attempt.
     pub(super) fn step(&self, index: u64, attempt: u32) -> Option<&Step> {
         let attempts = self.turns.get(usize::try_from(index).ok()?)?;
         attempts.errors.get(attempt as usize).or(attempts.answer.as_ref())
@@ -61,7 +61,7 @@ impl Script {
         self.turns.iter().flat_map(|turn| turn.errors.iter().chain(&turn.answer))
     }
 
-    /// Errors wait for the answer they come before.
+    /// Appends a step. Errors are held until the response that follows them.
     pub(super) fn push(&mut self, step: Step) {
         if self.turns.last().is_none_or(|turn| turn.answer.is_some()) {
             self.turns.push(Attempts::default());

@@ -1,5 +1,6 @@
-//! Answers that are to be JSON of a certain shape. Providers are asked for it in their own way; whatever they promise,
-//! the answer is peeled, checked against the schema, and if it does not fit, asked for again a bounded number of times.
+//! Structured responses: JSON of a given shape. Providers are asked for it in their own way; regardless of their
+//! guarantees, the response is extracted, validated against the schema, and requested again a bounded number of times
+//! if invalid.
 
 mod peel;
 mod repair;
@@ -11,13 +12,13 @@ use crate::provider::{Completion, OutputSchema};
 
 pub use repair::{Repair, Structured, StructuredError, complete_structured};
 
-/// More problems than this help nobody.
+/// Limit of reported problems.
 const PROBLEMS_MAX: usize = 8;
 
-/// Why a completion is not the answer that was asked for.
+/// A completion that is not a valid structured response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// The model ran into its limit of output before the JSON was complete. Asking again would end the same way.
+    /// The model reached its output limit before the JSON was complete. Another attempt would end the same way.
     #[error("the answer was cut short by the limit of output tokens before its JSON was complete")]
     CutShort,
     #[error("the model asked for tools and has not answered yet")]
@@ -26,12 +27,12 @@ pub enum Unfit {
     NotJson,
     #[error("the answer does not fit its schema: {}", .0.join("; "))]
     Invalid(Vec<String>),
-    /// A fault of whoever wrote the schema, not of the model.
+    /// An error in the schema, not of the model.
     #[error("the schema itself is wrong: {0}")]
     Schema(String),
 }
 
-/// The structured answer in a completion, or why there is none.
+/// Returns the structured response of a completion, or its problem.
 pub fn judge(completion: &Completion, schema: &OutputSchema) -> Result<Value, Unfit> {
     if completion.message.tool_uses().next().is_some() {
         return Err(Unfit::AskedForTools);
@@ -45,7 +46,8 @@ pub fn judge(completion: &Completion, schema: &OutputSchema) -> Result<Value, Un
     }
 }
 
-/// The same for a text alone. The first piece of JSON that fits is the answer; the largest is complained about.
+/// Like `judge`, for a text alone. The first valid piece of JSON is the response; otherwise problems refer to the
+/// largest.
 pub fn judge_text(text: &str, schema: &OutputSchema) -> Result<Value, Unfit> {
     let validator = jsonschema::validator_for(&schema.schema.to_json())
         .map_err(|error| Unfit::Schema(error.to_string()))?;
@@ -62,7 +64,7 @@ pub fn judge_text(text: &str, schema: &OutputSchema) -> Result<Value, Unfit> {
     Err(Unfit::Invalid(validator.iter_errors(largest).take(PROBLEMS_MAX).map(problem).collect()))
 }
 
-/// Where only objects can be asked for, another answer comes as `{answer: …}`.
+/// If only objects can be requested, other values come as `{answer: …}`.
 fn with_inner(json: &serde_json::Value) -> impl Iterator<Item = &serde_json::Value> {
     let inner = json.as_object().filter(|map| map.len() == 1).and_then(|map| map.get("answer"));
     std::iter::once(json).chain(inner)

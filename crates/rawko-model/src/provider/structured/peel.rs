@@ -1,11 +1,11 @@
-//! JSON out of a text: models put it into code fences, introduce it, and say something afterwards.
+//! Extracts JSON from text: models wrap it in code fences, introduce it and add remarks.
 
 use serde_json::Value;
 
-/// So many places where JSON could begin are tried.
+/// At most this many possible starts of JSON are tried.
 const BEGINNINGS_MAX: usize = 256;
 
-/// Every piece of JSON in a text, the likeliest first: all of it, what stands in fences, and each object or list.
+/// Returns every piece of JSON in a text, likeliest first: the whole text, fenced blocks, then each object or list.
 pub(super) fn candidates(text: &str) -> Vec<Value> {
     if let Ok(whole) = serde_json::from_str(text.trim()) {
         return vec![whole];
@@ -14,7 +14,7 @@ pub(super) fn candidates(text: &str) -> Vec<Value> {
     fenced.chain(embedded(text)).collect()
 }
 
-/// What stands between fences, without the word for the language.
+/// Returns the contents of code fences, without the language tag.
 fn fenced(text: &str) -> impl Iterator<Item = &str> {
     text.split("```").skip(1).step_by(2).map(|inside| {
         let (first, rest) = inside.split_once('\n').unwrap_or(("", inside));
@@ -23,7 +23,7 @@ fn fenced(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Objects and lists anywhere in the text, outermost only.
+/// Returns the outermost objects and lists anywhere in the text.
 fn embedded(text: &str) -> Vec<Value> {
     let (mut found, mut from) = (Vec::new(), 0);
     for _ in 0..BEGINNINGS_MAX {

@@ -1,4 +1,4 @@
-//! Asking again: what to tell a model whose answer does not fit, and the loop that does it.
+//! Repair: the message to a model with an invalid response, and the retry loop.
 
 use rawko_core::Value;
 
@@ -8,7 +8,7 @@ use crate::provider::{
     Completion, CompletionRequest, ErrorCode, Listener, OutputSchema, Provider, ProviderError,
 };
 
-/// How often to ask again. Plain data, so that whoever loops durably can keep it.
+/// The number of repairs. Plain data, so that a durable loop can store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repair {
     pub attempts_max: u32,
@@ -21,7 +21,8 @@ impl Default for Repair {
 }
 
 impl Repair {
-    /// The messages to append before asking again after `attempt` repairs, or `None` when it is enough or pointless.
+    /// Returns the messages to append before the next attempt after `attempt` repairs, or `None` if no attempt is left
+    /// or useful.
     pub fn messages(
         self,
         attempt: u32,
@@ -43,7 +44,7 @@ impl Repair {
     }
 }
 
-/// No service takes a message that says nothing.
+/// Services reject an empty message.
 fn spoken(message: &Message) -> Message {
     let says_something = message.parts.iter().any(|part| match part {
         Part::Text { text } => !text.trim().is_empty(),
@@ -52,7 +53,7 @@ fn spoken(message: &Message) -> Message {
     if says_something { message.clone() } else { Message::text(Role::Assistant, "(nothing)") }
 }
 
-/// A structured answer and what all attempts at it took.
+/// A structured response and the usage of all attempts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structured {
     pub value: Value,
@@ -65,12 +66,12 @@ pub struct Structured {
 pub enum StructuredError {
     #[error(transparent)]
     Provider(ProviderError),
-    /// `usage` is of all attempts: they are paid for.
+    /// `usage` covers all attempts: they are paid for.
     #[error("{unfit}")]
     Unfit { unfit: Unfit, completion: Box<Completion>, usage: Usage },
 }
 
-/// Asks, and asks again until the answer fits or the attempts are used up.
+/// Requests a response until it is valid or the attempts are used up.
 pub async fn complete_structured(
     provider: &dyn Provider,
     mut request: CompletionRequest,
@@ -101,7 +102,7 @@ pub async fn complete_structured(
     }
 }
 
-/// A cost that is not known makes the sum not known.
+/// An unknown cost makes the sum unknown.
 fn sum(so_far: Usage, more: Usage, is_first: bool) -> Usage {
     let cost = match (so_far.cost_usd, more.cost_usd) {
         (None, cost) if is_first => cost,

@@ -1,13 +1,13 @@
-//! Recorded exchanges. A tape is a file of JSON lines, one for each exchange, in the order in which they ended:
+//! Recorded exchanges. A tape is a JSON Lines file with one line per exchange, in order of completion:
 //!
 //! ```json
 //! {"version": 1, "hash": "…", "request": {…}, "events": […], "result": {"completion": {…}}}
 //! {"version": 1, "hash": "…", "request": {…}, "events": […], "result": {"error": {"code": "rate_limited", …}}}
 //! ```
 //!
-//! `request` is the whole request as rawko has it, not as it went over the wire: a tape can be replayed whatever provider
-//! it came from. There is no key in it: keys are no part of a request, and where one stands in a message it is hidden.
-//! `hash` is over what the model sees, so who asked and when does not matter.
+//! `request` is rawko's own form of the request, not the wire format: a tape can be replayed for any provider. It
+//! contains no keys: keys are not part of a request, and a key inside a message is redacted. `hash` covers the model's
+//! input only, so the agent and the time do not matter.
 
 mod record;
 mod replay;
@@ -38,7 +38,7 @@ enum Ended {
     Error(ProviderError),
 }
 
-/// The same for requests that a model cannot tell apart, whatever the order of keys in them.
+/// Returns the same hash for requests that are equal to a model, independent of key order.
 pub fn request_hash(request: &CompletionRequest) -> String {
     let seen = CompletionRequest {
         idempotency: String::new(),
@@ -51,7 +51,7 @@ pub fn request_hash(request: &CompletionRequest) -> String {
     blake3::hash(sorted(&json).to_string().as_bytes()).to_hex().to_string()
 }
 
-/// Bounded: what was read from JSON is at most as deep as its reader allows.
+/// Recursion is bounded by the depth limit of the JSON reader.
 fn sorted(json: &serde_json::Value) -> serde_json::Value {
     match json {
         serde_json::Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! Recording: a provider around another one that writes down what was asked and answered.
+//! Recording: a provider that wraps another one and writes its requests and responses to a tape.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use crate::provider::{
     Completing, Completion, CompletionRequest, Listener, Provider, ProviderError, StreamEvent,
 };
 
-/// A tape that several providers write to.
+/// A tape shared by several providers.
 pub struct Recorder {
     state: Mutex<State>,
-    /// Hidden wherever they stand.
+    /// Redacted in every line.
     secrets: Vec<Secret>,
 }
 
@@ -24,7 +24,7 @@ struct State {
 }
 
 impl Recorder {
-    /// Appends to the file. Folders that are missing are made.
+    /// Opens the file for appending and creates missing folders.
     pub fn open(path: &Path, secrets: Vec<Secret>) -> io::Result<Arc<Self>> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
@@ -33,12 +33,13 @@ impl Recorder {
         Ok(Arc::new(Self { state: Mutex::new(State { file, fault: None }), secrets }))
     }
 
-    /// Why the tape is not complete. A completion that was paid for is not thrown away because of it.
+    /// Returns the error that made the tape incomplete, if any. A failed write does not discard a completion that was
+    /// paid for.
     pub fn fault(&self) -> Option<String> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).fault.clone()
     }
 
-    /// One write for a line, so that lines of several processes do not mix.
+    /// Writes each line in one call, so that lines of several processes do not mix.
     fn write(&self, exchange: &Exchange) {
         let line = serde_json::to_string(exchange).map_err(io::Error::other);
         let line = line.map(|line| self.secrets.iter().fold(line, |line, secret| secret.hide(&line)) + "\n");
@@ -50,7 +51,7 @@ impl Recorder {
     }
 }
 
-/// A provider whose exchanges are recorded. One that is abandoned in the middle is not.
+/// A provider whose exchanges are recorded. An abandoned exchange is not.
 pub struct Record {
     inner: Arc<dyn Provider>,
     recorder: Arc<Recorder>,

@@ -1,6 +1,6 @@
-//! Replaying: answers from a tape, and from nothing else. A request is found by what the model would see; the same
-//! request asked again gets the next answer that was given to it. So agents that work side by side need not come in the
-//! order in which they were recorded, and a restart finds its place by itself.
+//! Replay: responses from a tape only. A request is matched by the model's input; the same request gets its recorded
+//! responses in order. Concurrent agents therefore need not arrive in the recorded order, and a restart finds its
+//! position.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Reads a tape, or says in which line it is wrong.
+    /// Reads a tape, or reports the invalid line.
     pub fn read(path: &Path) -> Result<Self, String> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {file}: {error}"))?;
@@ -43,7 +43,7 @@ impl Replay {
         Ok(Self { file: file.to_owned(), exchanges, used })
     }
 
-    /// What is on the tape and was not asked for.
+    /// Returns the exchanges that were not requested.
     pub fn unused(&self) -> Vec<String> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = self.exchanges.iter().zip(used.iter()).enumerate().filter(|(_, (_, is_used))| !**is_used);
@@ -101,7 +101,7 @@ fn described(request: &CompletionRequest) -> String {
     )
 }
 
-/// The first thing in which two requests differ.
+/// Returns the first difference between two requests.
 fn difference(asked: &CompletionRequest, taped: &CompletionRequest) -> String {
     let at = asked.messages.iter().zip(&taped.messages).position(|(a, b)| a != b);
     let what = if asked.model != taped.model {

@@ -1,5 +1,5 @@
-//! The bytes of an answer into events and a completion, whatever the dialect. No IO: the transport feeds it, and so can
-//! a test or a recording.
+//! Decodes the bytes of a response into events and a completion, for all dialects. No IO: the transport feeds it, as
+//! can a test or a recording.
 
 use super::gather::{Gathering, next_id};
 use super::lines::Lines;
@@ -12,21 +12,21 @@ use crate::provider::structured;
 use crate::provider::tokens::{request_tokens, said_tokens};
 use crate::provider::{Completion, CompletionRequest, ErrorCode, OutputSchema, ProviderError, StreamEvent};
 
-/// More than this is no answer of a model.
+/// A larger body is not a valid response of a model.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Of a body that is no stream, this much is kept to say what it was.
+/// Limit of a body that is not a stream, kept for the error.
 const STRAY_BYTES_MAX: usize = 1024 * 1024;
 
-/// How the body of an answer ended.
+/// The end of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyEnd {
-    /// As HTTP has it.
+    /// By HTTP framing.
     Announced,
     /// The connection broke.
     Broken,
 }
 
-/// Decodes one answer to one request.
+/// Decodes one response to one request.
 pub struct Decoder {
     dialect: Dialect,
     lines: Lines,
@@ -41,7 +41,7 @@ pub struct Decoder {
     schema: Option<OutputSchema>,
     input_estimate: u64,
     price: Option<Price>,
-    /// Who answers, as it calls itself.
+    /// The model's own name.
     model: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl Decoder {
         self.is_over
     }
 
-    /// Whether what was heard is a whole answer, even if the connection breaks now.
+    /// Returns true if the response is complete, even if the connection breaks now.
     pub fn is_whole(&self) -> bool {
         self.gathering.stop.is_some() || (self.is_over && !self.gathering.is_empty())
     }
@@ -144,10 +144,10 @@ impl Decoder {
         }
     }
 
-    /// The completion and the last events, or why there is none. Never half a completion as if it were whole.
+    /// Returns the completion and the last events, or an error. Never returns a partial completion as complete.
     pub fn finish(mut self, end: BodyEnd) -> Result<(Completion, Vec<StreamEvent>), ProviderError> {
         match (self.handle_end(), end) {
-            // What is torn after the end of the answer is only the count of tokens.
+            // After the end of the response only the token counts can be lost.
             (Err(_), BodyEnd::Broken) | (Ok(()), _) if self.is_whole() => {}
             (Err(_), BodyEnd::Broken) | (Ok(()), _) => return Err(self.cut_off()),
             (Err(error), BodyEnd::Announced) => return Err(error),
@@ -163,7 +163,8 @@ impl Decoder {
         Ok((completion, events))
     }
 
-    /// What stands after the last line end. Torn JSON there means that the stream was torn, whatever HTTP said.
+    /// Handles the rest after the last line end. Incomplete JSON there means that the stream was cut, even if HTTP
+    /// reported a regular end.
     fn handle_end(&mut self) -> Result<(), ProviderError> {
         if let Some(rest) = self.lines.take_rest() {
             self.handle_line(&rest).map_err(|error| self.torn(error, &rest))?;
@@ -183,7 +184,7 @@ impl Decoder {
         if is_torn { self.cut_off() } else { error }
     }
 
-    /// A body that is no stream: an error in plain JSON, or a server that does not stream.
+    /// Handles a body that is not a stream: an error in plain JSON, or a server that does not stream.
     fn handle_stray(&mut self) -> Result<(), ProviderError> {
         let json: Option<serde_json::Value> = serde_json::from_str(self.stray.trim()).ok();
         if let Some(json) = json {
@@ -204,7 +205,7 @@ impl Decoder {
         ProviderError::new(ErrorCode::NetworkError, message)
     }
 
-    /// Counted where the provider counted, estimated where it did not.
+    /// Uses the provider's counts, or estimates without them.
     fn usage(&self, output_estimate: u64) -> Usage {
         let counted = self.gathering.counted;
         let input = Some(counted.input).filter(|tokens| *tokens > 0);
@@ -221,14 +222,14 @@ impl Decoder {
     }
 }
 
-/// The model as a piece of the answer names it; where, depends on the dialect.
+/// Returns the model named in a chunk; the location depends on the dialect.
 fn named(json: &serde_json::Value) -> Option<String> {
     let mut places = ["/model", "/message/model", "/modelVersion"].into_iter();
     let name = places.find_map(|place| json.pointer(place)?.as_str().filter(|name| !name.is_empty()));
     name.map(str::to_owned)
 }
 
-/// An answer that says success and cannot be understood.
+/// A successful response that cannot be parsed.
 fn malformed(why: &str) -> ProviderError {
     let message = format!("the provider's answer cannot be understood: {why}");
     ProviderError { status: Some(200), ..ProviderError::new(ErrorCode::Unknown, message) }

@@ -1,15 +1,15 @@
-//! What all wire formats add up to: text and tool uses that grow piece by piece, the reason for stopping, the count of
-//! tokens. A format only says what a piece of its stream means; the rules that hold for all of them are here.
+//! State common to all wire formats: text and tool uses that grow piece by piece, the stop reason and the token counts.
+//! A format only decodes the pieces of its stream; the rules shared by all formats are here.
 
 use rawko_core::Value;
 
 use crate::message::{Part, StopReason, ToolUse};
 use crate::provider::StreamEvent;
 
-/// Tokens as a provider counted them. Zero means that it did not say: some report 0 for everything.
+/// Token counts as the provider reported them. Zero means unknown: some report 0 for everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
-    /// With those that were read from a cache.
+    /// Includes tokens read from a cache.
     pub(super) input: u64,
     pub(super) cached: u64,
     pub(super) output: u64,
@@ -20,7 +20,7 @@ pub(super) struct Gathering {
     events: Vec<StreamEvent>,
     pub(super) stop: Option<StopReason>,
     pub(super) counted: Counted,
-    /// The number of the next tool use that gets no id from its provider.
+    /// Number of the next tool use that has no id from its provider.
     next_id: u64,
 }
 
@@ -29,9 +29,9 @@ enum Piece {
     Tool(ToolPiece),
 }
 
-/// A tool use on its way.
+/// An incomplete tool use.
 struct ToolPiece {
-    /// What the format calls it by; not the id.
+    /// The format's key for it, which is not the id.
     key: u64,
     id: String,
     name: String,
@@ -41,9 +41,9 @@ struct ToolPiece {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Its name may still grow.
+    /// The name may still grow.
     Naming,
-    /// Its start was reported.
+    /// The start event was sent.
     Open,
     Closed,
 }
@@ -72,7 +72,7 @@ impl Gathering {
         self.events.push(StreamEvent::TextDelta { text: text.to_owned() });
     }
 
-    /// A piece of a tool use. Whatever is empty was not in it; what comes again is not added again.
+    /// Adds a piece of a tool use. Empty fields were absent from the piece; repeated fields are not added again.
     pub(super) fn tool(&mut self, key: u64, id: &str, name: &str, json: &str) {
         let at = self.tool_at(key, id);
         let Some(Piece::Tool(tool)) = self.pieces.get_mut(at) else { return };
@@ -88,21 +88,22 @@ impl Gathering {
         }
     }
 
-    /// A tool use that came in one piece.
+    /// Adds a tool use that arrived in one piece.
     pub(super) fn whole_tool(&mut self, id: &str, name: &str, json: &str) {
         let key = self.pieces.len() as u64;
         self.tool(key, id, name, json);
         self.close_tool(key);
     }
 
-    /// Nothing more comes for this one.
+    /// Marks a tool use as complete.
     pub(super) fn close_tool(&mut self, key: u64) {
         if let Some(at) = self.latest(key) {
             self.close(at);
         }
     }
 
-    /// Some servers give every call the same index: another id is another call.
+    /// Returns the index of a tool use. Some servers give every call the same index, so a different id is a different
+    /// call.
     fn tool_at(&mut self, key: u64, id: &str) -> usize {
         let is_same = |tool: &ToolPiece| id.is_empty() || tool.id.is_empty() || tool.id == id;
         let known = self
@@ -147,8 +148,8 @@ impl Gathering {
         }
     }
 
-    /// The message and why it ended. A tool use that was cut short by the limit of output is left out: nobody can say
-    /// what it would have been.
+    /// Returns the message and its stop reason. Drops a tool use that was cut off by the output limit, because its
+    /// input is incomplete.
     pub(super) fn finish(&mut self) -> (Vec<Part>, StopReason) {
         (0..self.pieces.len()).for_each(|at| self.close(at));
         let said = self.stop.unwrap_or(StopReason::Other);
@@ -161,13 +162,13 @@ impl Gathering {
 
 const MADE_UP: &str = "call_";
 
-/// The first number that no made-up id among these has: results find their tool use by its id.
+/// Returns the first number not used by a generated id: tool results refer to their tool use by id.
 pub(super) fn next_id<'i>(ids: impl Iterator<Item = &'i str>) -> u64 {
     let number = |id: &str| id.strip_prefix(MADE_UP)?.parse::<u64>().ok();
     ids.filter_map(number).max().map_or(1, |highest| highest.saturating_add(1))
 }
 
-/// Pending tool calls win over whatever was said; a wait for tools that were not asked for is no wait.
+/// Returns `ToolUse` whenever tools were called, and ignores a reported tool stop without tool calls.
 fn stop_reason(said: StopReason, has_tools: bool) -> StopReason {
     match said {
         _ if has_tools => StopReason::ToolCalls,
@@ -183,7 +184,7 @@ fn part(piece: Piece, said: StopReason) -> Option<Part> {
             let input = match input(&json) {
                 Some(input) => input,
                 None if said == StopReason::Length => return None,
-                // Whoever runs the tool will refuse it, and the model sees what it wrote.
+                // The tool rejects this input, and the model sees its own text in the error.
                 None => Value::from(json),
             };
             Some(Part::ToolUse(ToolUse { id, name, input }))
@@ -191,7 +192,7 @@ fn part(piece: Piece, said: StopReason) -> Option<Part> {
     }
 }
 
-/// No input at all is an empty one; some servers put the JSON into a string once more.
+/// Parses a tool input. No input counts as an empty object; some servers encode the JSON as a string once more.
 fn input(json: &str) -> Option<Value> {
     if json.trim().is_empty() {
         return Some(Value::map([] as [(&str, Value); 0]));

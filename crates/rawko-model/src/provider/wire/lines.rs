@@ -1,23 +1,23 @@
-//! Bytes into lines, whatever the pieces they come in. Apart from what the lines mean, because two framings (server-sent
-//! events and JSON lines) stand on it, and because the bound on a line is kept here.
+//! Splits bytes into lines, independent of chunk boundaries. Separate from the meaning of the lines, because two
+//! framings (server-sent events and JSON Lines) share it, and because the limit on line length is enforced here.
 
-/// More than this in one line is no answer of a model.
+/// A longer line is not a valid response of a model.
 pub(super) const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// A line that nobody wants to hold in memory.
+/// A line above `LINE_BYTES_MAX`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LineTooLong;
 
-/// Lines end with LF, CR or both, as server-sent events allow.
+/// Lines end with LF, CR or CRLF, as server-sent events allow.
 #[derive(Default)]
 pub(super) struct Lines {
     pending: Vec<u8>,
-    /// An LF that comes now belongs to the CR before it.
+    /// The next LF belongs to the preceding CR.
     is_after_cr: bool,
 }
 
 impl Lines {
-    /// The lines that these bytes complete.
+    /// Returns the lines that these bytes complete.
     pub(super) fn handle_bytes(&mut self, bytes: &[u8]) -> Result<Vec<String>, LineTooLong> {
         let mut lines = Vec::new();
         for &byte in bytes {
@@ -33,12 +33,12 @@ impl Lines {
         Ok(lines)
     }
 
-    /// What came after the last end of a line.
+    /// Returns the text after the last line ending.
     pub(super) fn take_rest(&mut self) -> Option<String> {
         (!self.pending.is_empty()).then(|| self.take_line())
     }
 
-    /// Only whole lines are decoded, so no character is torn by the pieces they came in.
+    /// Only whole lines are decoded, so a chunk boundary cannot split a character.
     fn take_line(&mut self) -> String {
         let line = String::from_utf8_lossy(&self.pending).into_owned();
         self.pending.clear();

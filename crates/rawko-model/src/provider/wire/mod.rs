@@ -1,5 +1,5 @@
-//! Wire formats as pure functions: a request into JSON, and the bytes of an answer into stream events. One folder for
-//! each dialect; what is common to all of them (lines, events, adding up) is beside them.
+//! Wire formats as pure functions: a request into JSON, and the bytes of a response into stream events. One folder for
+//! each dialect; shared parts (lines, events, accumulation) are beside them.
 
 mod anthropic;
 mod decoder;
@@ -18,19 +18,19 @@ pub(super) use spoken::Spoken;
 use crate::message::{Message, Part};
 use crate::provider::{CompletionRequest, OutputSchema};
 
-/// What a provider speaks.
+/// The wire format of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// Chat completions, as OpenAI and everybody who is compatible with it has them.
+    /// Chat completions of OpenAI and compatible services.
     OpenAi(OpenAiTraits),
     Anthropic,
     Gemini,
-    /// Its own format, not the compatible one: only that has a schema for answers and the size of the context.
+    /// Its own format, not the compatible one: only that supports response schemas and the context size.
     Ollama,
 }
 
 impl Dialect {
-    /// The body of a request. `context_tokens` is for servers that must be told how much to remember.
+    /// Returns the body of a request. `context_tokens` is for servers that require the context size.
     pub fn body(self, request: &CompletionRequest, context_tokens: Option<u32>) -> serde_json::Value {
         match self {
             Dialect::OpenAi(traits) => openai::body(request, traits),
@@ -40,7 +40,7 @@ impl Dialect {
         }
     }
 
-    /// The path of a request under the base address.
+    /// Returns the path of a request under the base URL.
     pub fn path(self, model: &str) -> String {
         match self {
             Dialect::OpenAi(_) => "chat/completions".to_owned(),
@@ -51,7 +51,7 @@ impl Dialect {
     }
 }
 
-/// The system prompt of a model that must be told in words what its answer looks like.
+/// Returns the system prompt with the schema as text, for models without schema support.
 fn system_with_schema(system: &str, schema: Option<&OutputSchema>) -> String {
     let Some(schema) = schema else { return system.to_owned() };
     let shape = schema.schema.to_json();
@@ -62,7 +62,7 @@ fn system_with_schema(system: &str, schema: Option<&OutputSchema>) -> String {
     if system.is_empty() { words } else { format!("{system}\n\n{words}") }
 }
 
-/// Where only objects can be asked for, anything else is asked for as `{answer: …}`.
+/// If only objects can be requested, wraps other schemas as `{answer: …}`.
 fn object_schema(schema: &OutputSchema) -> serde_json::Value {
     let shape = schema.schema.to_json();
     let is_object = shape.get("type").and_then(serde_json::Value::as_str) == Some("object");
@@ -73,26 +73,26 @@ fn object_schema(schema: &OutputSchema) -> serde_json::Value {
     serde_json::json!({"type": "object", "properties": properties, "required": ["answer"], "additionalProperties": false})
 }
 
-/// Input that is an object goes as it is. Anything else was malformed when it came; services refuse it bare.
+/// Passes an object unchanged. Anything else was malformed on arrival, and services reject it bare.
 fn tool_input(input: &rawko_core::Value) -> serde_json::Value {
     let json = input.to_json();
     if json.is_object() { json } else { serde_json::json!({ "input": json }) }
 }
 
-/// The name of the tool that a result answers: some services match by name, not by id.
+/// Returns the tool name of a result: some services match by name, not by id.
 fn tool_name<'m>(messages: &'m [Message], id: &str) -> &'m str {
     let uses = messages.iter().flat_map(Message::tool_uses);
     uses.filter(|tool_use| tool_use.id == id).last().map_or("unknown", |tool_use| tool_use.name.as_str())
 }
 
-/// Results stand before everything else: services look for them right after the calls.
+/// Results come first: services expect them right after the calls.
 fn ordered(message: &Message) -> impl Iterator<Item = &Part> {
     let is_result = |part: &&Part| matches!(part, Part::ToolResult(_));
     let results = message.parts.iter().filter(is_result);
     results.chain(message.parts.iter().filter(move |part| !is_result(part)))
 }
 
-/// All that a message says in words.
+/// Returns all text of a message.
 fn joined_text(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),

@@ -1,4 +1,4 @@
-//! An answer that came from no wire: what a script says, put together by the same rules as if a provider had said it.
+//! Builds a completion from a script, by the same rules as a provider's response.
 
 use rawko_core::Value;
 
@@ -7,7 +7,7 @@ use crate::message::{Message, Role, StopReason, Usage};
 use crate::provider::tokens::{request_tokens, said_tokens};
 use crate::provider::{Completion, CompletionRequest, StreamEvent, structured};
 
-/// What is said. Without a reason to stop, it is the one that fits.
+/// A scripted response. If it has no stop reason, the matching one is used.
 pub(in crate::provider) struct Spoken<'s> {
     pub(in crate::provider) text: &'s str,
     pub(in crate::provider) tools: &'s [(String, Value)],

@@ -1,14 +1,14 @@
-//! Server-sent events out of lines, as much of them as model services use: `data`, and that an empty line ends an event.
-//! The name of an event is left alone: every service that names events repeats the name in the data.
+//! Parses server-sent events from lines, limited to the parts model services use: `data`, and the empty line that ends
+//! an event. Event names are ignored: every service that names events repeats the name in the data.
 
-/// What one line did.
+/// The result of one line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Framed {
-    /// The event goes on, or it was a comment.
+    /// The event is incomplete, or the line was a comment.
     Nothing,
     /// An event is complete.
     Data(String),
-    /// No line of an event stream: the body is something else.
+    /// Not a line of an event stream: the body is something else.
     Stray,
 }
 
@@ -37,7 +37,7 @@ impl Sse {
         }
     }
 
-    /// The event that an empty line would have ended: some servers close without one.
+    /// Returns a final event without its empty line: some servers close without one.
     pub(super) fn take_event(&mut self) -> Option<String> {
         self.data.take()
     }

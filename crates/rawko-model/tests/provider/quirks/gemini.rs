@@ -1,4 +1,4 @@
-//! Gemini and its reasons.
+//! Gemini and its stop reasons.
 
 use expect_test::expect;
 use rawko_testkit::{Ending, Format, Reply, gemini};

@@ -1,4 +1,4 @@
-//! What real services and their imitators are known to do beside their documentation, as tables of raw bytes.
+//! Undocumented behaviour of real and compatible services, as tables of raw bytes.
 
 mod anthropic;
 mod gemini;

@@ -1,4 +1,4 @@
-//! OpenAI and whoever is compatible with it.
+//! OpenAI and compatible servers.
 
 use expect_test::expect;
 use rawko_testkit::{Ending, Format, Reply, openai};

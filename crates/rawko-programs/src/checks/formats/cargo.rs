@@ -1,5 +1,5 @@
-//! `cargo … --message-format=json`: the compiler's messages as JSON lines, and between them what tests print. A line of
-//! libtest's is read whole; `0 failed` is a count, not a word.
+//! Parses `cargo … --message-format=json`: compiler messages as JSON lines, mixed with test output. Lines of libtest
+//! are parsed as a whole; `0 failed` is a count, not a keyword.
 
 use std::sync::LazyLock;
 
@@ -45,7 +45,7 @@ impl Tally {
         let Some(message) = message.get("message") else { return };
         let is_error = message.get("level").and_then(Value::as_str) == Some("error");
         if let Some(finding) = is_error.then(|| finding(message)).flatten()
-            // The library and its tests are compiled twice and say the same.
+            // A library and its tests are compiled separately and emit the same message.
             && !self.compiler.contains(&finding)
         {
             self.compiler.push(finding);
@@ -78,7 +78,7 @@ impl Tally {
     }
 }
 
-/// `None` for the line at the end that only sums up: it has no place and no code, but some other error was before it.
+/// Returns `None` for the final summary: it has no location and no code, and always follows another error.
 fn finding(message: &Value) -> Option<CheckFinding> {
     let text = message.get("message").and_then(Value::as_str).unwrap_or_default();
     let span = message.get("spans").and_then(Value::as_array).and_then(|spans| {

@@ -1,4 +1,4 @@
-//! `go test -json`: one event a line.
+//! Parses `go test -json`: one event per line.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Any JSON: a number of errors, or a list of them, at a pointer.
+//! Parses JSON with a number or list of errors at a pointer.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub(super) fn count(text: &str, pointer: &str) -> Result<Counted, Unreadable> {
     Ok(Counted { errors, summary, findings })
 }
 
-/// Under the names that tools mostly use.
+/// Reads a finding under the field names that most tools use.
 fn finding(item: &Value) -> CheckFinding {
     let text = |keys: &[&str]| keys.iter().find_map(|key| item.get(key)?.as_str());
     let number = |keys: &[&str]| keys.iter().find_map(|key| item.get(key)?.as_u64());

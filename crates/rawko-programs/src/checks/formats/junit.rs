@@ -1,4 +1,4 @@
-//! JUnit's XML, as pytest, Maven, Gradle, jest and many others write it.
+//! Parses JUnit XML, as written by pytest, Maven, Gradle, jest and many others.
 
 use roxmltree::{Document, Node};
 

@@ -1,5 +1,5 @@
-//! From what a check printed to the number of errors. A file per format, each a pure function; what none of them can
-//! read is never taken for success.
+//! Counts errors in the output of a check. One file per format, each a pure function; unreadable output never counts as
+//! success.
 
 mod cargo;
 mod go;
@@ -12,18 +12,18 @@ mod unittest;
 use super::definition::Format;
 use super::report::{CheckFinding, first};
 
-/// What a command left.
+/// The output of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// `None`: ended by a signal.
+    /// `None` if it was ended by a signal.
     pub exit_code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
-    /// What stands in the file it reports to, if it has one and wrote it.
+    /// The contents of the report file, if one was written.
     pub report: Option<String>,
 }
 
-/// What was counted.
+/// The counted result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub errors: u64,
@@ -31,11 +31,11 @@ pub struct Counted {
     pub findings: Vec<CheckFinding>,
 }
 
-/// Why a result could not be read.
+/// The reason why a result could not be parsed.
 type Unreadable = String;
 
 impl Output {
-    /// The report, or what was printed.
+    /// Returns the report, or the output.
     fn text(&self) -> &str {
         self.report.as_deref().unwrap_or(&self.stdout)
     }
@@ -45,7 +45,7 @@ impl Output {
             .map_or_else(|| "was ended by a signal".to_owned(), |code| format!("exited with {code}"))
     }
 
-    /// The last thing it said, which is mostly why.
+    /// Returns the last line, which usually contains the cause.
     fn last_line(&self) -> &str {
         [&self.stderr, &self.stdout]
             .into_iter()
@@ -54,10 +54,11 @@ impl Output {
     }
 }
 
-/// Counts errors. A command that fails has at least one, whatever it printed; so has one whose result is unreadable.
+/// Counts errors. A failed command has at least one error regardless of its output; so has a command with an unreadable
+/// result.
 pub fn count(format: &Format, output: &Output) -> Counted {
     let counted = match format {
-        // A language server is spoken with; only how it ended is left to look at here.
+        // The diagnostics of a language server are counted elsewhere; only its exit matters here.
         Format::Exit | Format::Lsp { .. } => Ok(Counted::default()),
         Format::Json { pointer } => json::count(output.text(), pointer),
         Format::Tap => tap::count(output.text()),
@@ -83,7 +84,7 @@ pub fn count(format: &Format, output: &Output) -> Counted {
     counted
 }
 
-/// A check that was to write a report and did not.
+/// Counts a check that did not write its report.
 pub(super) fn without_report(output: &Output) -> Counted {
     failed(output, &format!("it {} and wrote no report", output.exit_words()))
 }
@@ -95,7 +96,7 @@ fn failed(output: &Output, why: &str) -> Counted {
     Counted { errors: 1, summary: finding.message.clone(), findings: vec![finding] }
 }
 
-/// `3 of 10 tests failed`, `10 tests passed`.
+/// Returns `3 of 10 tests failed`, `10 tests passed`.
 fn tests_summary(failed: u64, all: u64) -> String {
     match failed {
         0 => format!("{} passed", many(all, "test")),
@@ -103,7 +104,7 @@ fn tests_summary(failed: u64, all: u64) -> String {
     }
 }
 
-/// `1 error`, `2 errors`.
+/// Returns `1 error`, `2 errors`.
 pub(super) fn many(count: u64, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }

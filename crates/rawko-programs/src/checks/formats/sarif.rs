@@ -1,4 +1,4 @@
-//! SARIF: what static analysis writes. Only results of level `error` are errors; what is suppressed is none.
+//! Parses SARIF, the output of static analysers. Only results of level `error` that are not suppressed are errors.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn is_suppressed(result: &Value) -> bool {
     result.get("suppressions").and_then(Value::as_array).is_some_and(|all| !all.is_empty())
 }
 
-/// A result without a level has its rule's, and a rule without one warns.
+/// A result without a level takes its rule's; the default is a warning.
 fn is_error(run: &Value, result: &Value) -> bool {
     let of_rule = || {
         let rules = run.pointer("/tool/driver/rules")?.as_array()?;

@@ -1,5 +1,5 @@
-//! The Test Anything Protocol, versions 12 to 14. Failures are counted where they happen: a test that failed only
-//! because its subtests did is not one more.
+//! Parses the Test Anything Protocol, versions 12 to 14. Failures are counted where they occur: a test that failed only
+//! because of its subtests is not counted again.
 
 use std::sync::LazyLock;
 
@@ -15,11 +15,11 @@ static PLAN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^1\.\.(\d+)
 #[derive(Default)]
 struct Tally {
     all: u64,
-    /// Tests at the outermost level, which the plan is about.
+    /// Tests at the outermost level, which the plan counts.
     outer: u64,
     planned: Option<u64>,
     failed: Vec<CheckFinding>,
-    /// How many failures there were below each depth since the last test there.
+    /// Failures below each depth since the last test at that depth.
     below: Vec<(usize, u64)>,
     is_bailed: bool,
 }
@@ -42,7 +42,7 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
 }
 
 impl Tally {
-    /// Whether it is a failure, and what follows is about it.
+    /// Records a test; returns true if it failed and a diagnostic may follow.
     fn test(&mut self, depth: usize, is_ok: bool, name: &str, directive: &str) -> bool {
         let below: u64 = self.below.iter().filter(|(at, _)| *at > depth).map(|(_, failed)| failed).sum();
         let has_subtests = self.below.iter().any(|(at, _)| *at > depth);
@@ -67,7 +67,7 @@ impl Tally {
         self.is_bailed |= line.starts_with("Bail out!");
     }
 
-    /// The keys of a diagnostic block that say where and why.
+    /// Reads location and message from a diagnostic block.
     fn diagnose(&mut self, line: &str) {
         let Some(finding) = self.failed.last_mut() else { return };
         let unquoted = |text: &str| text.trim().trim_matches(['\'', '"']).to_owned();
@@ -93,7 +93,7 @@ impl Tally {
             return Err("no TAP".to_owned());
         }
         let missing = self.planned.map_or(0, |planned| planned.saturating_sub(self.outer));
-        // Tests that did not run because the others gave up are counted once.
+        // Tests that did not run after a bail-out are counted once.
         let more = missing.max(u64::from(self.is_bailed));
         let errors = as_count(self.failed.len()) + more;
         if self.is_bailed {

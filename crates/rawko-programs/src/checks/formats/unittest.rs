@@ -1,4 +1,4 @@
-//! Python's `unittest`: `Ran 3 tests in 0.001s`, then `OK` or `FAILED (failures=1, errors=2)`.
+//! Parses the output of Python's `unittest`: `Ran 3 tests in 0.001s`, then `OK` or `FAILED (failures=1, errors=2)`.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ static VERDICT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$").ok());
 static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(?:FAIL|ERROR): (.+)$").ok());
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"^\s+File "(.+)", line (\d+)"#).ok());
-/// What counts against a run.
+/// Counters that mark a run as failed.
 const FAILURES: [&str; 3] = ["failures", "errors", "unexpected successes"];
 
 pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
@@ -39,7 +39,7 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     Ok(Counted { errors, summary: tests_summary(errors, ran.max(errors)), findings })
 }
 
-/// The sum of what counts in `failures=1, errors=2, skipped=3`.
+/// Sums the failing counters of `failures=1, errors=2, skipped=3`.
 fn failures(parts: &str) -> u64 {
     let parts = parts.split(',').filter_map(|part| part.trim().split_once('='));
     parts.filter(|(key, _)| FAILURES.contains(key)).filter_map(|(_, number)| number.parse::<u64>().ok()).sum()

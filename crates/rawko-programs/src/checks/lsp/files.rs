@@ -1,4 +1,4 @@
-//! Which files a language server is told of.
+//! Files opened in a language server.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use globset::{Glob, GlobSetBuilder};
 const FILES_MAX: usize = 500;
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// One file as the server is told of it.
+/// An open file, as sent to the server.
 pub(super) struct Opened {
-    /// Relative to the directory of the check.
+    /// Path relative to the directory of the check.
     pub(super) shown: String,
     pub(super) uri: String,
     pub(super) language: &'static str,
     pub(super) text: String,
 }
 
-/// The files that match, without what the project ignores. None at all is more likely a mistake than a success.
+/// Returns the matching files, without ignored ones. No match at all is an error, because it is probably a mistake.
 pub(super) fn open(root: &Path, patterns: &[String]) -> Result<Vec<Opened>, String> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
@@ -51,7 +51,7 @@ fn read(path: &Path, shown: &Path) -> Result<Opened, String> {
     Ok(Opened { uri: uri(path), language: language(ending), shown, text })
 }
 
-/// `file:///…`, with what is not plain written as `%20`.
+/// Returns `file:///…` with special characters percent-encoded.
 pub(super) fn uri(path: &Path) -> String {
     let mut uri = String::from("file://");
     for byte in path.display().to_string().bytes() {
@@ -65,7 +65,7 @@ pub(super) fn uri(path: &Path) -> String {
     uri
 }
 
-/// As the protocol calls them.
+/// Returns the language id of the protocol.
 fn language(ending: &str) -> &'static str {
     match ending {
         "rs" => "rust",

@@ -1,5 +1,5 @@
-//! A language server as a check: started, told of the files, asked what is wrong with them, ended. It is a check like any
-//! other in that what cannot be learnt is an error, never silence.
+//! A language server as a check: starts it, opens the files, requests diagnostics and ends it. As with any check, a
+//! missing result is an error, never silence.
 
 mod files;
 mod talk;
@@ -20,14 +20,14 @@ use super::report::{CheckFinding, first};
 use files::Opened;
 use talk::Talk;
 
-/// What is kept of its complaints.
+/// Limit of captured stderr.
 const STDERR_BYTES_MAX: usize = 16 * 1024;
-/// For its complaints to arrive after it has ended.
+/// Time for stderr to arrive after the exit.
 const GRACE: Duration = Duration::from_secs(1);
 /// Severity 1 of the protocol.
 const ERROR: u64 = 1;
 
-/// How many errors a language server sees in some files.
+/// Counts the errors that a language server reports for some files.
 pub(super) async fn ask(
     mut command: Command,
     root: &Path,
@@ -67,7 +67,7 @@ pub(super) async fn ask(
     }
 }
 
-/// The last thing it complained of.
+/// Returns the last line of stderr.
 async fn last_line(pipe: Option<ChildStderr>) -> String {
     let mut kept = Vec::new();
     let Some(mut pipe) = pipe else { return String::new() };
@@ -80,7 +80,7 @@ async fn last_line(pipe: Option<ChildStderr>) -> String {
     text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// Diagnostics come in the order of the files.
+/// Diagnostics are in the order of the files.
 fn counted(opened: &[Opened], diagnostics: &[Vec<Value>]) -> Counted {
     let mut findings = Vec::new();
     for (file, diagnostics) in opened.iter().zip(diagnostics) {

@@ -1,5 +1,5 @@
-//! The conversation with a language server: who we are, which files there are, what is wrong with them. Servers that can
-//! be asked are asked; of the others it is waited for until each file has been spoken of and nothing more comes.
+//! The session with a language server: initialise, open the files, collect diagnostics. Servers that support pull
+//! diagnostics are queried; for others this waits until every file has diagnostics and no more arrive.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::files::{Opened, uri};
 use super::wire::{encode, take};
 
-/// A server that pushes may correct itself; when it has been quiet so long, it has said what it had to say.
+/// A server that pushes may correct itself; after this much silence its diagnostics are final.
 const QUIET: Duration = Duration::from_millis(750);
 
 pub(super) struct Talk {
@@ -22,7 +22,7 @@ pub(super) struct Talk {
     root: String,
     read: Vec<u8>,
     last_id: u64,
-    /// The latest diagnostics that were pushed, by file.
+    /// The latest pushed diagnostics, by file.
     pushed: BTreeMap<String, Vec<Value>>,
 }
 
@@ -31,7 +31,7 @@ impl Talk {
         Self { stdin, stdout, root: uri(root), read: Vec::new(), last_id: 0, pushed: BTreeMap::new() }
     }
 
-    /// What is wrong with each file, in their order.
+    /// Returns the diagnostics of each file, in order.
     pub(super) async fn diagnostics(&mut self, opened: &[Opened]) -> Result<Vec<Vec<Value>>, String> {
         let can_be_asked = self.introduce().await?;
         for file in opened {
@@ -45,7 +45,7 @@ impl Talk {
         Ok(diagnostics)
     }
 
-    /// Whether it can be asked for diagnostics.
+    /// Initialises the server; returns true if it supports pull diagnostics.
     async fn introduce(&mut self) -> Result<bool, String> {
         let parameters = json!({
             "processId": std::process::id(),
@@ -116,13 +116,13 @@ impl Talk {
         self.stdin.write_all(&encode(message)).await.map_err(|_| ended())
     }
 
-    /// The next message. What it pushes is kept, what it asks is answered.
+    /// Returns the next message. Stores pushed diagnostics and answers requests.
     async fn hear(&mut self) -> Result<Value, String> {
         let message = loop {
             if let Some(message) = take(&mut self.read)? {
                 break message;
             }
-            // Reading is given up at will when it is quiet: nothing is lost, it goes into our own buffer.
+            // Safe to cancel: partial reads stay in our own buffer.
             if self.stdout.read_buf(&mut self.read).await.map_err(|_| ended())? == 0 {
                 return Err(ended());
             }
@@ -152,7 +152,7 @@ fn ended() -> String {
     "the language server ended before it had answered".to_owned()
 }
 
-/// Of settings it is told that there are none; to everything else there is nothing to say.
+/// Answers a request: empty settings for configuration, null for everything else.
 fn answer(method: &str, message: &Value) -> Value {
     let asked = message.pointer("/params/items").and_then(Value::as_array);
     match (method, asked) {

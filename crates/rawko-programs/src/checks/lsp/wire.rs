@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// A longer message is nobody's diagnostics.
+/// A longer message is rejected.
 const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 pub(super) fn encode(message: &Value) -> Vec<u8> {
@@ -10,7 +10,7 @@ pub(super) fn encode(message: &Value) -> Vec<u8> {
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Takes the first whole message out of what has been read; `None` when more is needed.
+/// Takes the first complete message from the buffer; `None` if more bytes are needed.
 pub(super) fn take(read: &mut Vec<u8>) -> Result<Option<Value>, String> {
     const END: &[u8] = b"\r\n\r\n";
     let Some(header) = read.windows(END.len()).position(|window| window == END) else { return Ok(None) };

@@ -1,6 +1,6 @@
-//! Anthropic's messages. A structured answer is asked for as the input of a tool that the model must call: that works
-//! with every model and every compatible server, while the service's own output format is known to some models only.
-//! The tool never shows: its input comes out as the text of the answer.
+//! Anthropic's messages. A structured response is requested as the input of a tool that the model must call: that works
+//! with every model and every compatible server, while the service's own output format is limited to some models. The
+//! tool is hidden: its input becomes the text of the response.
 
 mod request;
 mod stream;
@@ -8,5 +8,5 @@ mod stream;
 pub(super) use request::body;
 pub(super) use stream::{AnswerTool, handle_event};
 
-/// No tool of anybody's is called this.
+/// Reserved: must not collide with a real tool name.
 const ANSWER_TOOL: &str = "rawko_answer";

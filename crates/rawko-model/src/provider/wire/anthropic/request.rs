@@ -1,4 +1,4 @@
-//! A request as the messages API wants it.
+//! Builds a request for the messages API.
 
 use serde_json::{Map, Value, json};
 
@@ -31,7 +31,7 @@ pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
     body.into()
 }
 
-/// The service wants a limit. The oldest models refuse a higher one than they have.
+/// The service requires a limit. The oldest models reject one above their own.
 fn output_tokens_max(model: &str) -> u32 {
     let is_oldest =
         ["claude-3-haiku", "claude-3-opus", "claude-3-sonnet"].iter().any(|name| model.starts_with(name));
@@ -44,7 +44,7 @@ fn output_tokens_max(model: &str) -> u32 {
     }
 }
 
-/// Beside other tools the model may use those first; it cannot end without the answer.
+/// The model may use other tools first, but cannot end without the response.
 fn tool_choice(request: &CompletionRequest) -> Value {
     if request.tools.is_empty() {
         json!({"type": "tool", "name": ANSWER_TOOL})
@@ -53,7 +53,7 @@ fn tool_choice(request: &CompletionRequest) -> Value {
     }
 }
 
-/// Messages in a row by the same speaker are one; without content there is none: both are refused.
+/// Consecutive messages of one role are merged, and empty ones dropped: the service rejects both.
 fn messages(messages: &[Message]) -> Vec<Value> {
     let mut joined: Vec<(Role, Vec<Value>)> = Vec::new();
     for message in messages {

@@ -1,4 +1,4 @@
-//! An event of a message stream. What it is stands in its data.
+//! Decodes events of a message stream. The event type is read from the data.
 
 use serde_json::Value;
 
@@ -6,15 +6,15 @@ use super::ANSWER_TOOL;
 use crate::message::StopReason;
 use crate::provider::wire::gather::Gathering;
 
-/// The tool that stands for the structured answer, as far as it has come.
+/// State of the tool call that carries the structured response.
 #[derive(Default)]
 pub(in crate::provider::wire) struct AnswerTool {
-    /// The block that is it.
+    /// Index of its content block.
     block: Option<u64>,
     has_input: bool,
 }
 
-/// Whether it was the last event.
+/// Handles one event and returns true if it was the last.
 pub(in crate::provider::wire) fn handle_event(
     event: &Value,
     gathering: &mut Gathering,
@@ -24,7 +24,7 @@ pub(in crate::provider::wire) fn handle_event(
     match text(event, "type") {
         "message_start" => {
             count(event.pointer("/message/usage"), gathering);
-            // Nothing has been said yet: services put a 1 here.
+            // No output yet: services send 1 here.
             gathering.counted.output = 0;
         }
         "content_block_start" => {
@@ -41,14 +41,14 @@ pub(in crate::provider::wire) fn handle_event(
             }
         }
         "message_stop" => return true,
-        // A ping, the end of the answer's block, or something newer than this.
+        // A ping, the end of the response's block, or an event type added later.
         _ => {}
     }
     false
 }
 
 fn start_block(index: u64, block: &Value, gathering: &mut Gathering, answer: &mut AnswerTool) {
-    // Usually empty or not there at all; a server that does not stream inputs puts the whole here.
+    // Usually empty or absent; a server that does not stream inputs puts the whole input here.
     let whole = block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
     let whole = whole.map(Value::to_string).unwrap_or_default();
     match text(block, "type") {
@@ -79,7 +79,7 @@ fn handle_delta(index: u64, delta: &Value, gathering: &mut Gathering, answer: &A
 fn stop_reason(reason: &str, answer: &AnswerTool) -> StopReason {
     match reason {
         "end_turn" | "stop_sequence" => StopReason::Stop,
-        // If other tools were called too, they win when all is added up.
+        // If other tools were called too, `finish` gives them precedence.
         "tool_use" if answer.block.is_some() => StopReason::Stop,
         "tool_use" => StopReason::ToolCalls,
         "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
@@ -88,7 +88,8 @@ fn stop_reason(reason: &str, answer: &AnswerTool) -> StopReason {
     }
 }
 
-/// The counts come at the start, at the end or in both places, and a zero only means that it is not known yet.
+/// Records token counts. They arrive at the start, at the end or both, and a zero means that the count is not known
+/// yet.
 fn count(usage: Option<&Value>, gathering: &mut Gathering) {
     let number = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64).unwrap_or(0);
     let cached = number("cache_read_input_tokens");

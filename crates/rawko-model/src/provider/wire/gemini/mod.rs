@@ -1,5 +1,5 @@
-//! Gemini's `streamGenerateContent`. It says `STOP` even when it waits for a tool; the rule that tool calls win is the
-//! one all dialects share.
+//! Gemini's `streamGenerateContent`. It sends `STOP` even when it waits for a tool; the rule that tool calls take
+//! precedence is shared by all dialects.
 
 mod request;
 mod schema;

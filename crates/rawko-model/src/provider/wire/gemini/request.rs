@@ -1,4 +1,4 @@
-//! A request as `generateContent` wants it.
+//! Builds a request for `generateContent`.
 
 use serde_json::{Map, Value, json};
 
@@ -7,8 +7,8 @@ use crate::message::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
 use crate::provider::wire::{ordered, system_with_schema, tool_input, tool_name};
 use crate::provider::{CompletionRequest, OutputSchema};
 
-/// Newer models refuse a function call of their own that comes back without the signature of the thoughts behind it.
-/// We keep no thoughts; this value is the service's own way to say so.
+/// Newer models reject their own function calls without the signature of the thoughts behind them. We store no
+/// thoughts; the service defines this value for that case.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
@@ -30,7 +30,7 @@ pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
     body.into()
 }
 
-/// A response schema together with functions is refused by most models: then the schema is given in words.
+/// Most models reject a response schema together with functions: then the schema goes into the prompt.
 fn schema_places(request: &CompletionRequest) -> (Option<&OutputSchema>, Option<&OutputSchema>) {
     let schema = request.schema.as_ref();
     if request.tools.is_empty() { (schema, None) } else { (None, schema) }
@@ -51,7 +51,7 @@ fn generation_settings(request: &CompletionRequest, schema: Option<&OutputSchema
     settings
 }
 
-/// Messages in a row by the same speaker are one: the service counts results against the calls just before them.
+/// Consecutive messages of one role are merged: the service matches results against the preceding calls.
 fn contents(request: &CompletionRequest) -> Vec<Value> {
     let mut joined: Vec<(Role, Vec<Value>)> = Vec::new();
     for message in &request.messages {
@@ -89,7 +89,7 @@ fn call(tool_use: &ToolUse, model: &str) -> Value {
     part
 }
 
-/// From the third generation on, also by a name that means the latest.
+/// Returns true from the third generation on, and for names of the latest model.
 fn wants_signature(model: &str) -> bool {
     model.strip_prefix("gemini-").is_some_and(|rest| !rest.starts_with(['1', '2']))
 }
@@ -102,7 +102,7 @@ fn response(result: &ToolResult, messages: &[Message]) -> Value {
 fn function(spec: &ToolSpec) -> Value {
     let mut function = json!({"name": spec.name, "description": spec.description});
     let parameters = reduced(&spec.input_schema.to_json());
-    // An object without properties is refused.
+    // The service rejects an object without properties.
     if parameters.get("properties").and_then(Value::as_object).is_some_and(|all| !all.is_empty()) {
         function["parameters"] = parameters;
     }

@@ -1,9 +1,9 @@
-//! JSON Schema cut down to the part that Gemini takes; the rest is refused, not ignored. What is lost here is checked
-//! when the answer is there.
+//! Reduces JSON Schema to the subset that Gemini accepts; it rejects everything else. The dropped rules are checked on
+//! the response.
 
 use serde_json::{Map, Value, json};
 
-/// Deeper references are taken as anything: a schema may refer to itself.
+/// Deeper references become unconstrained: a schema may refer to itself.
 const DEPTH_MAX: usize = 16;
 
 const KEPT: [&str; 14] = [
@@ -22,7 +22,7 @@ const KEPT: [&str; 14] = [
     "minProperties",
     "maxProperties",
 ];
-/// The service knows no others.
+/// The only formats the service accepts.
 const FORMATS: [&str; 6] = ["enum", "date-time", "float", "double", "int32", "int64"];
 
 pub(super) fn reduced(schema: &Value) -> Value {
@@ -64,7 +64,7 @@ fn take_inner(map: &Map<String, Value>, root: &Value, depth: usize, kept: &mut M
     }
 }
 
-/// One type; that it may be null is said beside it.
+/// Writes a single type; `nullable` is a separate field.
 fn take_type(map: &Map<String, Value>, kept: &mut Map<String, Value>) {
     let types: Vec<&str> = match map.get("type") {
         Some(Value::String(one)) => vec![one],
@@ -79,7 +79,7 @@ fn take_type(map: &Map<String, Value>, kept: &mut Map<String, Value>) {
     }
 }
 
-/// An enumeration is of texts, a format one of a few.
+/// Returns true for enums of strings and for supported formats.
 fn is_known(key: &str, value: &Value) -> bool {
     match key {
         "enum" => value.as_array().is_some_and(|all| all.iter().all(Value::is_string)),

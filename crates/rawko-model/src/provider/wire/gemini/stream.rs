@@ -1,4 +1,4 @@
-//! A chunk of generated content.
+//! Decodes chunks of generated content.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gat
     }
 }
 
-/// Calls come whole, one to a part. Thoughts are not the answer.
+/// Handles a part. Calls arrive whole, one per part. Thoughts are not part of the response.
 fn handle_part(part: &Value, gathering: &mut Gathering) {
     if part.get("thought").and_then(Value::as_bool) == Some(true) {
         return;

@@ -1,4 +1,4 @@
-//! A request as `/api/chat` wants it.
+//! Builds a request for `/api/chat`.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::provider::CompletionRequest;
 use crate::provider::wire::{joined_text, system_with_schema, tool_input, tool_name};
 
 pub(in crate::provider::wire) fn body(request: &CompletionRequest, context_tokens: Option<u32>) -> Value {
-    // A format binds every word of the answer, so with it no tool could be called: then it is given in words.
+    // A format constrains the whole response, so no tool could be called: with tools the schema goes into the prompt.
     let has_tools = !request.tools.is_empty();
     let in_words = request.schema.as_ref().filter(|_| has_tools);
     let mut body = Map::new();
@@ -26,7 +26,7 @@ pub(in crate::provider::wire) fn body(request: &CompletionRequest, context_token
     body.into()
 }
 
-/// Without `num_ctx` the server forgets the beginning of anything longer than its default, and says nothing.
+/// Without `num_ctx` the server silently drops the beginning of anything longer than its default.
 fn options(request: &CompletionRequest, context_tokens: Option<u32>) -> Map<String, Value> {
     let mut options = Map::new();
     if let Some(tokens) = context_tokens {

@@ -1,11 +1,11 @@
-//! A line of a chat.
+//! Decodes lines of a chat response.
 
 use serde_json::Value;
 
 use crate::message::StopReason;
 use crate::provider::wire::gather::{Counted, Gathering};
 
-/// Whether it was the last line.
+/// Handles one line and returns true if it was the last.
 pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gathering) -> bool {
     let message = chunk.get("message").unwrap_or(&Value::Null);
     gathering.text(message.get("content").and_then(Value::as_str).unwrap_or_default());
@@ -30,7 +30,7 @@ fn handle_call(call: &Value, gathering: &mut Gathering) {
     gathering.whole_tool(&text(call.get("id")), &text(call.pointer("/function/name")), &input);
 }
 
-/// Servers from before there was a reason only stopped when they were done.
+/// Older servers send no stop reason; they only stopped when the response was complete.
 fn stop_reason(reason: Option<&str>) -> StopReason {
     match reason {
         Some("stop") | None => StopReason::Stop,

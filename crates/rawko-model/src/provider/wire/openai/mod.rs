@@ -1,4 +1,4 @@
-//! OpenAI's chat completions and everything that is compatible with them: Z.ai, llama.cpp, vLLM, OpenRouter and others.
+//! OpenAI's chat completions and compatible servers: Z.ai, llama.cpp, vLLM, OpenRouter and others.
 
 mod request;
 mod stream;

@@ -1,4 +1,4 @@
-//! A request as chat completions want it.
+//! Builds a request for chat completions.
 
 use serde_json::{Map, Value, json};
 
@@ -6,22 +6,22 @@ use crate::message::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
 use crate::provider::wire::{joined_text, object_schema, system_with_schema, tool_input};
 use crate::provider::{CompletionRequest, OutputSchema};
 
-/// In what compatible services differ.
+/// The differences between compatible services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenAiTraits {
     pub schema: SchemaSupport,
-    /// OpenAI's own newer models refuse `max_tokens`; most others know nothing else.
+    /// OpenAI's newer models reject `max_tokens`; most others support nothing else.
     pub is_original: bool,
 }
 
-/// How a service is made to answer with JSON.
+/// A service's support for JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaSupport {
     /// `response_format` with the schema.
     JsonSchema,
-    /// `response_format` says only that it is JSON; the schema stands in the prompt.
+    /// `response_format` only requests JSON; the schema is in the prompt.
     JsonObject,
-    /// All in the prompt.
+    /// Everything is in the prompt.
     Prompt,
 }
 
@@ -94,7 +94,7 @@ fn tool_message(result: &ToolResult) -> Value {
     json!({"role": "tool", "tool_call_id": result.id, "content": result.content})
 }
 
-/// Plain text stays plain: not every compatible server takes a list.
+/// Plain text stays a string: not every compatible server accepts a list.
 fn user(message: &Message) -> Option<Value> {
     let content: Vec<Value> = message.parts.iter().filter_map(content_part).collect();
     let has_image = message.parts.iter().any(|part| matches!(part, Part::Image { .. }));
@@ -135,8 +135,8 @@ fn response_format(schema: &OutputSchema, support: SchemaSupport) -> Option<Valu
     }
 }
 
-/// Whether a schema keeps the rules of `strict`: every object is closed and all its properties are required. Asking for
-/// `strict` with any other is refused.
+/// Returns true if a schema meets the rules of `strict`: every object is closed and all its properties are required.
+/// Services reject `strict` with any other.
 fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => is_closed(map) && map.values().all(is_strict),

@@ -1,5 +1,5 @@
-//! A chunk of a chat completion. Compatible servers differ in everything that is not the text: fields are null, absent
-//! or repeated, so each is taken only where it says something.
+//! Decodes chunks of a chat completion. Compatible servers differ in everything but the text: fields are null, absent
+//! or repeated, so empty values are ignored.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub(in crate::provider::wire) fn handle_chunk(
     if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
         gathering.counted = counted(usage);
     }
-    // The chunk with the usage has no choices; others than the first were never asked for.
+    // The usage chunk has no choices; only one choice is ever requested.
     let Some(choice) = chunk.pointer("/choices/0") else { return Ok(()) };
     let said = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
     handle_content(said.get("content").unwrap_or(&Value::Null), gathering);
@@ -36,7 +36,7 @@ pub(in crate::provider::wire) fn handle_chunk(
     }
 }
 
-/// Text, null, or a list of pieces.
+/// Handles text, null, or a list of pieces.
 fn handle_content(content: &Value, gathering: &mut Gathering) {
     match content {
         Value::String(said) => gathering.text(said),
