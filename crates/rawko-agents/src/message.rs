@@ -31,6 +31,14 @@ pub enum Part {
         /// Base64.
         data: String,
     },
+    /// An image whose data is kept apart, by content. Conversations in charts hold these; requests to models never do.
+    ImageRef {
+        media_type: String,
+        /// Names the type and the data.
+        hash: String,
+        /// Of the data as Base64.
+        bytes: u64,
+    },
     /// The model asks for a tool. Only in an assistant's message.
     ToolUse(ToolUse),
     /// What the tool gave back. Only in a user's message.
@@ -108,6 +116,21 @@ impl Usage {
     }
 }
 
+impl Part {
+    /// The name of an image: the same wherever its data is. `None` for everything else.
+    pub(crate) fn image_hash(&self) -> Option<String> {
+        match self {
+            Part::Image { media_type, data } => {
+                let mut hasher = blake3::Hasher::new();
+                hasher.update(media_type.as_bytes()).update(b"\0").update(data.as_bytes());
+                Some(hasher.finalize().to_hex()[..32].to_owned())
+            }
+            Part::ImageRef { hash, .. } => Some(hash.clone()),
+            Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        }
+    }
+}
+
 impl Message {
     pub fn text(role: Role, text: impl Into<String>) -> Self {
         Self { role, parts: vec![Part::Text { text: text.into() }] }
@@ -116,7 +139,7 @@ impl Message {
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolUse(tool_use) => Some(tool_use),
-            Part::Text { .. } | Part::Image { .. } | Part::ToolResult(_) => None,
+            Part::Text { .. } | Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => None,
         })
     }
 }

@@ -11,6 +11,8 @@ pub enum Ending {
     Cut,
     /// Nothing more comes, and the connection stays.
     Silent,
+    /// The last piece is sent again every few milliseconds, without end.
+    Repeating,
 }
 
 #[derive(Clone, Debug, PartialEq)]

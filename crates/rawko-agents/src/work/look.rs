@@ -40,6 +40,8 @@ async fn ask(
     let (provider, name) = workshop.providers.find(model)?;
     let who = bare(session, call);
     let occasion = format!("{}/look", who.occasion);
-    let request = CompletionRequest { model: name, agent: who.agent, occasion, ..planned.completion.clone() };
+    let messages = workshop.attachments().load_all(planned.completion.messages.clone()).await;
+    let planned = CompletionRequest { messages, ..planned.completion.clone() };
+    let request = CompletionRequest { model: name, agent: who.agent, occasion, ..planned };
     provider.complete(request, &mut |_| {}).await
 }

@@ -2,6 +2,8 @@
 //! happens, one completion or one tool call at a time.
 
 mod arbitrate;
+mod attachments;
+mod bounds;
 mod cast;
 mod checking;
 mod compact;
@@ -30,6 +32,8 @@ use rawko_host::{
     Answer, Call, Category, Edition, Environment, HostError, OnRestart, Service, ServiceError, Services,
 };
 use serde::de::DeserializeOwned;
+
+use attachments::Attachments;
 
 use crate::agent::Agents;
 use crate::arbiter::{ArbiterSettings, Moment, Prompts};
@@ -70,6 +74,10 @@ pub struct Workshop {
 }
 
 impl Workshop {
+    fn attachments(&self) -> Attachments {
+        Attachments::new(&self.root)
+    }
+
     /// Adds what agents and their charts call.
     pub fn join(self: &Arc<Self>, services: Services) -> Services {
         let serve = |duty: Duty| -> Arc<dyn Service> { Arc::new(Bench { workshop: Arc::clone(self), duty }) };

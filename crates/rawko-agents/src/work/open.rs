@@ -21,7 +21,7 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let grant = grant(workshop, agent, phase, &call)?;
     let depth = input.get("depth").as_i64().unwrap_or(0);
     let session = session(workshop, agent, phase, grant, depth, input).await?;
-    let messages = messages(input)?;
+    let messages = workshop.attachments().keep_all(messages(input)?).await;
     let unseen = messages.iter().flat_map(|message| &message.parts).any(is_image);
     Ok(Value::map([
         ("session", value(&session)),
@@ -210,7 +210,7 @@ fn checklist(plan: &Value) -> String {
 
 fn is_image(part: &Part) -> bool {
     match part {
-        Part::Image { .. } => true,
+        Part::Image { .. } | Part::ImageRef { .. } => true,
         Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
     }
 }

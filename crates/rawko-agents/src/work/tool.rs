@@ -3,6 +3,7 @@
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
+use super::bounds::{TurnRoom, bounded_data};
 use super::{Workshop, part, value};
 use crate::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
 use crate::message::{Part, ToolResult, ToolUse};
@@ -22,15 +23,44 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         idempotency: &call.idempotency,
         plan,
     };
-    let running = workshop.toolbox.run(tool_call, &grant);
+    let rejected = input.get("call").get("rejected").as_str();
+    let running = async {
+        match rejected {
+            Some(why) => ToolOutcome::failed(format!("not run: {why}.")),
+            None => workshop.toolbox.run(tool_call, &grant).await,
+        }
+    };
     let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
     match &outcome.refusal {
         Some(refusal) => Err(refused(&outcome, &refusal.rule, &refusal.source, &memory)),
         None => {
             let changed = !outcome.is_error && workshop.toolbox.may_change(&asked.name, &asked.input);
+            let outcome = bounded(workshop, outcome, TurnRoom::after(input.get("results"))).await;
             Ok(told(&asked, outcome, changed, &memory, &verdict))
         }
     }
+}
+
+/// What fits into the turn. Images are stored apart; the model reads which of them it does not see.
+async fn bounded(workshop: &Workshop, outcome: ToolOutcome, mut room: TurnRoom) -> ToolOutcome {
+    let (mut images, mut missing) = (Vec::new(), Vec::new());
+    for (number, image) in outcome.images.into_iter().enumerate() {
+        let bytes = if let Part::Image { data, .. } = &image { data.len() } else { 0 };
+        let kept = match room.take_image(bytes) {
+            Ok(()) => workshop.attachments().keep(image).await,
+            Err(why) => Err(why),
+        };
+        match kept {
+            Ok(image) => images.push(image),
+            Err(why) => missing.push(format!("[image {} is not shown: {why}]", number + 1)),
+        }
+    }
+    let mut content = room.text(outcome.content);
+    for note in missing {
+        content.push('\n');
+        content.push_str(&note);
+    }
+    ToolOutcome { content, images, data: bounded_data(outcome.data), ..outcome }
 }
 
 /// One call, whoever makes it: it is run unless it would only go round, and what it gave back is remembered.

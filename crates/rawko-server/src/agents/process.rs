@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use rawko_host::Environment;
+use rawko_process::{Mark, Processes};
 use rawko_turns::AgentId;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -46,6 +47,7 @@ pub(crate) fn spawn_process(
     again: bool,
 ) -> std::io::Result<JoinHandle<()>> {
     let (program, arguments) = command.program.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let mark = Mark::new();
     let mut child = Command::new(program)
         .args(arguments)
         .current_dir(&command.folder)
@@ -53,26 +55,30 @@ pub(crate) fn spawn_process(
         .envs(command.passed())
         .envs(&command.env)
         .env("RAWKO_AGENT", agent.as_str())
+        .envs([mark.variable()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .process_group(0)
         .kill_on_drop(true)
         .spawn()?;
+    let processes = Processes::of_child(&child, mark)?;
     let pipes = child.stdin.take().zip(child.stdout.take());
     let (stdin, stdout) = pipes.ok_or(std::io::ErrorKind::BrokenPipe)?;
     let (lines, incoming) = mpsc::channel(AHEAD);
     let reader = tokio::spawn(read_lines(stdout, lines));
-    let pipe = Pipe { incoming, stdin, _child: child };
+    let pipe = Pipe { incoming, stdin };
     Ok(tokio::spawn(async move {
+        // Held by the task: aborted, it drops both, which kills the agent with everything that it started.
+        let (processes, _child) = (processes, child);
         serve(pipe, desk, Door::Own { agent, again }).await;
         reader.abort();
+        processes.kill_all().await;
     }))
 }
 
 struct Pipe {
     incoming: mpsc::Receiver<Incoming>,
     stdin: ChildStdin,
-    /// Ends with the connection.
-    _child: Child,
 }
 
 impl Transport for Pipe {

@@ -46,7 +46,10 @@ pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let program = Program::new(workshop, agent, time)?;
     let loops = workshop.loops.narrowed(call.policy.get("loop"));
     let loops = loops.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))?;
-    let (mut first, mut messages) = request::first(agent, phase, &input, &call)?;
+    let (mut first, messages) = request::first(agent, phase, &input, &call)?;
+    // The program gets images as they are, the conversation in the chart a reference to each.
+    first.messages = workshop.attachments().load_all(first.messages).await;
+    let mut messages = workshop.attachments().keep_all(messages).await;
     first.tools = program.told_of(workshop, &grant).await;
     let deadline = started + time;
     let attendant = Attendant::new(workshop, &call, grant, loops.clone(), deadline, &input)?;
