@@ -34,7 +34,7 @@ pub enum Part {
     /// An image whose data is kept apart, by content. Conversations in charts hold these; requests to models never do.
     ImageRef {
         media_type: String,
-        /// Names the type and the data.
+        /// The name of the data in the store (`rawko_host::Contents`).
         hash: String,
         /// Of the data as Base64.
         bytes: u64,
@@ -120,11 +120,7 @@ impl Part {
     /// The name of an image: the same wherever its data is. `None` for everything else.
     pub(crate) fn image_hash(&self) -> Option<String> {
         match self {
-            Part::Image { media_type, data } => {
-                let mut hasher = blake3::Hasher::new();
-                hasher.update(media_type.as_bytes()).update(b"\0").update(data.as_bytes());
-                Some(hasher.finalize().to_hex()[..32].to_owned())
-            }
+            Part::Image { data, .. } => Some(rawko_host::Contents::name(data)),
             Part::ImageRef { hash, .. } => Some(hash.clone()),
             Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
         }

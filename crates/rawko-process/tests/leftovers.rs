@@ -71,7 +71,8 @@ fn command_lines() -> impl Iterator<Item = String> {
 }
 
 /// Waits until the limit is set: what a process does before that is covered by its environment and its pipes.
-const MARKED: &str = "for try in {1..500}; do grep -q 'Max file locks *[0-9]' /proc/$$/limits && break; sleep 0.01; done;";
+const MARKED: &str =
+    "for try in {1..500}; do grep -q 'Max file locks *[0-9]' /proc/$$/limits && break; sleep 0.01; done;";
 
 /// 200 generations, one process at a time: each forks, and exits as soon as its child has a session of its own.
 const CHAIN: &str = "python3 -c 'import os, time\n\

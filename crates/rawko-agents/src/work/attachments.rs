@@ -1,145 +1,96 @@
-//! Images of conversations, kept by content in the project's state. A chart holds a reference to each: the context of an
-//! agent stays small however many screenshots it takes, and one image is kept once.
+//! Images of conversations, by content hash. A chart holds a reference to each large one, so the context of an agent stays
+//! small however many screenshots it takes. The data is in the answer that brought it (`attached`), and so in the journal
+//! of the step that holds its reference: stored once, exported and pruned with its instance, found again after a crash.
 //!
-//! The data is on disk before the step that holds its reference is committed, so a session finds it again after a crash.
-//! A reference whose data is gone (deleted, or another machine) becomes words, never a failure.
+//! A reference whose data is gone becomes words, never a failure.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use rawko_core::Value;
+use rawko_host::{Category, Contents, ServiceError};
 
 use super::bounds::{INLINE_IMAGE_BYTES_MAX, REQUEST_IMAGE_BYTES_MAX};
 use crate::message::{Message, Part};
 
-/// Below the root of the project.
-const FOLDER: &str = ".rawko/state/attachments";
+const TOO_MANY: &str =
+    "[an older image is left out: the images of this conversation are more than one request can hold]";
+const GONE: &str = "[an image is left out: it is no longer stored]";
 
-#[derive(Clone, Debug)]
-pub(super) struct Attachments {
-    folder: PathBuf,
+/// The data of images that an answer holds references to.
+#[derive(Debug, Default)]
+pub(super) struct Attached(Vec<Value>);
+
+impl Attached {
+    /// Replaces every large image by a reference to it.
+    pub(super) fn keep_all(&mut self, messages: Vec<Message>) -> Vec<Message> {
+        let mut kept = |message: Message| Message {
+            parts: message.parts.into_iter().map(|part| self.keep(part)).collect(),
+            ..message
+        };
+        messages.into_iter().map(&mut kept).collect()
+    }
+
+    /// Replaces a large image by a reference to it.
+    pub(super) fn keep(&mut self, part: Part) -> Part {
+        match part {
+            Part::Image { media_type, data } if data.len() > INLINE_IMAGE_BYTES_MAX => {
+                let (hash, bytes) = (Contents::name(&data), data.len() as u64);
+                self.0.push(Value::from(data));
+                Part::ImageRef { media_type, hash, bytes }
+            }
+            part => part,
+        }
+    }
+
+    /// For the answer. Charts do not read it; its place in the journal is what keeps the data.
+    pub(super) fn into_value(self) -> Value {
+        Value::list(self.0)
+    }
 }
 
-impl Attachments {
-    pub(super) fn new(project_root: &Path) -> Self {
-        Self { folder: project_root.join(FOLDER) }
+/// Replaces references by images, the newest first, as far as a request can hold them.
+pub(super) async fn load_all(
+    mut messages: Vec<Message>,
+    contents: &Contents,
+) -> Result<Vec<Message>, ServiceError> {
+    let mut bytes_left = REQUEST_IMAGE_BYTES_MAX;
+    for part in messages.iter_mut().rev().flat_map(|message| message.parts.iter_mut().rev()) {
+        load(part, &mut bytes_left, contents).await?;
     }
+    Ok(messages)
+}
 
-    /// Replaces every large image by a reference to it.
-    pub(super) async fn keep_all(&self, messages: Vec<Message>) -> Vec<Message> {
-        let kept = |attachments: &Self, message: Message| {
-            let parts = message.parts.into_iter().map(|part| attachments.kept_or_told(part)).collect();
-            Message { parts, ..message }
-        };
-        self.blocking(messages, move |attachments, messages| {
-            messages.into_iter().map(|message| kept(attachments, message)).collect()
-        })
-        .await
-    }
-
-    /// Replaces a large image by a reference to it, or says why that is not possible.
-    pub(super) async fn keep(&self, part: Part) -> Result<Part, String> {
-        self.blocking(Ok(part), |attachments, part| attachments.kept(part?)).await
-    }
-
-    /// Replaces references by images, the newest first, as far as a request can hold them.
-    pub(super) async fn load_all(&self, messages: Vec<Message>) -> Vec<Message> {
-        let has_refs =
-            |message: &Message| message.parts.iter().any(|part| matches!(part, Part::ImageRef { .. }));
-        if !messages.iter().any(has_refs) {
-            return messages;
+async fn load(part: &mut Part, bytes_left: &mut u64, contents: &Contents) -> Result<(), ServiceError> {
+    let Part::ImageRef { media_type, hash, bytes } = &*part else { return Ok(()) };
+    let Some(left) = bytes_left.checked_sub(*bytes) else {
+        *part = Part::Text { text: TOO_MANY.to_owned() };
+        return Ok(());
+    };
+    let data = contents.text(hash).await.map_err(|error| unreadable(&error))?;
+    *part = match data {
+        // The reference may come from anywhere, and so may the size in it.
+        Some(data) if data.len() as u64 == *bytes => {
+            *bytes_left = left;
+            Part::Image { media_type: media_type.clone(), data }
         }
-        self.blocking(messages, |attachments, mut messages| {
-            let mut bytes_left = REQUEST_IMAGE_BYTES_MAX;
-            for part in messages.iter_mut().rev().flat_map(|message| message.parts.iter_mut().rev()) {
-                attachments.load(part, &mut bytes_left);
-            }
-            messages
-        })
-        .await
-    }
+        Some(_) | None => Part::Text { text: GONE.to_owned() },
+    };
+    Ok(())
+}
 
-    /// Files make a thread wait. If the runtime ends meanwhile, so does whatever needs the answer.
-    async fn blocking<T: Clone + Send + 'static>(
-        &self,
-        given: T,
-        work: impl FnOnce(&Self, T) -> T + Send + 'static,
-    ) -> T {
-        let (attachments, before) = (self.clone(), given.clone());
-        tokio::task::spawn_blocking(move || work(&attachments, given)).await.unwrap_or(before)
-    }
-
-    fn kept_or_told(&self, part: Part) -> Part {
-        self.kept(part).unwrap_or_else(|why| Part::Text { text: format!("[an image is not shown: {why}]") })
-    }
-
-    fn kept(&self, part: Part) -> Result<Part, String> {
-        let (Part::Image { media_type, data }, Some(hash)) = (&part, part.image_hash()) else {
-            return Ok(part);
-        };
-        if data.len() <= INLINE_IMAGE_BYTES_MAX {
-            return Ok(part);
-        }
-        self.write(&hash, data.as_bytes())
-            .map_err(|error| format!("it could not be stored in {}: {error}", self.folder.display()))?;
-        let bytes = u64::try_from(data.len()).unwrap_or(u64::MAX);
-        Ok(Part::ImageRef { media_type: media_type.clone(), hash, bytes })
-    }
-
-    /// A file is either whole or not there: it gets its name when all of it is on disk.
-    fn write(&self, hash: &str, data: &[u8]) -> io::Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let path = self.folder.join(hash);
-        if path.exists() {
-            return Ok(());
-        }
-        self.create_folder()?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let temporary = self.folder.join(format!("{hash}.{}-{number}", std::process::id()));
-        let written = File::create_new(&temporary).and_then(|mut file| {
-            file.write_all(data)?;
-            file.sync_all()
-        });
-        let named = written.and_then(|()| fs::rename(&temporary, &path));
-        if named.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        named.and_then(|()| File::open(&self.folder)?.sync_all())
-    }
-
-    fn create_folder(&self) -> io::Result<()> {
-        if !self.folder.is_dir() {
-            fs::create_dir_all(&self.folder)?;
-            fs::write(self.folder.join(".gitignore"), "*\n")?;
-        }
-        Ok(())
-    }
-
-    fn load(&self, part: &mut Part, bytes_left: &mut u64) {
-        let Part::ImageRef { media_type, hash, bytes } = &*part else { return };
-        let Some(left) = bytes_left.checked_sub(*bytes) else {
-            let text = "[an older image is left out: the images of this conversation are more than one request can hold]";
-            *part = Part::Text { text: text.to_owned() };
-            return;
-        };
-        *bytes_left = left;
-        let image = self.read(hash).map(|data| Part::Image { media_type: media_type.clone(), data });
-        // What is on disk must be what the name says: agents can write there.
-        let image = image.filter(|image| image.image_hash().as_deref() == Some(hash));
-        *part = image.unwrap_or_else(|| Part::Text {
-            text: "[an image is left out: it is no longer stored in this project]".to_owned(),
-        });
-    }
-
-    /// A reference may come from anywhere; only names of images are looked for.
-    fn read(&self, hash: &str) -> Option<String> {
-        let is_name = hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_name.then(|| fs::read_to_string(self.folder.join(hash)).ok()).flatten()
-    }
+/// The store or the cluster does not answer now; it may later.
+fn unreadable(error: &str) -> ServiceError {
+    let details = [("code", Value::str("network_error")), ("transient", Value::Bool(true))];
+    ServiceError::new(Category::Network, format!("an image of the conversation cannot be read: {error}"))
+        .with_details(Value::map(details))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use rawko_host::{ContentSource, ReadingBlob};
+    use rawko_store::content;
+
     use super::*;
     use crate::message::Role;
 
@@ -151,61 +102,71 @@ mod tests {
         vec![Message { role: Role::User, parts }]
     }
 
-    #[tokio::test]
-    async fn a_large_image_is_kept_once_and_found_again() {
-        let root = tempfile::tempdir().unwrap();
-        let attachments = Attachments::new(root.path());
-        let messages = said(vec![image("a", 4), image("b", 100_000), image("b", 100_000)]);
-        let kept = attachments.keep_all(messages.clone()).await;
-        assert_eq!(kept[0].parts[0], image("a", 4), "a small one stays");
-        assert!(matches!(kept[0].parts[1], Part::ImageRef { bytes: 100_000, .. }));
-        assert_eq!(kept[0].parts[1], kept[0].parts[2]);
-        let files = fs::read_dir(root.path().join(FOLDER)).unwrap().count();
-        assert_eq!(files, 2, "the image and .gitignore");
-        assert_eq!(attachments.keep_all(kept.clone()).await, kept, "what is kept stays as it is");
-        assert_eq!(Attachments::new(root.path()).load_all(kept).await, messages);
+    /// What a store has after an answer was committed.
+    struct Stored(Result<BTreeMap<[u8; 16], Vec<u8>>, String>);
+
+    impl ContentSource for Stored {
+        fn blob(&self, name: [u8; 16]) -> ReadingBlob<'_> {
+            Box::pin(async move { Ok(self.0.clone()?.get(&name).cloned()) })
+        }
+    }
+
+    fn committed(attached: Attached) -> Contents {
+        let json = attached.into_value().to_json().to_string();
+        let blobs = content::pack(&json).blobs.into_iter().map(|blob| (blob.hash, blob.body)).collect();
+        Contents::new(Arc::new(Stored(Ok(blobs))))
     }
 
     #[tokio::test]
-    async fn what_cannot_be_loaded_becomes_words() {
-        let root = tempfile::tempdir().unwrap();
-        let attachments = Attachments::new(root.path());
-        let kept = attachments.keep_all(said(vec![image("b", 100_000)])).await;
-        let Part::ImageRef { hash, .. } = &kept[0].parts[0] else { panic!("{kept:?}") };
-        fs::write(root.path().join(FOLDER).join(hash), "something else").unwrap();
-        fs::write(root.path().join("secret"), "s").unwrap();
+    async fn a_large_image_is_found_by_its_reference() {
+        let mut attached = Attached::default();
+        let messages = said(vec![image("a", 4), image("b", 100_000), image("b", 100_000)]);
+        let kept = attached.keep_all(messages.clone());
+        assert_eq!(kept[0].parts[0], image("a", 4), "a small one stays");
+        assert!(matches!(kept[0].parts[1], Part::ImageRef { bytes: 100_000, .. }));
+        assert_eq!(kept[0].parts[1], kept[0].parts[2]);
+        assert_eq!(Attached::default().keep_all(kept.clone()), kept, "a reference stays");
+        assert_eq!(load_all(kept, &committed(attached)).await.unwrap(), messages);
+    }
+
+    #[tokio::test]
+    async fn a_reference_to_nothing_becomes_words() {
+        let mut attached = Attached::default();
+        let hash = Contents::name(&"b".repeat(100_000));
+        attached.keep(image("b", 100_000));
+        let contents = committed(attached);
         let named =
-            |hash: &str| Part::ImageRef { media_type: "image/png".into(), hash: hash.into(), bytes: 1 };
-        for part in
-            [kept[0].parts[0].clone(), named("00000000000000000000000000000000"), named("../../../secret")]
-        {
-            let loaded = attachments.load_all(said(vec![part.clone()])).await;
-            assert!(
-                matches!(&loaded[0].parts[0], Part::Text { text } if text.contains("no longer stored")),
-                "{part:?}: {loaded:?}"
-            );
+            |hash: &str, bytes| Part::ImageRef { media_type: "image/png".into(), hash: hash.into(), bytes };
+        let table = [
+            (named(&hash, 100_000), &contents, true),
+            (named(&hash, 1), &contents, false),
+            (named("00000000000000000000000000000000", 1), &contents, false),
+            (named("../../secret", 1), &contents, false),
+            (named(&hash, 100_000), &Contents::default(), false),
+        ];
+        for (part, contents, is_found) in table {
+            let loaded = load_all(said(vec![part.clone()]), contents).await.unwrap();
+            let expected = if is_found { image("b", 100_000) } else { Part::Text { text: GONE.into() } };
+            assert_eq!(loaded[0].parts[0], expected, "{part:?}");
         }
     }
 
     #[tokio::test]
-    async fn a_request_holds_the_newest_images() {
-        let root = tempfile::tempdir().unwrap();
-        let attachments = Attachments::new(root.path());
-        let size = usize::try_from(REQUEST_IMAGE_BYTES_MAX).unwrap() / 2;
-        let messages = said(["a", "b", "c"].map(|byte| image(byte, size)).to_vec());
-        let loaded = attachments.load_all(attachments.keep_all(messages.clone()).await).await;
-        assert!(matches!(&loaded[0].parts[0], Part::Text { text } if text.contains("older image")));
-        assert_eq!(loaded[0].parts[1..], messages[0].parts[1..]);
+    async fn a_store_that_does_not_answer_is_asked_again_later() {
+        let contents = Contents::new(Arc::new(Stored(Err("busy".into()))));
+        let kept = Attached::default().keep_all(said(vec![image("b", 100_000)]));
+        let error = load_all(kept, &contents).await.unwrap_err();
+        assert_eq!(error.to_value().get("transient"), &Value::Bool(true), "{error:?}");
     }
 
     #[tokio::test]
-    async fn an_image_that_cannot_be_stored_becomes_words() {
-        let root = tempfile::tempdir().unwrap();
-        fs::write(root.path().join(".rawko"), "a file where the folder should be").unwrap();
-        let kept = Attachments::new(root.path()).keep_all(said(vec![image("b", 100_000)])).await;
-        assert!(
-            matches!(&kept[0].parts[0], Part::Text { text } if text.contains("could not be stored")),
-            "{kept:?}"
-        );
+    async fn a_request_holds_the_newest_images() {
+        let mut attached = Attached::default();
+        let size = usize::try_from(REQUEST_IMAGE_BYTES_MAX).unwrap() / 2;
+        let messages = said(["a", "b", "c"].map(|byte| image(byte, size)).to_vec());
+        let kept = attached.keep_all(messages.clone());
+        let loaded = load_all(kept, &committed(attached)).await.unwrap();
+        assert_eq!(loaded[0].parts[0], Part::Text { text: TOO_MANY.into() });
+        assert_eq!(loaded[0].parts[1..], messages[0].parts[1..]);
     }
 }

@@ -4,6 +4,7 @@
 use rawko_core::Value;
 use rawko_host::{AttemptOutcome, Call, Category, ServiceError};
 
+use super::attachments::load_all;
 use super::bounds::{ANSWER, BoundedCalls, CONVERSATION, Size, bounded_calls};
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
@@ -17,7 +18,7 @@ use crate::vision;
 pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let session: Session = part(&call.input, "session")?;
     check_conversation(call.input.get("messages"))?;
-    let messages = workshop.attachments().load_all(seen_messages(&session, &call)?).await;
+    let messages = load_all(seen_messages(&session, &call)?, &call.contents).await?;
     let request = request(&session, messages, &call);
     let completion = ask(workshop, &session.model, request, &call).await?;
     check_answer(&completion)?;

@@ -3,11 +3,12 @@
 use rawko_core::Value;
 use rawko_host::{Call, ServiceError};
 
+use super::attachments::load_all;
 use super::complete::bare;
 use super::session::Session;
 use super::{Workshop, part, value};
 use crate::message::{Message, Usage};
-use crate::provider::{Completion, CompletionRequest, ProviderError};
+use crate::provider::{Completion, CompletionRequest, ErrorCode, ProviderError};
 use crate::vision::{VisionMemory, VisionRequest, plan};
 
 pub(super) async fn look(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
@@ -40,7 +41,9 @@ async fn ask(
     let (provider, name) = workshop.providers.find(model)?;
     let who = bare(session, call);
     let occasion = format!("{}/look", who.occasion);
-    let messages = workshop.attachments().load_all(planned.completion.messages.clone()).await;
+    let messages = load_all(planned.completion.messages.clone(), &call.contents).await;
+    let messages =
+        messages.map_err(|error| ProviderError::new(ErrorCode::NetworkError, error.message))?;
     let planned = CompletionRequest { messages, ..planned.completion.clone() };
     let request = CompletionRequest { model: name, agent: who.agent, occasion, ..planned };
     provider.complete(request, &mut |_| {}).await

@@ -33,8 +33,6 @@ use rawko_host::{
 };
 use serde::de::DeserializeOwned;
 
-use attachments::Attachments;
-
 use crate::agent::Agents;
 use crate::arbiter::{ArbiterSettings, Moment, Prompts};
 use crate::checks::Check;
@@ -74,10 +72,6 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    fn attachments(&self) -> Attachments {
-        Attachments::new(&self.root)
-    }
-
     /// Adds what agents and their charts call.
     pub fn join(self: &Arc<Self>, services: Services) -> Services {
         let serve = |duty: Duty| -> Arc<dyn Service> { Arc::new(Bench { workshop: Arc::clone(self), duty }) };

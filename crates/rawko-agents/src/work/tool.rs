@@ -3,7 +3,8 @@
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
-use super::bounds::{TurnRoom, bounded_data};
+use super::attachments::Attached;
+use super::bounds::{TurnUse, bounded_data};
 use super::{Workshop, part, value};
 use crate::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
 use crate::message::{Part, ToolResult, ToolUse};
@@ -35,32 +36,30 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         Some(refusal) => Err(refused(&outcome, &refusal.rule, &refusal.source, &memory)),
         None => {
             let changed = !outcome.is_error && workshop.toolbox.may_change(&asked.name, &asked.input);
-            let outcome = bounded(workshop, outcome, TurnRoom::after(input.get("results"))).await;
-            Ok(told(&asked, outcome, changed, &memory, &verdict))
+            let mut turn =
+                if input.get("taken").is_null() { TurnUse::default() } else { part(input, "taken")? };
+            let (outcome, attached) = bounded(outcome, &mut turn);
+            Ok(told(&asked, outcome, changed, &memory, &verdict, (turn, attached)))
         }
     }
 }
 
-/// What fits into the turn. Images are stored apart; the model reads which of them it does not see.
-async fn bounded(workshop: &Workshop, outcome: ToolOutcome, mut room: TurnRoom) -> ToolOutcome {
-    let (mut images, mut missing) = (Vec::new(), Vec::new());
+/// Returns what fits into the turn, and the data of its images. The model reads which of them it does not see.
+fn bounded(outcome: ToolOutcome, turn: &mut TurnUse) -> (ToolOutcome, Attached) {
+    let (mut attached, mut images, mut missing) = (Attached::default(), Vec::new(), Vec::new());
     for (number, image) in outcome.images.into_iter().enumerate() {
         let bytes = if let Part::Image { data, .. } = &image { data.len() } else { 0 };
-        let kept = match room.take_image(bytes) {
-            Ok(()) => workshop.attachments().keep(image).await,
-            Err(why) => Err(why),
-        };
-        match kept {
-            Ok(image) => images.push(image),
+        match turn.image(bytes) {
+            Ok(()) => images.push(attached.keep(image)),
             Err(why) => missing.push(format!("[image {} is not shown: {why}]", number + 1)),
         }
     }
-    let mut content = room.text(outcome.content);
+    let mut content = turn.text(outcome.content);
     for note in missing {
         content.push('\n');
         content.push_str(&note);
     }
-    ToolOutcome { content, images, data: bounded_data(outcome.data), ..outcome }
+    (ToolOutcome { content, images, data: bounded_data(outcome.data), ..outcome }, attached)
 }
 
 /// One call, whoever makes it: it is run unless it would only go round, and what it gave back is remembered.
@@ -112,6 +111,7 @@ fn told(
     changed: bool,
     memory: &LoopMemory,
     verdict: &Verdict,
+    (turn, attached): (TurnUse, Attached),
 ) -> Value {
     let notice = words(verdict);
     let content = noticed(outcome.content, verdict);
@@ -119,8 +119,10 @@ fn told(
     Value::map([
         ("result", value(&Part::ToolResult(result))),
         ("images", value(&outcome.images)),
+        ("attached", attached.into_value()),
         ("plan", outcome.data.get("plan").clone()),
         ("changes", Value::Int(i64::from(changed))),
+        ("taken", value(&turn)),
         ("data", outcome.data),
         ("memory", value(memory)),
         ("verdict", Value::str(word(verdict))),

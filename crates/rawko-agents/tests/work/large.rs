@@ -295,6 +295,30 @@ async fn results_of_any_size_are_taken_once() {
     }
 }
 
+/// Reports of sub-agents come as outputs of child instances, past the tools.
+#[tokio::test]
+async fn reports_of_any_length_are_taken_once() {
+    let send = |number: usize| {
+        let input = [("agent", Value::str("worker")), ("prompt", Value::from(format!("Part {number}.")))];
+        call(&number.to_string(), "Task", Value::map(input))
+    };
+    let asks = vec![(0..20).map(send).collect()];
+    // Four bytes a character.
+    let reports = (0..20).map(|_| vec![text(&"\u{1F980}".repeat(MIB))]);
+    let model = Canned::new(asks.into_iter().chain(reports));
+    let output = working(&model).run("one", json!({})).await;
+    assert_eq!(outcome(&output), "finished", "{}", shown(&output));
+    assert_eq!(model.asked().len(), 22);
+    let answered = model.answered();
+    assert_eq!(answered.len(), 20);
+    for (at, (_, reports)) in answered.iter().enumerate() {
+        assert_eq!(reports.len(), 1, "{at}");
+        let length = reports[0].matches('\u{1F980}').count();
+        assert_eq!(length, if at < 8 { 50_000 } else { 5_000 }, "{at}");
+        assert!(reports[0].ends_with("[the rest is left out: one report is limited]"), "{at}");
+    }
+}
+
 #[tokio::test]
 async fn an_answer_of_any_length_is_an_answer() {
     for bytes in [MIB, 17 * MIB, 60 * MIB] {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
+use crate::contents::Contents;
 use crate::progress::Teller;
 use crate::warden::Warden;
 
@@ -79,6 +80,8 @@ pub struct Call {
     pub teller: Teller,
     /// Whom to ask before doing something that is not this call itself.
     pub warden: Warden,
+    /// Long texts that earlier answers brought in.
+    pub contents: Contents,
 }
 
 #[cfg(test)]
@@ -98,6 +101,7 @@ pub(crate) mod testing {
             policy: Value::Null,
             teller: crate::progress::Teller::silent(),
             warden: crate::warden::Warden::absent(),
+            contents: crate::contents::Contents::default(),
         }
     }
 }

@@ -9,7 +9,7 @@ use rawko_host::Environment;
 use rawko_process::{Mark, Processes};
 use rawko_turns::AgentId;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -66,19 +66,19 @@ pub(crate) fn spawn_process(
     let (stdin, stdout) = pipes.ok_or(std::io::ErrorKind::BrokenPipe)?;
     let (lines, incoming) = mpsc::channel(AHEAD);
     let reader = tokio::spawn(read_lines(stdout, lines));
-    let pipe = Pipe { incoming, stdin };
+    let pipe = Pipe { incoming, stdin, processes, _child: child };
     Ok(tokio::spawn(async move {
-        // Held by the task: aborted, it drops both, which kills the agent with everything that it started.
-        let (processes, _child) = (processes, child);
         serve(pipe, desk, Door::Own { agent, again }).await;
         reader.abort();
-        processes.kill_all().await;
     }))
 }
 
 struct Pipe {
     incoming: mpsc::Receiver<Incoming>,
     stdin: ChildStdin,
+    /// Everything that the agent started ends with the connection; dropped, it is killed at once.
+    processes: Processes,
+    _child: Child,
 }
 
 impl Transport for Pipe {
@@ -93,6 +93,10 @@ impl Transport for Pipe {
 
     async fn ping(&mut self) -> bool {
         true
+    }
+
+    async fn close(&mut self) {
+        self.processes.kill_all().await;
     }
 }
 

@@ -23,4 +23,8 @@ pub(crate) trait Transport: Send {
     fn send(&mut self, text: String) -> impl Future<Output = bool> + Send;
     /// Asks for a sign of life, where the carrier has a way to.
     fn ping(&mut self) -> impl Future<Output = bool> + Send;
+    /// Ends the other side, where it is ours to end.
+    fn close(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }

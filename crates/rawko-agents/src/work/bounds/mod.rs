@@ -3,7 +3,8 @@
 //! enters, and the model reads what was left out. Apart from the services, because they share one budget:
 //!
 //! ```text
-//! 4 MiB conversation before a completion + 2 MiB completion + 1 MiB results + 1 MiB answer < 16 MiB for one value
+//! 4 MiB conversation before a completion + 2 MiB completion + 1 MiB results + 4 MiB reports of sub-agents
+//!     + 3 MiB answer, text and pending calls < 16 MiB for one value
 //! ```
 
 mod calls;
@@ -12,7 +13,7 @@ mod size;
 mod transcript;
 
 pub(super) use calls::{BoundedCalls, bounded_calls};
-pub(super) use results::{TurnRoom, bounded_data};
+pub(super) use results::{TurnUse, bounded_data};
 pub(super) use size::Size;
 pub(super) use transcript::bounded_transcript;
 
@@ -43,6 +44,10 @@ const RESULT_BYTES_MAX: usize = 256 * KIB;
 const TURN_BYTES_MAX: usize = MIB;
 /// Base64 of all images that the tools of a turn give back.
 const TURN_IMAGE_BYTES_MAX: u64 = 20 * MIB as u64;
+/// Reports of sub-agents of a turn: the chart `agent` takes 50,000 characters of each of the first eight results, and
+/// 5,000 of each later one; a character has up to four bytes.
+#[cfg(test)]
+const REPORTS_BYTES_MAX: usize = 4 * (8 * 50_000 + (CALLS_MAX - 8) * 5_000);
 /// Structured facts of a tool result.
 const DATA: Size = Size { bytes: MIB, nodes: 20_000, depth: 32 };
 

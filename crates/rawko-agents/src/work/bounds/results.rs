@@ -1,51 +1,48 @@
-//! What the tools of one turn give back, within bounds that hold for all of them together.
+//! Tool results within bounds that hold for one turn together. The chart keeps the count between two calls.
 
 use rawko_core::Value;
+use serde::{Deserialize, Serialize};
 
-use super::{DATA, RESULT_BYTES_MAX, Size, TURN_BYTES_MAX, TURN_IMAGE_BYTES_MAX, cut};
+use super::{
+    DATA, INLINE_IMAGE_BYTES_MAX, RESULT_BYTES_MAX, Size, TURN_BYTES_MAX, TURN_IMAGE_BYTES_MAX, cut,
+};
 
 const RESULT_NOTE: &str = "one result is limited; ask for less at a time";
 const TURN_NOTE: &str = "the results of one turn are limited together; ask for fewer things at a time";
 
-/// What is left of a turn after the results that it has already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::work) struct TurnRoom {
+/// Bytes that the tools of one turn have given back so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::work) struct TurnUse {
     bytes: usize,
     image_bytes: u64,
 }
 
-impl TurnRoom {
-    /// `results` as the chart keeps them: tool results and images.
-    pub(in crate::work) fn after(results: &Value) -> Self {
-        let mut room = Self { bytes: TURN_BYTES_MAX, image_bytes: TURN_IMAGE_BYTES_MAX };
-        for part in results.as_list().unwrap_or_default() {
-            let stored = part.get("bytes").as_i64().and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
-            let inline = part.get("data").as_str().map_or(0, str::len);
-            room.bytes = room.bytes.saturating_sub(part.get("content").as_str().map_or(0, str::len) + inline);
-            room.image_bytes = room.image_bytes.saturating_sub(stored + inline as u64);
-        }
-        room
-    }
-
-    pub(in crate::work) fn text(self, content: String) -> String {
-        if self.bytes < RESULT_BYTES_MAX {
-            cut(content, self.bytes, TURN_NOTE)
+impl TurnUse {
+    /// Cuts a text to what is left, and counts it.
+    pub(in crate::work) fn text(&mut self, content: String) -> String {
+        let left = TURN_BYTES_MAX.saturating_sub(self.bytes);
+        let content = if left < RESULT_BYTES_MAX {
+            cut(content, left, TURN_NOTE)
         } else {
             cut(content, RESULT_BYTES_MAX, RESULT_NOTE)
-        }
+        };
+        self.bytes = self.bytes.saturating_add(content.len());
+        content
     }
 
-    /// Takes room for an image, if there is some.
-    pub(in crate::work) fn take_image(&mut self, bytes: usize) -> Result<(), String> {
-        match self.image_bytes.checked_sub(bytes as u64) {
-            Some(left) => {
-                self.image_bytes = left;
-                Ok(())
-            }
-            None => Err(format!(
+    /// Counts an image, or returns the reason that there is no room for it. One that stays in the conversation takes room
+    /// for text, too.
+    pub(in crate::work) fn image(&mut self, bytes: usize) -> Result<(), String> {
+        let image_bytes = self.image_bytes.saturating_add(bytes as u64);
+        let text_bytes = if bytes <= INLINE_IMAGE_BYTES_MAX { bytes } else { 0 };
+        let text_bytes = self.bytes.saturating_add(text_bytes);
+        if image_bytes > TURN_IMAGE_BYTES_MAX || text_bytes > TURN_BYTES_MAX {
+            return Err(format!(
                 "the images of one turn may have {TURN_IMAGE_BYTES_MAX} bytes together; look at fewer or smaller ones at a time"
-            )),
+            ));
         }
+        (self.image_bytes, self.bytes) = (image_bytes, text_bytes);
+        Ok(())
     }
 }
 
@@ -57,37 +54,39 @@ pub(in crate::work) fn bounded_data(data: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn a_turn_has_room_until_it_has_none() {
-        let results =
-            |bytes: usize| Value::from_json(json!([{"type": "tool_result", "content": "x".repeat(bytes)}]));
         let table = [
             ("a small one", 0, 10, 10, None),
             ("one that is too long", 0, 300_000, RESULT_BYTES_MAX, Some(RESULT_NOTE)),
             ("little room left", TURN_BYTES_MAX - 1000, 5_000, 1000, Some(TURN_NOTE)),
             ("no room left", TURN_BYTES_MAX + 1, 5_000, 0, Some(TURN_NOTE)),
         ];
-        for (case, used, bytes, kept, note) in table {
-            let text = TurnRoom::after(&results(used)).text("Z".repeat(bytes));
+        for (case, bytes_before, bytes, kept, note) in table {
+            let mut turn = TurnUse { bytes: bytes_before, image_bytes: 0 };
+            let text = turn.text("Z".repeat(bytes));
             assert_eq!(text.matches('Z').count(), kept, "{case}");
-            assert_eq!(note.is_some_and(|note| text.contains(note)), note.is_some(), "{case}");
+            assert_eq!(
+                text.lines().nth(1).is_some_and(|line| line.contains(note.unwrap_or(" "))),
+                note.is_some(),
+                "{case}"
+            );
+            assert_eq!(turn.bytes, bytes_before + text.len(), "{case}");
         }
     }
 
     #[test]
     fn images_are_counted_where_they_are() {
-        let results = Value::from_json(json!([
-            {"type": "image_ref", "media_type": "image/png", "hash": "h", "bytes": TURN_IMAGE_BYTES_MAX - 100},
-            {"type": "image", "media_type": "image/png", "data": "x".repeat(60)},
-        ]));
-        let mut room = TurnRoom::after(&results);
-        assert!(room.take_image(41).is_err());
-        assert!(room.take_image(40).is_ok());
-        assert!(room.take_image(1).is_err());
+        let large = INLINE_IMAGE_BYTES_MAX + 1;
+        let mut turn =
+            TurnUse { bytes: TURN_BYTES_MAX - 50, image_bytes: TURN_IMAGE_BYTES_MAX - large as u64 - 40 };
+        assert!(turn.image(51).is_err(), "no room beside the texts");
+        assert!(turn.image(large + 41).is_err(), "no room beside the images");
+        assert!(turn.image(large).is_ok(), "a large one is stored apart");
+        assert!(turn.image(40).is_ok());
+        assert!(turn.image(1).is_err());
     }
 
     #[test]

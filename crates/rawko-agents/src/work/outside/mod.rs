@@ -23,6 +23,7 @@ use self::coder::Coder;
 use self::halt::Halt;
 use self::report::Report;
 use self::stopping::{Next, Rounds, Stopped};
+use super::attachments::{Attached, load_all};
 use super::{Workshop, open};
 use crate::acp::AcpAgent;
 use crate::agent::{AgentCommand, AgentFile, Kind};
@@ -48,8 +49,9 @@ pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let loops = loops.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))?;
     let (mut first, messages) = request::first(agent, phase, &input, &call)?;
     // The program gets images as they are, the conversation in the chart a reference to each.
-    first.messages = workshop.attachments().load_all(first.messages).await;
-    let mut messages = workshop.attachments().keep_all(messages).await;
+    first.messages = load_all(first.messages, &call.contents).await?;
+    // Their data is stored with the input of this call.
+    let mut messages = Attached::default().keep_all(messages);
     first.tools = program.told_of(workshop, &grant).await;
     let deadline = started + time;
     let attendant = Attendant::new(workshop, &call, grant, loops.clone(), deadline, &input)?;
