@@ -42,8 +42,7 @@ async fn ask(
     let who = bare(session, call);
     let occasion = format!("{}/look", who.occasion);
     let messages = load_all(planned.completion.messages.clone(), &call.contents).await;
-    let messages =
-        messages.map_err(|error| ProviderError::new(ErrorCode::NetworkError, error.message))?;
+    let messages = messages.map_err(|error| ProviderError::new(ErrorCode::NetworkError, error.message))?;
     let planned = CompletionRequest { messages, ..planned.completion.clone() };
     let request = CompletionRequest { model: name, agent: who.agent, occasion, ..planned };
     provider.complete(request, &mut |_| {}).await

@@ -256,10 +256,12 @@ fn shown(output: &Value) -> String {
 
 #[tokio::test]
 async fn more_calls_than_one_answer_may_ask_for() {
-    let model = Canned::new([(0..300).map(|number| read(&number.to_string(), "a.txt")).collect()]);
-    // They are all the same, and that is not what this is about.
-    let settings = "loop: {notice_after: 1000, block_after: 1000, doom_after: 1000}\n";
-    let yard = working(&model).file("a.txt", "a\n").settings(settings);
+    let asked = (0..300).map(|number| read(&number.to_string(), &format!("{number}.txt"))).collect();
+    let model = Canned::new([asked]);
+    let yard = working(&model);
+    for number in 0..300 {
+        std::fs::write(yard.root().join(format!("{number}.txt")), format!("{number}\n")).unwrap();
+    }
     let (output, audit) = yard.run_audited("one", json!({})).await;
     assert_eq!((outcome(&output), runs(&audit, "tool:Read")), ("finished", 128), "{}", shown(&output));
     let answered = model.answered();
@@ -271,7 +273,7 @@ async fn more_calls_than_one_answer_may_ask_for() {
 #[tokio::test]
 async fn results_of_any_size_are_taken_once() {
     let print = |id: &str, bytes: usize| {
-        let command = format!("head -c {bytes} /dev/zero | tr '\\0' {}", id.chars().last().unwrap());
+        let command = format!("echo {id}; head -c {bytes} /dev/zero | tr '\\0' x");
         call(id, "Bash", Value::map([("command", Value::from(command))]))
     };
     for (case, turns, calls, bytes) in
@@ -330,11 +332,17 @@ async fn an_answer_of_any_length_is_an_answer() {
     }
 }
 
-/// A conversation that is handed over larger than it may be is compacted, or the work fails with the reason.
+/// A prompt that no compaction makes smaller, and one that its caller cannot hand over.
 #[tokio::test]
 async fn a_prompt_that_is_too_large_fails_with_the_reason() {
-    let model = Canned::new([]);
-    let output = working(&model).run("one", json!({"prompt": "x".repeat(20 * MIB)})).await;
-    assert_eq!(output.get("code").as_str(), Some("context_length_exceeded"), "{}", shown(&output));
-    assert!(model.asked().len() < 10, "{}", model.asked().len());
+    for (bytes, category, code) in
+        [(6 * MIB, "failed", "context_length_exceeded"), (20 * MIB, "execution", "")]
+    {
+        let model = Canned::new([]);
+        let output = working(&model).run("one", json!({"prompt": "x".repeat(bytes)})).await;
+        let shown = shown(&output);
+        assert_eq!(output.get("category").as_str(), Some(category), "{bytes}: {shown}");
+        assert_eq!(output.get("code").as_str().unwrap_or_default(), code, "{bytes}: {shown}");
+        assert_eq!(model.asked().len(), 0, "{bytes}");
+    }
 }
