@@ -152,8 +152,8 @@ mod tests {
         let table = [
             ("small", "Write", text(1), None),
             ("1 MB", "Write", text(1_000_000), None),
-            ("2 MiB", "Write", text(2 << 20), Some("2097204 bytes, more than 1048576")),
-            ("17 MiB", "Write", text(17 << 20), Some("17825844 bytes, more than 1048576")),
+            ("2 MiB", "Write", text(2 << 20), Some("2097191 bytes, more than 1048576")),
+            ("17 MiB", "Write", text(17 << 20), Some("17825831 bytes, more than 1048576")),
             ("64 deep", "mcp__x__y", nested(64), None),
             ("65 deep", "mcp__x__y", nested(65), Some("65 levels deep, more than 64")),
             ("96 deep", "mcp__x__y", nested(96), Some("96 levels deep, more than 64")),
