@@ -14,8 +14,16 @@ pub(crate) fn main() -> Result<()> {
     if !is_there(&program, "--version") {
         // Not among the tools of the tests: building it takes minutes, and no test reads the site.
         let into = root().join("target/tools/mdbook").display().to_string();
-        let arguments =
-            ["install", "mdbook", "--locked", "--no-default-features", "--features", "search", "--root", &into];
+        let arguments = [
+            "install",
+            "mdbook",
+            "--locked",
+            "--no-default-features",
+            "--features",
+            "search",
+            "--root",
+            &into,
+        ];
         run("cargo", &arguments, &[])?;
     }
     run(&program, &["build", "docs", "--dest-dir", &site(&root())], &[])

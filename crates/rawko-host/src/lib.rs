@@ -4,6 +4,7 @@
 mod activity;
 mod builder;
 mod clock;
+mod contents;
 mod driver;
 mod engine;
 mod error;
@@ -23,6 +24,7 @@ mod warden;
 pub use activity::{Activity, Settled};
 pub use builder::HostBuilder;
 pub use clock::{Clock, SteadyClock, SystemClock};
+pub use contents::{ContentSource, Contents, ReadingBlob};
 pub use driver::load::made_up_id;
 pub use driver::{Running, Wait};
 pub use engine::{Doing, Engine};

@@ -7,6 +7,7 @@ use rawko_instance::{AgentResolver, Category, Gate, Limits, OnRestart, Request, 
 use rawko_store::{EffectKind, OpenEffect};
 use tokio::sync::broadcast;
 
+use crate::contents::Contents;
 use crate::driver::Running;
 use crate::library::Library;
 use crate::progress::{Progress, Teller};
@@ -49,7 +50,7 @@ impl Project {
         instance: &Arc<str>,
         request: Request,
         watchers: &broadcast::Sender<Progress>,
-        warden: Warden,
+        (warden, contents): (Warden, Contents),
     ) -> Result<Running, ServiceError> {
         let Some(service) = self.find_service(&effect.name, effect.kind) else {
             let message = format!("there is no service `{}` in the settings", effect.name);
@@ -59,7 +60,7 @@ impl Project {
         let (idempotency, name) = (Arc::clone(&effect.idempotency), Arc::clone(&effect.name));
         let teller = Teller::new(watchers, instance, &id, &name, effect.step);
         let instance = Arc::clone(instance);
-        let call = Call { idempotency, instance, id, name, input, attempt, policy, teller, warden };
+        let call = Call { idempotency, instance, id, name, input, attempt, policy, teller, warden, contents };
         Ok(Running { service, call })
     }
 

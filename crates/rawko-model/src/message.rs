@@ -2,6 +2,7 @@
 //! and a session is reopened from it.
 
 use rawko_core::Value;
+use rawko_instance::content;
 use serde::{Deserialize, Serialize};
 
 /// The author of a message.
@@ -30,6 +31,14 @@ pub enum Part {
         media_type: String,
         /// Base64.
         data: String,
+    },
+    /// An image whose data is kept apart, by content. Conversations in charts hold these; requests to models never do.
+    ImageRef {
+        media_type: String,
+        /// The name of the data in the store (`rawko_instance::content`).
+        hash: String,
+        /// Of the data as Base64.
+        bytes: u64,
     },
     /// The model asks for a tool. Only in an assistant's message.
     ToolUse(ToolUse),
@@ -108,6 +117,17 @@ impl Usage {
     }
 }
 
+impl Part {
+    /// The name of an image: the same wherever its data is. `None` for everything else.
+    pub(crate) fn image_hash(&self) -> Option<String> {
+        match self {
+            Part::Image { data, .. } => Some(content::hex(&content::text_name(data))),
+            Part::ImageRef { hash, .. } => Some(hash.clone()),
+            Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        }
+    }
+}
+
 impl Message {
     pub fn text(role: Role, text: impl Into<String>) -> Self {
         Self { role, parts: vec![Part::Text { text: text.into() }] }
@@ -116,7 +136,7 @@ impl Message {
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolUse(tool_use) => Some(tool_use),
-            Part::Text { .. } | Part::Image { .. } | Part::ToolResult(_) => None,
+            Part::Text { .. } | Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => None,
         })
     }
 }

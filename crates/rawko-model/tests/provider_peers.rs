@@ -117,7 +117,7 @@ fn shown(result: &Result<Completion, ProviderError>) -> String {
             let part = |part: &Part| match part {
                 Part::Text { text } => format!("{text:?}"),
                 Part::ToolUse(it) => format!("{}({})", it.name, it.input.to_json()),
-                Part::Image { .. } | Part::ToolResult(_) => "never".to_owned(),
+                Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => "never".to_owned(),
             };
             let parts: Vec<String> = completion.message.parts.iter().map(part).collect();
             format!("{:?}: {}", completion.stop_reason, parts.join(", "))

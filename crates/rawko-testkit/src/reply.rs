@@ -11,6 +11,8 @@ pub enum Ending {
     Cut,
     /// Nothing more is sent, and the connection stays open.
     Silent,
+    /// The last piece is sent again every few milliseconds, without end.
+    Repeating,
 }
 
 #[derive(Clone, Debug, PartialEq)]

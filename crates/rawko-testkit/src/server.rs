@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
@@ -12,6 +13,9 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::reply::{Ending, Reply};
 use crate::request::Asked;
+
+/// Between two repetitions of the last piece.
+const REPEAT_EVERY: Duration = Duration::from_millis(5);
 
 type Answering = dyn Fn(&Asked) -> Reply + Send + Sync;
 
@@ -80,18 +84,26 @@ async fn converse(mut stream: TcpStream, answer: &Answering, asked: &Mutex<Vec<A
     stream.set_nodelay(true)?;
     stream.write_all(head(&reply).as_bytes()).await?;
     for piece in reply.pieces.iter().filter(|piece| !piece.is_empty()) {
-        stream.write_all(format!("{:x}\r\n", piece.len()).as_bytes()).await?;
-        stream.write_all(piece).await?;
-        stream.write_all(b"\r\n").await?;
-        stream.flush().await?;
-        // Lets the client read the chunks one by one.
+        write_piece(&mut stream, piece).await?;
+        // Lets the other side see the pieces one by one.
         tokio::task::yield_now().await;
     }
     match reply.ending {
         Ending::Whole => stream.write_all(b"0\r\n\r\n").await,
         Ending::Cut => Ok(()),
         Ending::Silent => std::future::pending().await,
+        Ending::Repeating => loop {
+            tokio::time::sleep(REPEAT_EVERY).await;
+            write_piece(&mut stream, reply.pieces.last().map_or(b"\n", Vec::as_slice)).await?;
+        },
     }
+}
+
+async fn write_piece(stream: &mut TcpStream, piece: &[u8]) -> io::Result<()> {
+    stream.write_all(format!("{:x}\r\n", piece.len()).as_bytes()).await?;
+    stream.write_all(piece).await?;
+    stream.write_all(b"\r\n").await?;
+    stream.flush().await
 }
 
 fn head(reply: &Reply) -> String {

@@ -68,3 +68,21 @@ fn no_path_or_registry_address_of_a_machine() {
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// A process that is started elsewhere may outlive its call: only `rawko_process::Processes` finds what detached.
+#[test]
+fn processes_are_started_where_they_are_supervised() {
+    // The binary runs itself and `python3 --version` for the demo, in the foreground; the kit is for tests.
+    let unsupervised = ["crates/rawko/src/commands/demo.rs", "crates/rawko-testkit/"];
+    let mut wrong = Vec::new();
+    for path in files("crates", ".rs") {
+        let file = name(&path);
+        let is_tested = file.contains("/src/") && !unsupervised.iter().any(|start| file.starts_with(start));
+        let text = fs::read_to_string(&path).unwrap();
+        let starts = [".spawn()", ".status()", ".output()"].iter().any(|call| text.contains(call));
+        if is_tested && starts && text.contains("Command") && !text.contains("rawko_process::") {
+            wrong.push(file);
+        }
+    }
+    assert!(wrong.is_empty(), "start a process without `rawko_process`: {wrong:#?}");
+}

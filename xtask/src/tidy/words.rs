@@ -8,9 +8,28 @@ use crate::run::root;
 
 /// Words and phrases that hide the noun. `docs/glossary.md` has the ones to use.
 const BANNED: [&str; 22] = [
-    "whoever", "whomever", "whatever", "somebody", "nobody", "anybody", "someone", "told", "tells", "said",
-    "says", "say", "saying", "mend", "mends", "made up", "goes on", "go on", "all the same", "offered",
-    "what is", "what was",
+    "whoever",
+    "whomever",
+    "whatever",
+    "somebody",
+    "nobody",
+    "anybody",
+    "someone",
+    "told",
+    "tells",
+    "said",
+    "says",
+    "say",
+    "saying",
+    "mend",
+    "mends",
+    "made up",
+    "goes on",
+    "go on",
+    "all the same",
+    "offered",
+    "what is",
+    "what was",
 ];
 
 #[test]
@@ -28,9 +47,8 @@ fn banned_words_only_go_down() {
         let crate_name = file.split('/').nth(usize::from(!file.starts_with("xtask"))).unwrap_or_default();
         let text = fs::read_to_string(&path).unwrap();
         let hits = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//"));
-        let hits = hits.flat_map(|(number, line)| {
-            banned_in(line).into_iter().map(move |word| (number + 1, word))
-        });
+        let hits =
+            hits.flat_map(|(number, line)| banned_in(line).into_iter().map(move |word| (number + 1, word)));
         let lines = hits.map(|(number, word)| format!("{file}:{number}: {word}"));
         found.entry(crate_name.to_owned()).or_default().extend(lines);
     }
@@ -42,7 +60,8 @@ fn banned_words_only_go_down() {
                 wrong.push(format!("{crate_name}: {count} banned words, at most {most}: {hits:#?}"));
             }
             count if count < most => {
-                wrong.push(format!("{crate_name}: only {count} left; lower {most} in xtask/banned-words.txt"));
+                wrong
+                    .push(format!("{crate_name}: only {count} left; lower {most} in xtask/banned-words.txt"));
             }
             _ => {}
         }

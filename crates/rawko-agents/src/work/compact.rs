@@ -3,6 +3,7 @@
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
+use super::bounds::{TEXT_BYTES_MAX, cut};
 use super::complete::{ask, bare};
 use super::session::Session;
 use super::{Workshop, part, value};
@@ -75,7 +76,8 @@ async fn summarise(
     };
     let request = CompletionRequest { occasion: format!("{}/summary", request.occasion), ..request };
     let completion = ask(workshop, &session.model, request, call).await?;
-    Ok((super::complete::text(&completion.message), completion.usage))
+    let summary = cut(super::complete::text(&completion.message), TEXT_BYTES_MAX, "a summary is limited");
+    Ok((summary, completion.usage))
 }
 
 fn too_long(tokens: u64) -> ServiceError {

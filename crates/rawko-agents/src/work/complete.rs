@@ -4,6 +4,8 @@
 use rawko_core::Value;
 use rawko_host::{AttemptOutcome, Call, Category, ServiceError};
 
+use super::attachments::load_all;
+use super::bounds::{ANSWER, BoundedCalls, CONVERSATION, Size, bounded_calls};
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
 use rawko_model::provider::{
@@ -15,10 +17,32 @@ use rawko_model::{Message, Part, StopReason, ToolUse, Usage};
 
 pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let session: Session = part(&call.input, "session")?;
-    let messages = seen_messages(&session, &call)?;
+    check_conversation(call.input.get("messages"))?;
+    let messages = load_all(seen_messages(&session, &call)?, &call.contents).await?;
     let request = request(&session, messages, &call);
     let completion = ask(workshop, &session.model, request, &call).await?;
-    Ok(told(workshop, &completion))
+    check_answer(&completion)?;
+    Ok(told(workshop, completion))
+}
+
+/// A conversation that is larger than the chart can add to, as if the model had found it too long: it is compacted.
+fn check_conversation(messages: &Value) -> Result<(), ServiceError> {
+    let size = Size::of(messages);
+    if size.fits(CONVERSATION) {
+        return Ok(());
+    }
+    let message = format!("the conversation has {}", size.excess(CONVERSATION));
+    let details = [("code", Value::str("context_length_exceeded")), ("transient", Value::Bool(false))];
+    Err(ServiceError::new(Category::Failed, message).with_details(Value::map(details)))
+}
+
+fn check_answer(completion: &Completion) -> Result<(), ServiceError> {
+    let size = completion.data.as_ref().map(Size::of).unwrap_or_default();
+    if size.fits(ANSWER) {
+        return Ok(());
+    }
+    let message = format!("the structured answer has {}", size.excess(ANSWER));
+    Err(ServiceError::new(Category::InvalidAnswer, message))
 }
 
 /// Returns the conversation for the text model; with a vision model, its analyses replace the images.
@@ -90,27 +114,28 @@ pub(super) async fn ask(
 }
 
 /// What the chart takes over.
-fn told(workshop: &Workshop, completion: &Completion) -> Value {
-    let filtered = completion.stop_reason == StopReason::ContentFilter;
-    let asked = completion.message.tool_uses().filter(|_| !filtered);
+fn told(workshop: &Workshop, completion: Completion) -> Value {
+    let Completion { message, stop_reason, usage, data, .. } = completion;
     // By their own names: the gate, the audit and loop control must not be fooled by another one.
     let own_name = |call: ToolUse| match workshop.toolbox.canonical_name(&call.name) {
         Some(name) => ToolUse { name, ..call },
         None => delegate::normalised(call),
     };
-    let tool_calls: Vec<ToolUse> = asked.cloned().map(own_name).collect();
+    let BoundedCalls { message, mut calls } = bounded_calls(message, own_name);
+    if stop_reason == StopReason::ContentFilter {
+        calls.clear();
+    }
     // Whatever else the provider says, pending tool calls win.
-    let stop_reason = if tool_calls.is_empty() { completion.stop_reason } else { StopReason::ToolCalls };
-    let usage = &completion.usage;
+    let stop_reason = if calls.is_empty() { stop_reason } else { StopReason::ToolCalls };
     let size = usage.input_tokens + usage.output_tokens;
-    let size = if size == 0 { messages_tokens(std::slice::from_ref(&completion.message)) } else { size };
+    let size = if size == 0 { messages_tokens(std::slice::from_ref(&message)) } else { size };
     Value::map([
-        ("message", value(&completion.message)),
-        ("tool_calls", value(&tool_calls)),
+        ("message", value(&message)),
+        ("tool_calls", Value::list(calls)),
         ("stop_reason", value(&stop_reason)),
-        ("text", Value::from(text(&completion.message))),
-        ("data", completion.data.clone().unwrap_or(Value::Null)),
-        ("usage", value(usage)),
+        ("text", Value::from(text(&message))),
+        ("data", data.unwrap_or(Value::Null)),
+        ("usage", value(&usage)),
         ("size", Value::Int(i64::try_from(size).unwrap_or(i64::MAX))),
     ])
 }
@@ -118,7 +143,7 @@ fn told(workshop: &Workshop, completion: &Completion) -> Value {
 pub(super) fn text(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

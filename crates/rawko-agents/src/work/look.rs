@@ -3,10 +3,11 @@
 use rawko_core::Value;
 use rawko_host::{Call, ServiceError};
 
+use super::attachments::load_all;
 use super::complete::bare;
 use super::session::Session;
 use super::{Workshop, part, value};
-use rawko_model::provider::{Completion, CompletionRequest, ProviderError};
+use rawko_model::provider::{Completion, CompletionRequest, ErrorCode, ProviderError};
 use rawko_model::vision::{VisionMemory, VisionRequest, plan};
 use rawko_model::{Message, Usage};
 
@@ -40,6 +41,9 @@ async fn ask(
     let (provider, name) = workshop.providers.find(model)?;
     let who = bare(session, call);
     let occasion = format!("{}/look", who.occasion);
-    let request = CompletionRequest { model: name, agent: who.agent, occasion, ..planned.completion.clone() };
+    let messages = load_all(planned.completion.messages.clone(), &call.contents).await;
+    let messages = messages.map_err(|error| ProviderError::new(ErrorCode::NetworkError, error.message))?;
+    let planned = CompletionRequest { messages, ..planned.completion.clone() };
+    let request = CompletionRequest { model: name, agent: who.agent, occasion, ..planned };
     provider.complete(request, &mut |_| {}).await
 }

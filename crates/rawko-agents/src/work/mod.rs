@@ -2,6 +2,8 @@
 //! perform it, one completion or one tool call at a time.
 
 mod arbitrate;
+mod attachments;
+mod bounds;
 mod cast;
 mod checking;
 mod compact;

@@ -132,7 +132,7 @@ fn spoken(message: &Message) -> Json {
 fn part(part: &Part) -> Json {
     match part {
         Part::Text { text } => json!({"type": "text", "content": text}),
-        Part::Image { media_type, .. } => {
+        Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => {
             json!({"type": "blob", "mime_type": media_type, "modality": "image"})
         }
         Part::ToolUse(call) => {

@@ -3,6 +3,7 @@
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
+use super::attachments::Attached;
 use super::read::model_of;
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
@@ -21,11 +22,13 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let grant = grant(workshop, agent, phase, &call)?;
     let depth = input.get("depth").as_i64().unwrap_or(0);
     let session = session(workshop, agent, phase, grant, depth, input).await?;
-    let messages = messages(input)?;
+    let mut attached = Attached::default();
+    let messages = attached.keep_all(messages(input)?);
     let unseen = messages.iter().flat_map(|message| &message.parts).any(is_image);
     Ok(Value::map([
         ("session", value(&session)),
         ("messages", value(&messages)),
+        ("attached", attached.into_value()),
         ("goal", phase.map_or(Value::Null, |(_, phase)| phase.goal.clone())),
         ("unseen", Value::Bool(unseen)),
     ]))
@@ -210,7 +213,7 @@ fn checklist(plan: &Value) -> String {
 
 fn is_image(part: &Part) -> bool {
     match part {
-        Part::Image { .. } => true,
+        Part::Image { .. } | Part::ImageRef { .. } => true,
         Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
     }
 }

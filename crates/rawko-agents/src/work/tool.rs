@@ -4,6 +4,8 @@
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
+use super::attachments::Attached;
+use super::bounds::{TurnUse, bounded_data};
 use super::{Workshop, part, value};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
 use rawko_model::{Part, ToolResult, ToolUse};
@@ -23,15 +25,42 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         idempotency: &call.idempotency,
         plan,
     };
-    let running = workshop.toolbox.run(tool_call, &grant);
+    let rejected = input.get("call").get("rejected").as_str();
+    let running = async {
+        match rejected {
+            Some(why) => ToolOutcome::failed(format!("not run: {why}.")),
+            None => workshop.toolbox.run(tool_call, &grant).await,
+        }
+    };
     let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
     match &outcome.refusal {
         Some(refusal) => Err(refused(&outcome, &refusal.rule, &refusal.source, &memory)),
         None => {
             let changed = !outcome.is_error && workshop.toolbox.may_change(&asked.name, &asked.input);
-            Ok(told(&asked, outcome, changed, &memory, &verdict))
+            let mut turn =
+                if input.get("taken").is_null() { TurnUse::default() } else { part(input, "taken")? };
+            let (outcome, attached) = bounded(outcome, &mut turn);
+            Ok(told(&asked, outcome, changed, &memory, &verdict, (turn, attached)))
         }
     }
+}
+
+/// Returns what fits into the turn, and the data of its images. The model reads which of them it does not see.
+fn bounded(outcome: ToolOutcome, turn: &mut TurnUse) -> (ToolOutcome, Attached) {
+    let (mut attached, mut images, mut missing) = (Attached::default(), Vec::new(), Vec::new());
+    for (number, image) in outcome.images.into_iter().enumerate() {
+        let bytes = if let Part::Image { data, .. } = &image { data.len() } else { 0 };
+        match turn.image(bytes) {
+            Ok(()) => images.push(attached.keep(image)),
+            Err(why) => missing.push(format!("[image {} is not shown: {why}]", number + 1)),
+        }
+    }
+    let mut content = turn.text(outcome.content);
+    for note in missing {
+        content.push('\n');
+        content.push_str(&note);
+    }
+    (ToolOutcome { content, images, data: bounded_data(outcome.data), ..outcome }, attached)
 }
 
 /// One call, whoever makes it: it is run unless it would only go round, and what it gave back is remembered.
@@ -83,6 +112,7 @@ fn told(
     changed: bool,
     memory: &LoopMemory,
     verdict: &Verdict,
+    (turn, attached): (TurnUse, Attached),
 ) -> Value {
     let notice = words(verdict);
     let content = noticed(outcome.content, verdict);
@@ -90,8 +120,10 @@ fn told(
     Value::map([
         ("result", value(&Part::ToolResult(result))),
         ("images", value(&outcome.images)),
+        ("attached", attached.into_value()),
         ("plan", outcome.data.get("plan").clone()),
         ("changes", Value::Int(i64::from(changed))),
+        ("taken", value(&turn)),
         ("data", outcome.data),
         ("memory", value(memory)),
         ("verdict", Value::str(word(verdict))),

@@ -4,6 +4,7 @@
 
 mod budgets;
 mod coding;
+mod large;
 mod looking;
 mod loops;
 mod orchestrating;

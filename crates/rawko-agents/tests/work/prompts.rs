@@ -22,7 +22,9 @@ fn shown(request: &CompletionRequest) -> String {
         for part in &message.parts {
             let part = match part {
                 Part::Text { text } => indented(text),
-                Part::Image { media_type, .. } => format!("    [{media_type}]"),
+                Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => {
+                    format!("    [{media_type}]")
+                }
                 Part::ToolUse(call) => format!("    calls {} {}", call.name, call.input),
                 Part::ToolResult(result) => {
                     format!(

@@ -37,6 +37,7 @@ pub(crate) struct Yard {
     directory: tempfile::TempDir,
     settings: String,
     script: Arc<Listening>,
+    model: Option<Arc<dyn Provider>>,
     charts: Vec<String>,
 }
 
@@ -60,6 +61,7 @@ pub(crate) fn yard(script: &str) -> Yard {
         directory: tempfile::tempdir().unwrap(),
         settings: SETTINGS.to_owned(),
         script: Arc::new(Listening { script, asked: Mutex::default() }),
+        model: None,
         charts: vec![ONE.to_owned()],
     };
     yard.file(".rawko/agents/worker.md", "---\nname: worker\nwhenToUse: For work.\n---\nYou work.\n")
@@ -83,6 +85,12 @@ impl Yard {
         let with =
             format!("providers: {{default: local/smol, local: {{kind: openai, base_url: \"{base_url}\"}}}}");
         self.replace_settings("providers: {default: demo/scripted}", &with)
+    }
+
+    /// A model in Rust, instead of a script.
+    pub(crate) fn answered_by(mut self, model: Arc<dyn Provider>) -> Self {
+        self.model = Some(model);
+        self
     }
 
     pub(crate) fn replace_settings(mut self, old: &str, new: &str) -> Self {
@@ -121,8 +129,9 @@ impl Yard {
         assert_eq!(told(&problems), "");
         let (mut workshop, problems) = Workshop::read(&root, &settings);
         assert_eq!(told(&problems), "");
-        workshop.providers = std::mem::take(&mut workshop.providers)
-            .with("demo", Arc::clone(&self.script) as Arc<dyn Provider>);
+        let script = Arc::clone(&self.script) as Arc<dyn Provider>;
+        let model = self.model.clone().unwrap_or(script);
+        workshop.providers = std::mem::take(&mut workshop.providers).with("demo", model);
         workshop
     }
 

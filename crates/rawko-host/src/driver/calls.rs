@@ -10,6 +10,7 @@ use rawko_store::OpenEffect;
 
 use super::drain::RunningCall;
 use super::slot::Delivery;
+use crate::contents::Contents;
 use crate::host::Inner;
 use crate::observer::{CallWatch, Observer};
 use crate::services::{Call, Service};
@@ -67,7 +68,8 @@ impl Inner {
     pub(crate) fn run(self: &Arc<Self>, effect: OpenEffect, instance: Arc<str>, request: Request) {
         let warden = Warden::of(self, effect.instance, &instance, effect.name.strip_prefix("agent:"));
         let may_repeat = self.project.may_repeat(&effect, &request);
-        let running = match self.project.prepare(&effect, &instance, request, &self.watchers, warden) {
+        let handles = (warden, Contents::of_store(self.reader.store()));
+        let running = match self.project.prepare(&effect, &instance, request, &self.watchers, handles) {
             Ok(running) => running,
             Err(error) => return self.fail(&effect, &error),
         };

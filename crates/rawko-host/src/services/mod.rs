@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
+use crate::contents::Contents;
 use crate::progress::Teller;
 use crate::warden::Warden;
 
@@ -78,6 +79,8 @@ pub struct Call {
     pub teller: Teller,
     /// The gate for actions besides the call itself.
     pub warden: Warden,
+    /// Long texts that earlier answers brought in.
+    pub contents: Contents,
 }
 
 #[cfg(test)]
@@ -97,6 +100,7 @@ pub(crate) mod testing {
             policy: Value::Null,
             teller: crate::progress::Teller::silent(),
             warden: crate::warden::Warden::absent(),
+            contents: crate::contents::Contents::default(),
         }
     }
 }

@@ -30,6 +30,7 @@ pub(crate) fn call(input: Value) -> Call {
         policy: Value::map([("budget", Value::map([("tool_calls", Value::Int(3))]))]),
         teller: rawko_host::Teller::silent(),
         warden: rawko_host::Warden::absent(),
+        contents: rawko_host::Contents::default(),
     }
 }
 

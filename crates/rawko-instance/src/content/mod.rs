@@ -46,6 +46,20 @@ pub fn hash(bytes: &[u8]) -> [u8; 16] {
     name
 }
 
+/// The name of the blob that a long string becomes.
+pub fn text_name(text: &str) -> [u8; 16] {
+    hash(&[&[STRING], text.as_bytes()].concat())
+}
+
+/// The string that a blob holds. `None` for another kind of blob, and for one that is not what its name says.
+pub fn text_of(name: &[u8; 16], mut body: Vec<u8>) -> Option<String> {
+    if body.first() != Some(&STRING) || hash(&body) != *name {
+        return None;
+    }
+    body.remove(0);
+    String::from_utf8(body).ok()
+}
+
 /// Takes the large parts out of JSON text. A text with nothing large in it comes back as it is, unread.
 pub fn pack(json: &str) -> Packed<'_> {
     pack_new(json, &|_| false)
@@ -78,7 +92,8 @@ pub fn hex(bytes: &[u8]) -> String {
     text
 }
 
-pub(crate) fn from_hex(text: &str) -> Option<[u8; 16]> {
+/// Reads a hash as it is written in texts.
+pub fn from_hex(text: &str) -> Option<[u8; 16]> {
     if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }

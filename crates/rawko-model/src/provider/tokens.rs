@@ -40,7 +40,7 @@ pub fn request_tokens(request: &CompletionRequest) -> u64 {
 fn part_tokens(part: &Part) -> u64 {
     match part {
         Part::Text { text } => text_tokens(text),
-        Part::Image { .. } => IMAGE_TOKENS,
+        Part::Image { .. } | Part::ImageRef { .. } => IMAGE_TOKENS,
         Part::ToolUse(tool_use) => text_tokens(&tool_use.name) + text_tokens(&tool_use.input.to_string()),
         Part::ToolResult(result) => text_tokens(&result.content),
     }

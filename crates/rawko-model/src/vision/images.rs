@@ -14,7 +14,7 @@ pub(super) fn all(messages: &[Message]) -> Vec<Image<'_>> {
     let mut found: Vec<Image<'_>> = Vec::new();
     for (message, said) in messages.iter().enumerate() {
         for part in &said.parts {
-            if let Some(hash) = hash(part)
+            if let Some(hash) = part.image_hash()
                 && !found.iter().any(|image| image.hash == hash)
             {
                 found.push(Image { hash, part, message });
@@ -24,23 +24,11 @@ pub(super) fn all(messages: &[Message]) -> Vec<Image<'_>> {
     found
 }
 
-/// By content: type and data. `None` for what is no image.
-pub(super) fn hash(part: &Part) -> Option<String> {
-    match part {
-        Part::Image { media_type, data } => {
-            let mut hasher = blake3::Hasher::new();
-            hasher.update(media_type.as_bytes()).update(b"\0").update(data.as_bytes());
-            Some(hasher.finalize().to_hex()[..32].to_owned())
-        }
-        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
-    }
-}
-
 /// What is said in a message, in words.
 pub(super) fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -26,7 +26,7 @@ struct Joining<'m> {
 
 impl<'m> Joining<'m> {
     fn part(&mut self, part: &Part) -> Vec<Part> {
-        let Some(hash) = images::hash(part) else { return vec![part.clone()] };
+        let Some(hash) = part.image_hash() else { return vec![part.clone()] };
         let number = self.number(&hash).unwrap_or_default();
         if self.seen.contains(&hash) {
             return vec![text(format!("[Image {number} again]"))];

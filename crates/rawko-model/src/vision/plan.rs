@@ -13,6 +13,8 @@ use crate::provider::{Completion, CompletionRequest, ProviderError};
 const TOGETHER_MAX: usize = 3;
 /// Limit for comparisons.
 const COMPARED_MAX: usize = 20;
+/// Of what it says about an image.
+const ANALYSIS_BYTES_MAX: usize = 64 * 1024;
 /// More words around an image do not help to see it.
 const WORDS_CHARS_MAX: usize = 4000;
 const SYSTEM: &str = "You look at images for a colleague who cannot see them and has to work from your words. \
@@ -39,7 +41,7 @@ impl VisionRequest {
         let said = match answer {
             Ok(completion) => match images::words(&completion.message).trim() {
                 "" => Err("it said nothing".to_owned()),
-                text => Ok(text.to_owned()),
+                text => Ok(text[..text.floor_char_boundary(ANALYSIS_BYTES_MAX)].to_owned()),
             },
             Err(error) => Err(error.message.clone()),
         };

@@ -34,7 +34,7 @@ fn shown(messages: &[Message]) -> String {
         Part::Text { text } => text.clone(),
         Part::ToolUse(it) => format!("calls {}", it.id),
         Part::ToolResult(it) => format!("result of {}, {} bytes", it.id, it.content.len()),
-        Part::Image { .. } => "image".to_owned(),
+        Part::Image { .. } | Part::ImageRef { .. } => "image".to_owned(),
     };
     let line = |message: &Message| {
         format!("{:?}: {}\n", message.role, message.parts.iter().map(part).collect::<Vec<_>>().join(" + "))

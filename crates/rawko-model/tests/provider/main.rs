@@ -13,3 +13,4 @@ mod scripted;
 mod structured;
 mod support;
 mod tape;
+mod timeouts;

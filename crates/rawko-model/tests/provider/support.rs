@@ -78,7 +78,7 @@ fn shown_completion(completion: &Completion) -> String {
             Part::ToolUse(it) => {
                 write!(shown, " | {}({}) as {}", it.name, it.input.to_json(), it.id).unwrap()
             }
-            Part::Image { .. } | Part::ToolResult(_) => shown.push_str(" | never"),
+            Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => shown.push_str(" | never"),
         }
     }
     let Usage { input_tokens, output_tokens, cached_tokens, is_estimate, .. } = completion.usage;

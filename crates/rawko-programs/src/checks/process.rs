@@ -1,21 +1,19 @@
-//! A check while it runs: in a group of its own, so that time being up, too much output or nobody waiting ends
-//! everything it started.
+//! A check while it runs. Time being up, too much output or an abandoned call ends everything that it started.
 
 use std::io;
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rawko_process::{Mark, Processes};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 /// Limit of stdout and of stderr.
 const OUTPUT_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// Between being asked to end and being ended.
-const GRACE: Duration = Duration::from_secs(2);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// The end of a run.
 pub(super) enum Ending {
@@ -25,26 +23,34 @@ pub(super) enum Ending {
 }
 
 pub(super) async fn run(mut command: Command, time: Duration) -> io::Result<Ending> {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true);
-    let mut child = command.spawn()?;
-    let mut group = Group::of(&child)?;
-    let ending = match timeout(time, exchange(&mut child, &group)).await {
+    command.stdin(Stdio::null());
+    let (mut child, processes) = start(command)?;
+    let ending = match timeout(time, exchange(&mut child, &processes)).await {
         Ok(ending) => ending,
         Err(_) => Ok(Ending::TimedOut),
     };
     if !matches!(ending, Ok(Ending::Exited { .. })) {
-        group.end(&mut child).await;
+        processes.end(GRACE).await;
+        let _ = timeout(GRACE, child.wait()).await;
     }
-    group.is_ended = true;
     ending
 }
 
-async fn exchange(child: &mut Child, group: &Group) -> io::Result<Ending> {
+/// Starts a command whose output is read. Dropping its processes kills them all.
+pub(super) fn start(mut command: Command) -> io::Result<(Child, Processes)> {
+    let mark = Mark::new();
+    command
+        .envs([mark.variable()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
+    let child = command.spawn()?;
+    let processes = Processes::of_child(&child, mark)?;
+    Ok((child, processes))
+}
+
+async fn exchange(child: &mut Child, processes: &Processes) -> io::Result<Ending> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let status = {
@@ -56,7 +62,7 @@ async fn exchange(child: &mut Child, group: &Group) -> io::Result<Ending> {
             is_within = &mut pipes => if is_within { child.wait().await? } else { return Ok(Ending::TooMuchOutput) },
             status = child.wait() => {
                 // What it left running would hold the pipes open.
-                group.signal(Signal::KILL);
+                processes.kill_all().await;
                 if let Ok(false) = timeout(GRACE, pipes).await {
                     return Ok(Ending::TooMuchOutput);
                 }
@@ -64,7 +70,7 @@ async fn exchange(child: &mut Child, group: &Group) -> io::Result<Ending> {
             }
         }
     };
-    group.signal(Signal::KILL);
+    processes.kill_all().await;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ok(Ending::Exited { status, stdout: text(out), stderr: text(err) })
 }
@@ -75,44 +81,4 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> bool 
         let _ = pipe.take(OUTPUT_BYTES_MAX + 1).read_to_end(into).await;
     }
     into.len() as u64 <= OUTPUT_BYTES_MAX
-}
-
-/// Dropped before its end (nobody waits any more), it is killed at once.
-pub(super) struct Group {
-    pid: Pid,
-    pub(super) is_ended: bool,
-}
-
-impl Group {
-    pub(super) fn of(child: &Child) -> io::Result<Self> {
-        let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        Ok(Self { pid: pid.ok_or(io::ErrorKind::NotFound)?, is_ended: false })
-    }
-
-    /// A group that is gone already is as it should be.
-    fn signal(&self, signal: Signal) {
-        let _ = kill_process_group(self.pid, signal);
-    }
-
-    pub(super) async fn end(&self, child: &mut Child) {
-        self.signal(Signal::TERM);
-        let gone = async {
-            let _ = child.wait().await;
-            while test_kill_process_group(self.pid).is_ok() {
-                sleep(LOOK_AGAIN).await;
-            }
-        };
-        if timeout(GRACE, gone).await.is_err() {
-            self.signal(Signal::KILL);
-            let _ = timeout(GRACE, child.wait()).await;
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if !self.is_ended {
-            self.signal(Signal::KILL);
-        }
-    }
 }

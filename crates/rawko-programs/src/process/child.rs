@@ -1,14 +1,15 @@
-//! A child process that stays for a while: started in a group of its own, its stderr kept, and ended with everything
-//! it started. MCP servers, process agents and ACP agents are all held by this.
+//! A child process that stays for a while: started, its stderr kept, and ended with everything that it started. MCP servers, process agents and ACP agents are all held by this.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
+use rawko_process::{Mark, Processes};
 use rawko_settings::Environment;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -27,10 +28,11 @@ pub(crate) struct Launch {
     pub(crate) env: Vec<(String, String)>,
 }
 
-/// A running child. Dropped, its whole group is killed at once.
+/// A running child. Dropped, it is killed at once with everything that it started.
 pub(crate) struct Child {
     pid: Pid,
     program: String,
+    processes: Arc<Processes>,
     stderr: Tail,
     ended: watch::Receiver<Option<ExitStatus>>,
 }
@@ -41,27 +43,29 @@ impl Launch {
         &self,
         environment: &Environment,
     ) -> Result<(Child, ChildStdin, ChildStdout), String> {
+        let mark = Mark::new();
         let mut child = Command::new(self.file())
             .args(&self.args)
             .current_dir(&self.cwd)
             .env_clear()
             .envs(environment.ordinary())
             .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .envs([mark.variable()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A group of its own, so that everything it starts can be ended with it.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| self.not_started(&error, environment))?;
         let lost = || format!("lost hold of `{}`", self.program);
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).ok_or_else(lost)?;
+        let processes = Arc::new(Processes::of_child(&child, mark).map_err(|_| lost())?);
         let stdin = child.stdin.take().ok_or_else(lost)?;
         let stdout = child.stdout.take().ok_or_else(lost)?;
         let stderr = Tail::of(child.stderr.take());
-        let ended = watched(child, pid);
-        Ok((Child { pid, program: self.program.clone(), stderr, ended }, stdin, stdout))
+        let ended = watched(child, Arc::clone(&processes));
+        Ok((Child { pid, program: self.program.clone(), processes, stderr, ended }, stdin, stdout))
     }
 
     /// A bare name is looked up in PATH, anything else relative to the working directory.
@@ -88,20 +92,18 @@ impl Launch {
     }
 }
 
-/// Waits for the end of a child, and then ends what it leaves running: that would hold its pipes open for ever.
-fn watched(mut child: tokio::process::Child, pid: Pid) -> watch::Receiver<Option<ExitStatus>> {
+/// Waits for the end of a child, and then kills what it leaves running: that would hold its pipes open for ever.
+fn watched(
+    mut child: tokio::process::Child,
+    processes: Arc<Processes>,
+) -> watch::Receiver<Option<ExitStatus>> {
     let (tell, ended) = watch::channel(None);
     tokio::spawn(async move {
         let status = child.wait().await.ok();
-        kill(pid);
+        processes.kill_all().await;
         tell.send_replace(status.or_else(|| Some(ExitStatus::from_raw(0))));
     });
     ended
-}
-
-/// A group that is gone already is as it should be.
-fn kill(pid: Pid) {
-    let _ = kill_process_group(pid, Signal::KILL);
 }
 
 impl Child {
@@ -145,19 +147,16 @@ impl Child {
         if timeout(GRACE, self.ended()).await.is_ok() {
             return;
         }
-        let _ = kill_process_group(self.pid, Signal::TERM);
-        if timeout(GRACE, self.ended()).await.is_err() {
-            kill(self.pid);
-            let _ = timeout(GRACE, self.ended()).await;
-        }
+        self.processes.end(GRACE).await;
+        let _ = timeout(GRACE, self.ended()).await;
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Once it is reaped the number may be somebody else's; its group was killed then.
+        // Otherwise everything was killed when its end was noticed.
         if self.ended.borrow().is_none() {
-            kill(self.pid);
+            self.processes.kill();
         }
     }
 }

@@ -71,6 +71,12 @@ impl Blobs {
         Ok((plain, gathered))
     }
 
+    /// One blob of an instance, if it keeps it.
+    pub(super) async fn find(&self, instance: &str, name: Name) -> Result<Option<Arc<[u8]>>, HostError> {
+        let found = self.bodies(instance, vec![name]).await?;
+        Ok(found.into_iter().next().map(|(_, body)| body))
+    }
+
     async fn bodies(
         &self,
         instance: &str,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Value;
-use rawko_host::{Category, HostError, ServiceError, Warden, not_called};
+use rawko_host::{
+    Category, ContentSource, Contents, HostError, ReadingBlob, ServiceError, Warden, not_called,
+};
 use rawko_instance::{EffectPlace, EffectResult, Request};
 use rawko_store::AuditLine;
 use restate_sdk::context::RequestTarget;
@@ -149,7 +151,9 @@ impl Shop {
         let WorkAsk { instance, effect, .. } = ask;
         let tower = Box::new(Tower { shop: Arc::clone(&self), instance: Arc::clone(&instance) });
         let warden = Warden::new(tower, &instance, effect.name.strip_prefix("agent:"));
-        let running = match self.project.prepare(&effect, &instance, request, &self.watchers, warden) {
+        let contents = InstanceBlobs { shop: Arc::clone(&self), instance: Arc::clone(&instance) };
+        let handles = (warden, Contents::new(Arc::new(contents)));
+        let running = match self.project.prepare(&effect, &instance, request, &self.watchers, handles) {
             Ok(running) => running,
             Err(error) => {
                 self.tell([not_called(&effect, instance, &error)]);
@@ -188,4 +192,19 @@ fn bounded(answer: Value) -> Result<Value, ServiceError> {
     let most = ANSWER_BYTES_MAX / 1024 / 1024;
     let message = format!("the answer has {bytes} bytes, and this host takes {most} MiB");
     Err(ServiceError::new(Category::InvalidAnswer, message))
+}
+
+/// The blobs that one instance keeps.
+struct InstanceBlobs {
+    shop: Arc<Shop>,
+    instance: Arc<str>,
+}
+
+impl ContentSource for InstanceBlobs {
+    fn blob(&self, name: [u8; 16]) -> ReadingBlob<'_> {
+        Box::pin(async move {
+            let found = self.shop.blobs.find(&self.instance, name).await;
+            Ok(found.map_err(|error| error.to_string())?.map(|body| body.to_vec()))
+        })
+    }
 }

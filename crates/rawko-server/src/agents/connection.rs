@@ -92,6 +92,8 @@ pub(crate) async fn serve<T: Transport>(mut transport: T, desk: Desk, door: Door
         nonsense: 0,
     };
     let ending = connection.talk(registration, has_pulse).await;
+    // Before anyone hears that the agent left and starts it again.
+    connection.transport.close().await;
     let _steady = presence.lock().await;
     if desk.channels.hub().unregister(&agent, generation) {
         part(&desk, &agent, &door, ending).await;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use rawko_host::Environment;
+use rawko_process::{Mark, Processes};
 use rawko_turns::AgentId;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -46,6 +47,7 @@ pub(crate) fn spawn_process(
     again: bool,
 ) -> std::io::Result<JoinHandle<()>> {
     let (program, arguments) = command.program.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let mark = Mark::new();
     let mut child = Command::new(program)
         .args(arguments)
         .current_dir(&command.folder)
@@ -53,15 +55,18 @@ pub(crate) fn spawn_process(
         .envs(command.passed())
         .envs(&command.env)
         .env("RAWKO_AGENT", agent.as_str())
+        .envs([mark.variable()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .process_group(0)
         .kill_on_drop(true)
         .spawn()?;
+    let processes = Processes::of_child(&child, mark)?;
     let pipes = child.stdin.take().zip(child.stdout.take());
     let (stdin, stdout) = pipes.ok_or(std::io::ErrorKind::BrokenPipe)?;
     let (lines, incoming) = mpsc::channel(AHEAD);
     let reader = tokio::spawn(read_lines(stdout, lines));
-    let pipe = Pipe { incoming, stdin, _child: child };
+    let pipe = Pipe { incoming, stdin, processes, _child: child };
     Ok(tokio::spawn(async move {
         serve(pipe, desk, Door::Own { agent, again }).await;
         reader.abort();
@@ -71,7 +76,8 @@ pub(crate) fn spawn_process(
 struct Pipe {
     incoming: mpsc::Receiver<Incoming>,
     stdin: ChildStdin,
-    /// Killed with the connection.
+    /// Everything that the agent started ends with the connection; dropped, it is killed at once.
+    processes: Processes,
     _child: Child,
 }
 
@@ -87,6 +93,10 @@ impl Transport for Pipe {
 
     async fn ping(&mut self) -> bool {
         true
+    }
+
+    async fn close(&mut self) {
+        self.processes.kill_all().await;
     }
 }
 

@@ -23,4 +23,8 @@ pub(crate) trait Transport: Send {
     fn send(&mut self, text: String) -> impl Future<Output = bool> + Send;
     /// Requests a heartbeat, if the carrier supports it.
     fn ping(&mut self) -> impl Future<Output = bool> + Send;
+    /// Ends the other side, where it is ours to end.
+    fn close(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }

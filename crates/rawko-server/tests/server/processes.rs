@@ -27,6 +27,18 @@ while read -r line; do
 done
 "#;
 
+/// Starts a process that detaches, which ends by itself after two minutes, and posts the id of it.
+const FORKING: &str = r#"#!/bin/sh
+echo '{"type":"register","protocol":1,"agent":"'"$RAWKO_AGENT"'","observe":false}'
+while read -r line; do
+  case "$line" in
+    *'"turn_granted"'*)
+      setsid sleep 120 >/dev/null 2>&1 </dev/null &
+      echo '{"type":"message","channel":"standup","text":"pid '$!'"}' ;;
+  esac
+done
+"#;
+
 fn setup() -> Setup {
     with_worker("{command: [./worker.sh], defaultTimeoutSeconds: 600}", AGENT)
 }
@@ -68,6 +80,22 @@ async fn a_killed_process_loses_its_turn_and_is_started_again_when_it_is_assigne
     server
         .until("standup", |channel| channel.turn.as_ref().is_some_and(|turn| turn.agent.as_str() == "worker"))
         .await;
+}
+
+/// Whether a process runs. One that has ended and was not waited for does not.
+fn runs(pid: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    status.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_an_agent_detached_ends_with_the_server() {
+    let server = with_worker("{command: [./worker.sh], defaultTimeoutSeconds: 600}", FORKING).start().await;
+    server.until("standup", |channel| channel.posted == 1).await;
+    let detached = pid(&server.texts("standup").await[0]);
+    assert!(runs(&detached));
+    server.serving.close().await;
+    assert!(!runs(&detached));
 }
 
 #[tokio::test(flavor = "multi_thread")]

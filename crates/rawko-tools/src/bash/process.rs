@@ -1,12 +1,13 @@
-//! A command while it runs: read until it ends, and ended with its whole group when time is up, when it floods us, or
-//! when nobody waits any more. What leaves its group (`setsid`) cannot be found again; only its output is let go of.
+//! A command while it runs: read until it ends, and killed with everything that it started when time is up, when it
+//! floods us, or when the call is abandoned.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rawko_process::Processes;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::oneshot;
@@ -32,27 +33,18 @@ pub(super) enum Ending {
 }
 
 pub(super) struct Running {
-    group: Group,
+    guard: Guard,
     output: Receiver,
     exited: oneshot::Receiver<Option<ExitStatus>>,
     pub(super) sandbox: String,
 }
 
-/// The group of a command, as long as its number is surely its own. Dropped, it is killed.
-struct Group(Arc<Mutex<Option<Pid>>>);
+/// Held by the call. The thread that waits for the command holds its processes too, so dropping them is not enough.
+struct Guard(Arc<Processes>);
 
-impl Group {
-    fn kill(&self) {
-        // Nothing can be half done under this lock.
-        if let Some(pid) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            let _ = kill_process_group(pid, Signal::KILL);
-        }
-    }
-}
-
-impl Drop for Group {
+impl Drop for Guard {
     fn drop(&mut self) {
-        self.kill();
+        self.0.kill();
     }
 }
 
@@ -62,33 +54,30 @@ pub(super) async fn start(launch: Launch) -> Result<Running, String> {
     let thread = std::thread::Builder::new().name("rawko-bash".into());
     let spawned = thread.spawn(move || match launch.launch() {
         Ok(launched) => {
-            let pid = i32::try_from(launched.child.id()).ok().and_then(Pid::from_raw);
-            let group = Arc::new(Mutex::new(pid));
-            // If nobody listens any more the group comes back here, is dropped, and the command is killed.
-            let _ = told.send(Ok((Group(Arc::clone(&group)), launched.output, launched.sandbox)));
-            let _ = ended.send(reaped(launched.child, &group));
+            let processes = Arc::new(launched.processes);
+            // A call that was abandoned meanwhile does not take the guard: it is dropped here, and kills the command.
+            let _ = told.send(Ok((Guard(Arc::clone(&processes)), launched.output, launched.sandbox)));
+            let _ = ended.send(reaped(launched.child, &processes));
         }
         Err(error) => drop(told.send(Err(error))),
     });
     spawned.map_err(|error| format!("no thread for the command: {error}"))?;
     let lost = |_| "the command was lost before it started".to_owned();
-    let (group, output, sandbox) = started.await.map_err(lost)??;
+    let (guard, output, sandbox) = started.await.map_err(lost)??;
     let output =
         Receiver::from_owned_fd(output).map_err(|error| format!("its output cannot be read: {error}"))?;
-    Ok(Running { group, output, exited, sandbox })
+    Ok(Running { guard, output, exited, sandbox })
 }
 
-/// Waits for a command without letting go of its number, ends what it left behind in its group, and only then lets go:
-/// so no signal can ever reach a stranger that got the number next.
-fn reaped(mut child: Child, group: &Mutex<Option<Pid>>) -> Option<ExitStatus> {
-    let pid = *group.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(pid) = pid {
+/// Waits for a command, and kills what it left behind before its process id is given back: until then the whole group
+/// can be signalled at once.
+fn reaped(mut child: Child, processes: &Processes) -> Option<ExitStatus> {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         while let Err(rustix::io::Errno::INTR) =
             waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
         {}
-        let _ = kill_process_group(pid, Signal::KILL);
     }
-    *group.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    processes.kill();
     child.wait().ok()
 }
 
@@ -112,7 +101,7 @@ impl Running {
                 () = sleep_until(deadline) => Some(Ending::TimedOut),
             },
         };
-        self.group.kill();
+        self.guard.0.kill_all().await;
         let _ = timeout(GRACE, &mut self.exited).await;
         (early.unwrap_or(Ending::TimedOut), output)
     }

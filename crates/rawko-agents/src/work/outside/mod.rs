@@ -23,6 +23,7 @@ use self::coder::Coder;
 use self::halt::Halt;
 use self::report::Report;
 use self::stopping::{Next, Rounds, Stopped};
+use super::attachments::{Attached, load_all};
 use super::{Workshop, open};
 use crate::agent::{AgentCommand, AgentFile, Kind};
 use rawko_arbiter::loop_control::LoopSettings;
@@ -46,7 +47,11 @@ pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let program = Program::new(workshop, agent, time)?;
     let loops = workshop.loops.narrowed(call.policy.get("loop"));
     let loops = loops.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))?;
-    let (mut first, mut messages) = request::first(agent, phase, &input, &call)?;
+    let (mut first, messages) = request::first(agent, phase, &input, &call)?;
+    // The program gets images as they are, the conversation in the chart a reference to each.
+    first.messages = load_all(first.messages, &call.contents).await?;
+    // Their data is stored with the input of this call.
+    let mut messages = Attached::default().keep_all(messages);
     first.tools = program.told_of(workshop, &grant).await;
     let deadline = started + time;
     let attendant = Attendant::new(workshop, &call, grant, loops.clone(), deadline, &input)?;

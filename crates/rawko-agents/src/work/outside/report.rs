@@ -7,9 +7,12 @@ use tokio::time::Instant;
 
 use super::attendant::Attendant;
 use super::halt::Halt;
+use crate::work::bounds::{TEXT_BYTES_MAX, bounded_data, bounded_transcript, cut};
 use crate::work::value;
 use rawko_model::provider::ErrorCode;
 use rawko_programs::process::TurnError;
+
+const TEXT_NOTE: &str = "the text of one answer is limited";
 
 /// How it looks when the work is over, one way or the other.
 pub(super) struct Report<'a> {
@@ -78,13 +81,13 @@ impl Report<'_> {
         let state = self.attendant.state();
         [
             ("agent", Value::str(self.agent)),
-            ("text", Value::str(state.transcript.text())),
-            ("data", self.data.clone()),
+            ("text", Value::from(cut(state.transcript.text().to_owned(), TEXT_BYTES_MAX, TEXT_NOTE))),
+            ("data", bounded_data(self.data.clone())),
             ("plan", state.plan.clone()),
             ("changes", Value::Int(i64::try_from(state.changes).unwrap_or(i64::MAX))),
             ("filesModified", value(&state.files)),
             ("memory", value(&state.memory)),
-            ("messages", value(&state.transcript.whole())),
+            ("messages", value(&bounded_transcript(state.transcript.whole()))),
             ("usage", state.account.to_value(time_ms)),
             ("session", state.session.as_deref().map_or(Value::Null, Value::str)),
         ]

@@ -31,7 +31,8 @@ impl Transcript {
         let parts = self.parts(Role::Assistant);
         match parts.last_mut() {
             Some(Part::Text { text: before }) => before.push_str(text),
-            Some(Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_)) | None => {
+            Some(Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_))
+            | None => {
                 parts.push(Part::Text { text: text.to_owned() });
             }
         }

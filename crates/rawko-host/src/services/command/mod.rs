@@ -91,9 +91,9 @@ impl Service for Command {
 
 impl Program {
     async fn run(&self, call: Call) -> Result<Value, ServiceError> {
-        let child = self.start(&call)?;
+        let started = self.start(&call)?;
         let limits = process::Limits { timeout: self.timeout, output_bytes_max: self.form.output_bytes_max };
-        let ending = process::supervised(child, input(&call), limits).await?;
+        let ending = process::supervised(started, input(&call), limits).await?;
         let secrets = self.secrets();
         outcome::answer(&self.form.program, ending, &limits, &secrets).map_err(|error| secrets.hide_in(error))
     }

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rawko_process::Processes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 use tokio::sync::oneshot;
@@ -17,9 +17,7 @@ use crate::services::{Category, ServiceError};
 
 /// Time between the request to terminate and the kill.
 const GRACE: Duration = Duration::from_secs(2);
-/// Polling interval for a terminating process group.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// Larger than the kept part of stderr, so that no half of a secret survives at the cut.
+/// More than is kept of stderr, so that no half of a secret survives at the cut.
 const TAIL_BYTES: usize = 2 * KEPT_BYTES;
 
 #[derive(Clone, Copy)]
@@ -41,35 +39,42 @@ pub(super) enum Ending {
     Abandoned,
 }
 
-/// Runs a started program to its end. A separate task owns it, so that it is terminated gracefully even if this future
-/// is dropped.
-pub(super) async fn supervised(child: Child, input: Vec<u8>, limits: Limits) -> Result<Ending, ServiceError> {
+/// Runs a started program to its end. A task of its own owns it, so that dropping this future still leaves somebody
+/// to end the program politely.
+pub(super) async fn supervised(
+    started: (Child, Processes),
+    input: Vec<u8>,
+    limits: Limits,
+) -> Result<Ending, ServiceError> {
     let (waiting, abandoned) = oneshot::channel::<()>();
-    let ending = tokio::spawn(supervise(child, input, limits, abandoned)).await;
+    let ending = tokio::spawn(supervise(started, input, limits, abandoned)).await;
     drop(waiting);
-    let lost = |what: String| ServiceError::new(Category::Host, format!("lost hold of the program: {what}"));
-    ending.map_err(|error| lost(error.to_string()))?.map_err(|error| lost(error.to_string()))
+    ending.map_err(|error| lost(&error))?.map_err(|error| lost(&error))
+}
+
+/// The program was started, and cannot be waited for.
+pub(super) fn lost(error: &dyn std::error::Error) -> ServiceError {
+    ServiceError::new(Category::Host, format!("lost hold of the program: {error}"))
 }
 
 async fn supervise(
-    mut child: Child,
+    (mut child, processes): (Child, Processes),
     input: Vec<u8>,
     limits: Limits,
     abandoned: oneshot::Receiver<()>,
 ) -> io::Result<Ending> {
-    let mut group = Group::of(&child)?;
     let ending = tokio::select! {
-        ending = exchange(&mut child, &group, &input, limits.output_bytes_max) => ending,
+        ending = exchange(&mut child, &processes, &input, limits.output_bytes_max) => ending,
         () = expired(limits.timeout) => Ok(Ending::TimedOut),
         _ = abandoned => Ok(Ending::Abandoned),
     };
     match &ending {
         Ok(Ending::Exited { .. }) => {}
         Ok(Ending::TooMuchOutput | Ending::TimedOut | Ending::Abandoned) | Err(_) => {
-            group.end(&mut child).await
+            processes.end(GRACE).await;
+            let _ = timeout(GRACE, child.wait()).await;
         }
     }
-    group.is_ended = true;
     ending
 }
 
@@ -80,9 +85,14 @@ async fn expired(after: Option<Duration>) {
     }
 }
 
-/// Writes stdin, reads the output, and waits for the program. Processes left in its group are killed with it, because
-/// they could hold its output open.
-async fn exchange(child: &mut Child, group: &Group, input: &[u8], output_max: u64) -> io::Result<Ending> {
+/// Feeds it, reads what it writes, and waits for it. What it leaves running is killed, wherever it went: it would hold
+/// the output open.
+async fn exchange(
+    child: &mut Child,
+    processes: &Processes,
+    input: &[u8],
+    output_max: u64,
+) -> io::Result<Ending> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let status = {
@@ -97,8 +107,8 @@ async fn exchange(child: &mut Child, group: &Group, input: &[u8], output_max: u6
         tokio::select! {
             within = &mut pipes => if within { child.wait().await? } else { return Ok(Ending::TooMuchOutput) },
             status = child.wait() => {
-                group.signal(Signal::KILL);
-                // Only processes that left the group can still hold the pipes open; the output so far is complete.
+                processes.kill_all().await;
+                // Only a process that is out of reach can still hold the pipes open; what was written before is here.
                 if let Ok(false) = timeout(GRACE, pipes).await {
                     return Ok(Ending::TooMuchOutput);
                 }
@@ -106,7 +116,7 @@ async fn exchange(child: &mut Child, group: &Group, input: &[u8], output_max: u6
             }
         }
     };
-    group.signal(Signal::KILL);
+    processes.kill_all().await;
     Ok(Ending::Exited { status, stdout: out, stderr: err })
 }
 
@@ -131,47 +141,6 @@ async fn read_tail(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
     while let Ok(1..) = pipe.read_buf(into).await {
         if into.len() > 2 * TAIL_BYTES {
             into.drain(..into.len() - TAIL_BYTES);
-        }
-    }
-}
-
-/// The process group of a program. Dropping it before the end (the runtime shuts down) kills it at once.
-struct Group {
-    pid: Pid,
-    is_ended: bool,
-}
-
-impl Group {
-    fn of(child: &Child) -> io::Result<Self> {
-        let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        Ok(Self { pid: pid.ok_or(io::ErrorKind::NotFound)?, is_ended: false })
-    }
-
-    /// Sends a signal; a group that is gone already is ignored.
-    fn signal(&self, signal: Signal) {
-        let _ = kill_process_group(self.pid, signal);
-    }
-
-    async fn end(&self, child: &mut Child) {
-        self.signal(Signal::TERM);
-        let gone = async {
-            let _ = child.wait().await;
-            while test_kill_process_group(self.pid).is_ok() {
-                sleep(LOOK_AGAIN).await;
-            }
-        };
-        let is_gone = timeout(GRACE, gone).await.is_ok();
-        if !is_gone {
-            self.signal(Signal::KILL);
-            let _ = timeout(GRACE, child.wait()).await;
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if !self.is_ended {
-            self.signal(Signal::KILL);
         }
     }
 }

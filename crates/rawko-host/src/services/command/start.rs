@@ -4,25 +4,32 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use rawko_process::{Mark, Processes};
+use tokio::process::Child;
+
+use super::process::lost;
 use super::{ALWAYS_PASSED, Program};
 use crate::services::{AttemptOutcome, Call, Category, ServiceError};
 
 impl Program {
-    pub(super) fn start(&self, call: &Call) -> Result<tokio::process::Child, ServiceError> {
+    pub(super) fn start(&self, call: &Call) -> Result<(Child, Processes), ServiceError> {
         let cwd = self.cwd()?;
+        let mark = Mark::new();
         let mut command = tokio::process::Command::new(self.file());
         command
             .args(&self.form.args)
             .current_dir(cwd)
             .env_clear()
             .envs(self.variables(call)?)
+            .envs([mark.variable()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A separate process group, so that all children can be ended with it.
             .process_group(0)
             .kill_on_drop(true);
-        command.spawn().map_err(|error| self.not_started(&error))
+        let child = command.spawn().map_err(|error| self.not_started(&error))?;
+        let processes = Processes::of_child(&child, mark).map_err(|error| lost(&error))?;
+        Ok((child, processes))
     }
 
     /// Returns the program's file: a bare name is looked up in PATH, anything else is relative to the project.

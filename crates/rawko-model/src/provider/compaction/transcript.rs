@@ -19,7 +19,9 @@ fn line(message: &Message, part: &Part) -> String {
     };
     match part {
         Part::Text { text } => format!("{who}: {}", shortened(text, PIECE_BYTES_MAX)),
-        Part::Image { media_type, .. } => format!("{who}: (an image, {media_type})"),
+        Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => {
+            format!("{who}: (an image, {media_type})")
+        }
         Part::ToolUse(it) => {
             format!("{who} calls {}: {}", it.name, shortened(&it.input.to_string(), PIECE_BYTES_MAX))
         }

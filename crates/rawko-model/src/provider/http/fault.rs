@@ -27,8 +27,21 @@ pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ProviderError {
 }
 
 pub(super) fn silent(url: &Url, limit: Duration) -> ProviderError {
-    let limit = format_ms(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-    ProviderError::new(ErrorCode::NetworkError, format!("nothing came from {} for {limit}", host(url)))
+    let message = format!("{} sent no part of an answer for {}", host(url), in_words(limit));
+    ProviderError::new(ErrorCode::NetworkError, message)
+}
+
+pub(super) fn unfinished(url: &Url, limit: Duration) -> ProviderError {
+    let message = format!(
+        "{} did not finish its answer within {}; `completion_timeout` of the provider allows more",
+        host(url),
+        in_words(limit)
+    );
+    ProviderError::new(ErrorCode::NetworkError, message)
+}
+
+fn in_words(limit: Duration) -> String {
+    format_ms(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
 }
 
 fn host(url: &Url) -> String {

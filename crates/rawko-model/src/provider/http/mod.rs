@@ -1,6 +1,7 @@
 //! The transport: one request over HTTP, its response fed to the decoder as it arrives. Only this module handles
 //! sockets and keys; it does not handle JSON.
 
+mod deadline;
 mod fault;
 mod secret;
 
@@ -14,6 +15,8 @@ use reqwest::{Response, Url};
 pub(crate) use rawko_http::Client;
 pub use secret::Secret;
 
+use deadline::Deadline;
+
 use super::pricing::Prices;
 use super::wire::{BodyEnd, Decoder, Dialect};
 use super::{
@@ -22,6 +25,8 @@ use super::{
 
 /// Models need time before the first token; a longer silence means that the connection is dead.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// The longest answers of models that think take a quarter of an hour; a stream that takes longer drips.
+pub(super) const COMPLETION_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// Of a failure, this much is read.
 const FAILURE_BYTES_MAX: usize = 64 * 1024;
 
@@ -37,8 +42,10 @@ pub struct HttpProvider {
     pub headers: HeaderMap,
     /// Context size sent to servers that require it.
     pub context_tokens: Option<u32>,
-    /// Between one piece of the answer and the next, and before the first.
+    /// Between one part of the answer and the next, and before the first. Pings are no part of an answer.
     pub idle_timeout: Duration,
+    /// From the request to the end of the answer.
+    pub completion_timeout: Duration,
     pub prices: Arc<Prices>,
     client: Arc<Client>,
 }
@@ -75,6 +82,7 @@ impl HttpProvider {
             headers: HeaderMap::new(),
             context_tokens: None,
             idle_timeout: IDLE_TIMEOUT,
+            completion_timeout: COMPLETION_TIMEOUT,
             prices: Arc::default(),
             client: Arc::default(),
         }
@@ -99,13 +107,12 @@ impl HttpProvider {
             .headers(self.headers(&request.idempotency)?)
             .body(self.dialect.body(request, self.context_tokens).to_string())
             .send();
-        let silent = || fault::silent(&url, self.idle_timeout);
-        let response = tokio::time::timeout(self.idle_timeout, sent).await.map_err(|_| silent())?;
-        let response = response.map_err(|error| fault::of_send(&error, &url))?;
+        let deadline = Deadline::new(self.idle_timeout, self.completion_timeout);
+        let response = deadline.wait(&url, sent).await?.map_err(|error| fault::of_send(&error, &url))?;
         if response.status().as_u16() == 200 {
-            self.answer(response, request, listener, &url).await
+            self.answer(response, request, listener, (&url, deadline)).await
         } else {
-            Err(self.failure(response).await)
+            Err(self.failure(response, &url, &deadline).await)
         }
     }
 
@@ -114,16 +121,16 @@ impl HttpProvider {
         mut response: Response,
         request: &CompletionRequest,
         listener: Listener<'_>,
-        url: &Url,
+        (url, mut deadline): (&Url, Deadline),
     ) -> Result<Completion, ProviderError> {
         let price = self.prices.find(&self.name, &request.model);
         let mut decoder = Decoder::new(self.dialect, request, price);
         let mut end = BodyEnd::Announced;
         while !decoder.is_over() {
-            let chunk = match tokio::time::timeout(self.idle_timeout, response.chunk()).await {
+            let chunk = match deadline.wait(url, response.chunk()).await {
                 Ok(chunk) => chunk,
                 Err(_) if decoder.is_whole() => break,
-                Err(_) => return Err(fault::silent(url, self.idle_timeout)),
+                Err(error) => return Err(error),
             };
             // A broken connection ends the body; the decoder knows if it was too early.
             let bytes = match chunk {
@@ -137,19 +144,23 @@ impl HttpProvider {
             let handled = decoder.handle_bytes(&bytes);
             decoder.take_events().into_iter().for_each(&mut *listener);
             handled?;
+            if decoder.take_progress() {
+                deadline.progress();
+            }
         }
         let (completion, events) = decoder.finish(end)?;
         events.into_iter().for_each(listener);
         Ok(completion)
     }
 
-    async fn failure(&self, mut response: Response) -> ProviderError {
+    /// The status says what happened even if the body takes too long.
+    async fn failure(&self, mut response: Response, url: &Url, deadline: &Deadline) -> ProviderError {
         let status = response.status().as_u16();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
         let retry_after_ms = rawko_http::retry_after_ms(response.headers(), now_ms);
         let mut body = Vec::new();
-        while let Ok(Ok(Some(bytes))) = tokio::time::timeout(self.idle_timeout, response.chunk()).await {
+        while let Ok(Ok(Some(bytes))) = deadline.wait(url, response.chunk()).await {
             body.extend_from_slice(&bytes);
             if body.len() > FAILURE_BYTES_MAX {
                 break;

@@ -119,6 +119,7 @@ impl Building<'_> {
         provider.headers = headers(name, &definition)?;
         provider.context_tokens = definition.context_tokens;
         provider.idle_timeout = definition.idle_timeout.unwrap_or(http::IDLE_TIMEOUT);
+        provider.completion_timeout = definition.completion_timeout.unwrap_or(http::COMPLETION_TIMEOUT);
         provider.prices = Arc::clone(&self.prices);
         self.secrets.extend(provider.secrets());
         Ok(Arc::new(provider))

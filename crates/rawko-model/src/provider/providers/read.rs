@@ -27,8 +27,17 @@ pub(super) struct Said {
     pub(super) definitions: BTreeMap<String, Definition>,
 }
 
-const KEYS: [&str; 8] =
-    ["kind", "base_url", "api_key", "headers", "timeout", "context_tokens", "schema", "file"];
+const KEYS: [&str; 9] = [
+    "kind",
+    "base_url",
+    "api_key",
+    "headers",
+    "timeout",
+    "completion_timeout",
+    "context_tokens",
+    "schema",
+    "file",
+];
 const KINDS: [&str; 6] = ["anthropic", "openai", "gemini", "ollama", "scripted", "replay"];
 
 /// The project's section overrides the user's, key by key.
@@ -166,6 +175,7 @@ impl Reading<'_> {
             "api_key" => definition.key = self.filled(at, named),
             "headers" => definition.headers = self.headers(at, named),
             "timeout" => definition.idle_timeout = self.reader.duration(at, named),
+            "completion_timeout" => definition.completion_timeout = self.reader.duration(at, named),
             "context_tokens" => {
                 let tokens = self.reader.whole(at, named, 1);
                 definition.context_tokens = tokens.and_then(|tokens| u32::try_from(tokens).ok());

@@ -134,7 +134,7 @@ fn seen(message: &Message) -> String {
     let words = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
         Part::ToolResult(result) => Some(result.content.as_str()),
-        Part::Image { .. } | Part::ToolUse(_) => None,
+        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) => None,
     });
     words.collect::<Vec<_>>().join("\n")
 }

@@ -48,7 +48,7 @@ impl Repair {
 fn spoken(message: &Message) -> Message {
     let says_something = message.parts.iter().any(|part| match part {
         Part::Text { text } => !text.trim().is_empty(),
-        Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_) => true,
+        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => true,
     });
     if says_something { message.clone() } else { Message::text(Role::Assistant, "(nothing)") }
 }

@@ -123,7 +123,7 @@ fn difference(asked: &CompletionRequest, taped: &CompletionRequest) -> String {
 fn said(message: &Message) -> String {
     let text = message.parts.last().map(|part| match part {
         Part::Text { text } => text.clone(),
-        Part::Image { media_type, .. } => format!("({media_type})"),
+        Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => format!("({media_type})"),
         Part::ToolUse(tool_use) => tool_use.name.clone(),
         Part::ToolResult(result) => result.content.clone(),
     });

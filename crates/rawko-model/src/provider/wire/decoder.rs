@@ -3,6 +3,7 @@
 
 use super::gather::{Gathering, next_id};
 use super::lines::Lines;
+use super::progress::is_progress;
 use super::sse::{Framed, Sse};
 use super::{Dialect, anthropic, gemini, ollama, openai};
 use crate::message::{Message, Role, Usage};
@@ -36,6 +37,7 @@ pub struct Decoder {
     stray: String,
     has_heard: bool,
     is_over: bool,
+    has_progressed: bool,
     /// The tool that stands for the structured answer.
     answer_tool: anthropic::AnswerTool,
     schema: Option<OutputSchema>,
@@ -57,6 +59,7 @@ impl Decoder {
             stray: String::new(),
             has_heard: false,
             is_over: false,
+            has_progressed: false,
             answer_tool: anthropic::AnswerTool::default(),
             schema: request.schema.clone(),
             input_estimate: request_tokens(request),
@@ -74,6 +77,11 @@ impl Decoder {
 
     pub fn take_events(&mut self) -> Vec<StreamEvent> {
         self.gathering.take_events()
+    }
+
+    /// Whether a part of the answer arrived since the last time this was called.
+    pub fn take_progress(&mut self) -> bool {
+        std::mem::take(&mut self.has_progressed)
     }
 
     /// Whether the provider said that nothing more comes.
@@ -125,6 +133,7 @@ impl Decoder {
         if self.model.is_none() {
             self.model = named(json);
         }
+        self.has_progressed |= is_progress(self.dialect, json);
         let gathering = &mut self.gathering;
         match self.dialect {
             Dialect::OpenAi(_) => openai::handle_chunk(json, gathering)?,

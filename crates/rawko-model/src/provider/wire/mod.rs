@@ -8,6 +8,7 @@ mod gemini;
 mod lines;
 mod ollama;
 mod openai;
+mod progress;
 mod spoken;
 mod sse;
 
@@ -96,7 +97,7 @@ fn ordered(message: &Message) -> impl Iterator<Item = &Part> {
 fn joined_text(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

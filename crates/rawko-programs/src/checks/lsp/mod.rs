@@ -15,7 +15,7 @@ use tokio::process::{ChildStderr, Command};
 use tokio::time::timeout;
 
 use super::formats::{Counted, many};
-use super::process::Group;
+use super::process;
 use super::report::{CheckFinding, first};
 use files::Opened;
 use talk::Talk;
@@ -35,16 +35,9 @@ pub(super) async fn ask(
     time: Duration,
 ) -> Result<Counted, String> {
     let opened = files::open(root, patterns)?;
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true);
-    let mut child =
-        command.spawn().map_err(|error| format!("the language server could not be started: {error}"))?;
-    let mut group =
-        Group::of(&child).map_err(|error| format!("lost hold of the language server: {error}"))?;
+    command.stdin(Stdio::piped());
+    let (mut child, processes) = process::start(command)
+        .map_err(|error| format!("the language server could not be started: {error}"))?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("the language server has no pipes".to_owned());
     };
@@ -55,9 +48,9 @@ pub(super) async fn ask(
         Err(_) => Err(format!("the language server did not answer within {time:?}")),
     };
     // Ended before its pipes are: what it would say to closed pipes is nobody's reason.
-    group.end(&mut child).await;
+    processes.end(process::GRACE).await;
+    let _ = timeout(process::GRACE, child.wait()).await;
     drop(talk);
-    group.is_ended = true;
     match answer {
         Ok(diagnostics) => Ok(counted(&opened, &diagnostics)),
         Err(why) => match timeout(GRACE, complaints).await {

@@ -79,6 +79,7 @@ fn block(part: &Part) -> Option<Value> {
             let source = json!({"type": "base64", "media_type": media_type, "data": data});
             Some(json!({"type": "image", "source": source}))
         }
+        Part::ImageRef { .. } => None,
         Part::ToolUse(it) => {
             Some(json!({"type": "tool_use", "id": it.id, "name": it.name, "input": tool_input(&it.input)}))
         }

@@ -76,6 +76,7 @@ fn part(part: &Part, request: &CompletionRequest) -> Option<Value> {
         Part::Image { media_type, data } => {
             Some(json!({"inlineData": {"mimeType": media_type, "data": data}}))
         }
+        Part::ImageRef { .. } => None,
         Part::ToolUse(tool_use) => Some(call(tool_use, &request.model)),
         Part::ToolResult(result) => Some(response(result, &request.messages)),
     }

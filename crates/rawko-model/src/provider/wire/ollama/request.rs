@@ -59,7 +59,7 @@ fn results(message: &Message, all: &[Message]) -> Vec<Value> {
             let name = tool_name(all, &result.id);
             Some(json!({"role": "tool", "tool_name": name, "content": result.content}))
         }
-        Part::Text { .. } | Part::Image { .. } | Part::ToolUse(_) => None,
+        Part::Text { .. } | Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) => None,
     };
     message.parts.iter().filter_map(result).collect()
 }
@@ -70,7 +70,7 @@ fn spoken(message: &Message) -> Option<Value> {
         .iter()
         .filter_map(|part| match part {
             Part::Image { data, .. } => Some(data.as_str()),
-            Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+            Part::Text { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
         })
         .collect();
     let calls: Vec<Value> = message.tool_uses().map(call).collect();

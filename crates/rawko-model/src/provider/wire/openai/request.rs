@@ -67,7 +67,7 @@ fn add(messages: &mut Vec<Value>, message: &Message) {
         Role::User => {
             let results = message.parts.iter().filter_map(|part| match part {
                 Part::ToolResult(result) => Some(tool_message(result)),
-                Part::Text { .. } | Part::Image { .. } | Part::ToolUse(_) => None,
+                Part::Text { .. } | Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) => None,
             });
             messages.extend(results);
             messages.extend(user(message));
@@ -112,7 +112,7 @@ fn content_part(part: &Part) -> Option<Value> {
             let url = format!("data:{media_type};base64,{data}");
             Some(json!({"type": "image_url", "image_url": {"url": url}}))
         }
-        Part::ToolUse(_) | Part::ToolResult(_) => None,
+        Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
     }
 }
 

@@ -1,0 +1,172 @@
+//! Images of conversations, by content hash. A chart holds a reference to each large one, so the context of an agent stays
+//! small however many screenshots it takes. The data is in the answer that brought it (`attached`), and so in the journal
+//! of the step that holds its reference: stored once, exported and pruned with its instance, found again after a crash.
+//!
+//! A reference whose data is gone becomes words, never a failure.
+
+use rawko_core::Value;
+use rawko_host::{Category, Contents, ServiceError};
+
+use super::bounds::{INLINE_IMAGE_BYTES_MAX, REQUEST_IMAGE_BYTES_MAX};
+use rawko_model::{Message, Part};
+
+const TOO_MANY: &str =
+    "[an older image is left out: the images of this conversation are more than one request can hold]";
+const GONE: &str = "[an image is left out: it is no longer stored]";
+
+/// The data of images that an answer holds references to.
+#[derive(Debug, Default)]
+pub(super) struct Attached(Vec<Value>);
+
+impl Attached {
+    /// Replaces every large image by a reference to it.
+    pub(super) fn keep_all(&mut self, messages: Vec<Message>) -> Vec<Message> {
+        let mut kept = |message: Message| Message {
+            parts: message.parts.into_iter().map(|part| self.keep(part)).collect(),
+            ..message
+        };
+        messages.into_iter().map(&mut kept).collect()
+    }
+
+    /// Replaces a large image by a reference to it.
+    pub(super) fn keep(&mut self, part: Part) -> Part {
+        match part {
+            Part::Image { media_type, data } if data.len() > INLINE_IMAGE_BYTES_MAX => {
+                let (hash, bytes) = (Contents::name(&data), data.len() as u64);
+                self.0.push(Value::from(data));
+                Part::ImageRef { media_type, hash, bytes }
+            }
+            part => part,
+        }
+    }
+
+    /// For the answer. Charts do not read it; its place in the journal is what keeps the data.
+    pub(super) fn into_value(self) -> Value {
+        Value::list(self.0)
+    }
+}
+
+/// Replaces references by images, the newest first, as far as a request can hold them.
+pub(super) async fn load_all(
+    mut messages: Vec<Message>,
+    contents: &Contents,
+) -> Result<Vec<Message>, ServiceError> {
+    let mut bytes_left = REQUEST_IMAGE_BYTES_MAX;
+    for part in messages.iter_mut().rev().flat_map(|message| message.parts.iter_mut().rev()) {
+        load(part, &mut bytes_left, contents).await?;
+    }
+    Ok(messages)
+}
+
+async fn load(part: &mut Part, bytes_left: &mut u64, contents: &Contents) -> Result<(), ServiceError> {
+    let Part::ImageRef { media_type, hash, bytes } = &*part else { return Ok(()) };
+    let Some(left) = bytes_left.checked_sub(*bytes) else {
+        *part = Part::Text { text: TOO_MANY.to_owned() };
+        return Ok(());
+    };
+    let data = contents.text(hash).await.map_err(|error| unreadable(&error))?;
+    *part = match data {
+        // The reference may come from anywhere, and so may the size in it.
+        Some(data) if data.len() as u64 == *bytes => {
+            *bytes_left = left;
+            Part::Image { media_type: media_type.clone(), data }
+        }
+        Some(_) | None => Part::Text { text: GONE.to_owned() },
+    };
+    Ok(())
+}
+
+/// The store or the cluster does not answer now; it may later.
+fn unreadable(error: &str) -> ServiceError {
+    let details = [("code", Value::str("network_error")), ("transient", Value::Bool(true))];
+    ServiceError::new(Category::Network, format!("an image of the conversation cannot be read: {error}"))
+        .with_details(Value::map(details))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use rawko_host::{ContentSource, ReadingBlob};
+    use rawko_store::content;
+
+    use super::*;
+    use rawko_model::Role;
+
+    fn image(byte: &str, bytes: usize) -> Part {
+        Part::Image { media_type: "image/png".into(), data: byte.repeat(bytes) }
+    }
+
+    fn said(parts: Vec<Part>) -> Vec<Message> {
+        vec![Message { role: Role::User, parts }]
+    }
+
+    /// What a store has after an answer was committed.
+    struct Stored(Result<BTreeMap<[u8; 16], Vec<u8>>, String>);
+
+    impl ContentSource for Stored {
+        fn blob(&self, name: [u8; 16]) -> ReadingBlob<'_> {
+            Box::pin(async move { Ok(self.0.clone()?.get(&name).cloned()) })
+        }
+    }
+
+    fn committed(attached: Attached) -> Contents {
+        let json = attached.into_value().to_json().to_string();
+        let blobs = content::pack(&json).blobs.into_iter().map(|blob| (blob.hash, blob.body)).collect();
+        Contents::new(Arc::new(Stored(Ok(blobs))))
+    }
+
+    #[tokio::test]
+    async fn a_large_image_is_found_by_its_reference() {
+        let mut attached = Attached::default();
+        let messages = said(vec![image("a", 4), image("b", 100_000), image("b", 100_000)]);
+        let kept = attached.keep_all(messages.clone());
+        assert_eq!(kept[0].parts[0], image("a", 4), "a small one stays");
+        assert!(matches!(kept[0].parts[1], Part::ImageRef { bytes: 100_000, .. }));
+        assert_eq!(kept[0].parts[1], kept[0].parts[2]);
+        assert_eq!(Attached::default().keep_all(kept.clone()), kept, "a reference stays");
+        assert_eq!(load_all(kept, &committed(attached)).await.unwrap(), messages);
+    }
+
+    #[tokio::test]
+    async fn a_reference_to_nothing_becomes_words() {
+        let mut attached = Attached::default();
+        let hash = Contents::name(&"b".repeat(100_000));
+        attached.keep(image("b", 100_000));
+        let contents = committed(attached);
+        let named =
+            |hash: &str, bytes| Part::ImageRef { media_type: "image/png".into(), hash: hash.into(), bytes };
+        let table = [
+            (named(&hash, 100_000), &contents, true),
+            (named(&hash, 1), &contents, false),
+            (named("00000000000000000000000000000000", 1), &contents, false),
+            (named("../../secret", 1), &contents, false),
+            (named(&hash, 100_000), &Contents::default(), false),
+        ];
+        for (part, contents, is_found) in table {
+            let loaded = load_all(said(vec![part.clone()]), contents).await.unwrap();
+            let expected = if is_found { image("b", 100_000) } else { Part::Text { text: GONE.into() } };
+            assert_eq!(loaded[0].parts[0], expected, "{part:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_that_does_not_answer_is_asked_again_later() {
+        let contents = Contents::new(Arc::new(Stored(Err("busy".into()))));
+        let kept = Attached::default().keep_all(said(vec![image("b", 100_000)]));
+        let error = load_all(kept, &contents).await.unwrap_err();
+        assert_eq!(error.to_value().get("transient"), &Value::Bool(true), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn a_request_holds_the_newest_images() {
+        let mut attached = Attached::default();
+        let size = usize::try_from(REQUEST_IMAGE_BYTES_MAX).unwrap() / 2;
+        let messages = said(["a", "b", "c"].map(|byte| image(byte, size)).to_vec());
+        let kept = attached.keep_all(messages.clone());
+        let loaded = load_all(kept, &committed(attached)).await.unwrap();
+        assert_eq!(loaded[0].parts[0], Part::Text { text: TOO_MANY.into() });
+        assert_eq!(loaded[0].parts[1..], messages[0].parts[1..]);
+    }
+}

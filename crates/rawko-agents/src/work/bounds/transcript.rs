@@ -1,0 +1,89 @@
+//! The conversation of an agent that is a program, within the bounds of a chart. The program has its own memory; the
+//! newest part is what its caller needs.
+
+use super::{CALL_INPUT, CONVERSATION, RESULT_BYTES_MAX, Size, cut};
+use crate::work::value;
+use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
+
+const NOTE: &str = "one part of a conversation is limited";
+const LEFT_OUT: &str = "[the beginning of this conversation is left out: it is too long]";
+
+pub(in crate::work) fn bounded_transcript(messages: Vec<Message>) -> Vec<Message> {
+    let mut messages: Vec<Message> = messages.into_iter().map(bounded).collect();
+    let mut size = Size::default();
+    let newest = messages.iter().rev().take_while(|message| {
+        size = size.plus(Size::of(&value(message)));
+        size.fits(CONVERSATION)
+    });
+    let kept = newest.count();
+    if kept == messages.len() {
+        return messages;
+    }
+    messages.drain(..messages.len() - kept);
+    // A result needs its call before it.
+    let start = messages.iter().position(is_start).unwrap_or(messages.len());
+    messages.drain(..start);
+    messages.insert(0, Message::text(Role::User, LEFT_OUT));
+    messages
+}
+
+fn is_start(message: &Message) -> bool {
+    message.role == Role::User && !message.parts.iter().any(|part| matches!(part, Part::ToolResult(_)))
+}
+
+fn bounded(message: Message) -> Message {
+    let part = |part: Part| match part {
+        Part::Text { text } => Part::Text { text: cut(text, RESULT_BYTES_MAX, NOTE) },
+        Part::ToolResult(result) => {
+            Part::ToolResult(ToolResult { content: cut(result.content, RESULT_BYTES_MAX, NOTE), ..result })
+        }
+        Part::ToolUse(call) if !Size::of(&call.input).fits(CALL_INPUT) => {
+            let input = super::left_out(Size::of(&call.input));
+            Part::ToolUse(ToolUse { input, ..call })
+        }
+        Part::ToolUse(_) | Part::Image { .. } | Part::ImageRef { .. } => part,
+    };
+    Message { parts: message.parts.into_iter().map(part).collect(), ..message }
+}
+
+#[cfg(test)]
+mod tests {
+    use rawko_core::Value;
+
+    use super::*;
+
+    fn turns(count: usize, bytes: usize) -> Vec<Message> {
+        let call = |id: usize| ToolUse { id: id.to_string(), name: "Read".into(), input: Value::Null };
+        let result =
+            |id: usize| ToolResult { id: id.to_string(), content: "x".repeat(bytes), is_error: false };
+        let turn = |id: usize| {
+            [
+                Message::text(Role::User, "go on"),
+                Message { role: Role::Assistant, parts: vec![Part::ToolUse(call(id))] },
+                Message { role: Role::User, parts: vec![Part::ToolResult(result(id))] },
+            ]
+        };
+        (0..count).flat_map(turn).collect()
+    }
+
+    #[test]
+    fn the_newest_part_is_kept() {
+        for (count, bytes, is_whole) in [(3, 100, true), (100, 200_000, false), (2, 20 << 20, true)] {
+            let bounded = bounded_transcript(turns(count, bytes));
+            assert!(Size::of(&value(&bounded)).fits(CONVERSATION.plus(Size {
+                bytes: 1000,
+                nodes: 10,
+                depth: 2
+            })));
+            assert_eq!(bounded.len() == 3 * count, is_whole, "{count} of {bytes}");
+            assert!(is_start(&bounded[0]), "{count} of {bytes}");
+            let last = bounded.last().unwrap();
+            assert!(
+                matches!(&last.parts[0], Part::ToolResult(result) if result.id == (count - 1).to_string())
+            );
+            let calls = bounded.iter().flat_map(Message::tool_uses).count();
+            let results = bounded.iter().flat_map(|message| &message.parts);
+            assert_eq!(results.filter(|part| matches!(part, Part::ToolResult(_))).count(), calls);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What the processes of one call inherit, so that they are recognised without their parents.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
+
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
+/// Holds the mark in the environment of every process of a call.
+pub const CALL_VARIABLE: &str = "RAWKO_CALL";
+/// No limit that a person would set: it keeps apart what is a mark and what is a limit.
+const MARK_BIT: u64 = 1 << 61;
+const LIMIT_LINE: &str = "Max file locks";
+
+/// The mark of one call. In a rawko that runs within a call of another rawko it extends that call's mark, so the outer
+/// call finds the processes of the inner one.
+#[derive(Debug)]
+pub struct Mark {
+    number: u64,
+    value: String,
+}
+
+impl Mark {
+    #[expect(clippy::new_without_default, reason = "each is another one")]
+    pub fn new() -> Self {
+        // Random keys without a dependency: unique among all processes of this machine is all that is needed.
+        let number = MARK_BIT | (RandomState::new().build_hasher().finish() & (MARK_BIT - 1));
+        let value = match std::env::var(CALL_VARIABLE) {
+            Ok(outer) if !outer.is_empty() => format!("{outer}/{number:x}"),
+            Ok(_) | Err(_) => format!("{number:x}"),
+        };
+        Self { number, value }
+    }
+
+    /// The variable to start the first process of the call with.
+    pub fn variable(&self) -> (&'static str, &str) {
+        (CALL_VARIABLE, &self.value)
+    }
+
+    /// The soft limit of file locks that marks a process, for a shell that sets it on itself (`ulimit -S -x` in bash).
+    pub fn lock_limit(&self) -> u64 {
+        self.number
+    }
+
+    /// Marks a process that was just started. Only the soft limit, so that a rawko within it can set its own. Where the
+    /// kernel refuses (a set-user-id program, a lower hard limit) the variable is left.
+    pub(crate) fn put_on(&self, pid: Pid) {
+        let maximum = getrlimit(Resource::Locks).maximum;
+        let _ = prlimit(Some(pid), Resource::Locks, Rlimit { current: Some(self.number), maximum });
+    }
+
+    /// Whether a process carries it.
+    pub(crate) fn is_on(&self, pid: i32) -> bool {
+        let process = Path::new("/proc").join(pid.to_string());
+        let limits = std::fs::read_to_string(process.join("limits")).unwrap_or_default();
+        soft_limit(&limits) == Some(self.number)
+            || std::fs::read(process.join("environ")).is_ok_and(|variables| self.is_in(&variables))
+    }
+
+    fn is_in(&self, variables: &[u8]) -> bool {
+        let values = variables.split(|byte| *byte == 0).filter_map(|entry| {
+            entry
+                .strip_prefix(CALL_VARIABLE.as_bytes())?
+                .strip_prefix(b"=")?
+                .strip_prefix(self.value.as_bytes())
+        });
+        values.into_iter().any(|rest| rest.is_empty() || rest.starts_with(b"/"))
+    }
+}
+
+/// The soft limit of file locks in the text of `/proc/<pid>/limits`.
+fn soft_limit(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix(LIMIT_LINE))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_found_in_an_environment_also_when_it_was_extended() {
+        let mark = Mark { number: 7, value: "a/7".into() };
+        let table: [(&[u8], bool); 7] = [
+            (b"RAWKO_CALL=a/7\0", true),
+            (b"HOME=/\0RAWKO_CALL=a/7/b\0PATH=/bin\0", true),
+            (b"RAWKO_CALL=a/77\0", false),
+            (b"RAWKO_CALL=a\0", false),
+            (b"X_RAWKO_CALL=a/7\0", false),
+            (b"X=RAWKO_CALL=a/7\0", false),
+            (b"", false),
+        ];
+        for (variables, expected) in table {
+            assert_eq!(mark.is_in(variables), expected, "{}", String::from_utf8_lossy(variables));
+        }
+    }
+
+    #[test]
+    fn a_limit_is_read_from_the_text_of_the_kernel() {
+        let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                    Max cpu time              unlimited            unlimited            seconds   \n\
+                    Max file locks            2305843009213693959  unlimited            locks     \n";
+        assert_eq!(soft_limit(text), Some(MARK_BIT + 7));
+        assert_eq!(
+            soft_limit("Max file locks            unlimited            unlimited            locks"),
+            None
+        );
+        assert_eq!(soft_limit(""), None);
+    }
+
+    #[test]
+    fn no_two_marks_are_the_same() {
+        let (one, other) = (Mark::new(), Mark::new());
+        assert_ne!(one.variable(), other.variable());
+        assert_ne!(one.number, other.number);
+    }
+}

@@ -1,0 +1,232 @@
+//! `Processes`: everything that one call started. Found, asked to end, killed; dropped, it is killed at once.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
+};
+use tokio::process::Child;
+
+use crate::mark::Mark;
+use crate::table::{self, Entry};
+
+/// How long to go on killing. Only processes that the kernel cannot end now (waiting for a dead disk) take longer.
+const KILL_TIME_MAX: Duration = Duration::from_secs(5);
+/// Between two searches for processes that were killed, and for processes that were asked to end.
+const KILLED_LOOK: Duration = Duration::from_millis(5);
+const ASKED_LOOK: Duration = Duration::from_millis(20);
+
+/// The processes of one call, from the start of the first to the end of the last.
+#[derive(Debug)]
+pub struct Processes {
+    call: Arc<CallProcesses>,
+    is_over: AtomicBool,
+}
+
+#[derive(Debug)]
+struct CallProcesses {
+    /// The first process, which leads a group of its own.
+    root: Pid,
+    /// Nothing of the call is older than this.
+    started: u64,
+    mark: Mark,
+    /// The pipes between the call and its first process.
+    pipes: Vec<String>,
+}
+
+impl Processes {
+    /// Takes charge of a call whose first process was just started: in a group of its own, with the mark in its
+    /// environment, and not yet waited for.
+    pub fn of_child(child: &Child, mark: Mark) -> io::Result<Self> {
+        let stdin = child.stdin.as_ref().map(AsFd::as_fd);
+        let stdout = child.stdout.as_ref().map(AsFd::as_fd);
+        let stderr = child.stderr.as_ref().map(AsFd::as_fd);
+        let id = child.id().ok_or(io::ErrorKind::NotFound)?;
+        Self::of(id, mark, [stdin, stdout, stderr].into_iter().flatten())
+    }
+
+    /// The same for a process that was started otherwise. `pipes`: this side of the pipes that it was given.
+    pub fn of<'p>(
+        root: u32,
+        mark: Mark,
+        pipes: impl IntoIterator<Item = BorrowedFd<'p>>,
+    ) -> io::Result<Self> {
+        let root = i32::try_from(root).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
+        mark.put_on(root);
+        let started = table::read(root.as_raw_nonzero().get()).map_or(0, |entry| entry.started);
+        let pipes = pipes.into_iter().filter_map(|pipe| table::pipe_name(pipe).ok()).collect();
+        let call = Arc::new(CallProcesses { root, started, mark, pipes });
+        Ok(Self { call, is_over: AtomicBool::new(false) })
+    }
+
+    /// Kills everything and waits until it is gone. Blocks for some milliseconds; tasks use [`Processes::kill_all`].
+    pub fn kill(&self) {
+        if !self.is_over.load(Ordering::Acquire) {
+            self.call.kill();
+            self.is_over.store(true, Ordering::Release);
+        }
+    }
+
+    /// Kills everything and waits until it is gone.
+    pub async fn kill_all(&self) {
+        let is_over = self.is_over.load(Ordering::Acquire);
+        if !is_over && self.blocking(CallProcesses::kill).await.is_some() {
+            self.is_over.store(true, Ordering::Release);
+        }
+    }
+
+    /// Asks everything to end, and kills what is left when the grace is over.
+    pub async fn end(&self, grace: Duration) {
+        let _ = tokio::time::timeout(grace, async {
+            self.blocking(CallProcesses::terminate).await;
+            while self.blocking(|call| !call.members().found.is_empty()).await == Some(true) {
+                tokio::time::sleep(ASKED_LOOK).await;
+            }
+        })
+        .await;
+        self.kill_all().await;
+    }
+
+    /// Searching `/proc` takes long enough to hold up other tasks. `None`: the runtime is going away.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&CallProcesses) -> T + Send + 'static,
+    ) -> Option<T> {
+        let call = Arc::clone(&self.call);
+        tokio::task::spawn_blocking(move || work(&call)).await.ok()
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl CallProcesses {
+    fn terminate(&self) {
+        self.signal_group(Signal::TERM);
+        let in_group = self.root.as_raw_nonzero().get();
+        for member in self.members().found.iter().filter(|member| member.group != in_group) {
+            let _ = signal(member, Signal::TERM);
+        }
+    }
+
+    /// A process that is killed while it forks leaves a child that the search before did not see, and one that forks and
+    /// exits all the time can slip through a single search. So where something was found, two searches must find nothing.
+    fn kill(&self) {
+        let deadline = Instant::now() + KILL_TIME_MAX;
+        let mut out_of_reach = BTreeSet::new();
+        let mut searches_left = 1;
+        while searches_left > 0 {
+            self.signal_group(Signal::KILL);
+            let Members { mut found, groups } = self.members();
+            found.retain(|member| !out_of_reach.contains(&member.pid));
+            if found.is_empty() {
+                searches_left -= 1;
+                continue;
+            }
+            searches_left = 2;
+            // The kernel signals a group at one moment: no fork slips through, however fast its processes come and go.
+            for group in groups {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            for member in &found {
+                if signal(member, Signal::KILL) == Err(Errno::PERM) {
+                    out_of_reach.insert(member.pid);
+                }
+            }
+            if Instant::now() > deadline {
+                return;
+            }
+            std::thread::sleep(KILLED_LOOK);
+        }
+    }
+
+    /// Signals the group at one moment, as long as its number is its own: the first process holds it until it is waited
+    /// for. Without a process table (`/proc` is not mounted) the group is all that can be reached.
+    fn signal_group(&self, with: Signal) {
+        let is_own = match table::read(self.root.as_raw_nonzero().get()) {
+            Some(entry) => self.is_root(&entry),
+            None => !table::is_readable(),
+        };
+        if is_own {
+            let _ = kill_process_group(self.root, with);
+        }
+    }
+
+    fn is_root(&self, entry: &Entry) -> bool {
+        entry.pid == self.root.as_raw_nonzero().get() && entry.started == self.started
+    }
+
+    /// All processes of the call that have not ended: those with the mark, their descendants, and what shares a group or a
+    /// session with them.
+    fn members(&self) -> Members {
+        let root = self.root.as_raw_nonzero().get();
+        // Looked at one by one: a process may be gone a moment after it was read.
+        let (mut found, mut rest): (Vec<Entry>, Vec<Entry>) =
+            table::all().filter(|entry| !entry.is_zombie).partition(|entry| self.is_marked(entry));
+        let mut ids: BTreeSet<i32> = found.iter().map(|entry| entry.pid).collect();
+        // A stranger may have got the number of a first process that was waited for.
+        if table::read(root).is_none_or(|entry| self.is_root(&entry)) {
+            ids.insert(root);
+        }
+        loop {
+            let belongs = |entry: &Entry| {
+                let kin = [entry.parent, entry.group, entry.session];
+                entry.started >= self.started && kin.iter().any(|id| ids.contains(id))
+            };
+            let (more, others): (Vec<Entry>, Vec<Entry>) = rest.into_iter().partition(belongs);
+            if more.is_empty() {
+                let groups = own_groups(&found, &others);
+                return Members { found, groups };
+            }
+            ids.extend(more.iter().map(|entry| entry.pid));
+            found.extend(more);
+            rest = others;
+        }
+    }
+
+    fn is_marked(&self, entry: &Entry) -> bool {
+        let is_candidate = entry.started >= self.started && entry.pid != std::process::id().cast_signed();
+        is_candidate
+            && (self.is_root(entry)
+                || self.mark.is_on(entry.pid)
+                || table::pipes(entry.pid).iter().any(|pipe| self.pipes.contains(pipe)))
+    }
+}
+
+/// What a search finds.
+struct Members {
+    found: Vec<Entry>,
+    /// The groups that they are in, and nothing else is.
+    groups: Vec<Pid>,
+}
+
+/// The groups of these processes, without those that others are in: a process may join a group that is not its own.
+fn own_groups(found: &[Entry], others: &[Entry]) -> Vec<Pid> {
+    let is_there = |entry: &&Entry| table::read(entry.pid).is_some_and(|now| now.started == entry.started);
+    let is_shared =
+        |group: i32| others.iter().filter(|other| other.group == group).any(|other| is_there(&other));
+    let groups: BTreeSet<i32> = found.iter().map(|member| member.group).collect();
+    groups.into_iter().filter(|group| !is_shared(*group)).filter_map(Pid::from_raw).collect()
+}
+
+/// Signals one process, and no other that got its number meanwhile.
+fn signal(entry: &Entry, with: Signal) -> Result<(), Errno> {
+    let Some(pid) = entry.pid() else { return Ok(()) };
+    let is_same = || table::read(entry.pid).is_some_and(|now| now.started == entry.started);
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(process) if is_same() => pidfd_send_signal(process, with),
+        // A kernel older than 5.3.
+        Err(Errno::NOSYS) if is_same() => kill_process(pid, with),
+        // It has ended already.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}

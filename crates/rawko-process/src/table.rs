@@ -1,0 +1,91 @@
+//! The process table, as `/proc` shows it. Reading only: what is gone meanwhile is left out.
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use rustix::process::Pid;
+
+/// One row of the process table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) pid: i32,
+    pub(crate) parent: i32,
+    pub(crate) group: i32,
+    pub(crate) session: i32,
+    /// Clock ticks since the machine started. With the process id it names one process for ever.
+    pub(crate) started: u64,
+    /// It has ended and waits for its parent to notice.
+    pub(crate) is_zombie: bool,
+}
+
+impl Entry {
+    pub(crate) fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(self.pid)
+    }
+}
+
+/// Each is read when it is asked for.
+pub(crate) fn all() -> impl Iterator<Item = Entry> {
+    let files = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    files.filter_map(|file| read(file.file_name().to_str()?.parse().ok()?))
+}
+
+pub(crate) fn read(pid: i32) -> Option<Entry> {
+    let text = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    parse(pid, &text)
+}
+
+/// Whether there is a process table at all.
+pub(crate) fn is_readable() -> bool {
+    read(std::process::id().cast_signed()).is_some()
+}
+
+/// A pipe as it is called in the table: both of its ends have one name.
+pub(crate) fn pipe_name(pipe: BorrowedFd<'_>) -> rustix::io::Result<String> {
+    Ok(format!("pipe:[{}]", rustix::fs::fstat(pipe)?.st_ino))
+}
+
+/// The pipes without a name that a process has as stdin, stdout and stderr.
+pub(crate) fn pipes(pid: i32) -> Vec<String> {
+    let folder = Path::new("/proc").join(pid.to_string()).join("fd");
+    let links = (0..3).filter_map(|number| std::fs::read_link(folder.join(number.to_string())).ok());
+    links
+        .filter_map(|link| link.into_os_string().into_string().ok())
+        .filter(|link| link.starts_with("pipe:"))
+        .collect()
+}
+
+/// The name of the program stands in brackets and may hold anything, brackets too.
+fn parse(pid: i32, text: &str) -> Option<Entry> {
+    let (_, after_name) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse::<i32>().ok();
+    Some(Entry {
+        pid,
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        started: fields.get(19)?.parse().ok()?,
+        is_zombie: matches!(*fields.first()?, "Z" | "X" | "x"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_is_skipped() {
+        let text = "7 (a) S (b)) Z 1 7 6 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 3531 2 3 4";
+        let expected = Entry { pid: 7, parent: 1, group: 7, session: 6, started: 3531, is_zombie: true };
+        assert_eq!(parse(7, text), Some(expected));
+        assert_eq!(parse(7, "7 (cut"), None);
+        assert_eq!(parse(7, "7 (cut) S 1 2"), None);
+    }
+
+    #[test]
+    fn this_process_is_in_the_table() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert!(all().any(|entry| entry.pid == own && !entry.is_zombie));
+    }
+}
