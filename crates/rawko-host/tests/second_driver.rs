@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, NamedEvent, Value, World};
 use rawko_host::{
-    Edition, Gate, Host, PersonAnswer, Progress, Project, ServiceError, Services, Settled, Start, Warden,
-    closure,
+    Contents, Edition, Gate, Host, PersonAnswer, Progress, Project, ServiceError, Services, Settled, Start,
+    Warden, closure,
 };
 use rawko_instance::{
     Action, AgentResolver, EffectPlace, EffectResult, Environment, Input, Instance, InstanceError, NewRoot,
@@ -191,8 +191,8 @@ impl Paper {
             Action::Run { effect, request } => {
                 let instance = Arc::clone(&self.ids.borrow()[&effect.instance]);
                 let watchers = broadcast::Sender::<Progress>::new(1);
-                let warden = Warden::absent();
-                let call = self.project.prepare(&effect, &instance, request, &watchers, warden).unwrap();
+                let handles = (Warden::absent(), Contents::default());
+                let call = self.project.prepare(&effect, &instance, request, &watchers, handles).unwrap();
                 let result = EffectResult::of(&effect, call.answer().await.unwrap());
                 let input = Input::Result { effect: EffectPlace::of(&effect), result };
                 self.waiting.push_back((effect.instance, input));
