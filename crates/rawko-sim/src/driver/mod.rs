@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, Value, World};
 use rawko_instance::{Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, StepTrace};
-use rawko_store::{InstanceKey, Store, StoreError};
+use rawko_store::{Commit, InstanceKey, Store, StoreError};
 
 pub use calls::{CallAnswer, CallRequest, Services};
-pub use chaos::{Calm, Chaos, Point};
+pub use chaos::{Calm, Chaos, CommitFate, Point};
 
 /// Inputs that one moment may set off before the driver stops: events that never end.
 const INPUTS_MAX: usize = 20_000;
@@ -84,6 +84,8 @@ pub struct Driver {
     /// How the steps of this moment came about, if they are traced.
     pub(crate) traces: Option<Vec<StepTrace>>,
     pub(crate) replies: BTreeMap<u64, Reply>,
+    /// A commit that was reported as failed and is found by the next start ([`CommitFate::Torn`]).
+    pub(crate) torn: Vec<Commit>,
     pub(crate) next_request: u64,
     pub(crate) next_order: u64,
     pub(crate) next_key: Cell<i64>,
@@ -103,6 +105,7 @@ impl Driver {
             queue: VecDeque::new(),
             agenda: BTreeMap::new(),
             replies: BTreeMap::new(),
+            torn: Vec::new(),
             next_request: 0,
             next_order: 0,
             deadlines: BTreeMap::new(),
@@ -156,7 +159,7 @@ impl Driver {
         self.next_order
     }
 
-    /// Starts an instance; it exists if `Ok`.
+    /// Starts an instance; after [`Turn::Took`] it exists.
     pub fn start(&mut self, id: &str, chart: &Arc<Chart>, input: Value) -> Result<Turn, InstanceError> {
         let root = NewRoot { id: id.into(), chart: Arc::clone(chart), input, budget: Value::Null };
         let (instance, tx) = rawko_instance::start(root, &*self, self.now_ms)?;
