@@ -1,5 +1,5 @@
 //! The charts that work in the simulated world: orders that pay, pack, ask and report; a hub that counts and answers;
-//! a spender with a budget; a builder with invokes that cannot be evaluated.
+//! a spender with a budget; a builder with invokes that cannot be evaluated; a clock; a traveller.
 
 use std::sync::{Arc, LazyLock};
 
@@ -29,6 +29,7 @@ statechart:
     packing:
       invoke: {id: parcel, src: 'statechart:parcel', onDone: stamping, onError: broken}
     stamping:
+      entry: [{type: invoke, handler: notify, params: {order: context.name}}]
       invoke:
         id: stamp
         src: stamp
@@ -171,6 +172,36 @@ statechart:
     done: {type: final, output: 1}
 ";
 
+/// Has more timers due after a jump of the clock than fit into one transaction, and takes events in between.
+const CLOCK: &str = "
+statechart:
+  id: clock
+  initial: ticking
+  context: {beats: 0, ticks: []}
+  on:
+    TICK: {actions: [{type: assign, context_updates: {ticks: 'append(context.ticks, event.data.n)'}}]}
+  states:
+    ticking:
+      after:
+        500:
+          - guard: context.beats < 80
+            target: ticking
+            reenter: true
+            actions: [{type: assign, context_updates: {beats: context.beats + 1}}]
+          - {target: resting}
+    resting: {}
+";
+
+/// Is cancelled from outside while its child waits.
+const TRAVELLER: &str = "
+statechart:
+  id: traveller
+  initial: away
+  states:
+    away: {invoke: {id: trip, src: 'statechart:parcel', input: {pause: 36000000}, onDone: back, onError: back}}
+    back: {type: final}
+";
+
 /// All charts, read once.
 pub(crate) fn charts() -> &'static [Arc<Chart>] {
     static CHARTS: LazyLock<Vec<Arc<Chart>>> = LazyLock::new(|| {
@@ -178,7 +209,10 @@ pub(crate) fn charts() -> &'static [Arc<Chart>] {
             let loaded = load(&Source::new("chart.yaml", text), &Registry::default());
             Arc::new(loaded.chart.unwrap_or_else(|| panic!("{:?}", loaded.findings)))
         };
-        [ORDER, PARCEL, HUB, SPENDER, ERRAND, BUILDER, SKETCH].into_iter().map(read).collect()
+        [ORDER, PARCEL, HUB, SPENDER, ERRAND, BUILDER, SKETCH, CLOCK, TRAVELLER]
+            .into_iter()
+            .map(read)
+            .collect()
     });
     &CHARTS
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rawko_core::{Status, Value};
 use rawko_store::{EffectKind, Filter, InstanceRow, RecordKind, Store};
 
-use crate::run::{Run, calm};
+use crate::run::{Run, calm, receiver};
 use crate::stalls;
 
 /// The calls that the budget around the spender allows.
@@ -23,7 +23,7 @@ pub(crate) fn check(run: &Run) {
     }
     orders_ended_well(run);
     approvals_were_given(run);
-    hub_heard_everything_once(run);
+    messages_and_ticks_were_taken_once(run);
     orders_were_paid_once(run);
     budget_was_kept(run);
     children_belong_to_their_parents(&rows);
@@ -86,14 +86,15 @@ fn approvals_were_given(run: &Run) {
         let audit = run.store.audit(Some(id), usize::MAX).unwrap();
         let ends = ["approved", "denied", "failed"];
         let of_person = audit.iter().filter(|line| &*line.service == "human");
-        let decisions: Vec<&str> =
-            of_person.map(|line| &*line.decision).filter(|word| ends.contains(word)).collect();
-        let [decision] = decisions[..] else { panic!("{id}: the approval ended {decisions:?}") };
+        let decisions: Vec<_> = of_person.filter(|line| ends.contains(&&*line.decision)).collect();
+        let [line] = decisions[..] else { panic!("{id}: the approval ended {decisions:?}") };
+        let decision = &*line.decision;
         let given = run.answers.get(id).cloned().unwrap_or_default();
         let expected = match decision {
             "approved" => Value::Bool(true),
             "denied" => Value::Bool(false),
-            _ => Value::Null,
+            _ if line.reason.starts_with("expired:") => Value::Null,
+            _ => panic!("{id}: the approval ended with {}", line.reason),
         };
         let shown = output(run, id).get("approved").clone();
         assert_eq!(shown, expected, "{id}: the approval ended with `{decision}`");
@@ -102,22 +103,27 @@ fn approvals_were_given(run: &Run) {
     }
 }
 
-fn hub_heard_everything_once(run: &Run) {
-    let row = run.store.find("hub").unwrap().unwrap();
+/// What an instance has collected in its context, sorted.
+fn collected(run: &Run, id: &str, key: &str) -> Vec<String> {
+    let row = run.store.find(id).unwrap().unwrap();
     let restored = run.driver.restore(&row).unwrap();
     let context = restored.snapshot().context_map(restored.chart());
-    let list = |key: &str| {
-        let mut all: Vec<String> =
-            context.get(key).as_list().unwrap_or_default().iter().map(Value::to_string).collect();
-        all.sort_unstable();
-        all
-    };
+    let list = context.get(key).as_list().unwrap_or_default();
+    let mut all: Vec<String> = list.iter().map(Value::to_string).collect();
+    all.sort_unstable();
+    all
+}
+
+fn messages_and_ticks_were_taken_once(run: &Run) {
     let mut orders: Vec<String> = run.orders.iter().map(|id| Value::str(id).to_string()).collect();
     orders.sort_unstable();
-    assert_eq!(list("reports"), orders, "reports of orders to the hub");
-    let mut ticks: Vec<String> = run.ticks.keys().map(u64::to_string).collect();
-    ticks.sort_unstable();
-    assert_eq!(list("ticks"), ticks, "acknowledged ticks");
+    assert_eq!(collected(run, "hub", "reports"), orders, "reports of orders to the hub");
+    for id in ["hub", "clock"] {
+        let of = run.ticks.keys().filter(|number| receiver(**number) == id);
+        let mut ticks: Vec<String> = of.map(u64::to_string).collect();
+        ticks.sort_unstable();
+        assert_eq!(collected(run, id, "ticks"), ticks, "acknowledged ticks of the {id}");
+    }
 }
 
 fn orders_were_paid_once(run: &Run) {
@@ -131,6 +137,8 @@ fn orders_were_paid_once(run: &Run) {
         assert_eq!(keys.len(), 1, "{id} was paid under {keys:?}");
         let stamps = world.stamps.get(id).copied().unwrap_or_default();
         assert!(stamps <= 1, "{id} was stamped {stamps} times, which is not safe to repeat");
+        let notices = world.notices.get(id).copied().unwrap_or_default();
+        assert!(notices <= 1, "{id} was noticed {notices} times, which is not safe to repeat");
     }
 }
 

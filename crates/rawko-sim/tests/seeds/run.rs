@@ -54,6 +54,11 @@ pub(crate) fn calm(orders: u64) -> Run {
     run
 }
 
+/// The instance that a tick goes to.
+pub(crate) fn receiver(tick: u64) -> &'static str {
+    if tick % 3 == 2 { "clock" } else { "hub" }
+}
+
 fn driver(fate: &Rc<RefCell<Fate>>, world: &Rc<RefCell<World>>, store: &Arc<MemoryStore>) -> Driver {
     let setup = Setup { charts: charts().to_vec(), gate: Gate::open(), ..Setup::default() };
     let services = Box::new(Outside(Rc::clone(world)));
@@ -96,6 +101,8 @@ impl Run {
         let goal = || Value::map([("goal", Value::list(vec![Value::str("a list")]))]);
         self.begin("builder", "builder", goal());
         self.begin("sketch", "sketch", goal());
+        self.begin("clock", "clock", Value::Null);
+        self.begin("traveller", "traveller", Value::Null);
     }
 
     /// Starts an instance, again and again until the store has it.
@@ -122,7 +129,7 @@ impl Run {
 
     /// Something happens outside.
     fn disturb(&mut self) {
-        match self.below(20) {
+        match self.below(21) {
             0..=7 => {
                 let number = self.ticks.len() as u64;
                 self.ticks.insert(number, false);
@@ -134,6 +141,10 @@ impl Run {
                 self.driver.set_clock((self.driver.now_ms() + jump).max(0));
             }
             15 => self.take_over(),
+            // A retry starts the same work again, which fails again.
+            16 => {
+                let _ = self.driver.request("sketch", Input::Retry).unwrap();
+            }
             _ => {
                 let until = self.driver.now_ms() + self.below(5_000) as i64;
                 self.driver.advance_to_next(until).unwrap();
@@ -166,9 +177,9 @@ impl Run {
         let event = NamedEvent::new("TICK", Value::map([("n", Value::Int(number as i64))]));
         let input = Input::Event { event, key: Some(format!("tick-{number}").into()) };
         let reply = if self.stale.is_some() && self.below(2) == 0 {
-            self.ask_stale(input)
+            self.ask_stale(receiver(number), input)
         } else {
-            let request = self.driver.request("hub", input).unwrap();
+            let request = self.driver.request(receiver(number), input).unwrap();
             self.work();
             self.driver.take_reply(request)
         };
@@ -179,8 +190,8 @@ impl Run {
         }
     }
 
-    fn ask_stale(&mut self, input: Input) -> Option<Reply> {
-        let request = self.stale.as_mut()?.request("hub", input).unwrap();
+    fn ask_stale(&mut self, id: &str, input: Input) -> Option<Reply> {
+        let request = self.stale.as_mut()?.request(id, input).unwrap();
         for _ in 0..10 {
             self.turn_stale();
             let reply = self.stale.as_mut()?.take_reply(request);
@@ -234,6 +245,7 @@ impl Run {
         self.work();
         let open: Vec<u64> = self.ticks.iter().filter(|(_, done)| !**done).map(|(n, _)| *n).collect();
         open.into_iter().for_each(|number| self.tick(number));
+        let _ = self.driver.request("traveller", Input::Cancel { reason: Value::Null }).unwrap();
         for _ in 0..100_000 {
             self.work();
             if self.driver.next_due_ms().unwrap().is_none() {

@@ -10,6 +10,10 @@ use crate::run::Run;
 pub(crate) fn check(run: &Run, row: &InstanceRow) {
     let id = &row.new.id;
     let instance = run.driver.restore(row).unwrap();
+    for effect in instance.open_effects() {
+        let may_wait = matches!(effect.kind, EffectKind::Person | EffectKind::Child | EffectKind::Unknown);
+        assert!(may_wait, "{id}: a call of {} was never answered", effect.name);
+    }
     match row.head.status {
         Status::Done | Status::Cancelled => {}
         Status::Error => {

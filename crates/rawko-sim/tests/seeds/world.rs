@@ -24,6 +24,8 @@ pub(crate) struct World {
     pub(crate) payments: BTreeMap<String, String>,
     /// Stamps by order: how often it was stamped.
     pub(crate) stamps: BTreeMap<String, u32>,
+    /// Notices by order.
+    pub(crate) notices: BTreeMap<String, u32>,
     /// Purchases by spender.
     pub(crate) purchases: BTreeMap<String, u32>,
     /// Calls by idempotency key.
@@ -38,6 +40,7 @@ impl World {
             store,
             payments: BTreeMap::new(),
             stamps: BTreeMap::new(),
+            notices: BTreeMap::new(),
             purchases: BTreeMap::new(),
             calls_by_key: BTreeMap::new(),
             calls: 0,
@@ -48,6 +51,7 @@ impl World {
         let order = request.input().get("order").as_str().unwrap_or_default().to_owned();
         match &*request.effect.name {
             "charge" => drop(self.payments.entry(request.effect.idempotency.to_string()).or_insert(order)),
+            "notify" => *self.notices.entry(order).or_default() += 1,
             "stamp" => *self.stamps.entry(order).or_default() += 1,
             "buy" => *self.purchases.entry(order).or_default() += 1,
             other => panic!("`{other}` was called, and no input of it can be evaluated"),
