@@ -35,11 +35,11 @@ fn journal_is_whole(run: &Run, row: &InstanceRow) {
     let records = run.store.records(row.key, 0, usize::MAX).unwrap();
     let (mut expected, mut last_ms) = (0, i64::MIN);
     for record in &records {
-        assert!(record.at_ms >= last_ms, "{}: time went back at step {}", row.new.id, record.step);
+        let (id, step) = (&row.new.id, record.step);
+        assert_eq!(step, expected, "{id}: a step was taken twice or left out");
+        assert!(record.at_ms >= last_ms, "{id}: time went back at step {step}");
         last_ms = record.at_ms;
         if record.kind != RecordKind::Failed {
-            let (id, step) = (&row.new.id, record.step);
-            assert_eq!(step, expected, "{id}: a step was taken twice or left out");
             expected += 1;
         }
     }
@@ -155,6 +155,10 @@ fn children_belong_to_their_parents(rows: &[InstanceRow]) {
     let status: BTreeMap<&str, Status> = rows.iter().map(|row| (&*row.new.id, row.head.status)).collect();
     for row in rows {
         let Some(parent) = &row.new.parent else { continue };
+        // Left before they could end: they must not end later by themselves.
+        if ["slow", "trip"].contains(&&*parent.invoke) {
+            assert_eq!(row.head.status, Status::Cancelled, "{} was not stopped with its parent", row.new.id);
+        }
         let (id, parent) = (&row.new.id, status.get(&*parent.id));
         // A child that stalled has failed for its parent, and stays for a person to look at.
         let is_at_rest = row.head.status.is_over() || row.head.status == Status::Error;
