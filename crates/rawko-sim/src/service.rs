@@ -114,8 +114,11 @@ impl Services for StubServices {
         let is_chart = invoke.src.starts_with("statechart:");
         let fails = matches!(fault, Some(InjectedFaultKind::Failure | InjectedFaultKind::Outage));
         let is_unknown_chart = is_chart && !self.is_child(&invoke.src);
+        // An agent spends its budget whoever answers for it.
+        let is_agent = invoke.src.starts_with("agent:");
+        let kind = if is_agent { EffectKind::Agent } else { EffectKind::Service };
         // A chart that is not there waits for a stimulus, like any service without a stub.
-        (answer.is_some() || is_unknown_chart || (is_chart && fails)).then_some(EffectKind::Service)
+        (answer.is_some() || is_unknown_chart || (is_chart && fails)).then_some(kind)
     }
 
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {
@@ -153,23 +156,25 @@ impl Services for StubServices {
     }
 }
 
-/// A stub's answer as the chart hears it.
+/// A stub's answer as the chart hears it. An error leaves the outcome open as one of a service with its category would.
 fn stubbed(invoke: &Invoke, result: Result<Value, Value>) -> EffectResult {
     let invocation = invoke.invocation;
-    let note = |decision: &'static str, outcome_open| EffectNote {
-        decision: decision.into(),
-        reason: String::new(),
-        outcome_open,
-    };
     match result {
         Ok(data) => EffectResult {
             event: Some(Event::InvokeDone { invocation, data }),
-            note: note("answered", false),
+            note: EffectNote { decision: "answered".into(), reason: String::new(), outcome_open: false },
         },
-        Err(error) => EffectResult {
-            event: Some(Event::InvokeFailed { invocation, error }),
-            note: note("failed", false),
-        },
+        Err(error) => {
+            let category = error.get("category").as_str().and_then(Category::claimed);
+            let message = error.get("message").as_str().unwrap_or_default();
+            let known = ServiceError::new(category.unwrap_or(Category::Failed), message);
+            let reason = format!("{}: {message}", known.category.as_str());
+            let outcome_open = known.outcome_open();
+            EffectResult {
+                event: Some(Event::InvokeFailed { invocation, error }),
+                note: EffectNote { decision: "failed".into(), reason, outcome_open },
+            }
+        }
     }
 }
 

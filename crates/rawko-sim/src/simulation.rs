@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, Effect, NamedEvent, SendTarget, Snapshot, Status, Value, World};
 use rawko_instance::{Gate, Input, Instance, InstanceError, Limits, StepTrace};
-use rawko_store::{InstanceKey, MemoryStore, RecordKind, content};
+use rawko_store::{InstanceKey, MemoryStore, RecordKind, Store, content};
 
 use crate::driver::{Driver, Setup, Turn};
 use crate::service::StubServices;
@@ -64,6 +64,11 @@ impl Simulation {
 
     pub fn chart(&self) -> &Arc<Chart> {
         &self.chart
+    }
+
+    /// What the simulated instances have committed; `None` before the start.
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.driver.as_ref().map(Driver::store)
     }
 
     pub(crate) fn world(&self) -> &World {
