@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Effect, NamedEvent, SendTarget, Snapshot, Status, Value, World};
-use rawko_instance::{Gate, Input, Instance, InstanceError, Limits, StepTrace};
+use rawko_instance::{Gate, Input, Instance, InstanceError, StepTrace};
 use rawko_store::{InstanceKey, MemoryStore, RecordKind, Store, content};
 
 use crate::driver::{Driver, Setup, Turn};
@@ -130,8 +130,8 @@ impl Simulation {
     fn try_start(&mut self) -> Result<(), InstanceError> {
         let mut charts = vec![Arc::clone(&self.chart)];
         charts.extend(self.others.iter().cloned());
-        let limits = Limits::default();
-        let setup = Setup { charts, gate: Gate::open(), limits, world: self.world.clone() };
+        let world = self.world.clone();
+        let setup = Setup { charts, gate: Gate::open(), world, ..Setup::default() };
         let services = StubServices::new(setup.clone(), self.stubs.clone(), self.options.clone());
         let chaos = services.chaos();
         let mut driver = Driver::new(setup, Arc::new(MemoryStore::new()), Box::new(services))?;

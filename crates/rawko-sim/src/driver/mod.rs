@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use rawko_core::{Chart, Value, World};
-use rawko_instance::{Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, StepTrace};
+use rawko_instance::{
+    AgentResolver, Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, StepTrace,
+};
 use rawko_store::{Commit, InstanceKey, Store, StoreError};
 
 pub use calls::{CallAnswer, CallRequest, Services};
@@ -28,6 +30,8 @@ pub struct Setup {
     pub gate: Gate,
     pub limits: Limits,
     pub world: World,
+    /// Resolves `agent:` names; without it they are services.
+    pub agents: Option<Arc<dyn AgentResolver>>,
 }
 
 impl Setup {
@@ -161,7 +165,18 @@ impl Driver {
 
     /// Starts an instance; after [`Turn::Took`] it exists.
     pub fn start(&mut self, id: &str, chart: &Arc<Chart>, input: Value) -> Result<Turn, InstanceError> {
-        let root = NewRoot { id: id.into(), chart: Arc::clone(chart), input, budget: Value::Null };
+        self.start_within(id, chart, input, Value::Null)
+    }
+
+    /// The same with a budget for all its life; null for none.
+    pub fn start_within(
+        &mut self,
+        id: &str,
+        chart: &Arc<Chart>,
+        input: Value,
+        budget: Value,
+    ) -> Result<Turn, InstanceError> {
+        let root = NewRoot { id: id.into(), chart: Arc::clone(chart), input, budget };
         let (instance, tx) = rawko_instance::start(root, &*self, self.now_ms)?;
         self.commit(instance, tx, &[])
     }
