@@ -104,7 +104,9 @@ impl Writer {
     fn end(&mut self) {
         self.queue.lock().is_closed = true;
         self.queue.filled.notify_one();
-        if let Some(thread) = self.thread.take() {
+        // A callback may hold the last reference: its own thread ends by itself, and cannot wait for itself.
+        let is_other = |thread: &JoinHandle<()>| thread.thread().id() != std::thread::current().id();
+        if let Some(thread) = self.thread.take().filter(is_other) {
             // It contains panics of the store; one of a callback has been told by its own message.
             let _ = thread.join();
         }

@@ -268,3 +268,8 @@ fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 pub(crate) fn stimulus(json: &Json) -> Result<Stimulus, String> {
     Stimulus::from_value(&json.clone().into()).map_err(|error| error.to_string())
 }
+
+/// Reads stubs in the form of the services file.
+pub(crate) fn stubs(services: &serde_json::Map<String, Json>) -> Result<Stubs, String> {
+    Stubs::from_value(&Json::Object(services.clone()).into()).map_err(|error| error.to_string())
+}

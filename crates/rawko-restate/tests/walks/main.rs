@@ -1,4 +1,4 @@
-//! The same walks on the host of one machine, on Restate and in the simulation, and the same traces: every record with its event, where the
+//! The same walks on the host of one machine and on Restate, and the same traces: every record with its event, where the
 //! instance was after it and what its context held, its children's too. Times are left out, since they are the clock's.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
@@ -8,7 +8,6 @@ mod charts;
 mod project;
 mod refused;
 mod restarts;
-mod simulated;
 mod site;
 mod table;
 mod trace;
@@ -50,20 +49,6 @@ async fn both_hosts_walk_the_same_way() {
         assert!(expected.lines().count() > 1, "{}: an empty trace shows nothing", walk.name);
         if expected != found {
             wrong.push(format!("# {}\n## here\n{expected}\n## on Restate\n{found}\n", walk.name));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_simulation_walks_the_same_way() {
-    let (host, mut wrong) = (here().await, Vec::new());
-    for walk in table::WALKS {
-        let expected = walked(&host, walk).await;
-        let runtime = tokio::runtime::Handle::current();
-        let found = tokio::task::block_in_place(|| simulated::walked(walk, runtime));
-        if let Some(found) = found.filter(|found| *found != expected) {
-            wrong.push(format!("# {}\n## here\n{expected}\n## simulated\n{found}\n", walk.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

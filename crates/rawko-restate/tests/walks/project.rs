@@ -6,9 +6,8 @@ use std::time::Duration;
 use rawko_core::Value;
 use rawko_host::{
     AgentBinding, AgentRequest, AgentResolver, Call, Category, Closure, Edition, Gate, Library, OnRestart,
-    Project, ServiceError, Services, closure,
+    ServiceError, Services, closure,
 };
-use rawko_store::ChartRow;
 
 use rawko_restate::{Worker, WorkerBuilder};
 
@@ -28,30 +27,6 @@ pub(crate) fn library() -> Library {
     let library = Library::default();
     editions().into_iter().for_each(|edition| library.offer(edition));
     library
-}
-
-/// The whole project, as the simulation has it.
-pub(crate) fn whole() -> Project {
-    Project {
-        library: Arc::new(library()),
-        services: services(),
-        endpoints: endpoints(),
-        gate: gate(),
-        agents: Some(Arc::new(Office)),
-        ..Project::default()
-    }
-}
-
-/// A chart as a store keeps it.
-pub(crate) fn row(edition: &Edition) -> ChartRow {
-    ChartRow {
-        hash: edition.chart.hash(),
-        id: edition.chart.id().to_owned(),
-        version: edition.chart.version().to_owned(),
-        name: edition.name.to_string(),
-        text: edition.text.to_string(),
-        added_ms: 0,
-    }
 }
 
 /// The whole project, as a worker has it.

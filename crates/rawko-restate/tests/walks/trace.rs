@@ -13,7 +13,7 @@ pub(crate) async fn of(engine: &dyn Engine, name: &str) -> String {
     tokio::task::spawn_blocking(move || all(&reader, &name)).await.unwrap()
 }
 
-pub(crate) fn all(reader: &Reader, name: &str) -> String {
+fn all(reader: &Reader, name: &str) -> String {
     let rows = reader.store().list(&Filter::default()).unwrap().rows;
     let mut rows: Vec<_> = rows.into_iter().filter(|row| belongs(&row.new.id, name)).collect();
     rows.sort_by(|one, other| one.new.id.cmp(&other.new.id));

@@ -71,7 +71,12 @@ async fn perform(engine: &dyn Engine, id: &str, act: Act) -> String {
             told(engine.send(format!("{id}{suffix}"), event(name, "null"), None).await)
         }
         Act::SendOnce(name, key) => told(engine.send(own, event(name, "null"), Some(key.into())).await),
-        Act::Settle => settled(engine.settled(own, PATIENCE).await.unwrap()),
+        Act::Settle => match engine.settled(own, PATIENCE).await.unwrap() {
+            Settled::Over(status) => format!("over, {}", status.as_str()),
+            Settled::Failed => "failed".to_owned(),
+            Settled::Waiting(activity) => format!("waits, for a person: {}", activity.person),
+            Settled::Stuck(error) => format!("stuck: {error}"),
+        },
         Act::Until(suffix, records) => until(engine, format!("{id}{suffix}"), records).await,
         Act::Approve(invoke) => answered(engine, own, invoke, true).await,
         Act::Deny(invoke) => answered(engine, own, invoke, false).await,
@@ -107,16 +112,7 @@ async fn answered(engine: &dyn Engine, id: String, invoke: Option<&str>, approve
     told(engine.answer(id, invoke.map(str::to_owned), answer).await)
 }
 
-pub(crate) fn settled(settled: Settled) -> String {
-    match settled {
-        Settled::Over(status) => format!("over, {}", status.as_str()),
-        Settled::Failed => "failed".to_owned(),
-        Settled::Waiting(activity) => format!("waits, for a person: {}", activity.person),
-        Settled::Stuck(error) => format!("stuck: {error}"),
-    }
-}
-
-pub(crate) fn told(outcome: Result<Receipt, rawko_host::HostError>) -> String {
+fn told(outcome: Result<Receipt, rawko_host::HostError>) -> String {
     match outcome {
         Ok(Receipt { step, handled, status, .. }) => {
             format!("step {step}, handled {handled}, {}", status.as_str())
@@ -125,6 +121,6 @@ pub(crate) fn told(outcome: Result<Receipt, rawko_host::HostError>) -> String {
     }
 }
 
-pub(crate) fn json(text: &str) -> Value {
+fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }

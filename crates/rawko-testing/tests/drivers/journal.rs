@@ -28,8 +28,11 @@ pub(crate) fn of(store: &dyn Store) -> String {
             let (kind, key) = (effect.kind.as_str(), &effect.idempotency);
             writeln!(text, "  open {kind} {} {key} {:?}", effect.name, effect.due_ms).unwrap();
         }
-        // Where a service comes from differs by driver; everything else of the audit does not.
-        for line in store.audit(Some(&new.id), usize::MAX).unwrap() {
+        // Calls that run side by side end in any order; each one's lines are in theirs. Where a service comes from differs
+        // by driver, everything else of a line does not.
+        let mut audit = store.audit(Some(&new.id), usize::MAX).unwrap();
+        audit.sort_by(|one, other| (one.at_ms, &one.effect).cmp(&(other.at_ms, &other.effect)));
+        for line in audit {
             let (effect, service) = (&line.effect, &line.service);
             let (decision, reason) = (&line.decision, &line.reason);
             writeln!(text, "  audit {} {effect} {service} {decision} {reason}", line.at_ms).unwrap();

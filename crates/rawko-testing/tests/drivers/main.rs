@@ -15,6 +15,10 @@ use rawko_sim::Stimulus;
 use rawko_testing::{ProjectContent, ScenarioPlan, Suite, find};
 
 use stub_host::StubHost;
+use tokio::task::{JoinError, JoinSet};
+
+/// Hosts at a time: they wait for their disk most of the time.
+const SIDE_BY_SIDE: usize = 8;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -73,23 +77,31 @@ async fn hosted(plan: &ScenarioPlan) -> String {
     host.journal()
 }
 
+/// The name of a scenario, and its journals.
+type Played = (String, String, String);
+
+fn compare(host: Option<Result<Played, JoinError>>, played: &mut usize, wrong: &mut Vec<String>) {
+    let (name, expected, found) = host.unwrap().unwrap();
+    *played += 1;
+    wrong.extend(journal::difference(&expected, &found).map(|difference| format!("# {name}\n{difference}")));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenarios_have_the_same_journals_in_the_simulation_and_on_the_host() {
     let (mut played, mut left_out, mut wrong) = (0, Vec::new(), Vec::new());
+    let mut hosts = JoinSet::new();
     for plan in plans() {
         let name = format!("{} `{}`", plan.file.file_name().unwrap().display(), plan.name);
-        let expected = match simulated(&plan) {
-            Ok(journal) => journal,
-            Err(why) => {
-                left_out.push(format!("{name}: {why}"));
-                continue;
-            }
-        };
-        let found = hosted(&plan).await;
-        played += 1;
-        if let Some(difference) = journal::difference(&expected, &found) {
-            wrong.push(format!("# {name}\n{difference}"));
+        match simulated(&plan) {
+            Ok(expected) => drop(hosts.spawn(async move { (name, expected, hosted(&plan).await) })),
+            Err(why) => left_out.push(format!("{name}: {why}")),
         }
+        if hosts.len() == SIDE_BY_SIDE {
+            compare(hosts.join_next().await, &mut played, &mut wrong);
+        }
+    }
+    while let Some(host) = hosts.join_next().await {
+        compare(Some(host), &mut played, &mut wrong);
     }
     println!("{played} scenarios are the same on both, left out:\n{}", left_out.join("\n"));
     assert!(wrong.is_empty(), "{} of {played} scenarios differ:\n{}", wrong.len(), wrong.join("\n"));

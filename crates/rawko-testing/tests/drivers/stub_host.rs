@@ -124,6 +124,10 @@ impl Desk {
         receiver
     }
 
+    fn next_due_ms(&self) -> Option<i64> {
+        self.waiting.iter().filter_map(|waiting| Some(waiting.answer.as_ref()?.0)).min()
+    }
+
     /// Takes the earliest answer that is due.
     fn take_due(&mut self, now_ms: i64) -> Option<Waiting> {
         let due = |(at, waiting): (usize, &Waiting)| Some((waiting.answer.as_ref()?.0, at));
@@ -144,9 +148,11 @@ impl StubHost {
             let is_handler = is_handler(&*open, &call);
             let answer = (!is_handler).then(|| calls.lock().unwrap().call(&call, at.now_ms()));
             async move {
-                match answer {
-                    Some(answer) => answer.await.unwrap(),
-                    None => Ok(Value::Null),
+                let Some(answer) = answer else { return Ok(Value::Null) };
+                match answer.await {
+                    Ok(answer) => answer,
+                    // The scenario is over.
+                    Err(_) => std::future::pending().await,
                 }
             }
         });
@@ -182,9 +188,7 @@ impl StubHost {
         let until_ms = self.clock.now_ms() + ms as i64;
         loop {
             let timer = self.store.timers().unwrap().first().map(|(_, due_ms)| *due_ms);
-            let desk = self.desk.lock().unwrap();
-            let answer = desk.waiting.iter().filter_map(|waiting| Some(waiting.answer.as_ref()?.0)).min();
-            drop(desk);
+            let answer = self.desk.lock().unwrap().next_due_ms();
             let next = [timer, answer].into_iter().flatten().min().filter(|due_ms| *due_ms <= until_ms);
             let now_ms = next.unwrap_or(until_ms).max(self.clock.now_ms());
             self.clock.0.store(now_ms, Ordering::SeqCst);
