@@ -4,6 +4,7 @@ mod bench;
 mod bless;
 mod cluster;
 mod docs;
+mod nightly;
 mod run;
 mod test;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use anyhow::{Result, bail};
 
 const COMMANDS: &str = "\
 cargo xtask test [--fast]   everything CI runs: tools, fmt, clippy, all tests (--fast: only the tests)
+cargo xtask nightly [JOB…]  the long tier: 100,000 seeds, 2,000 kills, long properties; ends with a table
 cargo xtask tools           install what the tests need (Debian and npm packages, by name)
 cargo xtask bless           rewrite the goldens from what the code gives now
 cargo xtask docs            build the documentation as a site in target/book
@@ -27,6 +29,7 @@ fn main() -> Result<()> {
     match command.as_str() {
         "bench" => bench::main(rest),
         "test" => test::main(rest),
+        "nightly" => nightly::main(rest),
         "tools" => tools::install(),
         "bless" => bless::main(rest),
         "docs" => docs::main(),

@@ -1,4 +1,4 @@
-//! `Fault`: an answer of one call that a simulation replaces, to show what a chart does when a service misbehaves.
+//! `InjectedFault`: an answer of one call that a simulation replaces, to show what a chart does when a service misbehaves.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ pub(crate) const LATE_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// A fault at one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct InjectedFault {
     /// [`CallPoint::number`] of the call.
     pub call: u64,
-    pub kind: FaultKind,
+    pub kind: InjectedFaultKind,
 }
 
 /// The ways in which a call goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FaultKind {
+pub enum InjectedFaultKind {
     /// The call fails with category `failed`; later calls are answered as stubbed.
     Failure,
     /// The call and all later calls of the same invoke fail with category `failed`.
@@ -31,25 +31,25 @@ pub enum FaultKind {
     Late,
 }
 
-impl FaultKind {
-    pub const ALL: [FaultKind; 6] = [
-        FaultKind::Failure,
-        FaultKind::Outage,
-        FaultKind::Timeout,
-        FaultKind::Interruption,
-        FaultKind::Duplicate,
-        FaultKind::Late,
+impl InjectedFaultKind {
+    pub const ALL: [InjectedFaultKind; 6] = [
+        InjectedFaultKind::Failure,
+        InjectedFaultKind::Outage,
+        InjectedFaultKind::Timeout,
+        InjectedFaultKind::Interruption,
+        InjectedFaultKind::Duplicate,
+        InjectedFaultKind::Late,
     ];
 
     /// The word for it in a scenario file.
     pub fn as_str(self) -> &'static str {
         match self {
-            FaultKind::Failure => "fail",
-            FaultKind::Outage => "outage",
-            FaultKind::Timeout => "timeout",
-            FaultKind::Interruption => "interrupt",
-            FaultKind::Duplicate => "twice",
-            FaultKind::Late => "late",
+            InjectedFaultKind::Failure => "fail",
+            InjectedFaultKind::Outage => "outage",
+            InjectedFaultKind::Timeout => "timeout",
+            InjectedFaultKind::Interruption => "interrupt",
+            InjectedFaultKind::Duplicate => "twice",
+            InjectedFaultKind::Late => "late",
         }
     }
 }
@@ -71,14 +71,18 @@ pub struct CallPoint {
     /// 1 for the first attempt.
     pub attempt: u32,
     /// The faults that can happen to this call.
-    pub kinds: &'static [FaultKind],
+    pub kinds: &'static [InjectedFaultKind],
 }
 
-pub(crate) const STUBBED: &[FaultKind] = &FaultKind::ALL;
+pub(crate) const STUBBED: &[InjectedFaultKind] = &InjectedFaultKind::ALL;
 /// An answer that a stimulus gives comes when the stimulus says.
-pub(crate) const UNSTUBBED: &[FaultKind] =
-    &[FaultKind::Failure, FaultKind::Outage, FaultKind::Timeout, FaultKind::Interruption];
+pub(crate) const UNSTUBBED: &[InjectedFaultKind] = &[
+    InjectedFaultKind::Failure,
+    InjectedFaultKind::Outage,
+    InjectedFaultKind::Timeout,
+    InjectedFaultKind::Interruption,
+];
 /// A child continues after a crash and answers with its own commit.
-pub(crate) const CHILD: &[FaultKind] = &[FaultKind::Failure, FaultKind::Outage];
+pub(crate) const CHILD: &[InjectedFaultKind] = &[InjectedFaultKind::Failure, InjectedFaultKind::Outage];
 /// A question to a person waits on disk: it cannot fail or be interrupted.
-pub(crate) const EXPIRING_PERSON: &[FaultKind] = &[FaultKind::Timeout];
+pub(crate) const EXPIRING_PERSON: &[InjectedFaultKind] = &[InjectedFaultKind::Timeout];

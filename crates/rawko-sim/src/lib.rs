@@ -20,7 +20,7 @@
 //!
 //! # Crashes and faults
 //!
-//! [`SimulationOptions`] make things go wrong, as data: one [`Crash`] at a commit, [`Fault`]s at calls. A plain run lists
+//! [`SimulationOptions`] make things go wrong, as data: one [`Crash`] at a commit, [`InjectedFault`]s at calls. A plain run lists
 //! its [`CommitPoint`]s and [`CallPoint`]s; a run with a crash or fault at number *n* is the same up to *n*. So a caller can
 //! try every crash and every fault, one per run, and compare the lines. `rawko-testing` does.
 //!
@@ -41,7 +41,7 @@ mod stubs;
 pub use agents::{AgentsError, agents_from_json};
 pub use choices::Choice;
 pub use crash::{CommitPoint, Crash, CrashMoment};
-pub use faults::{CallPoint, Fault, FaultKind};
+pub use faults::{CallPoint, InjectedFault, InjectedFaultKind};
 pub use line::{Emitted, ErrorKind, Invoked, Line, Sent, TracedStep};
 pub use options::SimulationOptions;
 pub use simulation::Simulation;

@@ -15,7 +15,7 @@ use crate::crash::CrashOnce;
 use crate::driver::{CallAnswer, CallRequest, Chaos, Services, Setup};
 use crate::faults::{CHILD, EXPIRING_PERSON, LATE_MS, STUBBED, UNSTUBBED};
 use crate::stubs::StubAnswer;
-use crate::{CallPoint, CommitPoint, Fault, FaultKind, SimulationOptions, Stubs};
+use crate::{CallPoint, CommitPoint, InjectedFault, InjectedFaultKind, SimulationOptions, Stubs};
 
 pub(crate) struct StubServices {
     setup: Setup,
@@ -34,7 +34,7 @@ pub(crate) struct StubServices {
 
 /// The instance, the invocation and the number of the attempt.
 type Attempt = (InstanceKey, u64, u32);
-type Plan = (Option<StubAnswer>, Option<FaultKind>);
+type Plan = (Option<StubAnswer>, Option<InjectedFaultKind>);
 
 impl StubServices {
     pub(crate) fn new(setup: Setup, stubs: Stubs, options: SimulationOptions) -> Self {
@@ -67,9 +67,9 @@ impl StubServices {
     }
 
     /// Notes a call and returns the fault that happens to it.
-    fn note(&mut self, instance: &Instance, invoke: &Invoke, is_stubbed: bool) -> Option<FaultKind> {
+    fn note(&mut self, instance: &Instance, invoke: &Invoke, is_stubbed: bool) -> Option<InjectedFaultKind> {
         let is_person = &*invoke.src == "human";
-        let kinds: &'static [FaultKind] = match is_stubbed {
+        let kinds: &'static [InjectedFaultKind] = match is_stubbed {
             true => STUBBED,
             false if self.is_child(&invoke.src) => CHILD,
             false if is_person && !invoke.input.get("expires").is_null() => EXPIRING_PERSON,
@@ -92,13 +92,13 @@ impl StubServices {
         kind
     }
 
-    fn hits(&self, fault: &Fault, point: &CallPoint) -> bool {
+    fn hits(&self, fault: &InjectedFault, point: &CallPoint) -> bool {
         if fault.call == point.number {
             return true;
         }
         let earlier = usize::try_from(fault.call).ok().and_then(|number| self.calls.get(number));
         let same = earlier.is_some_and(|earlier| earlier.chart == point.chart && earlier.id == point.id);
-        fault.kind == FaultKind::Outage && same
+        fault.kind == InjectedFaultKind::Outage && same
     }
 }
 
@@ -112,10 +112,13 @@ impl Services for StubServices {
         }
         let (answer, fault) = &self.planned[&attempt];
         let is_chart = invoke.src.starts_with("statechart:");
-        let fails = matches!(fault, Some(FaultKind::Failure | FaultKind::Outage));
+        let fails = matches!(fault, Some(InjectedFaultKind::Failure | InjectedFaultKind::Outage));
         let is_unknown_chart = is_chart && !self.is_child(&invoke.src);
+        // An agent spends its budget whoever answers for it.
+        let is_agent = invoke.src.starts_with("agent:");
+        let kind = if is_agent { EffectKind::Agent } else { EffectKind::Service };
         // A chart that is not there waits for a stimulus, like any service without a stub.
-        (answer.is_some() || is_unknown_chart || (is_chart && fails)).then_some(EffectKind::Service)
+        (answer.is_some() || is_unknown_chart || (is_chart && fails)).then_some(kind)
     }
 
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {
@@ -153,23 +156,25 @@ impl Services for StubServices {
     }
 }
 
-/// A stub's answer as the chart hears it.
+/// A stub's answer as the chart hears it. An error leaves the outcome open as one of a service with its category would.
 fn stubbed(invoke: &Invoke, result: Result<Value, Value>) -> EffectResult {
     let invocation = invoke.invocation;
-    let note = |decision: &'static str, outcome_open| EffectNote {
-        decision: decision.into(),
-        reason: String::new(),
-        outcome_open,
-    };
     match result {
         Ok(data) => EffectResult {
             event: Some(Event::InvokeDone { invocation, data }),
-            note: note("answered", false),
+            note: EffectNote { decision: "answered".into(), reason: String::new(), outcome_open: false },
         },
-        Err(error) => EffectResult {
-            event: Some(Event::InvokeFailed { invocation, error }),
-            note: note("failed", false),
-        },
+        Err(error) => {
+            let category = error.get("category").as_str().and_then(Category::claimed);
+            let message = error.get("message").as_str().unwrap_or_default();
+            let known = ServiceError::new(category.unwrap_or(Category::Failed), message);
+            let reason = format!("{}: {message}", known.category.as_str());
+            let outcome_open = known.outcome_open();
+            EffectResult {
+                event: Some(Event::InvokeFailed { invocation, error }),
+                note: EffectNote { decision: "failed".into(), reason, outcome_open },
+            }
+        }
     }
 }
 
@@ -178,7 +183,7 @@ fn faulty(
     request: &CallRequest,
     invoke: &Invoke,
     answer: Option<StubAnswer>,
-    kind: FaultKind,
+    kind: InjectedFaultKind,
 ) -> Vec<CallAnswer> {
     let after_ms = answer.as_ref().map_or(0, |answer| answer.after_ms);
     let stubbed = stubbed(invoke, answer.map_or(Ok(Value::Null), |answer| answer.result));
@@ -187,15 +192,15 @@ fn faulty(
         vec![CallAnswer::new(after_ms, request.result(Err(ServiceError::new(category, message))))]
     };
     match kind {
-        FaultKind::Failure | FaultKind::Outage => failed(Category::Failed, "failed"),
-        FaultKind::Interruption => failed(Category::Interrupted, "was interrupted"),
+        InjectedFaultKind::Failure | InjectedFaultKind::Outage => failed(Category::Failed, "failed"),
+        InjectedFaultKind::Interruption => failed(Category::Interrupted, "was interrupted"),
         // With a timeout of its own the chart gives up by itself.
-        FaultKind::Timeout if request.timeout_ms.is_some() => Vec::new(),
-        FaultKind::Timeout => failed(Category::Timeout, "timed out"),
-        FaultKind::Duplicate => {
+        InjectedFaultKind::Timeout if request.timeout_ms.is_some() => Vec::new(),
+        InjectedFaultKind::Timeout => failed(Category::Timeout, "timed out"),
+        InjectedFaultKind::Duplicate => {
             vec![CallAnswer::new(after_ms, stubbed.clone()), CallAnswer::new(after_ms, stubbed)]
         }
-        FaultKind::Late => {
+        InjectedFaultKind::Late => {
             let late = match request.timeout_ms {
                 Some(due_ms) => u64::try_from(due_ms - request.now_ms).unwrap_or(0).max(after_ms) + 1,
                 None => after_ms.saturating_add(LATE_MS),

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Effect, NamedEvent, SendTarget, Snapshot, Status, Value, World};
-use rawko_instance::{Gate, Input, Instance, InstanceError, Limits, StepTrace};
-use rawko_store::{InstanceKey, MemoryStore, RecordKind, content};
+use rawko_instance::{Gate, Input, Instance, InstanceError, StepTrace};
+use rawko_store::{InstanceKey, MemoryStore, RecordKind, Store, content};
 
 use crate::driver::{Driver, Setup, Turn};
 use crate::service::StubServices;
@@ -64,6 +64,11 @@ impl Simulation {
 
     pub fn chart(&self) -> &Arc<Chart> {
         &self.chart
+    }
+
+    /// What the simulated instances have committed; `None` before the start.
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.driver.as_ref().map(Driver::store)
     }
 
     pub(crate) fn world(&self) -> &World {
@@ -125,8 +130,8 @@ impl Simulation {
     fn try_start(&mut self) -> Result<(), InstanceError> {
         let mut charts = vec![Arc::clone(&self.chart)];
         charts.extend(self.others.iter().cloned());
-        let limits = Limits::default();
-        let setup = Setup { charts, gate: Gate::open(), limits, world: self.world.clone() };
+        let world = self.world.clone();
+        let setup = Setup { charts, gate: Gate::open(), world, ..Setup::default() };
         let services = StubServices::new(setup.clone(), self.stubs.clone(), self.options.clone());
         let chaos = services.chaos();
         let mut driver = Driver::new(setup, Arc::new(MemoryStore::new()), Box::new(services))?;

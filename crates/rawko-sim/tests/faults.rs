@@ -9,7 +9,8 @@ use expect_test::{Expect, expect};
 use rawko_chart::{Registry, Source, load};
 use rawko_core::{Value, World};
 use rawko_sim::{
-    Crash, CrashMoment, ErrorKind, Fault, FaultKind, Simulation, SimulationOptions, Stimulus, Stubs,
+    Crash, CrashMoment, ErrorKind, InjectedFault, InjectedFaultKind, Simulation, SimulationOptions, Stimulus,
+    Stubs,
 };
 
 /// Logs everything that it receives about its payment.
@@ -48,8 +49,8 @@ fn with_stubs(chart: &str, stubs: Stubs, options: SimulationOptions) -> Simulati
 /// Every kind of fault at the first call: when each message is logged, within two days.
 fn check(chart: &str, expect: Expect) {
     let mut text = String::new();
-    for kind in FaultKind::ALL {
-        let faults = vec![Fault { call: 0, kind }];
+    for kind in InjectedFaultKind::ALL {
+        let faults = vec![InjectedFault { call: 0, kind }];
         let mut simulation = simulation(chart, SimulationOptions { faults, ..SimulationOptions::default() });
         simulation.start();
         let mut log = Vec::new();
@@ -120,7 +121,7 @@ fn a_runaway_ends_an_advance() {
         "error.invoke.payment: {target: charging, reenter: true",
     );
     let options = SimulationOptions {
-        faults: vec![Fault { call: 0, kind: FaultKind::Outage }],
+        faults: vec![InjectedFault { call: 0, kind: InjectedFaultKind::Outage }],
         ..SimulationOptions::default()
     };
     let stubs = Stubs::from_value(&serde_json::from_str(r#"{"charge": {"after": 0}}"#).unwrap()).unwrap();

@@ -104,8 +104,10 @@ impl Writer {
     fn end(&mut self) {
         self.queue.lock().is_closed = true;
         self.queue.filled.notify_one();
-        if let Some(thread) = self.thread.take() {
-            // The thread contains panics of the store; a panic of a callback has already printed its message.
+        // A callback may hold the last reference: its own thread ends by itself, and cannot wait for itself.
+        let is_other = |thread: &JoinHandle<()>| thread.thread().id() != std::thread::current().id();
+        if let Some(thread) = self.thread.take().filter(is_other) {
+            // It contains panics of the store; a panic of a callback has already printed its message.
             let _ = thread.join();
         }
     }

@@ -87,6 +87,23 @@ fn a_second_host_fences_the_first_even_without_a_lock_file() {
 }
 
 #[test]
+fn a_memory_store_fences_the_older_host_too() {
+    let first = MemoryStore::new();
+    first.put_chart(&chart()).unwrap();
+    first.commit(&[begin(1)]).unwrap();
+    let second = first.take_over();
+    let attempts =
+        [first.commit(&[step(1, 1)]), first.commit(&[begin(2)]), first.put_chart(&chart()), first.probe()];
+    for outcome in attempts {
+        assert!(matches!(outcome, Err(StoreError::Fenced { .. })), "{outcome:?}");
+    }
+    second.commit(&[step(1, 1)]).unwrap();
+    assert_eq!(first.find("i1").unwrap().unwrap().step, 1, "it may read");
+    let third = second.take_over();
+    assert!(second.probe().is_err() && third.probe().is_ok(), "the last one owns it");
+}
+
+#[test]
 fn a_file_with_two_names_is_not_written() {
     let (directory, path) = place();
     let store = begun(&path);

@@ -110,8 +110,6 @@ fn a_torn_header_is_no_loss() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn a_log_cut_anywhere_loses_whole_commits_from_the_end(at in 0.0..1.0_f64) {
         let cut = (IMAGE.log.len() as f64 * at) as usize;

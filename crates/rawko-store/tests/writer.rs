@@ -167,3 +167,17 @@ fn dropping_it_waits_for_everything() {
     drop(desk);
     assert_eq!(told.lock().unwrap().len(), 10);
 }
+
+#[test]
+fn a_callback_may_drop_the_last_reference() {
+    let writer = Arc::new(Writer::new(Arc::new(MemoryStore::new())));
+    let (last, (go, wait), (sender, dropped)) = (Arc::clone(&writer), channel::<()>(), channel());
+    writer.submit(vec![Commit::default()], move |_| {
+        wait.recv().unwrap();
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(last)));
+        sender.send(outcome.is_ok()).unwrap();
+    });
+    drop(writer);
+    go.send(()).unwrap();
+    assert_eq!(dropped.recv(), Ok(true), "the writer waited for its own thread");
+}

@@ -25,13 +25,15 @@ pub enum TestError {
     TooLarge { name: String, limit_mb: u64 },
     #[error("`{name}` is not UTF-8 text (byte {at} is the first that is not)")]
     NotText { name: String, at: usize },
+    #[error("`{name}` cannot be played: {problem}")]
+    Content { name: String, problem: String },
 }
 
 impl TestError {
     /// Whether the content of a file is to blame, and not its name or place.
     pub fn is_content(&self) -> bool {
         match self {
-            TestError::TooLarge { .. } | TestError::NotText { .. } => true,
+            TestError::TooLarge { .. } | TestError::NotText { .. } | TestError::Content { .. } => true,
             TestError::NoScenarios { .. }
             | TestError::Directory { .. }
             | TestError::NoFile { .. }

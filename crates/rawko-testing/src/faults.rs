@@ -1,7 +1,7 @@
 //! `--faults`: a scenario again with a fault at every call. The scenario file may say what is expected then; otherwise
 //! the instance must not stall, run away or hide the failure.
 
-use rawko_sim::{CallPoint, ErrorKind, Fault, FaultKind, SimulationOptions, Stimulus};
+use rawko_sim::{CallPoint, ErrorKind, InjectedFault, InjectedFaultKind, SimulationOptions, Stimulus};
 use serde_json::Value as Json;
 
 use crate::compare::{self, Observation};
@@ -39,7 +39,7 @@ pub(crate) fn run(
             report.omitted += 1;
             continue;
         }
-        let faults = vec![Fault { call: call.number, kind }];
+        let faults = vec![InjectedFault { call: call.number, kind }];
         let options = SimulationOptions { faults, ..SimulationOptions::default() };
         let playback = settled_run(stage, scenario, options)?;
         report.runs += 1;
@@ -54,9 +54,9 @@ pub(crate) fn run(
 fn kinds<'a>(
     call: &'a CallPoint,
     calls: &'a [CallPoint],
-) -> impl Iterator<Item = (&'a CallPoint, FaultKind)> {
+) -> impl Iterator<Item = (&'a CallPoint, InjectedFaultKind)> {
     let is_first = calls.iter().find(|other| is_same_invoke(other, call)) == Some(call);
-    let tried = move |kind: &&FaultKind| is_first || **kind != FaultKind::Outage;
+    let tried = move |kind: &&InjectedFaultKind| is_first || **kind != InjectedFaultKind::Outage;
     call.kinds.iter().filter(tried).map(move |kind| (call, *kind))
 }
 
@@ -114,11 +114,13 @@ fn judge(
     playback: &Playback,
     baseline: &Playback,
     settled: &Playback,
-    kind: FaultKind,
+    kind: InjectedFaultKind,
     outcome: Option<&FaultOutcome>,
 ) -> Option<StepFailure> {
     match (outcome, kind) {
-        (Some(FaultOutcome::Same), _) | (None, FaultKind::Duplicate) => first_difference(baseline, playback),
+        (Some(FaultOutcome::Same), _) | (None, InjectedFaultKind::Duplicate) => {
+            first_difference(baseline, playback)
+        }
         (Some(FaultOutcome::Skip), _) => None,
         (Some(FaultOutcome::Expect(expectations)), _) => {
             step_error(playback).or_else(|| final_difference(playback, expectations))
@@ -158,14 +160,14 @@ fn final_difference(playback: &Playback, expectations: &[Expectation]) -> Option
 }
 
 /// ``fault: `payment` times out``, with the number of the call where there are several.
-fn words(call: &CallPoint, kind: FaultKind, calls: &[CallPoint]) -> String {
+fn words(call: &CallPoint, kind: InjectedFaultKind, calls: &[CallPoint]) -> String {
     let does = match kind {
-        FaultKind::Failure => "fails",
-        FaultKind::Outage => "always fails",
-        FaultKind::Timeout => "times out",
-        FaultKind::Interruption => "is interrupted",
-        FaultKind::Duplicate => "answers twice",
-        FaultKind::Late => "answers late",
+        InjectedFaultKind::Failure => "fails",
+        InjectedFaultKind::Outage => "always fails",
+        InjectedFaultKind::Timeout => "times out",
+        InjectedFaultKind::Interruption => "is interrupted",
+        InjectedFaultKind::Duplicate => "answers twice",
+        InjectedFaultKind::Late => "answers late",
     };
     let same: Vec<_> = calls.iter().filter(|other| is_same_invoke(other, call)).collect();
     let position = same.iter().position(|other| *other == call).unwrap_or_default() + 1;
@@ -173,7 +175,7 @@ fn words(call: &CallPoint, kind: FaultKind, calls: &[CallPoint]) -> String {
     if call.instance > 0 {
         words = format!("fault: `{}` of `{}` {does}", call.id, call.chart);
     }
-    if same.len() > 1 && kind != FaultKind::Outage {
+    if same.len() > 1 && kind != InjectedFaultKind::Outage {
         words += &format!(" (call {position})");
     }
     words

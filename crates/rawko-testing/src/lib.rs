@@ -11,6 +11,7 @@ mod health;
 mod junit;
 mod model;
 mod model_faults;
+mod plan;
 mod play;
 mod read;
 mod report;
@@ -21,6 +22,7 @@ mod text;
 use std::path::Path;
 
 pub use error::TestError;
+pub use plan::ScenarioPlan;
 pub use report::{
     ChartCoverage, FileReport, ItemCoverage, ScenarioReport, StepFailure, TestReport, VariantFailure,
     VariantReport,

@@ -2,7 +2,7 @@
 //! `--faults` looks at it.
 
 use rawko_chart::Document;
-use rawko_sim::{CallPoint, FaultKind};
+use rawko_sim::{CallPoint, InjectedFaultKind};
 
 use crate::model::Expectation;
 use crate::read::{BAD_VALUE, Reader, listed};
@@ -14,7 +14,7 @@ pub(crate) struct FaultExpectation {
     /// An invoke's id or its `src`; `*` for every invoke.
     pub(crate) invoke: String,
     /// `None`: any kind.
-    pub(crate) kind: Option<FaultKind>,
+    pub(crate) kind: Option<InjectedFaultKind>,
     pub(crate) outcome: FaultOutcome,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn expectation_for<'a>(
     scenario: &'a [FaultExpectation],
     file: &'a [FaultExpectation],
     call: &CallPoint,
-    kind: FaultKind,
+    kind: InjectedFaultKind,
 ) -> Option<&'a FaultExpectation> {
     let best = |entries: &'a [FaultExpectation]| {
         let fits =
@@ -68,11 +68,11 @@ impl Reader<'_> {
         };
         let mut found = Vec::new();
         for invoke in invokes {
-            let kinds = FaultKind::ALL.map(FaultKind::as_str);
+            let kinds = InjectedFaultKind::ALL.map(InjectedFaultKind::as_str);
             let known = [&kinds[..], &[ANY_KIND]].concat();
             self.only_keys(&invoke.value, &known, &format!("`faults` of `{}`", invoke.key));
             for entry in invoke.value.entries().unwrap_or_default() {
-                let kind = FaultKind::ALL.into_iter().find(|kind| kind.as_str() == entry.key);
+                let kind = InjectedFaultKind::ALL.into_iter().find(|kind| kind.as_str() == entry.key);
                 if kind.is_none() && entry.key != ANY_KIND {
                     continue;
                 }

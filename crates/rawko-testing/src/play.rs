@@ -1,14 +1,15 @@
 //! `Playback`: one run of a scenario's stimuli in a fresh simulation, and its differences to the expectations.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use rawko_core::{AgentEntry, Chart, Value, World};
-use rawko_sim::{Line, Simulation, SimulationOptions, Stimulus, agents_from_json};
-use serde_json::{Map, Value as Json};
+use rawko_core::{AgentEntry, Chart};
+use rawko_sim::{Line, Simulation, SimulationOptions, Stimulus};
+use serde_json::Value as Json;
 
 use crate::compare::{self, Observation};
 use crate::model::{Scenario, ScenarioStep, Setup};
-use crate::read::{stimulus, stubs};
+use crate::plan::ScenarioPlan;
 use crate::report::StepFailure;
 
 /// What all scenarios of a file share.
@@ -51,14 +52,14 @@ impl Playback {
         scenario: &Scenario,
         options: SimulationOptions,
     ) -> Result<Self, String> {
-        let simulation = simulation(stage, scenario)?.with_options(options);
+        let plan = ScenarioPlan::of(stage, scenario, PathBuf::new())?;
+        let simulation = plan.simulation()?.with_options(options);
         let mut playback = Self { simulation, lines: Vec::new() };
         let line = playback.simulation.start();
         playback.push(line, Place { line: scenario.line, step: 0, stimulus: "start".to_owned() });
-        for step in &scenario.steps {
-            if let Some(json) = &step.stimulus {
-                playback.apply(&stimulus(json)?, step.line, step.label());
-            }
+        let steps = scenario.steps.iter().filter(|step| step.stimulus.is_some());
+        for (step, stimulus) in steps.zip(&plan.stimuli) {
+            playback.apply(stimulus, step.line, step.label());
         }
         Ok(playback)
     }
@@ -143,21 +144,4 @@ impl Place {
             actual: actual.to_owned(),
         }
     }
-}
-
-fn simulation(stage: &Stage<'_>, scenario: &Scenario) -> Result<Simulation, String> {
-    let setup = stage.setup.overridden_by(&scenario.setup);
-    let agents = match &setup.agents {
-        Some(agents) => agents_from_json(agents).map_err(|error| error.to_string())?,
-        None => stage.agents.to_vec(),
-    };
-    let world = World { env: object(&setup.env), agents };
-    let (first, others) = stage.charts.split_first().ok_or("there is no chart to run")?;
-    let stubs = stubs(&setup.services)?;
-    Ok(Simulation::new(Arc::clone(first), others.to_vec(), stubs, world, object(&setup.input)))
-}
-
-/// An empty map stays a map, so that `input.key` is null and not a mistake.
-fn object(map: &Map<String, Json>) -> Value {
-    Json::Object(map.clone()).into()
 }

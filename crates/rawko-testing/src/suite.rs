@@ -9,6 +9,7 @@ use rawko_sim::SimulationOptions;
 
 use crate::coverage::Coverage;
 use crate::model::{Scenario, ScenarioFile};
+use crate::plan::ScenarioPlan;
 use crate::play::{Playback, Stage};
 use crate::report::{FileReport, ScenarioReport, TestReport};
 use crate::source::{charts_of, read_source, shown};
@@ -120,6 +121,18 @@ impl Suite {
     ) {
         report.chart = named.first().map(|(name, _)| name.clone());
         named.iter().for_each(|(name, chart)| coverage.expect(name, chart));
+        let ProjectContent { charts, agents } = self.content(file, named);
+        let stage = Stage { charts: &charts, setup: &file.setup, agents: &agents };
+        for scenario in &file.scenarios {
+            match self.run_scenario(&stage, file, scenario, coverage) {
+                Ok(scenario) => report.scenarios.push(scenario),
+                Err(problem) => report.problem = Some(format!("scenario `{}`: {problem}", scenario.name)),
+            }
+        }
+    }
+
+    /// The charts and agents of a file, and those that the project adds.
+    fn content(&self, file: &ScenarioFile, named: &[(String, Arc<Chart>)]) -> ProjectContent {
         let ProjectContent { charts: more, agents } = (self.project)(&file.path);
         let mut charts: Vec<_> = named.iter().map(|(_, chart)| Arc::clone(chart)).collect();
         for chart in more {
@@ -128,13 +141,23 @@ impl Suite {
                 charts.push(chart);
             }
         }
-        let stage = Stage { charts: &charts, setup: &file.setup, agents: &agents };
-        for scenario in &file.scenarios {
-            match self.run_scenario(&stage, file, scenario, coverage) {
-                Ok(scenario) => report.scenarios.push(scenario),
-                Err(problem) => report.problem = Some(format!("scenario `{}`: {problem}", scenario.name)),
+        ProjectContent { charts, agents }
+    }
+
+    /// All scenarios as data, for playing them on another driver.
+    pub fn plans(&self) -> Result<Vec<ScenarioPlan>, TestError> {
+        let mut plans = Vec::new();
+        for file in &self.files {
+            let wrong = |problem| TestError::Content { name: shown(&file.path), problem };
+            let scenarios = file.scenarios.as_ref().map_err(|problem| wrong(problem.clone()))?;
+            let named = charts_of(scenarios).map_err(wrong)?;
+            let ProjectContent { charts, agents } = self.content(scenarios, &named);
+            let stage = Stage { charts: &charts, setup: &scenarios.setup, agents: &agents };
+            for scenario in &scenarios.scenarios {
+                plans.push(ScenarioPlan::of(&stage, scenario, file.path.clone()).map_err(wrong)?);
             }
         }
+        Ok(plans)
     }
 
     fn run_scenario(

@@ -59,6 +59,11 @@ pub trait Services {
     /// Makes a call. Without an answer the call runs for ever.
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer>;
 
+    /// Whether a service, handler or endpoint with this name can be called.
+    fn has(&self, _name: &str, _kind: EffectKind) -> bool {
+        true
+    }
+
     /// Whether a call with an unknown outcome may be made again.
     fn may_repeat(&self, _name: &str) -> bool {
         false

@@ -13,6 +13,20 @@ pub enum Point {
     BeforeReply,
 }
 
+/// What a store does with a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitFate {
+    /// It is durable, and the store says so.
+    Kept,
+    /// Nothing is written, and the store says so.
+    Refused,
+    /// The store reports an error. The bytes are on the disk: the next start finds the commit, unless another one was
+    /// written over it. A write-ahead log does this when its sync fails.
+    Torn,
+    /// It is durable, and the store reports an error: the driver cannot know, so it starts again from the store.
+    Unknown,
+}
+
 /// Decides which faults happen. The default is none.
 pub trait Chaos {
     /// Whether the process dies here.
@@ -20,9 +34,9 @@ pub trait Chaos {
         false
     }
 
-    /// Whether the store refuses this commit.
-    fn refuses_commit(&mut self) -> bool {
-        false
+    /// The fate of this commit.
+    fn commit_fate(&mut self) -> CommitFate {
+        CommitFate::Kept
     }
 
     /// Whether an input is delivered a second time.
@@ -37,6 +51,12 @@ pub trait Chaos {
 
     /// Whether an instance leaves memory now and is read back from the store.
     fn evicts(&mut self) -> bool {
+        false
+    }
+
+    /// Whether an instance whose deadline passed is loaded twice, and both copies take what is due. The store has to
+    /// refuse the second one.
+    fn loads_twice(&mut self) -> bool {
         false
     }
 }

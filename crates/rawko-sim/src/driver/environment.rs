@@ -30,11 +30,11 @@ impl Environment for Driver {
     }
 
     fn agents(&self) -> Option<&dyn AgentResolver> {
-        None
+        self.setup.agents.as_deref()
     }
 
-    fn has_service(&self, _name: &str, _kind: EffectKind) -> bool {
-        true
+    fn has_service(&self, name: &str, kind: EffectKind) -> bool {
+        self.services.borrow().has(name, kind)
     }
 
     fn provenance(&self, _name: &str, _kind: EffectKind) -> Value {

@@ -12,11 +12,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use rawko_core::{Chart, Value, World};
-use rawko_instance::{Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, StepTrace};
-use rawko_store::{InstanceKey, Store, StoreError};
+use rawko_instance::{
+    AgentResolver, Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, StepTrace,
+};
+use rawko_store::{Commit, InstanceKey, Store, StoreError};
 
 pub use calls::{CallAnswer, CallRequest, Services};
-pub use chaos::{Calm, Chaos, Point};
+pub use chaos::{Calm, Chaos, CommitFate, Point};
 
 /// Inputs that one moment may set off before the driver stops: events that never end.
 const INPUTS_MAX: usize = 20_000;
@@ -28,6 +30,8 @@ pub struct Setup {
     pub gate: Gate,
     pub limits: Limits,
     pub world: World,
+    /// Resolves `agent:` names; without it they are services.
+    pub agents: Option<Arc<dyn AgentResolver>>,
 }
 
 impl Setup {
@@ -84,6 +88,8 @@ pub struct Driver {
     /// How the steps of this moment came about, if they are traced.
     pub(crate) traces: Option<Vec<StepTrace>>,
     pub(crate) replies: BTreeMap<u64, Reply>,
+    /// A commit that was reported as failed and is found by the next start ([`CommitFate::Torn`]).
+    pub(crate) torn: Vec<Commit>,
     pub(crate) next_request: u64,
     pub(crate) next_order: u64,
     pub(crate) next_key: Cell<i64>,
@@ -103,6 +109,7 @@ impl Driver {
             queue: VecDeque::new(),
             agenda: BTreeMap::new(),
             replies: BTreeMap::new(),
+            torn: Vec::new(),
             next_request: 0,
             next_order: 0,
             deadlines: BTreeMap::new(),
@@ -156,9 +163,20 @@ impl Driver {
         self.next_order
     }
 
-    /// Starts an instance; it exists if `Ok`.
+    /// Starts an instance; after [`Turn::Took`] it exists.
     pub fn start(&mut self, id: &str, chart: &Arc<Chart>, input: Value) -> Result<Turn, InstanceError> {
-        let root = NewRoot { id: id.into(), chart: Arc::clone(chart), input, budget: Value::Null };
+        self.start_within(id, chart, input, Value::Null)
+    }
+
+    /// The same with a budget for all its life; null for none.
+    pub fn start_within(
+        &mut self,
+        id: &str,
+        chart: &Arc<Chart>,
+        input: Value,
+        budget: Value,
+    ) -> Result<Turn, InstanceError> {
+        let root = NewRoot { id: id.into(), chart: Arc::clone(chart), input, budget };
         let (instance, tx) = rawko_instance::start(root, &*self, self.now_ms)?;
         self.commit(instance, tx, &[])
     }

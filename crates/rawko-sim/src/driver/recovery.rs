@@ -17,6 +17,11 @@ impl Driver {
         self.agenda.clear();
         self.deadlines.clear();
         self.replies.clear();
+        let torn = std::mem::take(&mut self.torn);
+        if !torn.is_empty() {
+            // Another driver that owns the store by now has overwritten it.
+            let _ = self.store.commit(&torn);
+        }
     }
 
     /// Starts again on the store. In a shuffled order if chaos picks one: no order may matter.

@@ -1,9 +1,9 @@
 //! One turn: the next input is taken, its transaction committed, its actions performed. Each arrow is a place to crash.
 
 use rawko_instance::{Action, Input, Instance, InstanceError, Taken, Transaction};
-use rawko_store::StoreError;
+use rawko_store::{Commit, StoreError};
 
-use super::{Delivery, Driver, Point, Reply, Turn};
+use super::{CommitFate, Delivery, Driver, Point, Reply, Turn};
 
 impl Driver {
     /// Takes the next thing that waits at this moment.
@@ -49,8 +49,18 @@ impl Driver {
     }
 
     fn take(&mut self, delivery: Delivery) -> Result<Turn, InstanceError> {
+        let before = self.load(delivery.to)?;
+        let is_twice = delivery.input == Input::Time && self.chaos.loads_twice();
+        let copy = is_twice.then(|| before.clone());
+        let turn = self.take_with(before, delivery)?;
+        match copy {
+            Some(copy) if turn == Turn::Took => self.take_copy(copy),
+            Some(_) | None => Ok(turn),
+        }
+    }
+
+    fn take_with(&mut self, before: Instance, delivery: Delivery) -> Result<Turn, InstanceError> {
         let Delivery { to, input, request } = delivery;
-        let before = self.load(to)?;
         let mut instance = before.clone();
         let mut tx = instance.begin();
         let reply = match instance.take(input.clone(), &*self, self.now_ms, &mut tx) {
@@ -60,6 +70,7 @@ impl Driver {
                 None
             }
         };
+        let is_deferred = reply.is_none();
         instance.finish(&mut tx);
         let replies: Vec<(u64, Reply)> = request.into_iter().zip(reply).collect();
         if tx.is_empty() {
@@ -68,21 +79,41 @@ impl Driver {
             self.replies.extend(replies);
             return Ok(Turn::Took);
         }
-        if self.chaos.refuses_commit() {
-            // It has not happened: the input waits, the instance is as it was, a caller hears of the fault.
-            self.live.insert(to, before);
-            let fault = StoreError::Full("simulated".into());
-            match request {
-                Some(request) => drop(self.replies.insert(request, Err(fault.into()))),
-                None => self.queue.push_back(Delivery { to, input, request }),
-            }
-            return Ok(Turn::Took);
-        }
         match self.commit(instance, tx, &replies) {
+            // It has not happened: the input waits, the instance is as it was, a caller hears of the fault.
+            Err(InstanceError::Store(fault)) if fault.is_transient() => {
+                self.live.insert(to, before);
+                match request {
+                    _ if is_deferred => {}
+                    Some(request) => drop(self.replies.insert(request, Err(fault.into()))),
+                    None => self.queue.push_back(Delivery { to, input, request }),
+                }
+                Ok(Turn::Took)
+            }
             // The store contradicts the copy in memory: the copy is dropped, and the input is taken again.
             Err(InstanceError::Store(StoreError::Refused(_))) => {
                 self.live.remove(&to);
-                self.queue.push_back(Delivery { to, input, request });
+                if !is_deferred {
+                    self.queue.push_back(Delivery { to, input, request });
+                }
+                Ok(Turn::Took)
+            }
+            turn => turn,
+        }
+    }
+
+    /// What is due is taken by a second copy, which was loaded before the first one committed.
+    fn take_copy(&mut self, mut copy: Instance) -> Result<Turn, InstanceError> {
+        let mut tx = copy.begin();
+        let _ = copy.take(Input::Time, &*self, self.now_ms, &mut tx);
+        copy.finish(&mut tx);
+        if tx.is_empty() {
+            return Ok(Turn::Took);
+        }
+        match self.commit(copy, tx, &[]) {
+            Err(InstanceError::Store(fault))
+                if fault.is_transient() || matches!(fault, StoreError::Refused(_)) =>
+            {
                 Ok(Turn::Took)
             }
             turn => turn,
@@ -100,7 +131,19 @@ impl Driver {
             return Ok(Turn::Crashed);
         }
         let commits = tx.take_commits();
-        self.store.commit(&commits)?;
+        match self.chaos.commit_fate() {
+            CommitFate::Kept => self.write(&commits)?,
+            CommitFate::Refused => return Err(StoreError::Full("simulated".into()).into()),
+            CommitFate::Torn => {
+                self.torn = commits;
+                return Err(StoreError::Io("simulated".into()).into());
+            }
+            CommitFate::Unknown => {
+                self.write(&commits)?;
+                self.crash();
+                return Ok(Turn::Crashed);
+            }
+        }
         if let Some(traces) = &mut self.traces {
             traces.append(&mut tx.traces);
         }
@@ -124,6 +167,13 @@ impl Driver {
         }
         self.replies.extend(replies.iter().cloned());
         Ok(Turn::Took)
+    }
+
+    /// What an earlier write left behind is overwritten.
+    fn write(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
+        self.store.commit(commits)?;
+        self.torn.clear();
+        Ok(())
     }
 
     fn dies(&mut self, point: Point) -> bool {

@@ -1,6 +1,7 @@
-//! The charts that work in the simulated world: orders that pay, pack, ask and report; a hub that counts and answers.
+//! The charts that work in the simulated world: orders that pay, pack, ask and report; a hub that counts and answers;
+//! a spender with a budget; a builder with invokes that cannot be evaluated; a clock; a traveller.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rawko_chart::{Registry, Source, load};
 use rawko_core::Chart;
@@ -28,6 +29,7 @@ statechart:
     packing:
       invoke: {id: parcel, src: 'statechart:parcel', onDone: stamping, onError: broken}
     stamping:
+      entry: [{type: invoke, handler: notify, params: {order: context.name}}]
       invoke:
         id: stamp
         src: stamp
@@ -55,7 +57,12 @@ statechart:
     broken: {}
     done:
       type: final
-      output: {progress: context.progress, late: context.late, acks: context.acks, stamped: context.stamped}
+      output:
+        progress: context.progress
+        late: context.late
+        acks: context.acks
+        stamped: context.stamped
+        approved: context.approved
 ";
 
 /// Its first timer is due at once; it speaks to its parent twice.
@@ -87,10 +94,130 @@ statechart:
         TICK: {actions: [{type: assign, context_updates: {ticks: 'append(context.ticks, event.data.n)'}}]}
 ";
 
-pub(crate) fn charts() -> Vec<Arc<Chart>> {
-    let read = |text: &str| {
-        let loaded = load(&Source::new("chart.yaml", text), &Registry::default());
-        Arc::new(loaded.chart.unwrap_or_else(|| panic!("{:?}", loaded.findings)))
-    };
-    [ORDER, PARCEL, HUB].into_iter().map(read).collect()
+/// Calls a service itself and through a child until the budget around both is used up.
+const SPENDER: &str = "
+statechart:
+  id: spender
+  initial: shopping
+  context: {name: null}
+  states:
+    shopping:
+      budget: {tool_calls: 4}
+      initial: buying
+      states:
+        buying:
+          invoke:
+            id: buy
+            src: buy
+            input: {order: context.name}
+            onDone: sending
+            onError:
+              - {target: spent, guard: event.data.category == 'limit'}
+              - {target: sending}
+        sending:
+          invoke: {id: errand, src: 'statechart:errand', input: {name: context.name}, onDone: buying, onError: buying}
+        spent: {type: final}
+      onDone: done
+    done: {type: final, output: 1}
+";
+
+const ERRAND: &str = "
+statechart:
+  id: errand
+  initial: buying
+  context: {name: null}
+  states:
+    buying: {invoke: {id: buy, src: buy, input: {order: context.name}, onDone: done, onError: done}}
+    done: {type: final, output: 1}
+";
+
+/// Its own invoke cannot be evaluated, and neither can the one of its child, which has no `onError`.
+const BUILDER: &str = "
+statechart:
+  id: builder
+  initial: waiting
+  context: {goal: null, heard: []}
+  states:
+    waiting: {after: {1s: planning}}
+    planning:
+      invoke:
+        id: plan
+        src: plan
+        input: {next: context.goal + 1}
+        onDone: broken
+        onError:
+          target: sketching
+          actions: [{type: assign, context_updates: {heard: 'append(context.heard, event.data.category)'}}]
+    sketching:
+      invoke:
+        id: sketch
+        src: 'statechart:sketch'
+        input: {goal: context.goal}
+        onDone: broken
+        onError:
+          target: done
+          actions: [{type: assign, context_updates: {heard: 'append(context.heard, event.data.category)'}}]
+    broken: {}
+    done: {type: final, output: context.heard}
+";
+
+const SKETCH: &str = "
+statechart:
+  id: sketch
+  initial: waiting
+  context: {goal: null}
+  states:
+    waiting: {after: {1s: drawing}}
+    drawing: {invoke: {id: draw, src: draw, input: {next: context.goal + 1}, onDone: done}}
+    done: {type: final, output: 1}
+";
+
+/// Has more timers due after a jump of the clock than fit into one transaction, and takes events in between.
+const CLOCK: &str = "
+statechart:
+  id: clock
+  initial: ticking
+  context: {beats: 0, ticks: []}
+  on:
+    TICK: {actions: [{type: assign, context_updates: {ticks: 'append(context.ticks, event.data.n)'}}]}
+  states:
+    ticking:
+      after:
+        500:
+          - guard: context.beats < 80
+            target: ticking
+            reenter: true
+            actions: [{type: assign, context_updates: {beats: context.beats + 1}}]
+          - {target: resting}
+    resting: {}
+";
+
+/// Is cancelled from outside while its child waits.
+const TRAVELLER: &str = "
+statechart:
+  id: traveller
+  initial: away
+  states:
+    away: {invoke: {id: trip, src: 'statechart:parcel', input: {pause: 36000000}, onDone: back, onError: back}}
+    back: {type: final}
+";
+
+/// All charts, read once.
+pub(crate) fn charts() -> &'static [Arc<Chart>] {
+    static CHARTS: LazyLock<Vec<Arc<Chart>>> = LazyLock::new(|| {
+        let read = |text: &str| {
+            let loaded = load(&Source::new("chart.yaml", text), &Registry::default());
+            Arc::new(loaded.chart.unwrap_or_else(|| panic!("{:?}", loaded.findings)))
+        };
+        [ORDER, PARCEL, HUB, SPENDER, ERRAND, BUILDER, SKETCH, CLOCK, TRAVELLER]
+            .into_iter()
+            .map(read)
+            .collect()
+    });
+    &CHARTS
+}
+
+pub(crate) fn chart(id: &str) -> Arc<Chart> {
+    let found = charts().iter().find(|chart| chart.id() == id);
+    Arc::clone(found.unwrap_or_else(|| panic!("there is no chart `{id}`")))
 }

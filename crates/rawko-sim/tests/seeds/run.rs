@@ -1,5 +1,5 @@
-//! One seed: orders begin, people answer, ticks arrive, time passes, and everything breaks now and then. Then the storm
-//! ends, and everything has to come to its end.
+//! One seed: instances begin, people answer, ticks arrive, time passes, hosts take over, and everything breaks now and
+//! then. Then the storm ends, and everything has to come to its end.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,86 +8,111 @@ use std::sync::Arc;
 
 use rawko_core::{NamedEvent, Value};
 use rawko_instance::{Gate, Input, InstanceError, PersonAnswer};
-use rawko_sim::driver::{Driver, Setup, Turn};
-use rawko_store::{Filter, MemoryStore};
+use rawko_sim::driver::{Driver, Reply, Setup, Turn};
+use rawko_store::{MemoryStore, Store, StoreError};
 
-use crate::charts::charts;
-use crate::checks;
+use crate::charts::{chart, charts};
 use crate::dice::Dice;
-use crate::world::{Fate, Shared, Storm, World};
-
-/// What a run did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
-    pub(crate) orders: u64,
-    pub(crate) records: u64,
-    pub(crate) crashes: u64,
-    pub(crate) calls: u64,
-    pub(crate) ticks: u64,
-}
-
-impl Totals {
-    pub(crate) fn add(&mut self, other: &Totals) {
-        self.orders += other.orders;
-        self.records += other.records;
-        self.crashes += other.crashes;
-        self.calls += other.calls;
-        self.ticks += other.ticks;
-    }
-}
+use crate::storm::{Fate, Storm};
+use crate::totals::Totals;
+use crate::world::{Outside, World};
 
 pub(crate) struct Run {
+    fate: Rc<RefCell<Fate>>,
+    pub(crate) world: Rc<RefCell<World>>,
+    /// The handle of the host that owns the store.
+    pub(crate) store: Arc<MemoryStore>,
     pub(crate) driver: Driver,
-    fate: Shared,
+    /// A host that was replaced and does not know it yet.
+    stale: Option<Driver>,
     pub(crate) orders: Vec<String>,
     /// Ticks by number: whether the client has its acknowledgement.
     pub(crate) ticks: BTreeMap<u64, bool>,
+    /// Whether a person approved, by order.
+    pub(crate) answers: BTreeMap<String, Vec<bool>>,
     pub(crate) totals: Totals,
 }
 
-pub(crate) fn run(seed: u64) -> Totals {
-    let fate: Shared = Rc::new(RefCell::new(Fate { dice: Dice::new(seed), is_calm: false }));
-    let setup = Setup { charts: charts(), gate: Gate::open(), ..Setup::default() };
-    let world = Box::new(World::new(Rc::clone(&fate)));
-    let mut driver = Driver::new(setup, Arc::new(MemoryStore::new()), world).unwrap();
-    driver.set_chaos(Box::new(Storm(Rc::clone(&fate))));
-    let mut run = Run { driver, fate, orders: Vec::new(), ticks: BTreeMap::new(), totals: Totals::default() };
-    run.begin("hub", 2);
+/// A seed in its storm, until everything has come to rest.
+pub(crate) fn storm(seed: u64) -> Run {
+    let mut run = Run::new(Dice::new(seed), false);
     let orders = 1 + run.below(4);
-    for number in 0..orders {
-        let id = format!("order-{number}");
-        run.begin(&id, 0);
-        run.orders.push(id);
-        run.work();
-    }
+    run.begin_all(orders);
     for _ in 0..20 + run.below(40) {
         run.disturb();
         run.work();
     }
     run.calm_down();
-    if std::env::var("RAWKO_SEED").is_ok() {
-        run.print();
-    }
-    checks::check(&run);
-    run.totals.records = run.driver.store().last_seq().unwrap();
-    run.totals.orders = orders;
-    run.totals.calls = run.driver.services().as_any().downcast_ref::<World>().unwrap().calls;
-    run.totals.ticks = run.ticks.len() as u64;
-    run.totals
+    run
+}
+
+/// The same instances without any fault.
+pub(crate) fn calm(orders: u64) -> Run {
+    let mut run = Run::new(Dice::new(0), true);
+    run.begin_all(orders);
+    run.calm_down();
+    run
+}
+
+/// The instance that a tick goes to.
+pub(crate) fn receiver(tick: u64) -> &'static str {
+    if tick % 3 == 2 { "clock" } else { "hub" }
+}
+
+fn driver(fate: &Rc<RefCell<Fate>>, world: &Rc<RefCell<World>>, store: &Arc<MemoryStore>) -> Driver {
+    let setup = Setup { charts: charts().to_vec(), gate: Gate::open(), ..Setup::default() };
+    let services = Box::new(Outside(Rc::clone(world)));
+    let mut driver = Driver::new(setup, Arc::clone(store) as Arc<dyn Store>, services).unwrap();
+    driver.set_chaos(Box::new(Storm(Rc::clone(fate))));
+    driver
 }
 
 impl Run {
+    fn new(dice: Dice, is_calm: bool) -> Self {
+        let fate = Rc::new(RefCell::new(Fate { dice, is_calm }));
+        let store = Arc::new(MemoryStore::new());
+        let world = Rc::new(RefCell::new(World::new(Rc::clone(&fate), Arc::clone(&store))));
+        Self {
+            driver: driver(&fate, &world, &store),
+            fate,
+            world,
+            store,
+            stale: None,
+            orders: Vec::new(),
+            ticks: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            totals: Totals::default(),
+        }
+    }
+
     fn below(&mut self, n: u64) -> u64 {
         self.fate.borrow_mut().dice.below(n)
     }
 
+    fn begin_all(&mut self, orders: u64) {
+        self.begin("hub", "hub", Value::Null);
+        for number in 0..orders {
+            let id = format!("order-{number}");
+            self.begin(&id, "order", Value::map([("name", Value::str(&id))]));
+            self.orders.push(id);
+            self.work();
+        }
+        self.begin("spender", "spender", Value::map([("name", Value::str("spender"))]));
+        let goal = || Value::map([("goal", Value::list(vec![Value::str("a list")]))]);
+        self.begin("builder", "builder", goal());
+        self.begin("sketch", "sketch", goal());
+        self.begin("clock", "clock", Value::Null);
+        self.begin("traveller", "traveller", Value::Null);
+    }
+
     /// Starts an instance, again and again until the store has it.
-    fn begin(&mut self, id: &str, chart: usize) {
-        while self.driver.store().find(id).unwrap().is_none() {
-            let chart = Arc::clone(&charts()[chart]);
-            let input = Value::map([("name", Value::str(id))]);
-            let turn = self.driver.start(id, &chart, input).unwrap();
-            self.after(&turn);
+    fn begin(&mut self, id: &str, of: &str, input: Value) {
+        while self.store.find(id).unwrap().is_none() {
+            match self.driver.start(id, &chart(of), input.clone()) {
+                Ok(turn) => self.after(&turn),
+                Err(InstanceError::Store(error)) if error.is_transient() => {}
+                Err(error) => panic!("{id} does not start: {error}"),
+            }
         }
     }
 
@@ -104,22 +129,21 @@ impl Run {
 
     /// Something happens outside.
     fn disturb(&mut self) {
-        match self.below(5) {
-            0 | 1 => {
+        match self.below(21) {
+            0..=7 => {
                 let number = self.ticks.len() as u64;
                 self.ticks.insert(number, false);
                 self.tick(number);
             }
-            2 => {
-                let order = self.below(self.orders.len() as u64) as usize;
-                let answer = PersonAnswer { approved: true, by: None, comment: None, data: Value::Null };
-                let id = self.orders[order].clone();
-                // Without a pending request the answer is refused, and nothing happens.
-                let _ = self.driver.request(&id, Input::Answer { invoke: None, answer, key: None }).unwrap();
-            }
-            3 => {
+            8..=11 => self.answer(),
+            12..=14 => {
                 let jump = self.below(120_000) as i64 - 40_000;
                 self.driver.set_clock((self.driver.now_ms() + jump).max(0));
+            }
+            15 => self.take_over(),
+            // A retry starts the same work again, which fails again.
+            16 => {
+                let _ = self.driver.request("sketch", Input::Retry).unwrap();
             }
             _ => {
                 let until = self.driver.now_ms() + self.below(5_000) as i64;
@@ -128,22 +152,83 @@ impl Run {
         }
     }
 
-    /// A client sends a tick with a key until it is acknowledged.
+    /// A person answers an order, which may not have asked yet.
+    fn answer(&mut self) {
+        let order = self.below(self.orders.len() as u64) as usize;
+        let approved = self.below(3) > 0;
+        let answer = PersonAnswer { approved, by: None, comment: None, data: Value::Null };
+        let id = self.orders[order].clone();
+        // Without a pending request the answer is refused, and nothing happens.
+        let _ = self.driver.request(&id, Input::Answer { invoke: None, answer, key: None }).unwrap();
+        self.answers.entry(id).or_default().push(approved);
+    }
+
+    /// Another host opens the store while this one runs: a lock file was deleted, or the path is a link.
+    fn take_over(&mut self) {
+        self.store = Arc::new(self.store.take_over());
+        let mut driver = driver(&self.fate, &self.world, &self.store);
+        driver.set_clock(self.driver.now_ms());
+        self.stale = Some(std::mem::replace(&mut self.driver, driver));
+        self.totals.takeovers += 1;
+    }
+
+    /// A client sends a tick with a key until it is acknowledged, now and then to a host that was replaced.
     fn tick(&mut self, number: u64) {
         let event = NamedEvent::new("TICK", Value::map([("n", Value::Int(number as i64))]));
-        let key = Some(format!("tick-{number}").into());
-        let request = self.driver.request("hub", Input::Event { event, key }).unwrap();
-        self.work();
-        match self.driver.take_reply(request) {
+        let input = Input::Event { event, key: Some(format!("tick-{number}").into()) };
+        let reply = if self.stale.is_some() && self.below(2) == 0 {
+            self.ask_stale(receiver(number), input)
+        } else {
+            let request = self.driver.request(receiver(number), input).unwrap();
+            self.work();
+            self.driver.take_reply(request)
+        };
+        match reply {
             Some(Ok(_)) => drop(self.ticks.insert(number, true)),
             Some(Err(InstanceError::Store(_))) | None => {}
             Some(Err(error)) => panic!("{error}"),
         }
     }
 
+    fn ask_stale(&mut self, id: &str, input: Input) -> Option<Reply> {
+        let request = self.stale.as_mut()?.request(id, input).unwrap();
+        for _ in 0..10 {
+            self.turn_stale();
+            let reply = self.stale.as_mut()?.take_reply(request);
+            if reply.is_some() {
+                return reply;
+            }
+        }
+        None
+    }
+
+    /// The replaced host goes about its work. It may read, and whatever it writes is refused.
+    fn turn_stale(&mut self) {
+        let Some(stale) = &mut self.stale else { return };
+        let before = self.store.last_seq().unwrap();
+        let is_over = match stale.turn() {
+            Ok(Turn::Took) => false,
+            Ok(Turn::Idle) => !stale.advance_to_next(i64::MAX / 2).unwrap(),
+            Ok(Turn::Crashed | Turn::Runaway) => true,
+            Err(InstanceError::Store(StoreError::Fenced { .. })) => {
+                self.totals.fenced += 1;
+                true
+            }
+            Err(error) => panic!("the replaced host: {error}"),
+        };
+        let after = self.store.last_seq().unwrap();
+        assert_eq!(before, after, "a host wrote after another one had taken over the store");
+        if is_over {
+            self.stale = None;
+        }
+    }
+
     fn work(&mut self) {
         loop {
-            let turn = self.driver.settle().unwrap();
+            if self.stale.is_some() && self.below(2) == 0 {
+                self.turn_stale();
+            }
+            let turn = self.driver.turn().unwrap();
             self.after(&turn);
             if turn == Turn::Idle {
                 return;
@@ -151,35 +236,22 @@ impl Run {
         }
     }
 
-    /// The journals and the audit, for a seed that is looked at alone.
-    fn print(&self) {
-        let store = self.driver.store();
-        for row in store.list(&Filter::default()).unwrap().rows.iter().rev() {
-            println!("\n{} {:?}", row.new.id, row.head.status);
-            for record in store.records(row.key, 0, usize::MAX).unwrap() {
-                let (event, effects) = (&record.event, &record.effects);
-                println!("  {:>3} {:>8} {:?} {event} {effects}", record.step, record.at_ms, record.kind);
-            }
-            for line in store.audit(Some(&row.new.id), usize::MAX).unwrap() {
-                println!(
-                    "  {:>12} {} {} {} {}",
-                    line.at_ms, line.effect, line.service, line.decision, line.reason
-                );
-            }
-        }
-    }
-
     /// No more faults: clients repeat what was not acknowledged, and time passes until nothing is due.
     fn calm_down(&mut self) {
         self.fate.borrow_mut().is_calm = true;
+        while self.stale.is_some() {
+            self.turn_stale();
+        }
         self.work();
         let open: Vec<u64> = self.ticks.iter().filter(|(_, done)| !**done).map(|(n, _)| *n).collect();
         open.into_iter().for_each(|number| self.tick(number));
+        let _ = self.driver.request("traveller", Input::Cancel { reason: Value::Null }).unwrap();
         for _ in 0..100_000 {
             self.work();
-            if !self.driver.advance_to_next(i64::MAX / 2).unwrap() {
+            if self.driver.next_due_ms().unwrap().is_none() {
                 return;
             }
+            self.driver.advance_to_next(i64::MAX / 2).unwrap();
         }
         panic!("something is due for ever");
     }

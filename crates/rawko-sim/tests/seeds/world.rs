@@ -1,53 +1,83 @@
-//! The world outside: a bank that knows payments by their key, a stamp that nothing protects, and the faults between.
+//! The world outside: a bank that knows payments by their key, services that nothing protects, and their faults. Every
+//! call is compared with the audit the moment it arrives.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rawko_core::Value;
 use rawko_instance::{Category, ServiceError};
-use rawko_sim::driver::{CallAnswer, CallRequest, Chaos, Point, Services};
+use rawko_sim::driver::{CallAnswer, CallRequest, Services};
+use rawko_store::{MemoryStore, Store};
 
-use crate::dice::Dice;
+use crate::storm::Fate;
 
-/// The dice and whether faults happen at all, shared by the world and the chaos.
-pub(crate) struct Fate {
-    pub(crate) dice: Dice,
-    pub(crate) is_calm: bool,
-}
-
-pub(crate) type Shared = Rc<RefCell<Fate>>;
+/// The services as every driver of a run sees them.
+pub(crate) struct Outside(pub(crate) Rc<RefCell<World>>);
 
 pub(crate) struct World {
-    fate: Shared,
+    fate: Rc<RefCell<Fate>>,
+    store: Arc<MemoryStore>,
     /// Payments by idempotency key: the order that paid.
     pub(crate) payments: BTreeMap<String, String>,
     /// Stamps by order: how often it was stamped.
     pub(crate) stamps: BTreeMap<String, u32>,
+    /// Notices by order.
+    pub(crate) notices: BTreeMap<String, u32>,
+    /// Purchases by spender.
+    pub(crate) purchases: BTreeMap<String, u32>,
+    /// Calls by idempotency key.
+    calls_by_key: BTreeMap<String, usize>,
     pub(crate) calls: u64,
 }
 
 impl World {
-    pub(crate) fn new(fate: Shared) -> Self {
-        Self { fate, payments: BTreeMap::new(), stamps: BTreeMap::new(), calls: 0 }
+    pub(crate) fn new(fate: Rc<RefCell<Fate>>, store: Arc<MemoryStore>) -> Self {
+        Self {
+            fate,
+            store,
+            payments: BTreeMap::new(),
+            stamps: BTreeMap::new(),
+            notices: BTreeMap::new(),
+            purchases: BTreeMap::new(),
+            calls_by_key: BTreeMap::new(),
+            calls: 0,
+        }
     }
 
     fn act(&mut self, request: &CallRequest) {
         let order = request.input().get("order").as_str().unwrap_or_default().to_owned();
         match &*request.effect.name {
             "charge" => drop(self.payments.entry(request.effect.idempotency.to_string()).or_insert(order)),
-            _ => *self.stamps.entry(order).or_default() += 1,
+            "notify" => *self.notices.entry(order).or_default() += 1,
+            "stamp" => *self.stamps.entry(order).or_default() += 1,
+            "buy" => *self.purchases.entry(order).or_default() += 1,
+            other => panic!("`{other}` was called, and no input of it can be evaluated"),
         }
     }
-}
 
-impl Services for World {
+    /// Each call has a line of its own in the audit, written before the call.
+    fn check_audit(&mut self, request: &CallRequest) {
+        let (key, name) = (&request.effect.idempotency, &request.effect.name);
+        let lines = self.store.audit(Some(&request.instance), usize::MAX).unwrap();
+        let announces = |decision: &str| decision == "allowed" || decision == "repeated";
+        let lines = lines
+            .iter()
+            .filter(|line| line.effect == *key && line.service == *name && announces(&line.decision));
+        let calls = self.calls_by_key.entry(key.to_string()).or_default();
+        *calls += 1;
+        let announced = lines.count();
+        assert!(*calls <= announced, "call {calls} of {key} ({name}) has {announced} audit lines before it");
+    }
+
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {
         self.calls += 1;
+        self.check_audit(request);
         let (kind, after_ms) = {
             let mut fate = self.fate.borrow_mut();
-            let kind = if fate.is_calm { 0 } else { fate.dice.below(12) };
+            let kind = if fate.is_calm { 0 } else { fate.dice.below(16) };
             (kind, fate.dice.below(6_000))
         };
         let failed = |category| Err(ServiceError::new(category, "simulated"));
@@ -64,8 +94,23 @@ impl Services for World {
         if acts {
             self.act(request);
         }
-        // An invalid answer leaves the outcome open only if the error says so; the bank keeps the key in any case.
-        vec![CallAnswer::new(after_ms, request.result(result))]
+        let answer = CallAnswer::new(after_ms, request.result(result));
+        match (kind, request.timeout_ms) {
+            // Without a timeout of the chart, a lost answer would be waited for until the next restart.
+            (12, Some(_)) => Vec::new(),
+            (13, Some(_)) => vec![CallAnswer { after_ms: after_ms + 4_000, survives_stop: true, ..answer }],
+            (14, _) => {
+                let other = request.result(failed(Category::Failed));
+                vec![answer, CallAnswer::new(after_ms + 10, other)]
+            }
+            _ => vec![answer],
+        }
+    }
+}
+
+impl Services for Outside {
+    fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {
+        self.0.borrow_mut().call(request)
     }
 
     fn may_repeat(&self, name: &str) -> bool {
@@ -78,43 +123,5 @@ impl Services for World {
 
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
-    }
-}
-
-/// Faults of the driver, by the same dice.
-pub(crate) struct Storm(pub(crate) Shared);
-
-impl Storm {
-    fn strikes(&self, one_in: u64) -> bool {
-        let mut fate = self.0.borrow_mut();
-        !fate.is_calm && fate.dice.one_in(one_in)
-    }
-}
-
-impl Chaos for Storm {
-    fn crashes(&mut self, point: Point) -> bool {
-        self.strikes(match point {
-            Point::BeforeCommit => 60,
-            Point::AfterCommit => 40,
-            Point::AfterAction => 50,
-            Point::BeforeReply => 60,
-        })
-    }
-
-    fn refuses_commit(&mut self) -> bool {
-        self.strikes(40)
-    }
-
-    fn duplicates(&mut self) -> bool {
-        self.strikes(6)
-    }
-
-    fn picks(&mut self, waiting: usize) -> usize {
-        let mut fate = self.0.borrow_mut();
-        if fate.is_calm { 0 } else { fate.dice.below(waiting as u64) as usize }
-    }
-
-    fn evicts(&mut self) -> bool {
-        self.strikes(8)
     }
 }

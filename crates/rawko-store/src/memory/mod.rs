@@ -3,7 +3,7 @@
 
 mod state;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::StoreError;
 use crate::store::{Base, Filter, Marks, Page, Report, Store};
@@ -12,15 +12,38 @@ use crate::{
 };
 use state::State;
 
+/// The name of a memory store in errors and reports.
+const PLACE: &str = "memory";
+
 /// Keeps everything in maps behind one lock.
 #[derive(Default)]
 pub struct MemoryStore {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
+    /// The owner's number when this handle was opened; a later one fences it.
+    epoch: u64,
 }
 
 impl MemoryStore {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Opens the same store for another host and fences this handle, as opening a file a second time does: reads still
+    /// work, writes are refused with [`StoreError::Fenced`].
+    #[must_use]
+    pub fn take_over(&self) -> MemoryStore {
+        let mut state = self.state();
+        state.epoch += 1;
+        MemoryStore { state: Arc::clone(&self.state), epoch: state.epoch }
+    }
+
+    /// The state, for a write: only the last host that opened the store may.
+    fn owned(&self) -> Result<MutexGuard<'_, State>, StoreError> {
+        let state = self.state();
+        if state.epoch == self.epoch {
+            return Ok(state);
+        }
+        Err(StoreError::Fenced { place: PLACE.to_owned() })
     }
 
     /// A commit is checked whole before any of it is applied, so a poisoned lock still guards a consistent state.
@@ -31,14 +54,14 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn commit(&self, commits: &[Commit]) -> Result<(), StoreError> {
-        let mut state = self.state();
+        let mut state = self.owned()?;
         state.check(commits)?;
         commits.iter().for_each(|commit| state.apply(commit));
         Ok(())
     }
 
     fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError> {
-        self.state().put_chart(chart);
+        self.owned()?.put_chart(chart);
         Ok(())
     }
 
@@ -116,6 +139,10 @@ impl Store for MemoryStore {
 
     fn marks(&self) -> Result<Marks, StoreError> {
         Ok(self.state().marks)
+    }
+
+    fn probe(&self) -> Result<(), StoreError> {
+        self.owned().map(drop)
     }
 
     fn report(&self) -> Result<Report, StoreError> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::PLACE;
 use crate::StoreError;
 use crate::store::{Base, Filter, Marks, Page, Report};
 use crate::{
@@ -25,6 +26,8 @@ pub(super) struct State {
     pub(super) blobs: FxHashMap<[u8; 16], Vec<u8>>,
     pub(super) audit: Vec<AuditLine>,
     pub(super) marks: Marks,
+    /// Counts the hosts that opened the store; the last one owns it.
+    pub(super) epoch: u64,
 }
 
 /// One instance.
@@ -237,7 +240,7 @@ impl State {
             }
         }
         Report {
-            place: "memory".to_owned(),
+            place: PLACE.to_owned(),
             format: 0,
             bytes: 0,
             instances: self.instances.len() as u64,

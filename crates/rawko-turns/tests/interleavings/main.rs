@@ -16,13 +16,16 @@ const EVENTS: usize = 24;
 const CHANNELS: usize = 2;
 /// Replays one seed: `RAWKO_SEED=17 cargo test -p rawko-turns --test interleavings`.
 const SEED: &str = "RAWKO_SEED";
+/// For a long night: `RAWKO_INTERLEAVINGS=1000000`.
+const AMOUNT: &str = "RAWKO_INTERLEAVINGS";
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a person who looks at one seed says which")]
 fn one_hundred_thousand_interleavings_keep_the_invariant_and_lose_nothing() {
-    match std::env::var(SEED).ok().and_then(|text| text.parse().ok()) {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    match number(SEED) {
         Some(seed) => interleave(seed),
-        None => (0..INTERLEAVINGS).for_each(interleave),
+        None => (0..number(AMOUNT).unwrap_or(INTERLEAVINGS)).for_each(interleave),
     }
 }
 

@@ -1,0 +1,59 @@
+//! `ScenarioPlan`: one scenario as data, without its expectations. For playing it on a driver other than the simulation.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rawko_core::{Chart, Value, World};
+use rawko_sim::{Simulation, Stimulus, Stubs, agents_from_json};
+use serde_json::{Map, Value as Json};
+
+use crate::model::Scenario;
+use crate::play::Stage;
+use crate::read::stimulus;
+
+/// What a scenario starts with, and what then happens to it.
+#[derive(Clone, Debug)]
+pub struct ScenarioPlan {
+    pub file: PathBuf,
+    pub name: String,
+    /// The chart under test first, then those it may invoke.
+    pub charts: Vec<Arc<Chart>>,
+    /// Answers of services, in the form that [`Stubs::from_value`] reads.
+    pub stubs: Value,
+    pub world: World,
+    pub input: Value,
+    pub stimuli: Vec<Stimulus>,
+}
+
+impl ScenarioPlan {
+    pub(crate) fn of(stage: &Stage<'_>, scenario: &Scenario, file: PathBuf) -> Result<Self, String> {
+        let setup = stage.setup.overridden_by(&scenario.setup);
+        let agents = match &setup.agents {
+            Some(agents) => agents_from_json(agents).map_err(|error| error.to_string())?,
+            None => stage.agents.to_vec(),
+        };
+        let stimuli = scenario.steps.iter().filter_map(|step| step.stimulus.as_ref());
+        Ok(Self {
+            file,
+            name: scenario.name.clone(),
+            charts: stage.charts.to_vec(),
+            stubs: object(&setup.services),
+            world: World { env: object(&setup.env), agents },
+            input: object(&setup.input),
+            stimuli: stimuli.map(stimulus).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The simulation that this scenario is played in. An error names the stub that cannot be read.
+    pub fn simulation(&self) -> Result<Simulation, String> {
+        let (first, others) = self.charts.split_first().ok_or("there is no chart to run")?;
+        let stubs = Stubs::from_value(&self.stubs).map_err(|error| error.to_string())?;
+        let (world, input) = (self.world.clone(), self.input.clone());
+        Ok(Simulation::new(Arc::clone(first), others.to_vec(), stubs, world, input))
+    }
+}
+
+/// An empty map stays a map, so that `input.key` is null and not a mistake.
+fn object(map: &Map<String, Json>) -> Value {
+    Json::Object(map.clone()).into()
+}

@@ -1,0 +1,239 @@
+//! `cargo xtask nightly`: the long tier. Runs every job to its end, also after a failure, and prints a table of results.
+//! Apart from `test`, which has to be done within minutes.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::run::root;
+use crate::tools;
+
+/// One program to run.
+struct Job {
+    name: &'static str,
+    package: &'static str,
+    /// Its test program.
+    test: &'static str,
+    /// An environment variable that makes it long.
+    variable: &'static str,
+    amount: u64,
+    /// The line of its output that has the numbers contains this.
+    result: &'static str,
+}
+
+const JOBS: [Job; 8] = [
+    Job {
+        name: "seeds",
+        package: "rawko-sim",
+        test: "seeds",
+        variable: "RAWKO_SEEDS",
+        amount: 100_000,
+        result: " seeds/s, ",
+    },
+    Job {
+        name: "kills",
+        package: "rawko-host",
+        test: "crash",
+        variable: "RAWKO_KILLS",
+        amount: 2_000,
+        result: "ok: ",
+    },
+    Job {
+        name: "charts",
+        package: "rawko-core",
+        test: "properties",
+        variable: "RAWKO_CHARTS",
+        amount: 20_000,
+        result: "test result",
+    },
+    Job {
+        name: "turns",
+        package: "rawko-turns",
+        test: "interleavings",
+        variable: "RAWKO_INTERLEAVINGS",
+        amount: 1_000_000,
+        result: "test result",
+    },
+    Job {
+        name: "expressions",
+        package: "rawko-core",
+        test: "expressions",
+        variable: "PROPTEST_CASES",
+        amount: 100_000,
+        result: "test result",
+    },
+    Job {
+        name: "readers",
+        package: "rawko-chart",
+        test: "hostile",
+        variable: "PROPTEST_CASES",
+        amount: 100_000,
+        result: "test result",
+    },
+    Job {
+        name: "logs",
+        package: "rawko-store",
+        test: "torn_log",
+        variable: "PROPTEST_CASES",
+        amount: 10_000,
+        result: "test result",
+    },
+    Job {
+        name: "settings",
+        package: "rawko-host",
+        test: "settings",
+        variable: "PROPTEST_CASES",
+        amount: 100_000,
+        result: "test result",
+    },
+];
+
+/// Result of one job.
+struct Outcome {
+    name: &'static str,
+    passed: bool,
+    took: Duration,
+    numbers: String,
+}
+
+/// `nightly [JOB…] [--amount N]`: all jobs, or those named; `--amount` replaces the amount of each.
+pub(crate) fn main(arguments: &[String]) -> Result<()> {
+    let (jobs, amount) = chosen(arguments)?;
+    tools::install()?;
+    let mut outcomes = Vec::new();
+    for (at, job) in jobs.iter().enumerate() {
+        report(&format!("\n── job {} of {}: {}", at + 1, jobs.len(), job.name));
+        outcomes.push(job.run(amount.unwrap_or(job.amount))?);
+    }
+    report(&table(&outcomes));
+    let failed: Vec<&str> = outcomes.iter().filter(|job| !job.passed).map(|job| job.name).collect();
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn chosen(arguments: &[String]) -> Result<(Vec<&'static Job>, Option<u64>)> {
+    let (mut jobs, mut amount) = (Vec::new(), None);
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if argument == "--amount" {
+            let number = arguments.next().context("--amount needs a number")?;
+            amount = Some(number.parse().with_context(|| format!("--amount {number}: not a number"))?);
+            continue;
+        }
+        let Some(job) = JOBS.iter().find(|job| job.name == argument) else {
+            let names: Vec<&str> = JOBS.iter().map(|job| job.name).collect();
+            bail!("no job `{argument}`; jobs: {}", names.join(", "));
+        };
+        jobs.push(job);
+    }
+    if jobs.is_empty() {
+        jobs.extend(&JOBS);
+    }
+    Ok((jobs, amount))
+}
+
+impl Job {
+    fn arguments(&self) -> Vec<&'static str> {
+        // Without `--nocapture` the progress of a long test shows only at its end.
+        let (package, test) = (self.package, self.test);
+        vec!["test", "--profile", "quick", "-p", package, "--test", test, "--", "--nocapture"]
+    }
+
+    fn run(&self, amount: u64) -> Result<Outcome> {
+        report(&format!("{}={amount} cargo {}", self.variable, self.arguments().join(" ")));
+        let from = Instant::now();
+        let mut child = Command::new("cargo")
+            .args(self.arguments())
+            .env(self.variable, amount.to_string())
+            .current_dir(root())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start `cargo`")?;
+        let output = child.stdout.take().context("standard output is not piped")?;
+        let mut numbers = String::new();
+        for line in BufReader::new(output).lines() {
+            let line = line?;
+            report(&line);
+            if line.contains(self.result) {
+                numbers = line;
+            }
+        }
+        let passed = child.wait()?.success();
+        Ok(Outcome { name: self.name, passed, took: from.elapsed(), numbers })
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "this is a terminal program")]
+fn report(line: &str) {
+    println!("{line}");
+}
+
+fn table(outcomes: &[Outcome]) -> String {
+    let mut text = format!("\n{:<11} {:<6} {:>8}  last result\n", "job", "", "seconds");
+    for Outcome { name, passed, took, numbers } in outcomes {
+        let word = if *passed { "ok" } else { "FAILED" };
+        text += &format!("{name:<11} {word:<6} {:>8}  {numbers}\n", took.as_secs());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JOBS, Outcome, chosen, table};
+    use std::time::Duration;
+
+    #[test]
+    fn every_job_names_a_test_that_exists() {
+        for job in &JOBS {
+            let package = crate::run::root().join("crates").join(job.package);
+            assert!(package.join("Cargo.toml").is_file(), "{}: no crate `{}`", job.name, job.package);
+            let file = package.join(format!("tests/{}.rs", job.test));
+            let folder = package.join(format!("tests/{}/main.rs", job.test));
+            assert!(
+                file.is_file() || folder.is_file(),
+                "{}: no test `{}` in {}",
+                job.name,
+                job.test,
+                job.package
+            );
+        }
+    }
+
+    #[test]
+    fn jobs_are_chosen_by_name() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let names = |text: &str| {
+            let (jobs, amount) = chosen(&words(text)).map_err(|error| error.to_string())?;
+            Ok::<_, String>((jobs.iter().map(|job| job.name).collect::<Vec<_>>(), amount))
+        };
+        assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
+        assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
+        let jobs = "seeds, kills, charts, turns, expressions, readers, logs, settings";
+        assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
+        assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
+    }
+
+    #[test]
+    fn the_table_has_a_line_for_each_job() {
+        let outcome = |name, passed, numbers: &str| Outcome {
+            name,
+            passed,
+            took: Duration::from_secs(90),
+            numbers: numbers.to_owned(),
+        };
+        let text = table(&[outcome("seeds", true, "100000 seeds"), outcome("kills", false, "")]);
+        let lines: Vec<&str> = text.lines().skip(1).map(str::trim_end).collect();
+        assert_eq!(
+            lines,
+            [
+                "job                 seconds  last result",
+                "seeds       ok           90  100000 seeds",
+                "kills       FAILED       90"
+            ]
+        );
+    }
+}
