@@ -20,6 +20,7 @@ pub struct Registry {
     charts: BTreeMap<String, Vec<String>>,
     agents: BTreeSet<String>,
     services: BTreeSet<String>,
+    endpoints: BTreeSet<String>,
     complete: bool,
 }
 
@@ -45,6 +46,19 @@ impl Registry {
 
     pub fn add_service(&mut self, name: impl Into<String>) {
         self.services.insert(name.into());
+    }
+
+    /// A configured target of `send`.
+    pub fn add_endpoint(&mut self, name: impl Into<String>) {
+        self.endpoints.insert(name.into());
+    }
+
+    pub fn has_endpoint(&self, name: &str) -> bool {
+        self.endpoints.contains(name)
+    }
+
+    pub fn endpoints(&self) -> impl Iterator<Item = &str> {
+        self.endpoints.iter().map(String::as_str)
     }
 
     /// Says that nothing else exists: an unknown agent or service is then an error, not a warning.

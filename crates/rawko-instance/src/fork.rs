@@ -56,7 +56,8 @@ impl ForkSource {
         env: &dyn Environment,
         now_ms: i64,
     ) -> Result<Vec<(String, Value)>, InstanceError> {
-        let now = Now { ms: now_ms, world: env.world() };
+        let facts = self.new.facts();
+        let now = Now::new(now_ms, env.world()).of(&facts);
         let mut edits = Vec::with_capacity(set.len());
         for (key, text) in set {
             let names = self.chart.context_names();

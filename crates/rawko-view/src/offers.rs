@@ -20,7 +20,7 @@ pub fn in_snapshot(chart: &Chart, snapshot: &Snapshot, now: Now<'_>) -> Vec<Offe
         return Vec::new();
     }
     let mut offers = Vec::new();
-    for name in chart.event_names().filter(|name| is_for_people(name) && !is_of_the_host(name)) {
+    for name in chart.event_names().filter(|name| is_for_people(chart, name) && !is_of_the_host(name)) {
         let event = Event::named(name, Value::Null);
         let Ok(step) = step_traced(chart, &mut snapshot.clone(), event, now) else { continue };
         let transitions = outcomes(chart, &step.trace, name);
@@ -37,9 +37,10 @@ fn is_of_the_host(event: &str) -> bool {
         .any(|prefix| event.starts_with(prefix))
 }
 
-/// Completions and errors that the engine itself raises are no offers.
-pub fn is_for_people(event: &str) -> bool {
-    !event.starts_with("done.state.") && !event.starts_with("error.execution")
+/// Completions and errors that the engine itself raises are no offers, nor are internal events.
+pub fn is_for_people(chart: &Chart, event: &str) -> bool {
+    let is_internal = chart.event_spec(event).is_some_and(|spec| spec.internal);
+    !is_internal && !event.starts_with("done.state.") && !event.starts_with("error.execution")
 }
 
 /// What became of each candidate for the event itself; what follows from it is for when it is sent.

@@ -18,6 +18,7 @@ const UNKNOWN_GUARD: &str = crate::codes::UNKNOWN_GUARD.name;
 const UNKNOWN_STATE: &str = crate::codes::UNKNOWN_STATE.name;
 const WRONG_ARGUMENTS: &str = crate::codes::WRONG_ARGUMENTS.name;
 const TYPE_MISMATCH: &str = crate::codes::TYPE_MISMATCH.name;
+const UNKNOWN_FIELD: &str = crate::codes::UNKNOWN_FIELD.name;
 const NEVER_EQUAL: &str = crate::codes::NEVER_EQUAL.name;
 
 /// What an expression is for: decides codes and help.
@@ -58,7 +59,7 @@ impl<'a> Lowering<'a> {
         let names = ChartNames { lowering: self, text, span, reads: RefCell::default() };
         match language::resolve(ast, &names) {
             Ok(expr) => {
-                let problems = language::type_problems(&expr, &self.context);
+                let problems = expr.problems_with(&self.facts());
                 self.report_problems(&problems, text, span, purpose);
                 expr
             }
@@ -69,6 +70,11 @@ impl<'a> Lowering<'a> {
                 language::null()
             }
         }
+    }
+
+    /// What is known of the data here.
+    pub(super) fn facts(&self) -> language::Facts<'_> {
+        language::Facts { context: &self.context, event: self.event_data.as_ref() }
     }
 
     fn report_problems(&mut self, problems: &[ExprProblem], text: &str, span: Span, purpose: Use) {
@@ -91,6 +97,7 @@ impl<'a> Lowering<'a> {
             ExprProblemKind::Arity => WRONG_ARGUMENTS,
             ExprProblemKind::TypeMismatch => TYPE_MISMATCH,
             ExprProblemKind::NeverEqual => NEVER_EQUAL,
+            ExprProblemKind::UnknownField | ExprProblemKind::UnmentionedField => UNKNOWN_FIELD,
         };
         let message = if code == UNKNOWN_GUARD {
             format!("there is no guard `{text}`")
@@ -98,8 +105,8 @@ impl<'a> Lowering<'a> {
             problem.message.clone()
         };
         let severity = match problem.kind {
-            ExprProblemKind::NeverEqual => Severity::Warning,
-            ExprProblemKind::TypeMismatch => Severity::Error,
+            ExprProblemKind::NeverEqual | ExprProblemKind::UnmentionedField => Severity::Warning,
+            ExprProblemKind::TypeMismatch | ExprProblemKind::UnknownField => Severity::Error,
             ExprProblemKind::Syntax
             | ExprProblemKind::UnknownName
             | ExprProblemKind::UnknownContextKey

@@ -16,13 +16,22 @@ impl Lowering<'_> {
         if let Some(reference) = src.strip_prefix("statechart:") {
             return self.check_chart(reference, span);
         }
-        let (kind, name, known) = match src.strip_prefix("agent:") {
-            Some(agent) => ("agent", agent, self.registry.has_agent(agent)),
-            None => ("service", src, self.registry.has_service(src) || is_built_in(src)),
-        };
-        if known {
-            return;
+        match src.strip_prefix("agent:") {
+            Some(agent) if self.registry.has_agent(agent) => {}
+            Some(agent) => self.report_unknown_service("agent", agent, span),
+            None if self.registry.has_service(src) || is_built_in(src) => {}
+            None => self.report_unknown_service("service", src, span),
         }
+    }
+
+    /// The `handler` of an `invoke` action is a service whose result is not awaited.
+    pub(super) fn check_handler(&mut self, name: &str, span: Span) {
+        if !name.is_empty() && !self.registry.has_service(name) && !is_built_in(name) {
+            self.report_unknown_service("service", name, span);
+        }
+    }
+
+    fn report_unknown_service(&mut self, kind: &str, name: &str, span: Span) {
         let complete = self.registry.is_complete();
         let severity = if complete { Severity::Error } else { Severity::Warning };
         let place = if complete { "in this project" } else { "that is known here" };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Delay, InvokeSpec, TransitionSpec, Trigger};
+use rawko_core::{Delay, InvokeSpec, Schema, TransitionSpec, Trigger};
 
 use super::Lowering;
 use super::delay::{looks_like_delay, parse_delay};
@@ -75,6 +75,7 @@ impl<'a> Lowering<'a> {
                     .help("a name without spaces, `name.*` for all that start with `name`, or `*` for all"),
             );
         }
+        self.check_declared(name, span);
         shared
     }
 
@@ -138,8 +139,10 @@ impl<'a> Lowering<'a> {
 
     fn transition(&mut self, node: u32, trigger: Trigger, def: TransitionDef<'a>, blocks: &mut Blocks) {
         let targets = def.target.map(|view| self.targets(node, view));
+        self.event_data = self.data_of(&trigger, &blocks.invokes);
         let guard = def.guard.map(|view| self.guard(view));
         let (actions, action_places) = self.optional_actions(def.actions);
+        self.event_data = None;
         let docs = self.docs(&def.docs);
         blocks.transitions.push(TransitionSpec {
             trigger,
@@ -156,6 +159,14 @@ impl<'a> Lowering<'a> {
             target: def.target.map(View::span),
             actions: action_places,
         });
+    }
+
+    /// What is known of `event.data` when a transition is taken.
+    fn data_of(&self, trigger: &Trigger, _invokes: &[InvokeSpec]) -> Option<Schema> {
+        match trigger {
+            Trigger::Event(name) => self.declared_data(name),
+            Trigger::Always | Trigger::After(_) => None,
+        }
     }
 
     pub(super) fn delay(&mut self, view: View<'a>) -> Delay {
@@ -215,7 +226,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// Whether this can be the name of an event.
-fn is_event(event: &str) -> bool {
+pub(super) fn is_event(event: &str) -> bool {
     let stem = event.strip_suffix(".*").unwrap_or(event);
     event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace))
 }

@@ -155,6 +155,8 @@ fn as_service_error(error: &InstanceError) -> ServiceError {
         | InstanceError::NothingAsked { .. }
         | InstanceError::SeveralAsked { .. }
         | InstanceError::NotAsked { .. }
+        | InstanceError::EventRefused { .. }
+        | InstanceError::AnswerRefused { .. }
         | InstanceError::NotFailed { .. }
         | InstanceError::BadEdit { .. }
         | InstanceError::Snapshot { .. }

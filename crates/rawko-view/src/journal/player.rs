@@ -94,7 +94,8 @@ impl Player {
         let step = Played { met, before: before.as_ref(), after: &after, event: &event };
         let mut entry = step.entry(record, effects, refusal);
         if let Some(world) = self.world.as_ref().filter(|_| again) {
-            let step = Step { chart: &met.chart, before: before.as_ref(), after: &after, event: &event };
+            let (chart, instance) = (&met.chart, &met.row.new.facts());
+            let step = Step { chart, before: before.as_ref(), after: &after, event: &event, instance };
             (entry.moves, entry.story) = traced::again(&step, record, world, self.has_story);
         }
         entry.wait = wait_of(&after, record.instance, self.reader.store())?;

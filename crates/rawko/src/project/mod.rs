@@ -32,8 +32,10 @@ pub(crate) struct Project {
     pub(crate) agents: Vec<AgentEntry>,
     /// Agents that are there, but whose files are wrong.
     unusable: Vec<String>,
-    /// `None` when the project has no list of services, so that nothing can be said about a name.
+    /// `None` when the project has no settings, so that nothing can be said about a name.
     pub(crate) services: Option<Vec<String>>,
+    /// Configured targets of `send`.
+    endpoints: Vec<String>,
     /// What is wrong with registries, agents and settings, each with the file it is about.
     pub(crate) problems: Vec<(Source, Vec<Finding>)>,
 }
@@ -89,7 +91,10 @@ impl Project {
         for service in self.services.iter().flatten() {
             known.add_service(service);
         }
-        // Only a project that lists its services can say that a name is not among them.
+        for endpoint in &self.endpoints {
+            known.add_endpoint(endpoint);
+        }
+        // Only a project with settings can say that a name is not among its services.
         if self.services.is_some() { known.complete() } else { known }
     }
 
@@ -175,8 +180,12 @@ impl Project {
         let Ok(text) = files::read_text(path) else { return };
         match Document::read(&text) {
             Ok(document) => {
-                let services = document.get("services").and_then(Document::entries);
-                self.services = services.map(|all| all.iter().map(|entry| entry.key.clone()).collect());
+                let names = |key: &str| {
+                    let entries = document.get(key).and_then(Document::entries).unwrap_or_default();
+                    entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>()
+                };
+                self.services = Some(names("services"));
+                self.endpoints = names("endpoints");
             }
             Err(findings) => self.complain(Source::new(files::shown(path), text), findings),
         }
