@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::blueprint::Unhandled;
 use crate::chart::Chart;
 use crate::event::NamedEvent;
 use crate::expr::nearest;
@@ -107,7 +108,9 @@ impl Chart {
             return None;
         }
         let Some(declared) = &self.events else {
-            return (!self.handles(name)).then(|| self.unknown_event(name));
+            // With `unhandled: error` the step itself fails, and the record has it.
+            let is_refused = !self.handles(name) && self.unhandled != Unhandled::Error;
+            return is_refused.then(|| self.unknown_event(name));
         };
         let Some(spec) = declared.iter().find(|spec| spec.name == *name) else {
             return Some(self.unknown_event(name));

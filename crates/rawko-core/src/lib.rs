@@ -27,6 +27,7 @@ mod labels;
 mod plain;
 mod rules;
 mod schema;
+mod service;
 mod snapshot;
 mod step;
 mod tables;
@@ -47,6 +48,7 @@ pub use events::{EventRefusal, EventSpec};
 pub use fault::{Fault, FaultKind};
 pub use ids::{InvokeId, LabelId, NodeId, Slot, TransitionId};
 pub use schema::{FieldLookup, Schema, SchemaProblem, SchemaProblemKind, Violation};
+pub use service::{OnRestart, ServiceClass, ServiceName, ServiceSpec, ServiceSpecs};
 pub use snapshot::{
     FailedWork, Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose,
 };

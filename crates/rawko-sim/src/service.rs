@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rawko_core::{Event, Invoke, Value};
+use rawko_core::{Event, Invoke, ServiceClass, ServiceName, Value};
 use rawko_instance::{Category, EffectNote, EffectResult, Instance, Request, ServiceError};
 use rawko_store::{EffectKind, InstanceKey};
 
@@ -63,7 +63,7 @@ impl StubServices {
     }
 
     fn is_child(&self, src: &str) -> bool {
-        src.strip_prefix("statechart:").is_some_and(|reference| self.setup.resolve(reference).is_some())
+        ServiceName::member_of(src, ServiceClass::Chart).is_some_and(|reference| self.setup.resolve(reference).is_some())
     }
 
     /// Notes a call and returns the fault that happens to it.
@@ -111,7 +111,7 @@ impl Services for StubServices {
             self.planned.insert(attempt, (answer, fault));
         }
         let (answer, fault) = &self.planned[&attempt];
-        let is_chart = invoke.src.starts_with("statechart:");
+        let is_chart = ServiceName::of(&invoke.src).class == ServiceClass::Chart;
         let fails = matches!(fault, Some(FaultKind::Failure | FaultKind::Outage));
         let is_unknown_chart = is_chart && !self.is_child(&invoke.src);
         // A chart that is not there waits for a stimulus, like any service without a stub.

@@ -16,10 +16,12 @@ mod recall;
 mod remember;
 mod session;
 mod settings;
+mod specs;
 mod tool;
 
 pub use arbitrate::{Again, AskAgainError, ask_again};
 pub use read::{Health, Problems, is_broken};
+pub use specs::service_specs;
 pub use settings::{MemorySettings, TaskSettings};
 
 use std::path::PathBuf;

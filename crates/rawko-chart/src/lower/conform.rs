@@ -51,7 +51,7 @@ impl<'a> Lowering<'a> {
         match schema.field(key) {
             FieldLookup::Found(parts) => {
                 if let [part] = &parts[..] {
-                    self.check_fits(entry, pair.value, part, what);
+                    self.check_fits(entry, pair.value, part, &format!("`{key}` of {what}"));
                 }
             }
             FieldLookup::Open => {}

@@ -21,6 +21,9 @@ const TYPE_MISMATCH: &str = crate::codes::TYPE_MISMATCH.name;
 const UNKNOWN_FIELD: &str = crate::codes::UNKNOWN_FIELD.name;
 const NEVER_EQUAL: &str = crate::codes::NEVER_EQUAL.name;
 
+/// Shorter keys of a failure are not compared with those that every failure has.
+const SLIP_BYTES_MIN: usize = 5;
+
 /// What an expression is for: decides codes and help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
@@ -74,11 +77,21 @@ impl<'a> Lowering<'a> {
 
     /// What is known of the data here.
     pub(super) fn facts(&self) -> language::Facts<'_> {
-        language::Facts { context: &self.context, event: self.event_data.as_ref() }
+        language::Facts { context: &self.context, event: self.event_data.as_ref().map(|data| &data.schema) }
     }
 
     fn report_problems(&mut self, problems: &[ExprProblem], text: &str, span: Span, purpose: Use) {
+        let is_failure = self.event_data.as_ref().is_some_and(|data| data.is_failure);
         for problem in problems {
+            // Services add to their failures what they know; a short key is close to too many others.
+            let is_slip = problem.kind == ExprProblemKind::UnknownField && problem.span.len() >= SLIP_BYTES_MIN;
+            let is_field = matches!(
+                problem.kind,
+                ExprProblemKind::UnknownField | ExprProblemKind::UnmentionedField
+            );
+            if is_failure && is_field && !is_slip {
+                continue;
+            }
             let place = locate(self.text, span, text, problem.span.clone());
             let finding = self.problem(problem, text, purpose, place);
             self.report(finding);

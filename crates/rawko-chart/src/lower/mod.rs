@@ -58,9 +58,16 @@ pub(crate) struct Lowering<'a> {
     recipients: Vec<(String, Span)>,
     /// The `events:` of the chart, if it has them.
     declared: Option<Vec<EventSpec>>,
-    /// The schema of `event.data` where lowering is now.
-    event_data: Option<Schema>,
+    /// What is known of `event.data` where lowering is now.
+    event_data: Option<EventData>,
     findings: Vec<Finding>,
+}
+
+/// The schema of an event's data.
+pub(crate) struct EventData {
+    schema: Schema,
+    /// A failure may carry more than its schema mentions.
+    is_failure: bool,
 }
 
 /// Lowers a chart. Findings may be fatal; the result is then only good for drawing and for further checks.

@@ -1,7 +1,7 @@
 //! Targets of `send`: what a literal one must name. Apart from services, because an instance id is a target too, and
 //! instances are not known before they run.
 
-use rawko_core::{NodeSpec, Template, Value};
+use rawko_core::{NodeSpec, ServiceClass, ServiceName, Template, Value};
 use rustc_hash::FxHashSet;
 
 use super::Lowering;
@@ -13,8 +13,6 @@ use crate::tree::View;
 
 /// Targets that every instance has.
 const FIXED: [&str; 2] = ["self", "parent"];
-const AGENT: &str = "agent:";
-const CHANNEL: &str = "channel:";
 
 impl<'a> Lowering<'a> {
     /// Remembers a target written as plain text. `{literal: id}` states that it is the id of an instance.
@@ -35,9 +33,11 @@ impl<'a> Lowering<'a> {
         let invokes: FxHashSet<&str> =
             nodes.iter().flat_map(|node| &node.invokes).map(|invoke| &*invoke.id).collect();
         for (name, span) in recipients {
-            let finding = match name.strip_prefix(AGENT) {
-                Some(agent) => self.unknown_agent(agent, span),
-                None => self.unknown_recipient(&name, span, &invokes),
+            let ServiceName { class, member } = ServiceName::of(&name);
+            let finding = match class {
+                ServiceClass::Agent => self.unknown_agent(member, span),
+                ServiceClass::Channel => None,
+                _ => self.unknown_recipient(&name, span, &invokes),
             };
             if let Some(finding) = finding {
                 self.report(finding);
@@ -52,7 +52,7 @@ impl<'a> Lowering<'a> {
         let severity = if self.registry.is_complete() { Severity::Error } else { Severity::Warning };
         let message = format!("there is no agent `{agent}` to send to");
         let help = match nearest(agent, self.registry.agents()) {
-            Some(close) => format!("did you mean `{AGENT}{close}`?"),
+            Some(close) => format!("did you mean `agent:{close}`?"),
             None => format!("add `.rawko/agents/{agent}.md`, or check the whole project"),
         };
         Some(Finding::new(UNKNOWN_RECIPIENT.name, severity, span, message).help(help))
@@ -62,7 +62,6 @@ impl<'a> Lowering<'a> {
     /// to a known one, makes a mistake likely.
     fn unknown_recipient(&self, name: &str, span: Span, invokes: &FxHashSet<&str>) -> Option<Finding> {
         let known = FIXED.contains(&name)
-            || name.starts_with(CHANNEL)
             || invokes.contains(name)
             || self.registry.has_endpoint(name);
         if known {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Delay, InvokeSpec, Schema, TransitionSpec, Trigger};
+use rawko_core::{Delay, InvokeSpec, ServiceSpec, Template, TransitionSpec, Trigger, Value};
 
-use super::Lowering;
+use super::{EventData, Lowering};
 use super::delay::{looks_like_delay, parse_delay};
 use super::expression::Use;
 use super::template::{Said, said};
@@ -161,12 +161,22 @@ impl<'a> Lowering<'a> {
         });
     }
 
-    /// What is known of `event.data` when a transition is taken.
-    fn data_of(&self, trigger: &Trigger, _invokes: &[InvokeSpec]) -> Option<Schema> {
-        match trigger {
-            Trigger::Event(name) => self.declared_data(name),
-            Trigger::Always | Trigger::After(_) => None,
+    /// What is known of `event.data` when a transition is taken: the event's declaration, or the result of an invoke.
+    fn data_of(&self, trigger: &Trigger, invokes: &[InvokeSpec]) -> Option<EventData> {
+        let Trigger::Event(name) = trigger else { return None };
+        let result = ["done", "error", "timeout"].into_iter().find_map(|word| {
+            let id = name.strip_prefix(word)?.strip_prefix(".invoke.")?;
+            Some((word, invokes.iter().find(|invoke| &*invoke.id == id)?))
+        });
+        let Some((word, invoke)) = result else {
+            return self.declared_data(name).map(|schema| EventData { schema, is_failure: false });
+        };
+        if word != "done" {
+            return Some(EventData { schema: ServiceSpec::failure(), is_failure: true });
         }
+        let Template::Literal(Value::Str(src)) = &invoke.src else { return None };
+        let schema = self.registry.spec(src)?.output.clone()?;
+        Some(EventData { schema, is_failure: false })
     }
 
     pub(super) fn delay(&mut self, view: View<'a>) -> Delay {

@@ -21,6 +21,17 @@ impl Settings {
         built(&self.said.services, project_root, &self.environment)
     }
 
+    /// What is known of the services that these settings define.
+    pub fn service_specs(&self) -> Vec<ServiceSpec> {
+        let specs = self.said.services.iter().map(|(name, definition)| ServiceSpec {
+            input: definition.input.clone(),
+            output: definition.output.clone(),
+            on_restart: definition.on_restart,
+            ..ServiceSpec::named(name)
+        });
+        specs.collect()
+    }
+
     /// Where `send` may go.
     pub fn endpoints(&self, project_root: &Path) -> Services {
         built(&self.said.endpoints, project_root, &self.environment)

@@ -1,7 +1,7 @@
 //! `Message`: an event of another instance, of its own, or the result of a child. Taken once, by its key or by the open
 //! effect that it answers.
 
-use rawko_core::{Event, EventRefusal};
+use rawko_core::{Event, EventRefusal, ServiceClass, ServiceName};
 
 use crate::effects::child::child_id;
 use crate::environment::Environment;
@@ -102,7 +102,7 @@ impl Instance {
     /// The chart that played an agent ended: its output becomes a result or an error.
     fn agent_result(&self, effect: &OpenEffect, event: &Event, env: &dyn Environment) -> Event {
         match (event, env.agents()) {
-            (Event::InvokeDone { invocation, data }, Some(agents)) if effect.name.starts_with("agent:") => {
+            (Event::InvokeDone { invocation, data }, Some(agents)) if is_agent(effect) => {
                 let invocation = *invocation;
                 match agents.result(data.clone()) {
                     Ok(data) => Event::InvokeDone { invocation, data },
@@ -112,4 +112,8 @@ impl Instance {
             (event, _) => event.clone(),
         }
     }
+}
+
+fn is_agent(effect: &OpenEffect) -> bool {
+    ServiceName::of(&effect.name).class == ServiceClass::Agent
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_core::Value;
+use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::{Category, HostError, ServiceError, Warden, not_called};
 use rawko_instance::{EffectPlace, EffectResult, Request};
 use rawko_store::AuditLine;
@@ -147,7 +147,7 @@ impl Shop {
     async fn run(self: Arc<Self>, ask: WorkAsk, request: Request) -> Ended {
         let WorkAsk { instance, effect, .. } = ask;
         let tower = Box::new(Tower { shop: Arc::clone(&self), instance: Arc::clone(&instance) });
-        let warden = Warden::new(tower, &instance, effect.name.strip_prefix("agent:"));
+        let warden = Warden::new(tower, &instance, ServiceName::member_of(&effect.name, ServiceClass::Agent));
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, warden) {
             Ok(running) => running,
             Err(error) => {

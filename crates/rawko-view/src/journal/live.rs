@@ -1,7 +1,7 @@
 //! What running calls tell meanwhile, as lines for programs. Nothing of it is kept: the journal's lines say it all again,
 //! whole. Whoever shows text as it comes reads these, everybody else may leave them out.
 
-use rawko_core::Value;
+use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::Progress;
 use serde_json::{Value as Json, json};
 
@@ -24,7 +24,7 @@ pub fn line(heard: &Progress, agent: &str) -> Option<Json> {
 
 /// Whether an agent says it, rather than somebody who decides about agents.
 pub fn is_agents(heard: &Progress) -> bool {
-    &*heard.name == "model:complete" || heard.name.starts_with("agent:")
+    matches!(ServiceName::of(&heard.name).class, ServiceClass::Model | ServiceClass::Agent)
 }
 
 /// How many of these, the progress of one call in order, belong to an answer with this text. A call may ask more than

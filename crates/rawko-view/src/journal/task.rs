@@ -1,7 +1,7 @@
 //! What a task tells besides its states: who was chosen and why, how the plan stands, what was said and called. Read out of
 //! the journal's entries, for people as words and for programs as lines.
 
-use rawko_core::{Effect, Value};
+use rawko_core::{Effect, ServiceClass, ServiceName, Value};
 use serde_json::{Value as Json, json};
 
 use super::{Entry, What, lines};
@@ -128,7 +128,7 @@ fn said_and_called(entry: &Entry) -> Vec<(&'static str, Json)> {
     }
     for told in &entry.effects {
         if let Effect::Invoke(invoke) = &told.effect
-            && let Some(tool) = invoke.src.strip_prefix("tool:")
+            && let Some(tool) = ServiceName::member_of(&invoke.src, ServiceClass::Tool)
         {
             let input = invoke.input.get("call").get("input").to_json();
             all.push(("tool_call", json!({"tool": tool, "input": input})));

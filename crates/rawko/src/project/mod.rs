@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rawko_agents::agent::Agents;
 use rawko_chart::{Document, Finding, Registry, Source};
-use rawko_core::AgentEntry;
+use rawko_core::{AgentEntry, ServiceSpec};
 use rawko_host::Environment;
 
 pub(crate) use recursion::Recursion;
@@ -36,6 +36,8 @@ pub(crate) struct Project {
     pub(crate) services: Option<Vec<String>>,
     /// Configured targets of `send`.
     endpoints: Vec<String>,
+    /// What settings say about services.
+    specs: Vec<ServiceSpec>,
     /// What is wrong with registries, agents and settings, each with the file it is about.
     pub(crate) problems: Vec<(Source, Vec<Finding>)>,
 }
@@ -90,6 +92,9 @@ impl Project {
         }
         for service in self.services.iter().flatten() {
             known.add_service(service);
+        }
+        for spec in rawko_agents::work::service_specs().into_iter().chain(self.specs.iter().cloned()) {
+            known.add_spec(spec);
         }
         for endpoint in &self.endpoints {
             known.add_endpoint(endpoint);
@@ -184,6 +189,8 @@ impl Project {
                     let entries = document.get(key).and_then(Document::entries).unwrap_or_default();
                     entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>()
                 };
+                let services = document.get("services").and_then(Document::entries).unwrap_or_default();
+                self.specs = services.iter().map(|entry| spec(&entry.key, &entry.value)).collect();
                 self.services = Some(names("services"));
                 self.endpoints = names("endpoints");
             }
@@ -196,6 +203,13 @@ impl Project {
             self.problems.push((source, findings));
         }
     }
+}
+
+/// A configured service with the schemas that its settings give.
+fn spec(name: &str, settings: &Document) -> ServiceSpec {
+    let spec = ServiceSpec::named(name);
+    let spec = settings.get("input").into_iter().fold(spec, |spec, input| spec.taking(&input.to_json()));
+    settings.get("output").into_iter().fold(spec, |spec, output| spec.giving(&output.to_json()))
 }
 
 /// The id and version of the chart in a text, as far as they can be read.

@@ -55,6 +55,9 @@ impl Transcript {
                 self.context.get(key).filter(|_| !first).map(|was| format!("{was} → ")).unwrap_or_default();
             changes.push(("context", format!("{key}: {was}{value}")));
         }
+        if let Some(why) = line["refused"].as_str() {
+            changes.push(("refused", why.to_owned()));
+        }
         for message in items(&line["log"]) {
             changes.push(("log", message.as_str().map_or_else(|| message.to_string(), str::to_owned)));
         }
