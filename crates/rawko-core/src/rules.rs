@@ -2,8 +2,10 @@
 //! more than checking the values it writes; rules over several keys look at the whole context.
 
 use crate::blueprint::ContextKey;
+use crate::chart::Chart;
 use crate::ids::Slot;
 use crate::schema::{FieldLookup, Schema, Violation};
+use crate::snapshot::Snapshot;
 use crate::value::{Map, Value};
 
 #[derive(Debug)]
@@ -98,5 +100,14 @@ impl ContextRules {
         let first = violations.first();
         let (path, message) = first.map_or(("", ""), |first| (first.path.as_str(), first.message.as_str()));
         format!("`context.{name}{path}` does not fit the context's schema: {message}")
+    }
+}
+
+impl Chart {
+    /// Why a key of the context may not have this value, by the context's schema; `None` if it may.
+    pub fn refuse_value(&self, snapshot: &Snapshot, key: &str, value: &Value) -> Option<String> {
+        let slot = self.context_names().iter().position(|name| &**name == key)?;
+        let update = std::iter::once((Slot(slot as u32), value));
+        self.context_rules.as_ref()?.refuse(snapshot.context(), update)
     }
 }

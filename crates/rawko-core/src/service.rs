@@ -111,7 +111,8 @@ impl<'n> ServiceName<'n> {
         if name == HUMAN {
             return Self { class: ServiceClass::Human, member: name };
         }
-        let fits = |family: &str| if family.ends_with(':') { name.starts_with(family) } else { name == family };
+        let fits =
+            |family: &str| if family.ends_with(':') { name.starts_with(family) } else { name == family };
         match FAMILIES.iter().find(|(family, _)| fits(family)) {
             Some((_, class)) => {
                 let member = name.split_once(':').map_or(name, |(_, member)| member);
@@ -155,7 +156,14 @@ impl ServiceSpec {
     /// A service of which nothing is known but its name.
     pub fn named(name: &str) -> Self {
         let class = ServiceName::of(name).class;
-        Self { name: name.into(), class, input: None, output: None, errors: Vec::new(), on_restart: OnRestart::Unknown }
+        Self {
+            name: name.into(),
+            class,
+            input: None,
+            output: None,
+            errors: Vec::new(),
+            on_restart: OnRestart::Unknown,
+        }
     }
 
     #[must_use]
@@ -180,8 +188,17 @@ impl ServiceSpec {
     pub fn failure() -> Schema {
         let text = serde_json::json!({"type": "string"});
         let categories = [
-            "failed", "network", "timeout", "invalid_answer", "refused", "unknown", "execution", "interrupted",
-            "expired", "limit", "host",
+            "failed",
+            "network",
+            "timeout",
+            "invalid_answer",
+            "refused",
+            "unknown",
+            "execution",
+            "interrupted",
+            "expired",
+            "limit",
+            "host",
         ];
         let schema = serde_json::json!({"type": "object", "properties": {
             "category": {"enum": categories},

@@ -68,6 +68,9 @@ impl ForkSource {
             }
             let value = self.chart.evaluate(&self.snapshot, text, now);
             let value = value.map_err(|why| InstanceError::BadEdit { key: key.clone(), why })?;
+            if let Some(why) = self.chart.refuse_value(&self.snapshot, key, &value) {
+                return Err(InstanceError::BadEdit { key: key.clone(), why });
+            }
             edits.push((key.clone(), value));
         }
         Ok(edits)

@@ -135,7 +135,7 @@ impl RestateEngine {
 fn invoked(edition: &Edition) -> Vec<String> {
     let nodes = edition.chart.node_ids().map(|node| edition.chart.node(node));
     let sources = nodes.flat_map(|node| node.invokes.iter().map(|(_, src)| Arc::clone(src)));
-    sources.filter_map(|src| ServiceName::member_of(src, ServiceClass::Chart).map(str::to_owned)).collect()
+    sources.filter_map(|src| ServiceName::member_of(&src, ServiceClass::Chart).map(str::to_owned)).collect()
 }
 
 impl Inner {

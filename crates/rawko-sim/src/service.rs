@@ -63,12 +63,13 @@ impl StubServices {
     }
 
     fn is_child(&self, src: &str) -> bool {
-        ServiceName::member_of(src, ServiceClass::Chart).is_some_and(|reference| self.setup.resolve(reference).is_some())
+        ServiceName::member_of(src, ServiceClass::Chart)
+            .is_some_and(|reference| self.setup.resolve(reference).is_some())
     }
 
     /// Notes a call and returns the fault that happens to it.
     fn note(&mut self, instance: &Instance, invoke: &Invoke, is_stubbed: bool) -> Option<FaultKind> {
-        let is_person = &*invoke.src == "human";
+        let is_person = ServiceName::of(&invoke.src).class == ServiceClass::Human;
         let kinds: &'static [FaultKind] = match is_stubbed {
             true => STUBBED,
             false if self.is_child(&invoke.src) => CHILD,

@@ -21,8 +21,8 @@ mod tool;
 
 pub use arbitrate::{Again, AskAgainError, ask_again};
 pub use read::{Health, Problems, is_broken};
-pub use specs::service_specs;
 pub use settings::{MemorySettings, TaskSettings};
+pub use specs::service_specs;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -32,11 +32,13 @@ pub fn service_specs() -> Vec<ServiceSpec> {
         ServiceSpec::named("work:look")
             .taking(&conversation(&[("seen", json!({})), ("occasion", json!({}))]))
             .giving(&object(&[("seen", json!({})), ("usage", json!({"type": "object"}))])),
-        ServiceSpec::named("work:compact").taking(&conversation(&[("occasion", json!({}))])).giving(&object(&[
-            ("messages", messages.clone()),
-            ("size", json!({"type": "integer"})),
-            ("usage", json!({"type": "object"})),
-        ])),
+        ServiceSpec::named("work:compact").taking(&conversation(&[("occasion", json!({}))])).giving(&object(
+            &[
+                ("messages", messages.clone()),
+                ("size", json!({"type": "integer"})),
+                ("usage", json!({"type": "object"})),
+            ],
+        )),
         ServiceSpec::named("model:complete")
             .taking(&conversation(&[("seen", json!({})), ("occasion", json!({})), ("attempt", json!({}))]))
             .giving(&object(&[
@@ -91,7 +93,8 @@ mod tests {
         let mut registry = Registry::default();
         service_specs().into_iter().for_each(|spec| registry.add_spec(spec));
         let loaded = load(&Source::new("chart.yaml", text), &registry);
-        let codes = ["rawko::chart::wrong_data", "rawko::chart::unknown_field", "rawko::chart::type_mismatch"];
+        let codes =
+            ["rawko::chart::wrong_data", "rawko::chart::unknown_field", "rawko::chart::type_mismatch"];
         let found = loaded.findings.into_iter().filter(|finding| codes.contains(&finding.code));
         found.map(|finding| format!("{}: {}", finding.code, finding.message)).collect()
     }

@@ -255,8 +255,7 @@ fn never_handled(
     for raised in &doings.raised {
         // An event that is not declared is reported as such.
         let declared = index.lowered.blueprint.events.as_ref();
-        let is_undeclared =
-            declared.is_some_and(|all| !all.iter().any(|spec| &*spec.name == raised.event));
+        let is_undeclared = declared.is_some_and(|all| !all.iter().any(|spec| &*spec.name == raised.event));
         if is_undeclared || handled.handles(raised.event) || !seen.insert(raised.event) {
             continue;
         }

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Effect, Event, NodeId, ServiceClass, ServiceName, Step, Template, TraceEntry, Value, start_traced, step_traced};
+use rawko_core::{
+    Chart, Effect, Event, NodeId, ServiceClass, ServiceName, Step, Template, TraceEntry, Value, start_traced,
+    step_traced,
+};
 
 use super::cycles::{Successors, components, cycle_through};
 use crate::codes::INVOKES_ITSELF;

@@ -84,11 +84,10 @@ impl<'a> Lowering<'a> {
         let is_failure = self.event_data.as_ref().is_some_and(|data| data.is_failure);
         for problem in problems {
             // Services add to their failures what they know; a short key is close to too many others.
-            let is_slip = problem.kind == ExprProblemKind::UnknownField && problem.span.len() >= SLIP_BYTES_MIN;
-            let is_field = matches!(
-                problem.kind,
-                ExprProblemKind::UnknownField | ExprProblemKind::UnmentionedField
-            );
+            let is_slip =
+                problem.kind == ExprProblemKind::UnknownField && problem.span.len() >= SLIP_BYTES_MIN;
+            let is_field =
+                matches!(problem.kind, ExprProblemKind::UnknownField | ExprProblemKind::UnmentionedField);
             if is_failure && is_field && !is_slip {
                 continue;
             }

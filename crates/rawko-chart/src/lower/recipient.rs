@@ -61,9 +61,7 @@ impl<'a> Lowering<'a> {
     /// Any other name may be the id of an instance: only a project that lists its endpoints, or a name that is close
     /// to a known one, makes a mistake likely.
     fn unknown_recipient(&self, name: &str, span: Span, invokes: &FxHashSet<&str>) -> Option<Finding> {
-        let known = FIXED.contains(&name)
-            || invokes.contains(name)
-            || self.registry.has_endpoint(name);
+        let known = FIXED.contains(&name) || invokes.contains(name) || self.registry.has_endpoint(name);
         if known {
             return None;
         }

@@ -24,7 +24,8 @@ impl Lowering<'_> {
 
     /// The `handler` of an `invoke` action is a service whose result is not awaited.
     pub(super) fn check_handler(&mut self, name: &str, span: Span) {
-        if !name.is_empty() && !self.registry.has_service(name) && !ServiceName::of(name).class.is_built_in() {
+        if !name.is_empty() && !self.registry.has_service(name) && !ServiceName::of(name).class.is_built_in()
+        {
             self.report_unknown_service("service", name, span);
         }
     }

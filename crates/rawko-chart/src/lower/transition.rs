@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rawko_core::{Delay, InvokeSpec, ServiceSpec, Template, TransitionSpec, Trigger, Value};
 
-use super::{EventData, Lowering};
 use super::delay::{looks_like_delay, parse_delay};
 use super::expression::Use;
 use super::template::{Said, said};
+use super::{EventData, Lowering};
 use crate::def::{Part, TransitionDef, TriggerDef};
 use crate::finding::{Finding, Severity};
 use crate::lowered::{InvokePlaces, TransitionPlaces};

@@ -233,9 +233,11 @@ impl Run<'_> {
             self.locals.push(item.clone());
             self.locals.push(index.clone());
             if let Some(slot) = foreach.item_slot {
+                self.refuse_updates(std::iter::once((slot, item)))?;
                 self.write(slot, item.clone(), None);
             }
             if let Some(slot) = foreach.index_slot {
+                self.refuse_updates(std::iter::once((slot, &index)))?;
                 self.write(slot, index, None);
             }
             self.run_actions(&foreach.actions)?;

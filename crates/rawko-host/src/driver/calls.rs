@@ -65,7 +65,12 @@ fn crashed() -> ServiceError {
 
 impl Inner {
     pub(crate) fn run(self: &Arc<Self>, effect: OpenEffect, instance: Arc<str>, request: Request) {
-        let warden = Warden::of(self, effect.instance, &instance, ServiceName::member_of(&effect.name, ServiceClass::Agent));
+        let warden = Warden::of(
+            self,
+            effect.instance,
+            &instance,
+            ServiceName::member_of(&effect.name, ServiceClass::Agent),
+        );
         let may_repeat = self.project.may_repeat(&effect, &request);
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, warden) {
             Ok(running) => running,

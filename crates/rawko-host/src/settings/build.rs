@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rawko_chart::Finding;
 use rawko_chart::codes::settings::NEVER_ALLOWED;
-use rawko_core::Value;
+use rawko_core::{ServiceSpec, Value};
 
 use super::Settings;
 use super::definition::{Definition, Form};
