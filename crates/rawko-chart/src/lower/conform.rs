@@ -74,6 +74,11 @@ impl<'a> Lowering<'a> {
             let message = format!("{what} does not fit{part}: {}", violation.message);
             self.wrong_data(span, message, Severity::Error, None);
         }
+        for (key, value) in value.as_map().into_iter().flatten() {
+            if matches!(schema.field(key), FieldLookup::Absent { closed: false, .. }) {
+                self.check_entry(key, &Template::Literal(value.clone()), view, schema, what);
+            }
+        }
     }
 
     fn check_type(&mut self, found: Type, span: Span, schema: &Schema, what: &str) {

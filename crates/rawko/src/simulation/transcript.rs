@@ -40,6 +40,12 @@ impl Transcript {
         Ok(())
     }
 
+    /// Why an event did not enter. Not part of the JSON.
+    pub(crate) fn print_refusal(why: &str, console: &mut Console) -> Result<(), Failure> {
+        let title = console.paint(Style::Bad, &format!("{:<8}", "refused"));
+        console.line(&format!("    {title} {why}"))
+    }
+
     /// The context after the last line printed.
     pub(crate) fn context_text(&self) -> String {
         self.context.iter().map(|(key, value)| format!("    {key}: {value}")).collect::<Vec<_>>().join("\n")
@@ -54,9 +60,6 @@ impl Transcript {
             let was =
                 self.context.get(key).filter(|_| !first).map(|was| format!("{was} → ")).unwrap_or_default();
             changes.push(("context", format!("{key}: {was}{value}")));
-        }
-        if let Some(why) = line["refused"].as_str() {
-            changes.push(("refused", why.to_owned()));
         }
         for message in items(&line["log"]) {
             changes.push(("log", message.as_str().map_or_else(|| message.to_string(), str::to_owned)));
