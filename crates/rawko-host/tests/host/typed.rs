@@ -174,8 +174,8 @@ statechart:
     bench.advance(&host, 1_000);
     host.close().await;
     let host = bench.host().await;
-    send(&host, "i.kid.0", "GO").await;
-    let kid = r#"{"me":"i.kid.0","above":"i","age":1000}"#;
+    send(&host, "i.inner.0", "GO").await;
+    let kid = r#"{"me":"i.inner.0","above":"i","age":1000}"#;
     assert_eq!(
         rest(&host, "i").await,
         format!(r#"done [b] {{"me":"i","above":null,"kid":{kid},"age":1000}}"#)
