@@ -73,6 +73,36 @@ fn what_only_shows_in_folders() {
     "#]].assert_eq(&shown.replace(&format!("{}/", root.display()), ""));
 }
 
+#[test]
+fn rules_that_name_nothing_are_shown() {
+    let project = tempfile::tempdir().unwrap();
+    let root = project.path();
+    write(root, ".mcp.json", br#"{"mcpServers": {"github": {"command": "gh-mcp"}}}"#);
+    let tools =
+        "allowed: [Read, Grpe, read_file, Task, mcp__github__get_issue, mcp__githb__get_issue, 'mcp__*']";
+    let agent = format!("name: a\nwhenToUse: d\nsystemPrompt: p\ntools: {{{tools}, blocked: [Teleport]}}\n");
+    write(root, ".rawko/agents/a.yaml", agent.as_bytes());
+    // A program brings tools of its own.
+    let program =
+        "name: b\nwhenToUse: d\nkind: process\ncommand: [python3, b.py]\ntools: {allowed: [Teleport]}\n";
+    write(root, ".rawko/agents/b.yaml", program.as_bytes());
+    let (agents, problems) = Agents::read(root, &Environment::default());
+    assert_eq!(agents.all().len(), 2);
+    let found: Vec<String> = problems
+        .iter()
+        .flat_map(|(source, findings)| findings.iter().map(move |finding| (source, finding)))
+        .map(|(source, finding)| format!("{} at `{}`", finding.message, &source.text[finding.span.range()]))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "there is no tool `Grpe` at `Grpe`",
+            "there is no MCP server `githb` for `mcp__githb__get_issue` at `mcp__githb__get_issue`",
+            "there is no tool `Teleport` at `Teleport`",
+        ]
+    );
+}
+
 const WHOLE: &str = "---\nname: reviewer\ndescription: |\n  Prüft Änderungen: <example>\nkind: process\ncommand: [python3, a.py]\n\
 tools: {allowed: [Read, \"Bash(git log:*)\"], blocked: [Write]}\ntransitions: {onSuccess: complete}\nlimits: {timeout: 5m}\n\
 model: openai/gpt-5\nroles: [a]\nmetadata: {x: [1, {y: null}]}\n---\nYou review — politely.\n";

@@ -128,7 +128,7 @@ fn every_state_and_event_has_a_stated_outcome() {
 /// A state that a simulation would leave at once, because its timer is due, and the final states.
 fn passing_and_over(chart: &Arc<Chart>) -> Vec<(&'static str, Snapshot)> {
     let world = world();
-    let begun = |input: Json| start(chart, Value::from_json(input), Now { ms: 0, world: &world }).unwrap().0;
+    let begun = |input: Json| start(chart, Value::from_json(input), Now::new(0, &world)).unwrap().0;
     let reached = |services: Json, input: Json| {
         let mut simulation = simulation(chart, services, input);
         simulation.start();
@@ -183,7 +183,7 @@ fn at_the_limit_and_at_an_end_every_event_has_a_stated_outcome_too() {
             assert_eq!(configuration(&chart, before), *state);
             let mut after = before.clone();
             let event = Event::named(event, Value::from_json(data.clone()));
-            let step = step(&chart, &mut after, event, Now { ms: 0, world: &world }).unwrap();
+            let step = step(&chart, &mut after, event, Now::new(0, &world)).unwrap();
             let place = configuration(&chart, &after);
             let outcome = match (step.handled, place == *state) {
                 (false, true) => "-".to_owned(),
@@ -268,7 +268,7 @@ fn every_result_has_a_stated_outcome() {
                 Ok(_) => Event::InvokeDone { invocation, data: value },
                 Err(_) => Event::InvokeFailed { invocation, error: value },
             };
-            step(&chart, &mut after, event, Now { ms: 0, world: &world }).unwrap();
+            step(&chart, &mut after, event, Now::new(0, &world)).unwrap();
             let place = configuration(&chart, &after);
             table += &format!("{state:<12}{:<21}{word:<6}{:<31}→ {place}\n", text(&more), shown(data));
         }

@@ -79,6 +79,10 @@ codes! {
     AMBIGUOUS_TARGET = Fatal "ambiguous_target": "a target could mean several states";
     CONFLICTING_TARGETS = Fatal "conflicting_targets": "the targets of a transition cannot be active together";
     INVALID_EVENT = Fatal "invalid_event": "something cannot be the name of an event";
+    INVALID_SCHEMA = Error "invalid_schema": "a JSON Schema cannot be used, or a part of it is not enforced";
+    UNDECLARED_EVENT = Error "undeclared_event": "an event is used that `events` does not declare";
+    WRONG_DATA = Error "wrong_data": "data does not fit the schema of what receives it";
+    UNKNOWN_FIELD = Error "unknown_field": "an expression reads a key that the data does not have";
     INVALID_DELAY = Fatal "invalid_delay": "something is not a delay";
     GUARD_SYNTAX = Fatal "guard_syntax": "a guard cannot be read (rule 6)";
     UNKNOWN_GUARD = Fatal "unknown_guard": "there is no guard of this name";
@@ -95,12 +99,15 @@ codes! {
     UNKNOWN_CONTEXT_KEY = Error "unknown_context_key": "an expression reads a key that the context does not have";
     UNDECLARED_CONTEXT_KEY = Error "undeclared_context_key": "an assign names a key that the context does not declare (rule 10)";
     CONTEXT_TYPE_MISMATCH = Error "context_type_mismatch": "a context key is given a value of another type (rule 10)";
-    UNKNOWN_SERVICE = Error "unknown_service": "an invoke names something that is not known (rule 8)";
+    UNKNOWN_SERVICE = Error "unknown_service": "an invoke or a handler names something that is not known (rule 8)";
+    UNKNOWN_RECIPIENT = Error "unknown_recipient": "a `send` names a target that is not known";
     POLICY_WIDENS = Warning "policy_widens": "a state allows more than the states around it";
     NOT_COMPILED = Fatal "not_compiled": "the chart cannot be made ready to run";
     UNREACHABLE_STATE = Error "unreachable_state": "no way leads to a state (rule 3)";
     REGION_WITHOUT_FINAL = Error "region_without_final": "a parallel state can neither complete nor be left (rule 5)";
     CIRCULAR_HISTORY = Fatal "circular_history": "a history state leads back to itself when nothing was recorded";
+    HISTORY_ONLY_FROM_INSIDE = Warning "history_only_from_inside":
+        "a history state is entered only from inside its own parent";
     EVENTLESS_CYCLE = Error "eventless_cycle": "eventless transitions without a guard go round for ever (rule 9)";
     GUARDED_EVENTLESS_CYCLE = Warning "guarded_eventless_cycle":
         "eventless transitions go round for ever once their guards hold";
@@ -168,6 +175,7 @@ pub mod agents {
         UNKNOWN_TRANSITION = Error "unknown_transition": "a transition leads to an agent that does not exist";
         NO_DESCRIPTION = Warning "no_description": "nothing says when to choose the agent";
         NEVER_ALLOWED = Warning "never_allowed": "a tool is both allowed and blocked";
+        UNKNOWN_TOOL = Warning "unknown_tool": "a rule names a tool or an MCP server that does not exist";
         NOT_ENFORCED = Warning "not_enforced": "a rule about a tool is finer than what can be held to";
     }
 }

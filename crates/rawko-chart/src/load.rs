@@ -3,6 +3,7 @@
 use rawko_core::{Blueprint, Chart};
 
 use crate::check;
+use crate::check::lockstep;
 use crate::check::recursion::{self, ChartStart};
 use crate::finding::{Finding, Severity};
 use crate::lower::lower;
@@ -44,13 +45,18 @@ pub fn load(source: &Source, registry: &Registry) -> Loaded {
         return Loaded { findings, ..Loaded::default() };
     };
     let references = recursion::references(&lowered);
+    let suspects = lockstep::suspects(&lowered);
     let Lowered { blueprint, places } = lowered;
     let fatal = findings.iter().any(|finding| finding.severity == Severity::Fatal);
     let chart = if fatal { None } else { compile(blueprint, &places, &mut findings) };
     let starts = chart.as_ref().map(|chart| recursion::starts(chart, references)).unwrap_or_default();
-    if let Some(chart) = chart.as_ref().filter(|_| !starts.is_empty()) {
+    if let Some(chart) = &chart {
+        let found = findings.len();
         findings.extend(recursion::invokes_itself(chart, &starts, registry));
-        tidy(&mut findings);
+        findings.extend(lockstep::analyse(chart, &suspects, &findings));
+        if findings.len() > found {
+            tidy(&mut findings);
+        }
     }
     Loaded { chart, places: Some(places), findings, starts }
 }

@@ -1,6 +1,7 @@
 //! `Registry`: the charts, agents and services that a chart's invokes may name (rule 8). Filled by the caller, who
 //! knows the project; this crate does not read files.
 
+use rawko_core::{ServiceClass, ServiceName, ServiceSpec, ServiceSpecs};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::def::RegistryEntryKey;
@@ -10,17 +11,30 @@ use crate::source::{Source, Span};
 use crate::tree::{Tree, View, to_value};
 use crate::version::{Range, Version};
 
-/// Services that every host has.
-const BUILT_IN_SERVICES: &[&str] = &["human"];
 const NOT_A_REGISTRY: &str = crate::codes::NOT_A_REGISTRY.name;
 
 /// What can be invoked. `Registry::default()` knows nothing and does not claim to know everything.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Registry {
     charts: BTreeMap<String, Vec<String>>,
     agents: BTreeSet<String>,
     services: BTreeSet<String>,
+    endpoints: BTreeSet<String>,
+    specs: ServiceSpecs,
     complete: bool,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            charts: BTreeMap::new(),
+            agents: BTreeSet::new(),
+            services: BTreeSet::new(),
+            endpoints: BTreeSet::new(),
+            specs: ServiceSpecs::built_in(),
+            complete: false,
+        }
+    }
 }
 
 /// What a reference to a chart leads to.
@@ -47,6 +61,29 @@ impl Registry {
         self.services.insert(name.into());
     }
 
+    /// What is known of a service. Only its schemas: whether it exists is said by [`Registry::add_service`].
+    pub fn add_spec(&mut self, spec: ServiceSpec) {
+        self.specs.add(spec);
+    }
+
+    /// What is known of the service that a `src` names.
+    pub fn spec(&self, src: &str) -> Option<&ServiceSpec> {
+        self.specs.find(src)
+    }
+
+    /// A configured target of `send`.
+    pub fn add_endpoint(&mut self, name: impl Into<String>) {
+        self.endpoints.insert(name.into());
+    }
+
+    pub fn has_endpoint(&self, name: &str) -> bool {
+        self.endpoints.contains(name)
+    }
+
+    pub fn endpoints(&self) -> impl Iterator<Item = &str> {
+        self.endpoints.iter().map(String::as_str)
+    }
+
     /// Says that nothing else exists: an unknown agent or service is then an error, not a warning.
     #[must_use]
     pub fn complete(mut self) -> Self {
@@ -63,7 +100,7 @@ impl Registry {
     }
 
     pub fn has_service(&self, name: &str) -> bool {
-        BUILT_IN_SERVICES.contains(&name) || self.services.contains(name)
+        is_person(name) || self.services.contains(name)
     }
 
     pub fn charts(&self) -> impl Iterator<Item = &str> {
@@ -75,7 +112,8 @@ impl Registry {
     }
 
     pub fn services(&self) -> impl Iterator<Item = &str> {
-        self.services.iter().map(String::as_str).chain(BUILT_IN_SERVICES.iter().copied())
+        let people = self.specs.iter().map(|spec| &*spec.name).filter(|name| is_person(name));
+        self.services.iter().map(String::as_str).chain(people)
     }
 
     /// Returns the newest version of a chart within a range (`^1.2`, `~1.2`, `1.x`, `>=1 <3`, `1.2.0`, `latest` or
@@ -90,6 +128,11 @@ impl Registry {
             |(_, text)| Resolution::Found(text.clone()),
         )
     }
+}
+
+/// The one service that every host has.
+fn is_person(name: &str) -> bool {
+    ServiceName::of(name).class == ServiceClass::Human
 }
 
 /// One line of a `machine_registry`.

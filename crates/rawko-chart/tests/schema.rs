@@ -265,6 +265,7 @@ fn a_chart_with_every_key_loads_without_an_error() {
     let text = fs::read_to_string(here("fixtures/everything.yaml")).unwrap();
     let mut registry = Registry::default();
     registry.add_agent("reviewer");
+    registry.add_service("timers.start");
     let loaded = load(&Source::new("everything.yaml", text.as_str()), &registry.complete());
     let serious: Vec<_> =
         loaded.findings.iter().filter(|finding| finding.severity > rawko_chart::Severity::Warning).collect();

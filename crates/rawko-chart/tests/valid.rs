@@ -32,5 +32,6 @@ fn registry() -> Registry {
     registry.add_chart("review_workflow", "1.2.0");
     registry.add_agent("reviewer");
     registry.add_service("agent_executor");
+    registry.add_endpoint("heater");
     registry.complete()
 }

@@ -127,6 +127,7 @@ fn show(line: &Line) -> String {
     if !line.output.is_null() {
         parts.push(format!("output {}", line.output));
     }
+    parts.extend(line.refused.iter().map(|why| format!("refused: {why}")));
     parts.extend(line.error.iter().map(|error| format!("failed: {error}")));
     if line.context.as_map().is_some_and(|map| !map.is_empty()) {
         parts.push(line.context.to_string());

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::events::EventSpec;
 use crate::expr::Expr;
 use crate::ids::{LabelId, NodeId, Slot};
+use crate::schema::Schema;
 use crate::value::Value;
 
 /// The definition of a chart. `nodes` is in document order (preorder), the root first.
@@ -23,6 +25,10 @@ pub struct Blueprint {
     pub unhandled: Unhandled,
     /// Microsteps allowed in one macrostep.
     pub microsteps_max: u32,
+    /// The events that the chart declares; `None` without an `events:` block.
+    pub events: Option<Vec<EventSpec>>,
+    /// The schema of the context, if the chart has one.
+    pub context_schema: Option<Schema>,
 }
 
 #[derive(Clone, Debug)]

@@ -7,7 +7,9 @@ use rustc_hash::FxHashMap;
 
 use crate::blueprint::{Docs, NodeKind, Targets, Trigger, Unhandled};
 use crate::configuration::{Active, Configuration};
+use crate::events::EventSpec;
 use crate::ids::{InvokeId, LabelId, NodeId, TransitionId};
+use crate::rules::ContextRules;
 use crate::snapshot::{FailedWork, Failure};
 use crate::tables::Tables;
 use crate::value::Value;
@@ -69,6 +71,9 @@ pub struct Chart {
     pub(crate) context_declared: Vec<bool>,
     /// Labels of actions, by `LabelId`.
     pub(crate) labels: Vec<Arc<str>>,
+    /// The `events:` of the chart.
+    pub(crate) events: Option<Vec<EventSpec>>,
+    pub(crate) context_rules: Option<Box<ContextRules>>,
     pub(crate) tables: Tables,
 }
 

@@ -13,6 +13,7 @@ use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
 use crate::ids::{NodeId, TransitionId};
 use crate::labels;
 use crate::plain;
+use crate::rules::ContextRules;
 use crate::tables::{Entry, Handler, Node, NodeMore, Range, Route, Tables, Timer, Transition};
 
 /// An invalid blueprint. A reader reports these as its own findings beforehand; the rest are errors of code that builds
@@ -79,6 +80,10 @@ impl Chart {
             by_path: paths.into_iter().zip((0..).map(NodeId)).collect::<FxHashMap<_, _>>(),
             nodes,
             transitions,
+            events: blueprint.events,
+            context_rules: blueprint
+                .context_schema
+                .map(|schema| Box::new(ContextRules::new(schema, &blueprint.context))),
             context_names: blueprint.context.iter().map(|key| Arc::clone(&key.name)).collect(),
             context_declared: blueprint.context.iter().map(|key| key.declared).collect(),
             context_initial: blueprint.context.into_iter().map(|key| key.initial).collect(),

@@ -29,6 +29,7 @@ impl Chart {
             input: snapshot.input(),
             now_ms: now.ms,
             world: now.world,
+            instance: now.instance,
             configuration: self.active(snapshot.configuration()),
         };
         resolved.eval(&scope).map_err(|error| error.message)

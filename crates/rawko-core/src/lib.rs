@@ -18,12 +18,16 @@ mod effect;
 mod entry_set;
 mod evaluate;
 mod event;
+mod events;
 pub mod explain;
 pub mod expr;
 mod fault;
 mod ids;
 mod labels;
 mod plain;
+mod rules;
+mod schema;
+mod service;
 mod snapshot;
 mod step;
 mod tables;
@@ -40,8 +44,11 @@ pub use compile::{CompileError, NODES_MAX};
 pub use configuration::{Active, Configuration};
 pub use effect::{Effect, Invoke, Send, SendTarget};
 pub use event::{Event, NamedEvent};
+pub use events::{EventRefusal, EventSpec};
 pub use fault::{Fault, FaultKind};
 pub use ids::{InvokeId, LabelId, NodeId, Slot, TransitionId};
+pub use schema::{FieldLookup, Schema, SchemaProblem, SchemaProblemKind, Violation};
+pub use service::{OnRestart, ServiceClass, ServiceName, ServiceSpec, ServiceSpecs};
 pub use snapshot::{
     FailedWork, Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose,
 };
@@ -49,4 +56,4 @@ pub use step::{
     Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,
 };
 pub use value::{Map, Value};
-pub use world::{AgentEntry, Now, World};
+pub use world::{AgentEntry, InstanceFacts, Now, World};

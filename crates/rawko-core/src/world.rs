@@ -24,18 +24,51 @@ pub struct AgentEntry {
     pub details: Value,
 }
 
-/// The moment of a step: the time, and the world as it is then.
+/// The `instance` binding: facts about the instance itself, the same at every step of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InstanceFacts {
+    /// A string.
+    pub id: Value,
+    /// The id of the invoking instance, or null.
+    pub parent: Value,
+    /// The time of the first step in milliseconds, as `now()` counts them.
+    pub started: Value,
+}
+
+impl InstanceFacts {
+    pub fn new(id: &str, parent: Option<&str>, started_ms: i64) -> Self {
+        let parent = parent.map_or(Value::Null, Value::str);
+        Self { id: Value::str(id), parent, started: Value::Int(started_ms) }
+    }
+}
+
+/// The moment of a step: the time, the world as it is then, and the instance that takes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Now<'a> {
     pub ms: i64,
     pub world: &'a World,
+    pub instance: &'a InstanceFacts,
 }
 
 static NOTHING: World = World { env: Value::Null, agents: Vec::new() };
+static NO_INSTANCE: InstanceFacts =
+    InstanceFacts { id: Value::Null, parent: Value::Null, started: Value::Null };
+
+impl<'a> Now<'a> {
+    /// A moment of no instance in particular: `instance.id` and the others are null.
+    pub fn new(ms: i64, world: &'a World) -> Self {
+        Now { ms, world, instance: &NO_INSTANCE }
+    }
+
+    #[must_use]
+    pub fn of(self, instance: &'a InstanceFacts) -> Self {
+        Now { instance, ..self }
+    }
+}
 
 /// A time without settings and agents.
 impl From<i64> for Now<'static> {
     fn from(ms: i64) -> Self {
-        Now { ms, world: &NOTHING }
+        Now::new(ms, &NOTHING)
     }
 }

@@ -44,7 +44,7 @@ fn walk(seed: u64, mut each: impl FnMut(&Chart, &mut Snapshot, rawko_core::Event
     for _ in 0..DELIVERIES {
         now_ms += dice.below(20) as i64;
         let event = random::delivery(&mut dice, &snapshot, &mut now_ms);
-        each(&chart, &mut snapshot, event, Now { ms: now_ms, world: &world });
+        each(&chart, &mut snapshot, event, Now::new(now_ms, &world));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The errors of host operations.
 
-use rawko_core::{SnapshotError, Status, StepError};
-use rawko_instance::{Category, InstanceError, ServiceError};
+use rawko_core::{EventRefusal, SnapshotError, Status, StepError, Violation};
+use rawko_instance::{Category, InstanceError, ServiceError, reasons};
 use rawko_store::StoreError;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -30,6 +30,12 @@ pub enum HostError {
     SeveralAsked { id: String, asked: String },
     #[error("instance `{id}` asks for nothing called `{invoke}`; it asks for {asked}")]
     NotAsked { id: String, invoke: String, asked: String },
+    /// The chart does not take this event, or not with this data.
+    #[error("instance `{id}` refuses the event: {refusal}")]
+    EventRefused { id: String, refusal: EventRefusal },
+    /// The data does not fit the form; the request stays pending.
+    #[error("the answer to `{invoke}` of instance `{id}` does not fit its form: {}", reasons(violations))]
+    AnswerRefused { id: String, invoke: String, violations: Vec<Violation> },
     #[error("instance `{id}` has no step {step}; its last one is {last}")]
     NoStep { id: String, step: u64, last: u64 },
     #[error("instance `{id}` did not fail: there is nothing to try again")]
@@ -79,6 +85,8 @@ impl HostError {
             | HostError::NothingAsked { .. }
             | HostError::SeveralAsked { .. }
             | HostError::NotAsked { .. }
+            | HostError::EventRefused { .. }
+            | HostError::AnswerRefused { .. }
             | HostError::NoStep { .. }
             | HostError::NotFailed { .. }
             | HostError::BadEdit { .. }
@@ -98,6 +106,10 @@ impl From<InstanceError> for HostError {
             InstanceError::NothingAsked { id } => HostError::NothingAsked { id },
             InstanceError::SeveralAsked { id, asked } => HostError::SeveralAsked { id, asked },
             InstanceError::NotAsked { id, invoke, asked } => HostError::NotAsked { id, invoke, asked },
+            InstanceError::EventRefused { id, refusal } => HostError::EventRefused { id, refusal },
+            InstanceError::AnswerRefused { id, invoke, violations } => {
+                HostError::AnswerRefused { id, invoke, violations }
+            }
             InstanceError::NotFailed { id } => HostError::NotFailed { id },
             InstanceError::BadEdit { key, why } => HostError::BadEdit { key, why },
             InstanceError::Step(error) => HostError::Step(error),

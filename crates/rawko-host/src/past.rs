@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use rawko_core::{Effect, Event, Value};
+use rawko_core::{Effect, Event, ServiceName, Value};
 use rawko_instance::{Ledger, Spent, agent_of, is_counted};
 use rawko_store::{InstanceRow, Record, RecordKind};
 
@@ -84,8 +84,11 @@ fn spent_on(event: &Event, known: &mut HashMap<u64, Invoked>) -> Spent {
     if let Some(spent) = invoked.children.pop_front() {
         return spent;
     }
-    let tells = ["agent:", "model:", "work:"].iter().any(|kind| invoked.src.starts_with(kind));
-    if tells { Spent::of(data.get("usage")) } else { Spent::default() }
+    if ServiceName::of(&invoked.src).class.reports_usage() {
+        Spent::of(data.get("usage"))
+    } else {
+        Spent::default()
+    }
 }
 
 fn spent_by_child(child: &InstanceRow) -> Spent {

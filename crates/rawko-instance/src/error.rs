@@ -1,7 +1,7 @@
 //! Errors of the machine and of its store. Store errors are typed here because a machine receives them through its
 //! environment.
 
-use rawko_core::{SnapshotError, Status, StepError};
+use rawko_core::{EventRefusal, SnapshotError, Status, StepError, Violation};
 
 /// An input that was not handled.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -15,6 +15,12 @@ pub enum InstanceError {
     SeveralAsked { id: String, asked: String },
     #[error("instance `{id}` has no pending request `{invoke}`; pending: {asked}")]
     NotAsked { id: String, invoke: String, asked: String },
+    /// The event does not enter: nothing was recorded and nothing changed.
+    #[error("instance `{id}` refuses the event: {refusal}")]
+    EventRefused { id: String, refusal: EventRefusal },
+    /// The data does not fit the form: the request stays pending.
+    #[error("the answer to `{invoke}` of instance `{id}` does not fit its form: {}", reasons(violations))]
+    AnswerRefused { id: String, invoke: String, violations: Vec<Violation> },
     #[error("instance `{id}` did not fail: there is nothing to retry")]
     NotFailed { id: String },
     #[error("`{key}` cannot be set: {why}")]
@@ -28,6 +34,11 @@ pub enum InstanceError {
     /// A bug of rawko, contained to one instance.
     #[error("internal error while taking a step of `{0}`; the instance stands as it was before")]
     Internal(String),
+}
+
+/// Violations as one line.
+pub fn reasons(violations: &[Violation]) -> String {
+    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// A fault of the world, or of the file.

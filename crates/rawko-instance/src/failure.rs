@@ -164,15 +164,6 @@ impl ServiceError {
     }
 }
 
-/// What becomes of a call without a result when the driver starts again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnRestart {
-    /// It is safe to run again with the same idempotency key.
-    Retry,
-    /// Its outcome is unknown: the chart gets `category: interrupted`.
-    Unknown,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

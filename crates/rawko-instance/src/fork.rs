@@ -56,7 +56,8 @@ impl ForkSource {
         env: &dyn Environment,
         now_ms: i64,
     ) -> Result<Vec<(String, Value)>, InstanceError> {
-        let now = Now { ms: now_ms, world: env.world() };
+        let facts = self.new.facts();
+        let now = Now::new(now_ms, env.world()).of(&facts);
         let mut edits = Vec::with_capacity(set.len());
         for (key, text) in set {
             let names = self.chart.context_names();
@@ -67,6 +68,9 @@ impl ForkSource {
             }
             let value = self.chart.evaluate(&self.snapshot, text, now);
             let value = value.map_err(|why| InstanceError::BadEdit { key: key.clone(), why })?;
+            if let Some(why) = self.chart.refuse_value(&self.snapshot, key, &value) {
+                return Err(InstanceError::BadEdit { key: key.clone(), why });
+            }
             edits.push((key.clone(), value));
         }
         Ok(edits)

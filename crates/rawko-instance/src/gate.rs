@@ -5,7 +5,7 @@ mod rules;
 
 use std::sync::Arc;
 
-use rawko_core::Value;
+use rawko_core::{ServiceClass, ServiceName, Value};
 
 use rules::{Rule, covers, first};
 
@@ -115,7 +115,7 @@ impl Gate {
         if self.is_open {
             return Ok("the gate is open".into());
         }
-        if let Some(agent) = agent.filter(|_| is_agents_own(name)) {
+        if let Some(agent) = agent.filter(|_| ServiceName::of(name).class.is_of_agent()) {
             let rule = self.by_settings(&format!("agent:{agent}"), None)?;
             return Ok(format!("`{name}` is part of the agent; {rule}"));
         }
@@ -136,10 +136,11 @@ impl Gate {
 
     /// A project that allows agents also allows selecting and evaluating them.
     fn for_arbiter(&self, name: &str) -> Option<&Rule> {
-        if !ARBITER.contains(&name) {
+        if ServiceName::of(name).class != ServiceClass::Arbiter {
             return None;
         }
-        self.allow.iter().find(|rule| is_agent(&rule.pattern) || covers(&rule.pattern, "agent:"))
+        let is_agents = |pattern: &str| ServiceName::of(pattern).class == ServiceClass::Agent;
+        self.allow.iter().find(|rule| is_agents(&rule.pattern) || covers(&rule.pattern, "agent:"))
     }
 
     fn used_up(&self, question: &Question<'_>) -> Option<String> {
@@ -169,7 +170,8 @@ fn rule(pattern: &str, file: &Arc<str>) -> Result<Rule, PatternError> {
 fn refused_by_state(question: &Question<'_>) -> Option<String> {
     let name = question.name;
     // An agent is no tool, and what it calls is checked where the tool's other names are known.
-    if is_agent(name) || is_agents_own(name) {
+    let class = ServiceName::of(name).class;
+    if class == ServiceClass::Agent || class.is_of_agent() {
         return None;
     }
     let around = question.policy.get("within").as_list().unwrap_or_default();
@@ -190,30 +192,16 @@ fn refused_by(tools: &Value, name: &str) -> Option<String> {
     is_left_out.then(|| format!("`{name}` is not allowed by {source}"))
 }
 
-fn is_agent(name: &str) -> bool {
-    name.starts_with("agent:")
-}
-
-/// What a chart calls that has agents chosen.
-const ARBITER: [&str; 3] = ["work:select", "work:evaluate", "work:remember"];
-
-/// What the instance that plays an agent calls on its behalf.
-fn is_agents_own(name: &str) -> bool {
-    ["model:", "tool:", "work:"].iter().any(|prefix| name.starts_with(prefix))
-}
-
 /// Whether a call counts as a tool call.
 pub fn is_counted(name: &str) -> bool {
-    name.starts_with("tool:") || !(is_agent(name) || is_agents_own(name))
+    ServiceName::of(name).class.is_counted()
 }
 
 /// Returns the parts of a budget that a call requires.
 fn spends(name: &str) -> &'static [&'static str] {
-    if is_counted(name) {
-        &["tool_calls"]
-    } else if is_agent(name) || name.starts_with("model:") {
-        &["tokens", "cost_usd", "time"]
-    } else {
-        &[]
+    match ServiceName::of(name).class {
+        class if class.is_counted() => &["tool_calls"],
+        ServiceClass::Agent | ServiceClass::Model => &["tokens", "cost_usd", "time"],
+        _ => &[],
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::Status;
+use rawko_core::{InstanceFacts, Status};
 use serde::{Deserialize, Serialize};
 
 /// A store's number of an instance. The id is for people; this is for indexes.
@@ -60,6 +60,12 @@ pub struct NewInstance {
 }
 
 impl NewInstance {
+    /// What its expressions see as `instance`.
+    pub fn facts(&self) -> InstanceFacts {
+        let parent = self.parent.as_ref().map(|parent| &*parent.id);
+        InstanceFacts::new(&self.id, parent, self.created_ms)
+    }
+
     /// The agent that it plays, if it plays one.
     pub fn agent(&self) -> Option<Arc<str>> {
         let policy: serde_json::Value = serde_json::from_str(&self.policy).ok()?;

@@ -53,7 +53,8 @@ pub(crate) fn begin(
     env: &dyn Environment,
 ) -> Result<(Instance, Transaction), InstanceError> {
     let event = serde_json::to_string(&input).unwrap_or_default();
-    let now = Now { ms: at_ms, world: env.world() };
+    let facts = new.facts();
+    let now = Now::new(at_ms, env.world()).of(&facts);
     // A panic is a bug of rawko, and stays within this instance.
     let start_chart = if env.wants_traces() { start_traced } else { start_untraced };
     let started = catch_unwind(AssertUnwindSafe(|| start_chart(&chart, input, now)));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use rawko_core::{NamedEvent, Value};
+use rawko_core::{NamedEvent, ServiceClass, ServiceName, Value};
 use rawko_host::{
     Activity, Clock, Doing, Edition, Engine, Fork, HostError, Library, PersonAnswer, Progress, Reader,
     Receipt, Settled, SystemClock, made_up_id,
@@ -135,7 +135,7 @@ impl RestateEngine {
 fn invoked(edition: &Edition) -> Vec<String> {
     let nodes = edition.chart.node_ids().map(|node| edition.chart.node(node));
     let sources = nodes.flat_map(|node| node.invokes.iter().map(|(_, src)| Arc::clone(src)));
-    sources.filter_map(|src| src.strip_prefix("statechart:").map(str::to_owned)).collect()
+    sources.filter_map(|src| ServiceName::member_of(&src, ServiceClass::Chart).map(str::to_owned)).collect()
 }
 
 impl Inner {

@@ -20,7 +20,8 @@ impl Simulation {
     /// The events that have at least one candidate transition in the current configuration.
     pub fn choices(&self) -> Vec<Choice> {
         let Some(snapshot) = self.snapshot() else { return Vec::new() };
-        let (chart, now) = (self.chart(), Now { ms: self.now_ms(), world: self.world() });
+        let facts = self.facts();
+        let (chart, now) = (self.chart(), Now::new(self.now_ms(), self.world()).of(&facts));
         let mut found = Vec::new();
         for name in chart.event_names() {
             let mut copy = snapshot.clone();

@@ -24,6 +24,9 @@ pub struct Line {
     /// Only when a step failed: the configuration and context above are those before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why the chart does not take the event, or not with this data: nothing happened. Not part of the JSON.
+    #[serde(skip)]
+    pub refused: Option<String>,
     /// Expressions that failed, of every instance; not part of the JSON.
     #[serde(skip)]
     pub faults: Vec<Fault>,

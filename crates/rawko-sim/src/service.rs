@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rawko_core::{Event, Invoke, Value};
+use rawko_core::{Event, Invoke, ServiceClass, ServiceName, Value};
 use rawko_instance::{Category, EffectNote, EffectResult, Instance, Request, ServiceError};
 use rawko_store::{EffectKind, InstanceKey};
 
@@ -63,12 +63,13 @@ impl StubServices {
     }
 
     fn is_child(&self, src: &str) -> bool {
-        src.strip_prefix("statechart:").is_some_and(|reference| self.setup.resolve(reference).is_some())
+        ServiceName::member_of(src, ServiceClass::Chart)
+            .is_some_and(|reference| self.setup.resolve(reference).is_some())
     }
 
     /// Notes a call and returns the fault that happens to it.
     fn note(&mut self, instance: &Instance, invoke: &Invoke, is_stubbed: bool) -> Option<InjectedFaultKind> {
-        let is_person = &*invoke.src == "human";
+        let is_person = ServiceName::of(&invoke.src).class == ServiceClass::Human;
         let kinds: &'static [InjectedFaultKind] = match is_stubbed {
             true => STUBBED,
             false if self.is_child(&invoke.src) => CHILD,
@@ -111,11 +112,11 @@ impl Services for StubServices {
             self.planned.insert(attempt, (answer, fault));
         }
         let (answer, fault) = &self.planned[&attempt];
-        let is_chart = invoke.src.starts_with("statechart:");
+        let is_chart = ServiceName::of(&invoke.src).class == ServiceClass::Chart;
         let fails = matches!(fault, Some(InjectedFaultKind::Failure | InjectedFaultKind::Outage));
         let is_unknown_chart = is_chart && !self.is_child(&invoke.src);
-        // An agent spends its budget whoever answers for it.
-        let is_agent = invoke.src.starts_with("agent:");
+        // An agent spends its budget no matter which stub answers.
+        let is_agent = ServiceName::of(&invoke.src).class == ServiceClass::Agent;
         let kind = if is_agent { EffectKind::Agent } else { EffectKind::Service };
         // A chart that is not there waits for a stimulus, like any service without a stub.
         (answer.is_some() || is_unknown_chart || (is_chart && fails)).then_some(kind)

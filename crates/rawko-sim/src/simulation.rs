@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Effect, NamedEvent, SendTarget, Snapshot, Status, Value, World};
+use rawko_core::{Chart, Effect, InstanceFacts, NamedEvent, SendTarget, Snapshot, Status, Value, World};
 use rawko_instance::{Gate, Input, Instance, InstanceError, StepTrace};
 use rawko_store::{InstanceKey, MemoryStore, RecordKind, Store, content};
 
@@ -78,6 +78,10 @@ impl Simulation {
     /// The simulated instance; `None` before the start, or when it could not start.
     pub fn snapshot(&self) -> Option<&Snapshot> {
         self.root.as_ref().map(Instance::snapshot)
+    }
+
+    pub(crate) fn facts(&self) -> InstanceFacts {
+        self.root.as_ref().map(|root| root.new_instance().facts()).unwrap_or_default()
     }
 
     pub fn now_ms(&self) -> i64 {
@@ -175,6 +179,10 @@ impl Simulation {
             match reply {
                 // An ended instance takes no events; the line shows that nothing happened.
                 Some(Ok(_) | Err(InstanceError::Over { .. } | InstanceError::Step(_))) => return Ok(()),
+                Some(Err(InstanceError::EventRefused { refusal, .. })) => {
+                    self.line.refused = Some(refusal.to_string());
+                    return Ok(());
+                }
                 Some(Err(error)) => return Err(error),
                 None => {}
             }

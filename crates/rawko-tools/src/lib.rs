@@ -8,6 +8,7 @@ mod files;
 mod foreign;
 mod grant;
 mod input;
+mod known;
 mod outcome;
 mod pattern;
 mod plan;
@@ -21,6 +22,7 @@ use std::pin::Pin;
 
 pub use bash::Variables;
 pub use grant::{BashFilter, Grant, Layer};
+pub use known::{builtin_names, is_builtin};
 pub use outcome::{Refusal, ToolOutcome};
 pub use plan::{Plan, PlanStep, StepStatus};
 pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};

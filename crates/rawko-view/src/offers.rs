@@ -21,7 +21,7 @@ pub fn in_snapshot(chart: &Chart, snapshot: &Snapshot, now: Now<'_>) -> Vec<Offe
         return Vec::new();
     }
     let mut offers = Vec::new();
-    for name in chart.event_names().filter(|name| is_for_people(name) && !is_of_the_host(name)) {
+    for name in chart.event_names().filter(|name| is_for_people(chart, name) && !is_of_the_host(name)) {
         let event = Event::named(name, Value::Null);
         let Ok(step) = step_traced(chart, &mut snapshot.clone(), event, now) else { continue };
         let transitions = outcomes(chart, &step.trace, name);
@@ -38,9 +38,10 @@ fn is_of_the_host(event: &str) -> bool {
         .any(|prefix| event.starts_with(prefix))
 }
 
-/// Returns false for completions and errors that the engine raises itself.
-pub fn is_for_people(event: &str) -> bool {
-    !event.starts_with("done.state.") && !event.starts_with("error.execution")
+/// Returns false for internal events, and for completions and errors that the engine raises itself.
+pub fn is_for_people(chart: &Chart, event: &str) -> bool {
+    let is_internal = chart.event_spec(event).is_some_and(|spec| spec.internal);
+    !is_internal && !event.starts_with("done.state.") && !event.starts_with("error.execution")
 }
 
 /// Returns the outcome of each candidate transition for the event itself, without follow-up events.

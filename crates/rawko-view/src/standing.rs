@@ -85,7 +85,8 @@ impl Standing {
         if !is_past {
             add_asks_below(reader, &children, &mut asks)?;
         }
-        let now = Now { ms: if is_past { restored.at_ms } else { now_ms }, world };
+        let facts = row.new.facts();
+        let now = Now::new(if is_past { restored.at_ms } else { now_ms }, world).of(&facts);
         let offers = offers::in_snapshot(&chart, &snapshot, now);
         Ok(Standing { row, at_ms: restored.at_ms, timers, running, asks, children, offers, chart, snapshot })
     }

@@ -6,7 +6,7 @@ use rawko_host::Environment;
 
 use super::folders::Found;
 use super::read::{self, Reading};
-use super::{Agents, COMPLETE, Level, Unusable};
+use super::{Agents, COMPLETE, Level, Unusable, tool_names};
 
 type Problems = Vec<(Source, Vec<Finding>)>;
 
@@ -17,7 +17,11 @@ struct One {
     reading: Reading,
 }
 
-pub(super) fn join(found: Vec<Found>, environment: &Environment) -> (Agents, Problems) {
+pub(super) fn join(
+    found: Vec<Found>,
+    environment: &Environment,
+    servers: Option<&[String]>,
+) -> (Agents, Problems) {
     let (mut files, mut problems): (Vec<One>, Problems) = (Vec::new(), Vec::new());
     for file in found {
         match file {
@@ -29,6 +33,11 @@ pub(super) fn join(found: Vec<Found>, environment: &Environment) -> (Agents, Pro
     }
     report_duplicates(&mut files);
     report_targets(&mut files);
+    for file in &mut files {
+        if let Some(agent) = &file.reading.agent {
+            file.reading.findings.extend(tool_names::unknown(agent, &file.source, servers));
+        }
+    }
     let mut agents = Agents::default();
     for file in files {
         agents.take(&file.source, file.reading, &mut problems);

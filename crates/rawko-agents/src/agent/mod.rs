@@ -10,6 +10,7 @@ mod frontmatter;
 mod lenient;
 mod model;
 mod read;
+mod tool_names;
 mod tools;
 
 use std::path::Path;
@@ -17,6 +18,8 @@ use std::path::Path;
 use rawko_chart::{Finding, Source};
 use rawko_core::AgentEntry;
 use rawko_host::Environment;
+
+use rawko_programs::mcp::{read_mcp_file, server_part};
 
 pub use file::{AgentCommand, AgentFile, Kind, Level, Limits, Transitions};
 pub use model::ModelChoice;
@@ -53,13 +56,16 @@ impl Agents {
     /// Reads the agents of a project and its user, and collects all problems of their files.
     pub fn read(project_root: &Path, environment: &Environment) -> (Self, Vec<(Source, Vec<Finding>)>) {
         let found = folders::look(project_root, environment);
-        across::join(found, environment)
+        let (servers, _, wrong) = read_mcp_file(project_root, environment);
+        // A file that cannot be read whole may have more servers.
+        let servers: Vec<String> = servers.iter().map(|server| server_part(&server.name)).collect();
+        across::join(found, environment, Some(&servers[..]).filter(|_| wrong.is_empty()))
     }
 
     /// Reads one text as if it were the only agent file of the project.
     pub fn of_source(source: &Source, environment: &Environment) -> (Self, Vec<Finding>) {
         let found = folders::Found::of_source(source.clone(), Level::Project);
-        let (agents, problems) = across::join(vec![found], environment);
+        let (agents, problems) = across::join(vec![found], environment, None);
         (agents, problems.into_iter().flat_map(|(_, findings)| findings).collect())
     }
 
@@ -68,7 +74,7 @@ impl Agents {
     pub fn with_built_in(mut self) -> Self {
         for (name, text) in BUILT_IN {
             let found = folders::Found::of_source(Source::new(name, text), Level::BuiltIn);
-            let (own, _) = across::join(vec![found], Environment::none());
+            let (own, _) = across::join(vec![found], Environment::none(), None);
             let is_taken = |agent: &AgentFile| {
                 self.get(&agent.name).is_some() || self.unusable.iter().any(|other| other.name == agent.name)
             };

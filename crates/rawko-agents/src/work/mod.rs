@@ -19,12 +19,14 @@ mod recall;
 mod remember;
 mod session;
 mod settings;
+mod specs;
 mod tool;
 
 pub use arbitrate::{Again, AskAgainError, ask_again};
 pub use observed::observed;
 pub use read::{Health, Problems, is_broken};
 pub use settings::{MemorySettings, TaskSettings};
+pub use specs::service_specs;
 
 use std::path::PathBuf;
 use std::sync::Arc;

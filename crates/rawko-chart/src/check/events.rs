@@ -254,7 +254,10 @@ fn never_handled(
     let mut seen: FxHashSet<&str> = FxHashSet::default();
     let mut suggestions_left = SUGGESTIONS_MAX;
     for raised in &doings.raised {
-        if handled.handles(raised.event) || !seen.insert(raised.event) {
+        // An event that is not declared is reported as such.
+        let declared = index.lowered.blueprint.events.as_ref();
+        let is_undeclared = declared.is_some_and(|all| !all.iter().any(|spec| &*spec.name == raised.event));
+        if is_undeclared || handled.handles(raised.event) || !seen.insert(raised.event) {
             continue;
         }
         let mut finding = EVENT_NEVER_HANDLED

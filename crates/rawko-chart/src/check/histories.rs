@@ -1,12 +1,12 @@
-//! History that leads back to itself before anything was recorded: entering such a state would never end, so there is no
-//! chart to run.
+//! History that leads back to itself before anything was recorded (entering it would never end, so there is no chart to
+//! run), and history that is entered only while its parent is active.
 
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::FxHashSet;
 
 use super::cycles::{Successors, components};
-use super::index::Index;
-use crate::codes::CIRCULAR_HISTORY;
+use super::index::{Edge, Index};
+use crate::codes::{CIRCULAR_HISTORY, HISTORY_ONLY_FROM_INSIDE};
 use crate::finding::Finding;
 
 pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
@@ -23,6 +23,45 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
             findings.push(finding(index, id));
         }
     }
+    findings.extend(only_from_inside(index));
+}
+
+/// A history is recorded when its parent is left. Transitions that stay inside the parent do not leave it, so that they
+/// restore an earlier visit or take the default.
+fn only_from_inside(index: &Index<'_>) -> Vec<Finding> {
+    // The initial of a state is taken when the state is entered, from wherever that is.
+    let initials = index.ids().filter_map(|id| index.node(id).initial.as_ref());
+    let mut elsewhere: FxHashSet<NodeId> =
+        initials.flat_map(|initial| initial.targets.iter().copied()).collect();
+    let mut inside: Vec<(NodeId, &Edge<'_>)> = Vec::new();
+    for edge in &index.edges {
+        for target in edge.targets() {
+            let (NodeKind::History(_), Some(parent)) = (index.kind(*target), index.parent(*target)) else {
+                continue;
+            };
+            if !edge.domain.is_some_and(|domain| index.within(domain, parent)) {
+                elsewhere.insert(*target);
+            } else if !inside.iter().any(|(known, _)| known == target) {
+                inside.push((*target, edge));
+            }
+        }
+    }
+    inside.retain(|(id, _)| !elsewhere.contains(id));
+    inside.into_iter().filter_map(|(id, edge)| inside_finding(index, id, edge)).collect()
+}
+
+fn inside_finding(index: &Index<'_>, id: NodeId, edge: &Edge<'_>) -> Option<Finding> {
+    let (path, parent) = (index.path(id), index.path(index.parent(id)?));
+    let message =
+        format!("history `{path}` is entered only from inside `{parent}`, which is not left on the way");
+    let help = format!("let a transition from outside `{parent}` target `{path}`, or remove it");
+    Some(
+        HISTORY_ONLY_FROM_INSIDE
+            .at(index.key_span(id), message)
+            .label(format!("recorded only when `{parent}` is left"))
+            .related(index.target_span(edge), format!("this transition stays inside `{parent}`"))
+            .help(help),
+    )
 }
 
 /// Returns the default entries of each node without recorded history.

@@ -13,6 +13,7 @@ mod guards;
 mod histories;
 mod index;
 mod invokes;
+pub(crate) mod lockstep;
 mod orphans;
 mod reach;
 pub(crate) mod recursion;

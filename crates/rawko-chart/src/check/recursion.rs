@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use rawko_core::{
-    Chart, Effect, Event, NodeId, Step, Template, TraceEntry, Value, start_traced, step_traced,
+    Chart, Effect, Event, NodeId, ServiceClass, ServiceName, Step, Template, TraceEntry, Value, start_traced,
+    step_traced,
 };
 
 use super::cycles::{Successors, components, cycle_through};
@@ -41,7 +42,7 @@ pub(crate) fn references(lowered: &Lowered) -> Vec<Reference> {
     for (number, node) in lowered.blueprint.nodes.iter().enumerate() {
         for (at, invoke) in node.invokes.iter().enumerate() {
             let Template::Literal(Value::Str(src)) = &invoke.src else { continue };
-            let Some(name) = src.strip_prefix("statechart:") else { continue };
+            let Some(name) = ServiceName::member_of(src, ServiceClass::Chart) else { continue };
             let (id, range) = name.split_once('@').unwrap_or((name, ""));
             let span = src_span(&lowered.places, NodeId(number as u32), at);
             let start = ChartStart { id: id.to_owned(), range: range.to_owned(), span };

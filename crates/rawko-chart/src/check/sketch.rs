@@ -90,6 +90,8 @@ pub(crate) fn lowered(text: &str) -> Lowered {
             .collect(),
         unhandled: Unhandled::Ignore,
         microsteps_max: 1000,
+        events: None,
+        context_schema: None,
     };
     Lowered { blueprint, places: Places { nodes: places, context: Vec::new() } }
 }

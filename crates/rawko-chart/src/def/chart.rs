@@ -14,6 +14,7 @@ pub(crate) struct ChartDef<'a> {
     pub(crate) version: Option<View<'a>>,
     pub(crate) context: Option<View<'a>>,
     pub(crate) context_schema: Option<View<'a>>,
+    pub(crate) events: Option<View<'a>>,
     pub(crate) actions: Option<View<'a>>,
     pub(crate) guards: Option<View<'a>>,
     pub(crate) unhandled: Option<View<'a>>,

@@ -9,6 +9,8 @@ use Shape::{
 const STATE_KEY: &str = r"^[^.#][^.]*$";
 /// Valid event descriptors: `NAME`, `name.*` or `*`.
 const EVENT: &str = r"^(\*|[^\s*]+(\.\*)?)$";
+/// What an event can be called.
+const EVENT_NAME: &str = r"^[^\s*]+$";
 /// Up to three numbers, perhaps a pre-release and a build.
 const VERSION: &str = r"^[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?(\+.*)?$";
 
@@ -31,6 +33,9 @@ static STATE_OR_NOTHING: Shape = Either(&[Shape::Record(&STATE), Null]);
 static REGIONS: Shape =
     Either(&[List(&Shape::Record(&REGION)), MapBy(STATE_KEY, &STATE_OR_NOTHING, "a region's key")]);
 static INITIAL_VALUE: Shape = Either(&[Text, List(&Text), Shape::Record(&INITIAL)]);
+/// `NAME:` with nothing below it takes any data.
+static EVENT_OR_NOTHING: Shape = Either(&[Shape::Record(&EVENT_SPEC), Null]);
+static DATA_SCHEMA: Shape = Either(&[MapOf(&Any, "a JSON Schema keyword"), Bool]);
 static TAGS: Shape = Either(&[Text, List(&Text)]);
 static POLICY_LIST: Shape = Either(&[Text, List(&Text)]);
 
@@ -74,6 +79,7 @@ records! {
         Initial "initial" INITIAL_VALUE, "The state that the chart starts in.";
         Context "context" Either(&[MapOf(&Any, "a context key"), Null]), "The data the chart carries, with initial values.";
         ContextSchema "context_schema" MapOf(&Any, "a JSON Schema keyword"), "A JSON Schema of the context.";
+        Events "events" Either(&[MapBy(EVENT_NAME, &EVENT_OR_NOTHING, "an event's name"), Null]), "The events that the chart takes; others are refused.";
         States "states" STATES, "The top-level states by key.";
         Regions "regions" REGIONS, "The regions of a chart that is parallel at the top.";
         Type "type" Word(&["compound", "parallel"]), "Compound unless it has regions.";
@@ -94,6 +100,12 @@ records! {
         Budget "budget" Shape::Record(&BUDGET), "What agents may spend.";
         Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents.";
         Schema "$schema" Text, "The schema an editor checks this file with.";
+    }
+
+    EventSpecKey EVENT_SPEC "event" "an event" {
+        Description "description" Text, "What it is for.";
+        Data "data" DATA_SCHEMA, "A JSON Schema of its data.";
+        Internal "internal" Bool, "Raised by the chart itself: refused from outside and not offered to people.";
     }
 
     StateKey STATE "state" "a state" {

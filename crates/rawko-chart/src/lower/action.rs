@@ -100,7 +100,8 @@ impl<'a> Lowering<'a> {
             return;
         }
         self.actions.count += known.unwrap_or(0);
-        let (mut actions, mut places) = match self.actions.lowered.get(name) {
+        let known = self.actions.lowered.get(name).filter(|_| self.event_data.is_none());
+        let (mut actions, mut places) = match known {
             Some(lowered) => lowered.clone(),
             None => self.expand(name, written),
         };
@@ -174,8 +175,11 @@ impl<'a> Lowering<'a> {
                     for update in pair.value.each_pair() {
                         let expr = self.as_expression(update.value);
                         let slot = self.context.assign(update.key, update.key_span, &mut self.findings);
-                        let found = super::language::infer(&expr, &self.context);
-                        self.context.check_type(slot, found, update.value.span(), &mut self.findings);
+                        let (found, span) = (expr.infer_with(&self.facts()), update.value.span());
+                        self.context.check_type(slot, found, span, &mut self.findings);
+                        if let Some(value) = expr.constant() {
+                            self.context.check_constant(slot, &value, span, &mut self.findings);
+                        }
                         updates.push((slot, expr));
                     }
                 }
@@ -206,6 +210,7 @@ impl<'a> Lowering<'a> {
                 Some(RaiseKey::Type | RaiseKey::Description) | None => {}
             }
         }
+        self.check_own_event((&event, view.get("event")), (&data, view.get("data")));
         ActionKind::Raise { event, data }
     }
 
@@ -215,13 +220,19 @@ impl<'a> Lowering<'a> {
         let (mut event, mut data, mut delay, mut id) = (nothing(), nothing(), None, None);
         for pair in view.each_pair() {
             match SendKey::parse(pair.key) {
-                Some(SendKey::Target) => target = self.template(pair.value, Rule::Data),
+                Some(SendKey::Target) => {
+                    target = self.template(pair.value, Rule::Data);
+                    self.note_recipient(&target, pair.value);
+                }
                 Some(SendKey::Event) => event = self.template(pair.value, Rule::Literal),
                 Some(SendKey::Data) => data = self.template(pair.value, Rule::Data),
                 Some(SendKey::Delay) => delay = Some(self.delay(pair.value)),
                 Some(SendKey::Id) => id = Some(self.template(pair.value, Rule::Literal)),
                 Some(SendKey::Type | SendKey::Description) | None => {}
             }
+        }
+        if matches!(&target, Template::Literal(Value::Str(name)) if &**name == "self") {
+            self.check_own_event((&event, view.get("event")), (&data, view.get("data")));
         }
         ActionKind::Send { target, event, data, delay, id }
     }
@@ -241,7 +252,11 @@ impl<'a> Lowering<'a> {
         let (mut handler, mut params) = (Arc::from(""), nothing());
         for pair in view.each_pair() {
             match CallKey::parse(pair.key) {
-                Some(CallKey::Handler) => handler = pair.value.text().unwrap_or_default().into(),
+                Some(CallKey::Handler) => {
+                    let name = pair.value.text().unwrap_or_default();
+                    self.check_handler(name, pair.value.span());
+                    handler = name.into();
+                }
                 Some(CallKey::Params) => params = self.template(pair.value, Rule::Data),
                 Some(CallKey::Type | CallKey::Description) | None => {}
             }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use rawko_core::expr::Type;
-use rawko_core::{ContextKey, Slot, Value};
+use rawko_core::{ContextKey, FieldLookup, Schema, Slot, Value};
 use rustc_hash::FxHashMap;
 
 use crate::def::ChartDef;
@@ -35,6 +35,8 @@ struct Table {
 struct Facts {
     place: Span,
     kind: Type,
+    /// The part of `context_schema` about it.
+    schema: Option<Schema>,
     assigned: bool,
     /// Location of the first read, if it is not declared.
     read: Option<Span>,
@@ -94,7 +96,7 @@ impl Context {
         let slot = Slot(table.keys.len() as u32);
         table.slots.insert(name.clone(), slot);
         table.keys.push(ContextKey { name, initial, declared });
-        table.facts.push(Facts { place, kind: Type::Any, assigned: false, read: None });
+        table.facts.push(Facts { place, kind: Type::Any, schema: None, assigned: false, read: None });
         slot
     }
 
@@ -163,6 +165,49 @@ impl Context {
                 .related(facts.place, format!("declared as {} here", type_words(facts.kind)))
                 .help("declare it as `null` if it may hold any type"),
         );
+    }
+
+    /// Gives every key its part of the schema, and reports initial values that do not fit it.
+    pub(crate) fn apply_parts(&self, schema: &Schema, findings: &mut Vec<Finding>) {
+        let table = &mut *self.table.borrow_mut();
+        for (key, facts) in table.keys.iter().zip(&mut table.facts) {
+            let FieldLookup::Found(parts) = schema.field(&key.name) else { continue };
+            let [part] = &parts[..] else { continue };
+            facts.schema = Some(part.clone());
+            // Null begins as "not known yet"; a value of another type is reported already.
+            if key.initial.is_null() || !compatible(facts.kind, value_type(&key.initial)) {
+                continue;
+            }
+            if let Some(first) = part.violations(&key.initial).first() {
+                let message = format!("the initial value of `{}` does not fit its schema: {first}", key.name);
+                findings.push(
+                    Finding::new(TYPE_MISMATCH, Severity::Error, facts.place, message)
+                        .help("change the initial value or the schema"),
+                );
+            }
+        }
+    }
+
+    /// Reports an assigned constant that the key's schema refuses.
+    pub(crate) fn check_constant(&self, slot: Slot, value: &Value, place: Span, findings: &mut Vec<Finding>) {
+        let table = self.table.borrow();
+        let (key, facts) = (&table.keys[slot.index()], &table.facts[slot.index()]);
+        let Some(schema) = facts.schema.as_ref().filter(|_| !value.is_null()) else { return };
+        if !compatible(facts.kind, value_type(value)) {
+            return;
+        }
+        if let Some(first) = schema.violations(value).first() {
+            let message = format!("the value does not fit the schema of `{}`: {first}", key.name);
+            findings.push(
+                Finding::new(TYPE_MISMATCH, Severity::Error, place, message)
+                    .related(facts.place, "declared here")
+                    .help("the action fails when it runs: change the value or the schema"),
+            );
+        }
+    }
+
+    pub(crate) fn slot_schema(&self, slot: Slot) -> Option<Schema> {
+        self.table.borrow().facts.get(slot.index())?.schema.clone()
     }
 
     pub(crate) fn slot_type(&self, slot: Slot) -> Type {

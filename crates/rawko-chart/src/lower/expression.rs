@@ -18,7 +18,11 @@ const UNKNOWN_GUARD: &str = crate::codes::UNKNOWN_GUARD.name;
 const UNKNOWN_STATE: &str = crate::codes::UNKNOWN_STATE.name;
 const WRONG_ARGUMENTS: &str = crate::codes::WRONG_ARGUMENTS.name;
 const TYPE_MISMATCH: &str = crate::codes::TYPE_MISMATCH.name;
+const UNKNOWN_FIELD: &str = crate::codes::UNKNOWN_FIELD.name;
 const NEVER_EQUAL: &str = crate::codes::NEVER_EQUAL.name;
+
+/// Shorter keys of a failure are not compared with those that every failure has.
+const SLIP_BYTES_MIN: usize = 5;
 
 /// What an expression is for: decides codes and help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +62,7 @@ impl<'a> Lowering<'a> {
         let names = ChartNames { lowering: self, text, span, reads: RefCell::default() };
         match language::resolve(ast, &names) {
             Ok(expr) => {
-                let problems = language::type_problems(&expr, &self.context);
+                let problems = expr.problems_with(&self.facts());
                 self.report_problems(&problems, text, span, purpose);
                 expr
             }
@@ -71,8 +75,22 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// What is known of the data here.
+    pub(super) fn facts(&self) -> language::Facts<'_> {
+        language::Facts { context: &self.context, event: self.event_data.as_ref().map(|data| &data.schema) }
+    }
+
     fn report_problems(&mut self, problems: &[ExprProblem], text: &str, span: Span, purpose: Use) {
+        let is_failure = self.event_data.as_ref().is_some_and(|data| data.is_failure);
         for problem in problems {
+            // Services add to their failures what they know; a short key is close to too many others.
+            let is_slip =
+                problem.kind == ExprProblemKind::UnknownField && problem.span.len() >= SLIP_BYTES_MIN;
+            let is_field =
+                matches!(problem.kind, ExprProblemKind::UnknownField | ExprProblemKind::UnmentionedField);
+            if is_failure && is_field && !is_slip {
+                continue;
+            }
             let place = locate(self.text, span, text, problem.span.clone());
             let finding = self.problem(problem, text, purpose, place);
             self.report(finding);
@@ -91,6 +109,7 @@ impl<'a> Lowering<'a> {
             ExprProblemKind::Arity => WRONG_ARGUMENTS,
             ExprProblemKind::TypeMismatch => TYPE_MISMATCH,
             ExprProblemKind::NeverEqual => NEVER_EQUAL,
+            ExprProblemKind::UnknownField | ExprProblemKind::UnmentionedField => UNKNOWN_FIELD,
         };
         let message = if code == UNKNOWN_GUARD {
             format!("there is no guard `{text}`")
@@ -98,8 +117,8 @@ impl<'a> Lowering<'a> {
             problem.message.clone()
         };
         let severity = match problem.kind {
-            ExprProblemKind::NeverEqual => Severity::Warning,
-            ExprProblemKind::TypeMismatch => Severity::Error,
+            ExprProblemKind::NeverEqual | ExprProblemKind::UnmentionedField => Severity::Warning,
+            ExprProblemKind::TypeMismatch | ExprProblemKind::UnknownField => Severity::Error,
             ExprProblemKind::Syntax
             | ExprProblemKind::UnknownName
             | ExprProblemKind::UnknownContextKey

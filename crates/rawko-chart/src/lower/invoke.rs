@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Backoff, Delay, InvokeSpec, Retry, Template};
+use rawko_core::{Backoff, Delay, InvokeSpec, Retry, Template, Value};
 
 use super::Lowering;
 use super::delay::parse_delay;
@@ -28,10 +28,12 @@ impl<'a> Lowering<'a> {
         {
             self.check_service(text, view.span());
         }
+        let input = self.optional_template(invoke.input, Rule::Expression);
+        self.check_input(&src, &input, invoke);
         let spec = InvokeSpec {
             id,
             src,
-            input: self.optional_template(invoke.input, Rule::Expression),
+            input,
             timeout: invoke.timeout.map(|view| self.delay(view)),
             on_timeout: invoke.on_timeout.is_some(),
             retry: invoke.retry.map(|view| self.retry(view)),
@@ -42,6 +44,14 @@ impl<'a> Lowering<'a> {
             on_error: invoke.on_error.is_some(),
         };
         (spec, places)
+    }
+
+    /// The input against the spec of the service, where the service is known.
+    fn check_input(&mut self, src: &Template, input: &Template, invoke: &InvokeDef<'a>) {
+        let Template::Literal(Value::Str(src)) = src else { return };
+        let Some(schema) = self.registry.spec(src).and_then(|spec| spec.input.clone()) else { return };
+        let Some(view) = invoke.input.or(invoke.src) else { return };
+        self.check_fits(input, view, &schema, &format!("the input of `{src}`"));
     }
 
     /// The author's id, or the node's path with a number from the second on.

@@ -1,7 +1,7 @@
 //! The parts of the expression language that reading a chart needs, in one place.
 
-use rawko_core::Value;
-use rawko_core::expr::{Ast, Expr, ExprProblem, Names, Type};
+use rawko_core::expr::{Ast, Expr, ExprProblem, KnownTypes, Names, SchemaRoot, Type};
+use rawko_core::{Schema, Slot, Value};
 
 use super::context::Context;
 
@@ -26,10 +26,23 @@ pub(super) fn null() -> Expr {
     literal(Value::Null)
 }
 
-pub(super) fn infer(expr: &Expr, context: &Context) -> Type {
-    expr.infer(&|slot| context.slot_type(slot))
+/// What a chart knows of the data that its expressions read.
+pub(super) struct Facts<'l> {
+    pub(super) context: &'l Context,
+    /// The schema of `event.data` here.
+    pub(super) event: Option<&'l Schema>,
 }
 
-pub(super) fn type_problems(expr: &Expr, context: &Context) -> Vec<ExprProblem> {
-    expr.type_problems(&|slot| context.slot_type(slot))
+impl KnownTypes for Facts<'_> {
+    fn slot(&self, slot: Slot) -> Type {
+        self.context.slot_type(slot)
+    }
+
+    fn schema(&self, root: SchemaRoot) -> Option<Schema> {
+        match root {
+            SchemaRoot::Slot(slot) => self.context.slot_schema(slot),
+            SchemaRoot::EventData => self.event.cloned(),
+            SchemaRoot::Input => None,
+        }
+    }
 }

@@ -1,15 +1,19 @@
 //! From definitions to `Lowered`: resolves every name, parses every expression and collects the findings.
 
 mod action;
+mod conform;
 mod context;
 mod delay;
 mod docs;
+mod events;
 mod expression;
 mod guard;
 mod index;
 mod invoke;
 mod language;
 mod policy;
+mod recipient;
+mod schema;
 mod service;
 mod state;
 mod target;
@@ -18,7 +22,7 @@ mod transition;
 
 use std::sync::Arc;
 
-use rawko_core::{Blueprint, Unhandled};
+use rawko_core::{Blueprint, EventSpec, Schema, Unhandled};
 use rustc_hash::FxHashMap;
 
 use crate::def::ChartDef;
@@ -50,7 +54,20 @@ pub(crate) struct Lowering<'a> {
     locals: Vec<&'a str>,
     /// The event names so far, with true if they are valid: a chart repeats a few of them often.
     events: FxHashMap<&'a str, (Arc<str>, bool)>,
+    /// Literal targets of `send`, checked once all invoke ids are known.
+    recipients: Vec<(String, Span)>,
+    /// The `events:` of the chart, if it has them.
+    declared: Option<Vec<EventSpec>>,
+    /// What is known of `event.data` where lowering is now.
+    event_data: Option<EventData>,
     findings: Vec<Finding>,
+}
+
+/// The schema of an event's data.
+pub(crate) struct EventData {
+    schema: Schema,
+    /// A failure may carry more than its schema mentions.
+    is_failure: bool,
 }
 
 /// Lowers a chart. Findings may be fatal; the result is then only good for drawing and for further checks.
@@ -71,6 +88,9 @@ pub(crate) fn lower(
         guards: GuardTable::new(chart.guards),
         locals: Vec::new(),
         events: FxHashMap::default(),
+        recipients: Vec::new(),
+        declared: None,
+        event_data: None,
         findings: std::mem::take(findings),
     };
     let lowered = lowering.chart(file_stem);
@@ -86,6 +106,8 @@ pub(crate) fn lower(
 impl<'a> Lowering<'a> {
     fn chart(&mut self, file_stem: &str) -> Lowered {
         self.check_context();
+        let context_schema = self.context_schema();
+        self.declared = self.declared_events();
         self.check_ids();
         let (mut nodes, mut places) = (Vec::with_capacity(self.chart.states.len()), Vec::new());
         places.reserve(self.chart.states.len());
@@ -98,6 +120,7 @@ impl<'a> Lowering<'a> {
         }
         self.unused_actions();
         self.unused_guards();
+        self.check_recipients(&nodes);
         let blueprint = Blueprint {
             id: self.chart_id(file_stem),
             version: self.version(),
@@ -107,6 +130,8 @@ impl<'a> Lowering<'a> {
             context: Vec::new(),
             unhandled: self.unhandled(),
             microsteps_max: self.microsteps_max(),
+            events: self.declared.take(),
+            context_schema,
         };
         Lowered { blueprint, places: Places { nodes: places, context: Vec::new() } }
     }

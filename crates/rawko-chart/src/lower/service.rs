@@ -1,5 +1,7 @@
 //! Rule 8: the target of an invoke must exist, as far as the registry knows.
 
+use rawko_core::{ServiceClass, ServiceName};
+
 use super::Lowering;
 use crate::finding::{Finding, Severity};
 use crate::registry::Resolution;
@@ -8,21 +10,27 @@ use crate::suggest::nearest;
 
 const UNKNOWN_SERVICE: &str = crate::codes::UNKNOWN_SERVICE.name;
 
-/// What rawko itself answers for, wherever agents are at work.
-const BUILT_IN: [&str; 4] = ["checks:", "model:", "tool:", "work:"];
-
 impl Lowering<'_> {
     pub(super) fn check_service(&mut self, src: &str, span: Span) {
-        if let Some(reference) = src.strip_prefix("statechart:") {
-            return self.check_chart(reference, span);
+        let ServiceName { class, member } = ServiceName::of(src);
+        match class {
+            ServiceClass::Chart => self.check_chart(member, span),
+            ServiceClass::Agent if self.registry.has_agent(member) => {}
+            ServiceClass::Agent => self.report_unknown_service("agent", member, span),
+            class if class.is_built_in() || self.registry.has_service(src) => {}
+            _ => self.report_unknown_service("service", src, span),
         }
-        let (kind, name, known) = match src.strip_prefix("agent:") {
-            Some(agent) => ("agent", agent, self.registry.has_agent(agent)),
-            None => ("service", src, self.registry.has_service(src) || is_built_in(src)),
-        };
-        if known {
-            return;
+    }
+
+    /// The `handler` of an `invoke` action is a service whose result is not awaited.
+    pub(super) fn check_handler(&mut self, name: &str, span: Span) {
+        if !name.is_empty() && !self.registry.has_service(name) && !ServiceName::of(name).class.is_built_in()
+        {
+            self.report_unknown_service("service", name, span);
         }
+    }
+
+    fn report_unknown_service(&mut self, kind: &str, name: &str, span: Span) {
         let complete = self.registry.is_complete();
         let severity = if complete { Severity::Error } else { Severity::Warning };
         let place = if complete { "in this project" } else { "that is known here" };
@@ -66,8 +74,4 @@ impl Lowering<'_> {
         };
         self.report(Finding::new(UNKNOWN_SERVICE, Severity::Error, span, message).help(help));
     }
-}
-
-fn is_built_in(src: &str) -> bool {
-    BUILT_IN.iter().any(|scheme| src.starts_with(scheme))
 }

@@ -210,7 +210,9 @@ impl<'a> Lowering<'a> {
 }
 
 fn mentions_binding(text: &str) -> bool {
-    ["context.", "event.", "input.", "env.", "agents.", "now("].iter().any(|root| text.contains(root))
+    ["context.", "event.", "input.", "env.", "agents.", "instance.", "now("]
+        .iter()
+        .any(|root| text.contains(root))
 }
 
 fn within(inner: Span, outer: Span) -> bool {
@@ -294,7 +296,7 @@ fn first_word(text: &str) -> &str {
 /// Cheap test before parsing: most data strings are plain words.
 fn could_be_rooted(text: &str) -> bool {
     let word = first_word(text);
-    ROOTS.contains(&word) || word == "now"
+    ROOTS.contains(&word) || word == "now" || word == "instance"
 }
 
 /// `contxt`, `evnt`: a mistyped root.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Delay, InvokeSpec, TransitionSpec, Trigger};
+use rawko_core::{Delay, InvokeSpec, ServiceSpec, Template, TransitionSpec, Trigger, Value};
 
-use super::Lowering;
 use super::delay::{looks_like_delay, parse_delay};
 use super::expression::Use;
 use super::template::{Said, said};
+use super::{EventData, Lowering};
 use crate::def::{Part, TransitionDef, TriggerDef};
 use crate::finding::{Finding, Severity};
 use crate::lowered::{InvokePlaces, TransitionPlaces};
@@ -75,6 +75,7 @@ impl<'a> Lowering<'a> {
                     .help("a name without spaces, `name.*` for all that start with `name`, or `*` for all"),
             );
         }
+        self.check_declared(name, span);
         shared
     }
 
@@ -138,8 +139,10 @@ impl<'a> Lowering<'a> {
 
     fn transition(&mut self, node: u32, trigger: Trigger, def: TransitionDef<'a>, blocks: &mut Blocks) {
         let targets = def.target.map(|view| self.targets(node, view));
+        self.event_data = self.data_of(&trigger, &blocks.invokes);
         let guard = def.guard.map(|view| self.guard(view));
         let (actions, action_places) = self.optional_actions(def.actions);
+        self.event_data = None;
         let docs = self.docs(&def.docs);
         blocks.transitions.push(TransitionSpec {
             trigger,
@@ -156,6 +159,24 @@ impl<'a> Lowering<'a> {
             target: def.target.map(View::span),
             actions: action_places,
         });
+    }
+
+    /// What is known of `event.data` when a transition is taken: the event's declaration, or the result of an invoke.
+    fn data_of(&self, trigger: &Trigger, invokes: &[InvokeSpec]) -> Option<EventData> {
+        let Trigger::Event(name) = trigger else { return None };
+        let result = ["done", "error", "timeout"].into_iter().find_map(|word| {
+            let id = name.strip_prefix(word)?.strip_prefix(".invoke.")?;
+            Some((word, invokes.iter().find(|invoke| &*invoke.id == id)?))
+        });
+        let Some((word, invoke)) = result else {
+            return self.declared_data(name).map(|schema| EventData { schema, is_failure: false });
+        };
+        if word != "done" {
+            return Some(EventData { schema: ServiceSpec::failure(), is_failure: true });
+        }
+        let Template::Literal(Value::Str(src)) = &invoke.src else { return None };
+        let schema = self.registry.spec(src)?.output.clone()?;
+        Some(EventData { schema, is_failure: false })
     }
 
     pub(super) fn delay(&mut self, view: View<'a>) -> Delay {
@@ -215,7 +236,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// Whether this can be the name of an event.
-fn is_event(event: &str) -> bool {
+pub(super) fn is_event(event: &str) -> bool {
     let stem = event.strip_suffix(".*").unwrap_or(event);
     event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace))
 }

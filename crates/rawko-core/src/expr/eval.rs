@@ -9,10 +9,11 @@ use super::ast::Arithmetic;
 use super::env::{Env, NULL, Outcome, Val};
 use super::functions::{Call, Function};
 use super::measure::{built, built_text};
-use super::node::{EventPart, Kind, Node};
+use super::node::{EventPart, InstancePart, Kind, Node};
 use super::ops;
 use crate::event::NamedEvent;
 use crate::value::{Map, Value};
+use crate::world::InstanceFacts;
 
 impl Node {
     /// Returns a value that can be borrowed from the scope: nothing to compute, no fault, nothing to drop.
@@ -24,6 +25,7 @@ impl Node {
             Kind::Local(number) => Some(env.scope.locals.get(*number).unwrap_or(&NULL)),
             Kind::Input => Some(env.scope.input),
             Kind::Env => Some(&env.scope.world.env),
+            Kind::Instance(part) => Some(instance_part(env.scope.instance, *part)),
             Kind::Event(EventPart::Data) => Some(env.scope.event.map_or(&NULL, |event| &event.data)),
             Kind::Event(EventPart::Origin) => Some(env.scope.event.map_or(&NULL, |event| &event.origin)),
             Kind::Field(base, key) => base.peek_field(env, key),
@@ -81,9 +83,12 @@ impl Node {
     #[inline(never)]
     fn compute<'a>(&'a self, env: &Env<'a>) -> Outcome<Val<'a>> {
         match &self.kind {
-            Kind::Constant(_) | Kind::Slot(_) | Kind::Local(_) | Kind::Input | Kind::Env => {
-                Ok(self.peek(env).map_or(Val::Own(Value::Null), Val::Ref))
-            }
+            Kind::Constant(_)
+            | Kind::Slot(_)
+            | Kind::Local(_)
+            | Kind::Input
+            | Kind::Env
+            | Kind::Instance(_) => Ok(self.peek(env).map_or(Val::Own(Value::Null), Val::Ref)),
             Kind::Context => Ok(Val::Own(whole_context(env)?)),
             Kind::ContextAt(key) => self.located(env, context_at(env, key.eval(env)?.get())),
             Kind::Event(part) => Ok(event_part(env.scope.event, *part)),
@@ -146,6 +151,7 @@ impl Node {
             | Kind::Event(_)
             | Kind::Input
             | Kind::Env
+            | Kind::Instance(_)
             | Kind::Field(..)
             | Kind::Index(_)
             | Kind::Negate(_)
@@ -267,4 +273,12 @@ fn id(id: &Option<Arc<str>>) -> Value {
 
 fn whole_event(event: &NamedEvent) -> Value {
     Value::map(EventPart::FIELDS.map(|(name, part)| (name, event_part(Some(event), part).into_value())))
+}
+
+fn instance_part(facts: &InstanceFacts, part: InstancePart) -> &Value {
+    match part {
+        InstancePart::Id => &facts.id,
+        InstancePart::Parent => &facts.parent,
+        InstancePart::Started => &facts.started,
+    }
 }

@@ -3,30 +3,30 @@
 use super::Type;
 use super::ast::Arithmetic;
 use super::functions::Function;
+use super::known::{self, KnownTypes};
 use super::limits::FUEL_MAX;
-use super::node::{EventPart, Kind, Node};
+use super::node::{EventPart, InstancePart, Kind, Node};
 use super::ops;
 use super::problem::{ExprProblem, ExprProblemKind};
 use super::resolve::evaluate_constant;
-use crate::ids::Slot;
+use crate::schema::Schema;
 
-type ContextTypes<'c> = &'c dyn Fn(Slot) -> Type;
+type ContextTypes<'c> = &'c dyn KnownTypes;
 
 pub(crate) fn infer(node: &Node, types: ContextTypes<'_>) -> Type {
     match &node.kind {
         Kind::Constant(value) => Type::of(value),
-        Kind::Slot(slot) => types(*slot),
+        Kind::Slot(slot) => types.slot(*slot),
+        Kind::Instance(InstancePart::Started) => Type::Number,
+        Kind::Instance(InstancePart::Id | InstancePart::Parent) => Type::String,
         Kind::Context | Kind::Event(EventPart::Whole) | Kind::Map(_) => Type::Map,
         Kind::Event(EventPart::Type | EventPart::SendId | EventPart::InvokeId) | Kind::Concat(_) => {
             Type::String
         }
-        Kind::Local(_)
-        | Kind::ContextAt(_)
-        | Kind::Event(EventPart::Data | EventPart::Origin)
-        | Kind::Input
-        | Kind::Env
-        | Kind::Field(..)
-        | Kind::Index(_) => Type::Any,
+        Kind::Event(EventPart::Data) | Kind::Input | Kind::Field(..) | Kind::Index(_) => {
+            known::schemas(node, types).map_or(Type::Any, |schemas| Schema::common_type(&schemas))
+        }
+        Kind::Local(_) | Kind::ContextAt(_) | Kind::Event(EventPart::Origin) | Kind::Env => Type::Any,
         Kind::StateIn(_)
         | Kind::Not(_)
         | Kind::And(_)
@@ -121,6 +121,7 @@ fn mismatch(node: &Node, types: ContextTypes<'_>) -> Found {
         | Kind::Event(_)
         | Kind::Input
         | Kind::Env
+        | Kind::Instance(_)
         | Kind::StateIn(_)
         | Kind::Coalesce(_)
         | Kind::List(_)

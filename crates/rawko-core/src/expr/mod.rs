@@ -9,6 +9,7 @@ mod env;
 mod eval;
 mod functions;
 mod infer;
+mod known;
 pub mod limits;
 mod measure;
 mod node;
@@ -25,16 +26,19 @@ use crate::configuration::Active;
 use crate::event::NamedEvent;
 use crate::ids::{NodeId, Slot};
 use crate::value::Value;
-use crate::world::World;
+use crate::world::{InstanceFacts, World};
 
 use ast::Tree;
 pub use claims::{Claim, Claims, Operand, Relation, Subject, SubjectRoot};
 use env::{Env, Val};
 pub use functions::{function_names, function_signatures};
+pub use known::{KnownTypes, SchemaRoot};
 pub use measure::check_size;
 use node::{Kind, Node};
+pub(crate) use ops::with_article;
 use problem::Span;
 pub use problem::{ExprProblem, ExprProblemKind};
+pub(crate) use suggest::nearest;
 
 /// A parsed expression with unresolved names.
 #[derive(Clone, Debug)]
@@ -119,13 +123,25 @@ impl Expr {
 
     /// Returns the type of the value (which may still be null), given the types of context slots.
     pub fn infer(&self, context_types: &dyn Fn(Slot) -> Type) -> Type {
-        infer::infer(&self.inner.root, context_types)
+        infer::infer(&self.inner.root, &known::SlotTypes(context_types))
+    }
+
+    /// The same, given all that is known of the data.
+    pub fn infer_with(&self, known: &dyn KnownTypes) -> Type {
+        infer::infer(&self.inner.root, known)
+    }
+
+    /// The problems of [`Expr::type_problems`], and keys that the data does not have.
+    pub fn problems_with(&self, known: &dyn KnownTypes) -> Vec<ExprProblem> {
+        let mut problems = infer::problems(&self.inner.text, &self.inner.root, known);
+        problems.extend(known::unknown_fields(&self.inner.text, &self.inner.root, known));
+        problems
     }
 
     /// Returns operations that fail for all data (unless it is missing, where null is allowed), and comparisons that
     /// can never be true.
     pub fn type_problems(&self, context_types: &dyn Fn(Slot) -> Type) -> Vec<ExprProblem> {
-        infer::problems(&self.inner.text, &self.inner.root, context_types)
+        infer::problems(&self.inner.text, &self.inner.root, &known::SlotTypes(context_types))
     }
 
     /// Returns the context slots it reads by name, each once, in order. The bare `context` reads them all: see
@@ -147,6 +163,15 @@ impl Expr {
         let mut whole = false;
         self.inner.root.walk(&mut |node| whole |= matches!(node.kind, Kind::Context | Kind::ContextAt(_)));
         whole
+    }
+}
+
+impl Expr {
+    /// Whether it asks which states are active (`stateIn`).
+    pub fn reads_states(&self) -> bool {
+        let mut reads = false;
+        self.inner.root.walk(&mut |node| reads |= matches!(node.kind, Kind::StateIn(_)));
+        reads
     }
 }
 
@@ -173,6 +198,7 @@ pub struct Scope<'a> {
     pub input: &'a Value,
     pub now_ms: i64,
     pub world: &'a World,
+    pub instance: &'a InstanceFacts,
     pub configuration: Active<'a>,
 }
 

@@ -26,6 +26,7 @@ pub(crate) enum Kind {
     Event(EventPart),
     Input,
     Env,
+    Instance(InstancePart),
     StateIn(NodeId),
     Field(Box<Node>, Arc<str>),
     Index(Box<[Node; 2]>),
@@ -58,6 +59,23 @@ pub(crate) enum EventPart {
     InvokeId,
 }
 
+/// What expressions know of their own instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InstancePart {
+    Id,
+    Parent,
+    Started,
+}
+
+impl InstancePart {
+    pub(crate) const FIELDS: [(&'static str, InstancePart); 3] =
+        [("id", InstancePart::Id), ("parent", InstancePart::Parent), ("started", InstancePart::Started)];
+
+    pub(crate) fn named(name: &str) -> Option<InstancePart> {
+        Self::FIELDS.iter().find(|(field, _)| *field == name).map(|(_, part)| *part)
+    }
+}
+
 impl EventPart {
     pub(crate) const FIELDS: [(&'static str, EventPart); 5] = [
         ("type", EventPart::Type),
@@ -87,6 +105,7 @@ impl Node {
             | Kind::Event(_)
             | Kind::Input
             | Kind::Env
+            | Kind::Instance(_)
             | Kind::StateIn(_) => Vec::new(),
             Kind::ContextAt(one) | Kind::Field(one, _) | Kind::Negate(one) | Kind::Not(one) => vec![one],
             Kind::Index(two)
@@ -124,6 +143,7 @@ impl Node {
             | Kind::Event(_)
             | Kind::Input
             | Kind::Env
+            | Kind::Instance(_)
             | Kind::StateIn(_) => false,
             Kind::Call(function, _) => function.reads_nothing,
             Kind::Constant(_)

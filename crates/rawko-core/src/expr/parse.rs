@@ -27,6 +27,10 @@ fn starts_with_binding_root(tokens: &[Token]) -> bool {
         Some(TokenKind::Name(name)) if name == "now" => {
             tokens.get(1).is_some_and(|token| token.kind == TokenKind::Symbol("("))
         }
+        // The bare word is far more often data than a mistake.
+        Some(TokenKind::Name(name)) if name == "instance" => {
+            tokens.get(1).is_some_and(|token| token.kind == TokenKind::Symbol("."))
+        }
         Some(TokenKind::Name(name)) => {
             ["context", "event", "input", "env", "agents"].contains(&name.as_str())
         }

@@ -48,6 +48,10 @@ pub enum ExprProblemKind {
     TypeMismatch,
     /// `==` or `!=` between values that cannot have the same type; legal, but certainly unintended.
     NeverEqual,
+    /// A key that the schema of the data refuses, or a slip for one that it has.
+    UnknownField,
+    /// A key that the schema of the data does not mention.
+    UnmentionedField,
 }
 
 impl ExprProblem {

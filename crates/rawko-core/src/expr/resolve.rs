@@ -4,15 +4,15 @@ use super::ast::{Binary, Tree, TreeKind};
 use super::env::{Env, NULL, Val};
 use super::functions::{self, Function};
 use super::limits::FOLDING_FUEL_MAX;
-use super::node::{EventPart, Kind, Node};
+use super::node::{EventPart, InstancePart, Kind, Node};
 use super::problem::{ExprProblem, ExprProblemKind, Span};
 use super::suggest::{nearest, synonym};
 use super::{Names, Scope};
 use crate::configuration::{Active, Configuration};
 use crate::value::Value;
-use crate::world::World;
+use crate::world::{InstanceFacts, World};
 
-const BINDINGS: [&str; 5] = ["context", "event", "input", "env", "agents"];
+const BINDINGS: [&str; 6] = ["context", "event", "input", "env", "agents", "instance"];
 
 pub(crate) fn resolve(text: &str, root: &Tree, names: &dyn Names) -> Result<Node, Vec<ExprProblem>> {
     let mut resolver = Resolver { text, names, problems: Vec::new(), fuel: FOLDING_FUEL_MAX };
@@ -81,6 +81,9 @@ impl Resolver<'_> {
         let found = if name == "agents" {
             problem("`agents` is not a value".into())
                 .help("write `agents.select(role, task_type)`, `agents.get(id)` or `agents.list()`")
+        } else if name == "instance" {
+            problem("`instance` is not a value".into())
+                .help("write `instance.id`, `instance.parent` or `instance.started`")
         } else if self.names.context_key(name).is_none()
             && (name == "stateIn" || functions::named(name).is_some())
         {
@@ -131,6 +134,9 @@ impl Resolver<'_> {
         if self.is_binding(base, "event") {
             return self.event_part(name, place);
         }
+        if self.is_binding(base, "instance") {
+            return self.instance_part(name, place);
+        }
         if self.is_binding(base, "agents") {
             return self.unknown_name("agents", base.span);
         }
@@ -161,6 +167,19 @@ impl Resolver<'_> {
             _ if name == "name" => "did you mean `event.type`?".to_owned(),
             Some(field) => format!("did you mean `event.{field}`?"),
             None => format!("what an event carries is in `event.data`: `event.data.{name}`"),
+        };
+        self.problem(ExprProblem::new(ExprProblemKind::UnknownName, place, message).help(help))
+    }
+
+    fn instance_part(&mut self, name: &str, place: Span) -> Kind {
+        if let Some(part) = InstancePart::named(name) {
+            return Kind::Instance(part);
+        }
+        let message = format!("an instance has no field `{name}`");
+        let close = nearest(name, InstancePart::FIELDS.map(|(field, _)| field));
+        let help = match close {
+            Some(field) => format!("did you mean `instance.{field}`?"),
+            None => "there are `instance.id`, `instance.parent` and `instance.started`".to_owned(),
         };
         self.problem(ExprProblem::new(ExprProblemKind::UnknownName, place, message).help(help))
     }
@@ -280,6 +299,7 @@ pub(crate) fn evaluate_constant(
     fuel: u64,
 ) -> (Result<Value, super::EvalError>, u64) {
     let (world, configuration) = (World::default(), Configuration::default());
+    let instance = InstanceFacts::default();
     let scope = Scope {
         context: &[],
         context_names: &[],
@@ -288,6 +308,7 @@ pub(crate) fn evaluate_constant(
         input: &NULL,
         now_ms: 0,
         world: &world,
+        instance: &instance,
         configuration: Active::new(&configuration, &[]),
     };
     let env = Env::with_fuel(&scope, text, fuel);

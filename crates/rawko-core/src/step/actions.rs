@@ -81,6 +81,7 @@ impl Run<'_> {
     fn assign(&mut self, updates: &[(Slot, Expr)], label: LabelId) -> Acted {
         if let [(slot, expr)] = updates {
             let value = expr.eval(&self.scope())?;
+            self.refuse_updates(std::iter::once((*slot, &value)))?;
             self.write(*slot, value, Some(label));
             return Ok(());
         }
@@ -88,11 +89,22 @@ impl Run<'_> {
         for (_, expr) in updates {
             values.push(expr.eval(&self.scope())?);
         }
+        self.refuse_updates(updates.iter().map(|(slot, _)| *slot).zip(&values))?;
         let mut action = Some(label);
         for ((slot, _), value) in updates.iter().zip(values) {
             self.write(*slot, value, action.take());
         }
         Ok(())
+    }
+
+    /// A value that the context's schema refuses fails the action; nothing of it is written.
+    #[inline]
+    fn refuse_updates<'v>(&self, updates: impl Iterator<Item = (Slot, &'v Value)> + Clone) -> Acted {
+        let Some(rules) = &self.chart.context_rules else { return Ok(()) };
+        match rules.refuse(&self.snapshot.context, updates) {
+            Some(message) => Err(Box::new(Failed { message, send_id: None })),
+            None => Ok(()),
+        }
     }
 
     #[inline]
@@ -222,9 +234,11 @@ impl Run<'_> {
             self.locals.push(item.clone());
             self.locals.push(index.clone());
             if let Some(slot) = foreach.item_slot {
+                self.refuse_updates(std::iter::once((slot, item)))?;
                 self.write(slot, item.clone(), None);
             }
             if let Some(slot) = foreach.index_slot {
+                self.refuse_updates(std::iter::once((slot, &index)))?;
                 self.write(slot, index, None);
             }
             self.run_actions(&foreach.actions)?;

@@ -62,6 +62,8 @@ pub enum StepError {
     Unhandled { event: String, configuration: String },
     #[error("more than {limit} events are deferred; none of the active states handles them")]
     TooManyDeferred { limit: usize },
+    #[error("the input does not fit: {why}")]
+    Input { why: String },
     #[error("this snapshot belongs to another chart than `{chart}`")]
     OtherChart { chart: String },
 }
@@ -117,12 +119,16 @@ fn start_with(
     now: Now<'_>,
     tracing: Tracing,
 ) -> Result<(Snapshot, Step), StepError> {
+    let context = initial_context(chart, &input);
+    if let Some(why) = refused_input(chart, &input) {
+        return Err(StepError::Input { why });
+    }
     let mut snapshot = Snapshot {
         chart: chart.hash,
         step: 0,
         status: Status::Active,
         configuration: Configuration::default(),
-        context: initial_context(chart, &input),
+        context,
         more: None,
     };
     if !input.is_null() {
@@ -145,6 +151,14 @@ fn initial_context(chart: &Chart, input: &Value) -> Box<[Value]> {
         }
     }
     context
+}
+
+/// Why an input cannot override the context, by the context's schema.
+fn refused_input(chart: &Chart, input: &Value) -> Option<String> {
+    let (rules, given) = (chart.context_rules.as_ref()?, input.as_map()?);
+    let slots = chart.context_names.iter().enumerate().filter(|(slot, _)| chart.context_declared[*slot]);
+    let updates = slots.filter_map(|(slot, name)| Some((crate::ids::Slot(slot as u32), given.get(name)?)));
+    rules.refuse(&chart.context_initial, updates)
 }
 
 fn step_with(

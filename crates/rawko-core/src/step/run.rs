@@ -116,6 +116,7 @@ impl<'a> Run<'a> {
             input: self.snapshot.input(),
             now_ms: self.now.ms,
             world: self.now.world,
+            instance: self.now.instance,
             configuration: self.active(),
         }
     }

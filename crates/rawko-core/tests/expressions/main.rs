@@ -15,7 +15,7 @@ mod types;
 use std::sync::Arc;
 
 use rawko_core::expr::{Expr, ExprProblem, Names, Scope, parse};
-use rawko_core::{Active, AgentEntry, Configuration, NamedEvent, NodeId, Slot, Value, World};
+use rawko_core::{Active, AgentEntry, Configuration, InstanceFacts, NamedEvent, NodeId, Slot, Value, World};
 
 /// The states `root`, its child `review` and grandchild `review.open`: the last descendant of each.
 const LAST: [NodeId; 3] = [NodeId(2), NodeId(2), NodeId(2)];
@@ -28,6 +28,7 @@ struct Fixture {
     event: NamedEvent,
     input: Value,
     world: World,
+    instance: InstanceFacts,
     configuration: Configuration,
 }
 
@@ -52,6 +53,7 @@ impl Fixture {
             event,
             input: serde_json::json!({"artifact": "main.rs"}).into(),
             world: World { env: serde_json::json!({"REGION": "eu"}).into(), agents: agents() },
+            instance: InstanceFacts::new("order-7", None, 1_767_000_000_000),
             configuration: Configuration::from_frontier([NodeId(1)]),
         }
     }
@@ -65,6 +67,7 @@ impl Fixture {
             input: &self.input,
             now_ms: 1_767_323_045_678,
             world: &self.world,
+            instance: &self.instance,
             configuration: Active::new(&self.configuration, &LAST),
         }
     }

@@ -129,6 +129,8 @@ pub(crate) fn blueprint(dice: &mut Dice) -> Blueprint {
         ],
         unhandled: dice.pick(&[Unhandled::Ignore, Unhandled::Ignore, Unhandled::Defer, Unhandled::Error]),
         microsteps_max: 50,
+        events: None,
+        context_schema: None,
     }
 }
 

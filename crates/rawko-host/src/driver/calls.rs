@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rawko_core::Value;
+use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_instance::{Category, EffectPlace, EffectResult, Input, Request, ServiceError};
 use rawko_store::OpenEffect;
 
@@ -66,7 +66,12 @@ fn crashed() -> ServiceError {
 
 impl Inner {
     pub(crate) fn run(self: &Arc<Self>, effect: OpenEffect, instance: Arc<str>, request: Request) {
-        let warden = Warden::of(self, effect.instance, &instance, effect.name.strip_prefix("agent:"));
+        let warden = Warden::of(
+            self,
+            effect.instance,
+            &instance,
+            ServiceName::member_of(&effect.name, ServiceClass::Agent),
+        );
         let may_repeat = self.project.may_repeat(&effect, &request);
         let handles = (warden, Contents::of_store(self.reader.store()));
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, handles) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rawko_chart::Finding;
 use rawko_chart::codes::settings::NEVER_ALLOWED;
-use rawko_core::Value;
+use rawko_core::{ServiceSpec, Value};
 
 use super::Settings;
 use super::definition::{Definition, Form};
@@ -19,6 +19,17 @@ impl Settings {
     /// Returns the services that charts can invoke. Programs run in the project.
     pub fn services(&self, project_root: &Path) -> Services {
         built(&self.said.services, project_root, &self.environment)
+    }
+
+    /// Returns the specs of the services that these settings define.
+    pub fn service_specs(&self) -> Vec<ServiceSpec> {
+        let specs = self.said.services.iter().map(|(name, definition)| ServiceSpec {
+            input: definition.input.clone(),
+            output: definition.output.clone(),
+            on_restart: definition.on_restart,
+            ..ServiceSpec::named(name)
+        });
+        specs.collect()
     }
 
     /// Returns the targets of `send`.

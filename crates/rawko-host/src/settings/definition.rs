@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rawko_chart::codes::settings::{CONFLICTING_KEYS, MISSING_KEY};
 use rawko_chart::{Document, DocumentData, DocumentEntry, Span};
-use rawko_core::Value;
+use rawko_core::{Schema, ServiceClass, ServiceName, Value};
 
 use super::reader::Reader;
 use super::{command, http};
@@ -23,6 +23,9 @@ pub(super) struct Definition {
     pub(super) description: Option<String>,
     /// The owner's notes, copied to the audit.
     pub(super) provenance: Value,
+    /// Schemas of input and output, if the settings have them.
+    pub(super) input: Option<Schema>,
+    pub(super) output: Option<Schema>,
     /// Its file and position.
     pub(super) file: Arc<str>,
     pub(super) span: Span,
@@ -34,7 +37,7 @@ pub(super) enum Form {
     Http(HttpForm),
 }
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 12] = [
     "command",
     "http",
     "cwd",
@@ -45,6 +48,8 @@ const KEYS: [&str; 10] = [
     "timeout",
     "description",
     "provenance",
+    "input",
+    "output",
 ];
 /// Keys that are valid only for a program.
 const COMMAND_ONLY: [&str; 4] = ["cwd", "env", "pass_env", "output_max"];
@@ -70,6 +75,8 @@ impl Reader<'_> {
             timeout: None,
             description: None,
             provenance: Value::Null,
+            input: None,
+            output: None,
             file: Arc::clone(file),
             span: entry.key_span,
         };
@@ -86,9 +93,22 @@ impl Reader<'_> {
             "on_restart" => definition.on_restart = self.on_restart(&part.value, &named),
             "timeout" => definition.timeout = self.duration(&part.value, &named),
             "description" => definition.description = self.text(&part.value, &named).map(str::to_owned),
+            "input" => definition.input = Some(self.schema(&part.value, &named)),
+            "output" => definition.output = Some(self.schema(&part.value, &named)),
             "provenance" => definition.provenance = Value::from_json(part.value.to_json()),
             _ => {}
         }
+    }
+
+    /// A JSON Schema, for `check` of the charts that call the service.
+    fn schema(&mut self, at: &Document, what: &str) -> Schema {
+        let (schema, problems) = Schema::compile(&Value::from_json(at.to_json()));
+        for problem in problems {
+            let place = problem.path.iter().fold(at, |at, key| at.get(key).unwrap_or(at));
+            let message = format!("{what} is not a schema that can be used: {}", problem.message);
+            self.invalid(place.span, message, "see the keywords in docs/errors/invalid_schema.md");
+        }
+        schema
     }
 
     fn on_restart(&mut self, at: &Document, what: &str) -> OnRestart {
@@ -156,10 +176,10 @@ impl Reader<'_> {
     /// Reports names that have another meaning in a chart and could never be called.
     fn check_name(&mut self, entry: &DocumentEntry, kind: &str) {
         let name = entry.key.as_str();
-        let reason = match name {
-            "" => "something",
-            "human" => "a person who is asked",
-            _ if name.starts_with("statechart:") => "another chart",
+        let reason = match ServiceName::of(name).class {
+            _ if name.is_empty() => "something",
+            ServiceClass::Human => "a person who is asked",
+            ServiceClass::Chart => "another chart",
             _ => return,
         };
         self.invalid(

@@ -9,3 +9,4 @@ mod crashes;
 mod people;
 mod services;
 mod timers;
+mod typed;

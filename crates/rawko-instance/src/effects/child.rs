@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Invoke, Value};
+use rawko_core::{Invoke, ServiceName, Value};
 
 use super::Position;
 use crate::environment::Environment;
@@ -43,7 +43,7 @@ impl Instance {
         env: &dyn Environment,
         tx: &mut Transaction,
     ) {
-        let reference = invoke.src.strip_prefix("statechart:").unwrap_or(&invoke.src).to_owned();
+        let reference = ServiceName::of(&invoke.src).member.to_owned();
         let policy = inherited(&invoke.policy, None);
         self.plan_begin(effect, Beginning { reference, policy, invoke }, at, env, tx);
     }
@@ -57,7 +57,7 @@ impl Instance {
         env: &dyn Environment,
         tx: &mut Transaction,
     ) {
-        let agent = invoke.src.strip_prefix("agent:").unwrap_or(&invoke.src);
+        let agent = ServiceName::of(&invoke.src).member;
         let policy = inherited(&invoke.policy, Some(agent));
         invoke.policy = Value::Null;
         self.plan_begin(effect, Beginning { reference, policy, invoke }, at, env, tx);
@@ -156,6 +156,8 @@ fn as_service_error(error: &InstanceError) -> ServiceError {
         | InstanceError::NothingAsked { .. }
         | InstanceError::SeveralAsked { .. }
         | InstanceError::NotAsked { .. }
+        | InstanceError::EventRefused { .. }
+        | InstanceError::AnswerRefused { .. }
         | InstanceError::NotFailed { .. }
         | InstanceError::BadEdit { .. }
         | InstanceError::Snapshot { .. }

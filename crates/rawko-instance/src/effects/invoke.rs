@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Event, Invoke, Value};
+use rawko_core::{Event, Invoke, ServiceClass, ServiceName, Value};
 
 use super::child::child_id;
 use super::{Position, effect_id};
@@ -15,20 +15,13 @@ use crate::message::Message;
 use crate::records::{EffectKind, OpenEffect};
 use crate::transaction::{Action, EffectPlace, Request, Transaction};
 
-const HUMAN: &str = "human";
-const CHART: &str = "statechart:";
-const AGENT: &str = "agent:";
-
 /// What a `src` refers to.
 fn kind_of(src: &str) -> EffectKind {
-    if src == HUMAN {
-        EffectKind::Person
-    } else if src.starts_with(CHART) {
-        EffectKind::Child
-    } else if src.starts_with(AGENT) {
-        EffectKind::Agent
-    } else {
-        EffectKind::Service
+    match ServiceName::of(src).class {
+        ServiceClass::Human => EffectKind::Person,
+        ServiceClass::Chart => EffectKind::Child,
+        ServiceClass::Agent => EffectKind::Agent,
+        _ => EffectKind::Service,
     }
 }
 
@@ -82,7 +75,7 @@ impl Instance {
 
     /// Returns an agent's implementation; `None` if the `src` is not an agent, or agents are services here.
     fn binding(&self, invoke: &Invoke, env: &dyn Environment) -> Option<Result<AgentBinding, ServiceError>> {
-        let agent = invoke.src.strip_prefix(AGENT)?;
+        let agent = ServiceName::member_of(&invoke.src, ServiceClass::Agent)?;
         let (input, policy) = (&invoke.input, &invoke.policy);
         Some(env.agents()?.resolve(&AgentRequest { agent, input, policy, instance: &self.new.id }))
     }

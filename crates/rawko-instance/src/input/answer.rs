@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use rawko_core::Invoke;
+
 use super::caller_key;
+use crate::content;
 use crate::environment::Environment;
 use crate::error::InstanceError;
+use crate::form;
 use crate::instance::Instance;
 use crate::person::PersonAnswer;
 use crate::receipt::Receipt;
@@ -28,11 +32,38 @@ impl Instance {
             return Ok(receipt);
         }
         let at = self.asked(invoke)?;
+        self.check_form(at, answer, env, tx)?;
         self.pace.zero_delay_steps = 0;
         let result = answer.to_result(&self.open[at]);
         let receipt = self.end_effect(at, result, env, now_ms, tx)?;
         self.note_handled(key, tx);
         Ok(receipt)
+    }
+
+    /// Refuses data that does not fit the form of the request, whichever way the answer came.
+    fn check_form(
+        &self,
+        at: usize,
+        answer: &PersonAnswer,
+        env: &dyn Environment,
+        tx: &Transaction,
+    ) -> Result<(), InstanceError> {
+        if !answer.approved {
+            return Ok(());
+        }
+        let effect = &self.open[at];
+        let text = content::unpack(&effect.body, &mut |hash| match tx.blob(hash) {
+            Some(blob) => Ok(Some(blob)),
+            None => env.blob(hash),
+        })?;
+        // A request of an older version that cannot be read has no form to hold anybody to.
+        let Ok(invoke) = serde_json::from_str::<Invoke>(&text) else { return Ok(()) };
+        let violations = form::violations(&invoke.input, &answer.data);
+        if violations.is_empty() {
+            return Ok(());
+        }
+        let invoke = invoke.id.to_string();
+        Err(InstanceError::AnswerRefused { id: self.new.id.to_string(), invoke, violations })
     }
 
     /// The pending request that an answer means.

@@ -27,6 +27,9 @@ impl Instance {
             return Ok(receipt);
         }
         self.refuse_if_over()?;
+        if let Some(refusal) = self.chart.refuse_event(&event) {
+            return Err(InstanceError::EventRefused { id: self.new.id.to_string(), refusal });
+        }
         self.pace.zero_delay_steps = 0;
         let receipt = self.deliver(Event::Named(event), env, now_ms, tx)?;
         self.note_handled(key, tx);

@@ -1,7 +1,7 @@
 //! `Message`: an event of another instance, of its own, or the result of a child. Handled once, by its key or by the
 //! open effect that it answers.
 
-use rawko_core::Event;
+use rawko_core::{Event, EventRefusal, ServiceClass, ServiceName};
 
 use crate::effects::child::child_id;
 use crate::environment::Environment;
@@ -46,6 +46,12 @@ impl Instance {
             return Ok(receipt);
         }
         self.refuse_if_over()?;
+        if let Some(refusal) = self.refused_message(message) {
+            let error = InstanceError::EventRefused { id: self.new.id.to_string(), refusal };
+            self.record_failure(&message.event, &error.to_string(), now_ms, tx);
+            self.note_handled(key, tx);
+            return Err(error);
+        }
         if !message.is_from(&self.new.id) {
             self.pace.zero_delay_steps = 0;
         } else if !self.may_act_again(env, now_ms, tx) {
@@ -59,6 +65,20 @@ impl Instance {
             self.report_failure(&error.to_string(), env, tx);
         }
         receipt
+    }
+
+    /// Why a message does not enter. What a chart does not declare is refused; without declarations, an event that no
+    /// state handles is ignored, since a child may emit more than its parent listens to.
+    fn refused_message(&self, message: &Message) -> Option<EventRefusal> {
+        let Event::Named(event) = &message.event else { return None };
+        if message.is_from(&self.new.id) {
+            return self.chart.refuse_data(event);
+        }
+        let refusal = self.chart.refuse_event(event)?;
+        match &refusal {
+            EventRefusal::Unknown { declared, .. } if !declared || event.invoke_id.is_some() => None,
+            _ => Some(refusal),
+        }
     }
 
     fn take_child_result(
@@ -82,7 +102,7 @@ impl Instance {
     /// The chart of an agent ended: converts its output to a result or an error.
     fn agent_result(&self, effect: &OpenEffect, event: &Event, env: &dyn Environment) -> Event {
         match (event, env.agents()) {
-            (Event::InvokeDone { invocation, data }, Some(agents)) if effect.name.starts_with("agent:") => {
+            (Event::InvokeDone { invocation, data }, Some(agents)) if is_agent(effect) => {
                 let invocation = *invocation;
                 match agents.result(data.clone()) {
                     Ok(data) => Event::InvokeDone { invocation, data },
@@ -92,4 +112,8 @@ impl Instance {
             (event, _) => event.clone(),
         }
     }
+}
+
+fn is_agent(effect: &OpenEffect) -> bool {
+    ServiceName::of(&effect.name).class == ServiceClass::Agent
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::Event;
+use rawko_core::{Event, ServiceName};
 
 use crate::environment::Environment;
 use crate::error::InstanceError;
@@ -102,9 +102,7 @@ impl Instance {
 
 /// Returns the usage that an agent or a model reports with its result.
 fn reported(effect: &OpenEffect, event: Option<&Event>) -> Spent {
-    let reports = effect.kind == EffectKind::Agent
-        || effect.name.starts_with("model:")
-        || effect.name.starts_with("work:");
+    let reports = effect.kind == EffectKind::Agent || ServiceName::of(&effect.name).class.reports_usage();
     match event {
         Some(Event::InvokeDone { data, .. }) if reports => Spent::of(data.get("usage")),
         Some(Event::InvokeFailed { error, .. }) if reports => Spent::of(error.get("usage")),

@@ -26,7 +26,8 @@ impl Instance {
         tx: &mut Transaction,
     ) -> Result<bool, InstanceError> {
         let before = self.snapshot.clone();
-        let now = Now { ms: at_ms, world: env.world() };
+        let facts = self.new.facts();
+        let now = Now::new(at_ms, env.world()).of(&facts);
         let chart = Arc::clone(&self.chart);
         // A panic is a bug of rawko, contained to this instance.
         let step = if env.wants_traces() { step_traced } else { step };

@@ -21,6 +21,7 @@ mod tools;
 
 pub use config::{McpConfig, McpTransport};
 pub use health::{HealthState, ServerHealth};
+pub use names::server_part;
 pub use read::{MCP_FILE, read_mcp, read_mcp_file};
 pub use secrets::McpSecrets;
 pub use servers::McpServers;

@@ -10,7 +10,7 @@ const NAME_BYTES_MAX: usize = 64;
 const DIGEST_DIGITS: usize = 8;
 
 /// A server's name as part of a tool's.
-pub(super) fn server_part(name: &str) -> String {
+pub fn server_part(name: &str) -> String {
     let letter = |letter: char| {
         if letter.is_ascii_alphanumeric() || letter == '-' || letter == '_' { letter } else { '_' }
     };

@@ -1,7 +1,7 @@
 //! Refusals on the wire: an error of a remote host keeps its type, so that a user gets the same message and a program
 //! can distinguish it.
 
-use rawko_core::Status;
+use rawko_core::{EventRefusal, Status, Violation};
 use rawko_host::HostError;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,15 @@ pub enum Refusal {
         id: String,
         invoke: String,
         asked: String,
+    },
+    EventRefused {
+        id: String,
+        refusal: EventRefusal,
+    },
+    AnswerRefused {
+        id: String,
+        invoke: String,
+        violations: Vec<Violation>,
     },
     NoStep {
         id: String,
@@ -55,6 +64,10 @@ impl From<HostError> for Refusal {
             HostError::NothingAsked { id } => Refusal::NothingAsked { id },
             HostError::SeveralAsked { id, asked } => Refusal::SeveralAsked { id, asked },
             HostError::NotAsked { id, invoke, asked } => Refusal::NotAsked { id, invoke, asked },
+            HostError::EventRefused { id, refusal } => Refusal::EventRefused { id, refusal },
+            HostError::AnswerRefused { id, invoke, violations } => {
+                Refusal::AnswerRefused { id, invoke, violations }
+            }
             HostError::NoStep { id, step, last } => Refusal::NoStep { id, step, last },
             HostError::NotFailed { id } => Refusal::NotFailed { id },
             HostError::BadEdit { key, why } => Refusal::BadEdit { key, why },
@@ -74,6 +87,10 @@ impl From<Refusal> for HostError {
             Refusal::NothingAsked { id } => HostError::NothingAsked { id },
             Refusal::SeveralAsked { id, asked } => HostError::SeveralAsked { id, asked },
             Refusal::NotAsked { id, invoke, asked } => HostError::NotAsked { id, invoke, asked },
+            Refusal::EventRefused { id, refusal } => HostError::EventRefused { id, refusal },
+            Refusal::AnswerRefused { id, invoke, violations } => {
+                HostError::AnswerRefused { id, invoke, violations }
+            }
             Refusal::NoStep { id, step, last } => HostError::NoStep { id, step, last },
             Refusal::NotFailed { id } => HostError::NotFailed { id },
             Refusal::BadEdit { key, why } => HostError::BadEdit { key, why },
@@ -100,6 +117,12 @@ mod tests {
             HostError::NothingAsked { id: id() },
             HostError::SeveralAsked { id: id(), asked: "a, b".to_owned() },
             HostError::NotAsked { id: id(), invoke: "c".to_owned(), asked: "a, b".to_owned() },
+            HostError::EventRefused { id: id(), refusal: EventRefusal::Internal { event: "TICK".into() } },
+            HostError::AnswerRefused {
+                id: id(),
+                invoke: "ask".to_owned(),
+                violations: vec![Violation { path: ".age".to_owned(), message: "no".to_owned() }],
+            },
             HostError::NoStep { id: id(), step: 9, last: 3 },
             HostError::NotFailed { id: id() },
             HostError::BadEdit { key: "n".to_owned(), why: "no".to_owned() },

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_core::Value;
+use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::{
     Category, ContentSource, Contents, HostError, ReadingBlob, ServiceError, Warden, not_called,
 };
@@ -150,7 +150,7 @@ impl Shop {
     async fn run(self: Arc<Self>, ask: WorkAsk, request: Request) -> Ended {
         let WorkAsk { instance, effect, .. } = ask;
         let tower = Box::new(Tower { shop: Arc::clone(&self), instance: Arc::clone(&instance) });
-        let warden = Warden::new(tower, &instance, effect.name.strip_prefix("agent:"));
+        let warden = Warden::new(tower, &instance, ServiceName::member_of(&effect.name, ServiceClass::Agent));
         let contents = InstanceBlobs { shop: Arc::clone(&self), instance: Arc::clone(&instance) };
         let handles = (warden, Contents::new(Arc::new(contents)));
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, handles) {

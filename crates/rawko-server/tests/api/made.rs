@@ -30,7 +30,7 @@ pub(crate) fn folder() -> Arc<tempfile::TempDir> {
 
 pub(crate) fn instances(folder: &Path, count: i64) {
     let (store, edition) = store(folder);
-    let (snapshot, _) = start(&edition.chart, Value::Null, Now { ms: 0, world: &World::default() }).unwrap();
+    let (snapshot, _) = start(&edition.chart, Value::Null, Now::new(0, &World::default())).unwrap();
     let commits: Vec<Commit> =
         (1..=count).map(|key| begin(key, &format!("made-{key:05}"), &edition, &snapshot)).collect();
     commits.chunks(COMMITS_AT_ONCE).for_each(|chunk| store.commit(chunk).unwrap());
@@ -40,12 +40,12 @@ pub(crate) fn instances(folder: &Path, count: i64) {
 pub(crate) fn journal(folder: &Path, steps: u64) {
     let (store, edition) = store(folder);
     let (chart, world) = (&edition.chart, World::default());
-    let (mut snapshot, _) = start(chart, Value::Null, Now { ms: 0, world: &world }).unwrap();
+    let (mut snapshot, _) = start(chart, Value::Null, Now::new(0, &world)).unwrap();
     let mut commits = vec![begin(1, "long", &edition, &snapshot)];
     let tick = serde_json::to_string(&Event::named("TICK", Value::Null)).unwrap();
     for number in 1..=steps {
         let before = snapshot.clone();
-        let now = Now { ms: number as i64, world: &world };
+        let now = Now::new(number as i64, &world);
         step(chart, &mut snapshot, Event::named("TICK", Value::Null), now).unwrap();
         let is_saved = number % STEPS_PER_SNAPSHOT == 0;
         let body = || SavedSnapshot { step: number, body: snapshot.to_json(chart) };

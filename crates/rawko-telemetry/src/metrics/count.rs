@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use rawko_core::Status;
+use rawko_core::{ServiceClass, ServiceName, Status};
 use rawko_host::{Called, Committed, Completed, Observation, Outcome};
 use rawko_store::{EffectKind, RecordKind};
 
@@ -61,7 +61,7 @@ impl Metrics {
             Outcome::Stopped => "stopped",
         };
         self.effect(calling.kind, outcome, called.took);
-        if let Some(tool) = calling.name.strip_prefix("tool:") {
+        if let Some(tool) = ServiceName::member_of(&calling.name, ServiceClass::Tool) {
             self.families.tool_calls.add(&[tool, outcome], 1.0);
         }
     }

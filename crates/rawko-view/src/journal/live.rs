@@ -1,7 +1,7 @@
 //! Progress of running calls as JSON lines. Progress is not stored, because the journal holds the complete result.
 //! Clients that show text while it arrives read these lines; others can ignore them.
 
-use rawko_core::Value;
+use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::Progress;
 use serde_json::{Value as Json, json};
 
@@ -24,7 +24,7 @@ pub fn line(heard: &Progress, agent: &str) -> Option<Json> {
 
 /// Returns true for progress of an agent, as opposed to the arbiter.
 pub fn is_agents(heard: &Progress) -> bool {
-    &*heard.name == "model:complete" || heard.name.starts_with("agent:")
+    matches!(ServiceName::of(&heard.name).class, ServiceClass::Model | ServiceClass::Agent)
 }
 
 /// Returns how many of these progress events of one call belong to the response with this text. A call may issue

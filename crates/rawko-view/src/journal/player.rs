@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rawko_core::{Chart, Effect, Event, NamedEvent, Snapshot, Value, World};
+use rawko_core::{Chart, Effect, Event, NamedEvent, ServiceClass, ServiceName, Snapshot, Value, World};
 use rawko_host::Reader;
 use rawko_store::{EffectKind, InstanceKey, InstanceRow, Record, RecordKind, Store, Wait};
 
@@ -94,7 +94,8 @@ impl Player {
         let step = Played { met, before: before.as_ref(), after: &after, event: &event };
         let mut entry = step.entry(record, effects, refusal);
         if let Some(world) = self.world.as_ref().filter(|_| again) {
-            let step = Step { chart: &met.chart, before: before.as_ref(), after: &after, event: &event };
+            let (chart, instance) = (&met.chart, &met.row.new.facts());
+            let step = Step { chart, before: before.as_ref(), after: &after, event: &event, instance };
             (entry.moves, entry.story) = traced::again(&step, record, world, self.has_story);
         }
         entry.wait = wait_of(&after, record.instance, self.reader.store())?;
@@ -241,13 +242,14 @@ impl Played<'_> {
 /// Returns what an instance waits for. Only the open effects show whether an agent is played by a person.
 fn wait_of(after: &Snapshot, key: InstanceKey, store: &Arc<dyn Store>) -> Result<Wait, ViewError> {
     let running = after.invocations();
+    let class = |src: &str| ServiceName::of(src).class;
     if after.status().is_over() {
         return Ok(Wait::Nothing);
     }
-    if running.iter().any(|known| &*known.src == "human") {
+    if running.iter().any(|known| class(&known.src) == ServiceClass::Human) {
         return Ok(Wait::Person);
     }
-    if running.iter().any(|known| known.src.starts_with("agent:")) {
+    if running.iter().any(|known| class(&known.src) == ServiceClass::Agent) {
         let is_asked = |kind: EffectKind| kind == EffectKind::Person;
         let asked = store.open_effects(Some(key))?.iter().any(|effect| is_asked(effect.kind));
         return Ok(if asked { Wait::Person } else { Wait::Work });

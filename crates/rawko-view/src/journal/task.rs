@@ -1,7 +1,7 @@
 //! Task-specific content of journal entries: decisions, plan, messages and calls. Rendered as text for people and as
 //! lines for programs.
 
-use rawko_core::{Effect, Value};
+use rawko_core::{Effect, ServiceClass, ServiceName, Value};
 use serde_json::{Value as Json, json};
 
 use super::{Entry, What, lines};
@@ -129,7 +129,7 @@ fn said_and_called(entry: &Entry) -> Vec<(&'static str, Json)> {
     }
     for told in &entry.effects {
         if let Effect::Invoke(invoke) = &told.effect
-            && let Some(tool) = invoke.src.strip_prefix("tool:")
+            && let Some(tool) = ServiceName::member_of(&invoke.src, ServiceClass::Tool)
         {
             let input = invoke.input.get("call").get("input").to_json();
             all.push(("tool_call", json!({"tool": tool, "input": input})));

@@ -2,7 +2,7 @@
 //! come from the record.
 
 use rawko_core::{
-    Chart, NodeId, Now, Outcome, Snapshot, Trace, TraceEntry, World, start_traced, step_traced,
+    Chart, InstanceFacts, NodeId, Now, Outcome, Snapshot, Trace, TraceEntry, World, start_traced, step_traced,
 };
 use rawko_store::{Record, RecordKind};
 
@@ -16,6 +16,7 @@ pub(super) struct Step<'a> {
     pub(super) before: Option<&'a Snapshot>,
     pub(super) after: &'a Snapshot,
     pub(super) event: &'a str,
+    pub(super) instance: &'a InstanceFacts,
 }
 
 /// Returns the moves of a step, and its story if requested.
@@ -25,7 +26,7 @@ pub(super) fn again(
     world: &World,
     has_story: bool,
 ) -> (Moves, Vec<String>) {
-    let now = Now { ms: record.at_ms, world };
+    let now = Now::new(record.at_ms, world).of(step.instance);
     let trace = match (record.kind, step.before) {
         (RecordKind::Started, _) => {
             let input = serde_json::from_str(step.event).unwrap_or_default();
@@ -44,6 +45,8 @@ pub(super) fn again(
         }
     };
     match trace {
+        // An event that was refused before it was a step.
+        Ok(_) if record.kind == RecordKind::Failed => (Moves::default(), Vec::new()),
         Ok(trace) if has_story => (moves(step.chart, &trace), explain::story(step.chart, &trace)),
         Ok(trace) => (moves(step.chart, &trace), Vec::new()),
         Err(error) if has_story => (Moves::default(), vec![format!("failed    {error}")]),

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rawko_core::{Effect, Value};
+use rawko_core::{Effect, ServiceClass, ServiceName, Value};
 use rawko_host::Progress;
 
 use crate::console::{Console, Style};
@@ -70,7 +70,7 @@ impl Narrator {
 
     /// Prints live text.
     pub(crate) fn hear(&mut self, progress: &Progress, console: &mut Console) -> Result<(), Failure> {
-        if &*progress.name != "model:complete" {
+        if ServiceName::of(&progress.name).class != ServiceClass::Model {
             return Ok(());
         }
         let heard = self.heard.entry(Arc::clone(&progress.instance)).or_default();

@@ -1,6 +1,7 @@
 //! `Stream`: live output of agents as lines for programs, in the order of the journal: after the step that requested
 //! it, before the step with the whole response.
 
+use rawko_core::{ServiceClass, ServiceName};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -124,7 +125,7 @@ impl Stream {
     }
 
     fn line(&mut self, heard: &Progress) -> Option<Json> {
-        let agent = match heard.name.strip_prefix("agent:") {
+        let agent = match ServiceName::member_of(&heard.name, ServiceClass::Agent) {
             Some(agent) => agent.into(),
             None => self.agent_of(&heard.instance)?,
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::Value;
+use rawko_core::{ServiceName, Value};
 use rawko_host::{Call, Category, Closure, OnRestart, Service, ServiceError};
 use rawko_server::ChannelRequest;
 use rawko_turns::Event;
@@ -47,7 +47,7 @@ impl ChannelEndpoint {
         let desk = opened.wait_for(Option::is_some).await.ok().and_then(|desk| desk.clone());
         let failed = |message: String| ServiceError::new(Category::Failed, message);
         let desk = desk.ok_or_else(|| failed("this rawko is ending".to_owned()))?;
-        let name = call.name.strip_prefix("channel:").unwrap_or(&call.name).to_owned();
+        let name = ServiceName::of(&call.name).member.to_owned();
         let (person, id) = (call.instance.to_string(), Some(call.idempotency.to_string()));
         let event = Event::PersonSpoke { person, id, text: text(&call.input) };
         let serving = desk.serving().await.map_err(|failure| failed(Refusal::from(failure).message))?;

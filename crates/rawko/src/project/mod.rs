@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rawko_agents::agent::Agents;
 use rawko_chart::{Document, Finding, Registry, Source};
-use rawko_core::AgentEntry;
+use rawko_core::{AgentEntry, ServiceSpec};
 use rawko_host::Environment;
 
 pub(crate) use recursion::Recursion;
@@ -32,8 +32,12 @@ pub(crate) struct Project {
     pub(crate) agents: Vec<AgentEntry>,
     /// Agents that exist, but whose files are invalid.
     unusable: Vec<String>,
-    /// `None` if the project does not list its services, so that names cannot be checked.
+    /// `None` if the project has no settings, so that names cannot be checked.
     pub(crate) services: Option<Vec<String>>,
+    /// Configured targets of `send`.
+    endpoints: Vec<String>,
+    /// Specs of configured services.
+    specs: Vec<ServiceSpec>,
     /// Problems of registries, agents and settings, each with its file.
     pub(crate) problems: Vec<(Source, Vec<Finding>)>,
 }
@@ -89,7 +93,13 @@ impl Project {
         for service in self.services.iter().flatten() {
             known.add_service(service);
         }
-        // An unknown name can be reported only if the project lists its services.
+        for spec in rawko_agents::work::service_specs().into_iter().chain(self.specs.iter().cloned()) {
+            known.add_spec(spec);
+        }
+        for endpoint in &self.endpoints {
+            known.add_endpoint(endpoint);
+        }
+        // An unknown name can be reported only if the project has settings.
         if self.services.is_some() { known.complete() } else { known }
     }
 
@@ -176,8 +186,14 @@ impl Project {
         let Ok(text) = files::read_text(path) else { return };
         match Document::read(&text) {
             Ok(document) => {
-                let services = document.get("services").and_then(Document::entries);
-                self.services = services.map(|all| all.iter().map(|entry| entry.key.clone()).collect());
+                let names = |key: &str| {
+                    let entries = document.get(key).and_then(Document::entries).unwrap_or_default();
+                    entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>()
+                };
+                let services = document.get("services").and_then(Document::entries).unwrap_or_default();
+                self.specs = services.iter().map(|entry| spec(&entry.key, &entry.value)).collect();
+                self.services = Some(names("services"));
+                self.endpoints = names("endpoints");
             }
             Err(findings) => self.complain(Source::new(files::shown(path), text), findings),
         }
@@ -188,6 +204,13 @@ impl Project {
             self.problems.push((source, findings));
         }
     }
+}
+
+/// A configured service with the schemas that its settings give.
+fn spec(name: &str, settings: &Document) -> ServiceSpec {
+    let spec = ServiceSpec::named(name);
+    let spec = settings.get("input").into_iter().fold(spec, |spec, input| spec.taking(&input.to_json()));
+    settings.get("output").into_iter().fold(spec, |spec, output| spec.giving(&output.to_json()))
 }
 
 /// Returns the id and version of the chart in a text, as far as they are readable.

@@ -8,7 +8,7 @@ use rawko_view::offers::{is_for_people, outcomes};
 /// Returns the events that can be sent, without completions and errors that the engine itself raises.
 pub(crate) fn of(simulation: &Simulation) -> Vec<Offer> {
     let choices = simulation.choices();
-    let offers = choices.iter().filter(|choice| is_for_people(&choice.event));
+    let offers = choices.iter().filter(|choice| is_for_people(simulation.chart(), &choice.event));
     offers
         .map(|choice| offer(simulation.chart(), choice))
         .filter(|offer| !offer.transitions.is_empty())

@@ -41,8 +41,14 @@ impl Show {
         let json = line.to_json();
         if self.json {
             console.line(&json.to_string())?;
+            if let Some(why) = &line.refused {
+                console.aside(&format!("step {}: refused: {why}\n", line.step));
+            }
         } else {
             self.transcript.print(&json, console)?;
+            if let Some(why) = &line.refused {
+                Transcript::print_refusal(why, console)?;
+            }
             Transcript::print_faults(&line.faults, console)?;
         }
         if self.why {

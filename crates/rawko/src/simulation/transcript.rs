@@ -40,6 +40,12 @@ impl Transcript {
         Ok(())
     }
 
+    /// Prints the reason of a refused event. Not part of the JSON.
+    pub(crate) fn print_refusal(why: &str, console: &mut Console) -> Result<(), Failure> {
+        let title = console.paint(Style::Bad, &format!("{:<8}", "refused"));
+        console.line(&format!("    {title} {why}"))
+    }
+
     /// Returns the context after the last printed line.
     pub(crate) fn context_text(&self) -> String {
         self.context.iter().map(|(key, value)| format!("    {key}: {value}")).collect::<Vec<_>>().join("\n")

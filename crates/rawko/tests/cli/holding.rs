@@ -25,16 +25,12 @@ fn events_go_through_the_process_that_holds_the_store() {
     let told = stable(&running.end(), dir.path());
     expect![[r#"
         $ rawko send w-1 NONSENSE
-        > NONSENSE                   [waiting]
-            ignored  nothing takes it now
         --- stderr
-        waiting: w-1 is hosted by process 0
-          takes TOLD
-            rawko send w-1 TOLD
-          timer: after 1h in waiting (in 1h)
+        error: instance `w-1` refuses the event: no state of the chart handles the event `NONSENSE`; its events are `TOLD`
+        --- exit code 1
         $ rawko fork w-1 --id w-2
         w-2
-        forked from w-1 at step 1    [waiting]
+        forked from w-1 at step 0    [waiting]
             context  told: null
         --- stderr
         waiting: w-2 is hosted by process 0
@@ -55,8 +51,6 @@ fn events_go_through_the_process_that_holds_the_store() {
         # the one that held it
             context  told: null
             timer    after 1h in waiting (in 1h)
-        > NONSENSE                   [waiting]
-            ignored  nothing takes it now
         > TOLD {"what":"hello"}      [done]
             context  told: null → "hello"
             status   done

@@ -30,3 +30,4 @@ mod simulate;
 mod support;
 mod tasks;
 mod telemetry;
+mod typed;

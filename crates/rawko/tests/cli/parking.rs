@@ -192,7 +192,8 @@ fn a_run_that_meets_a_full_store_stops_and_says_so() {
 
 #[test]
 fn a_full_store_is_told_and_loses_nothing() {
-    let dir = directory(&[("waiter.yaml", WAITER), (".rawko/config.yaml", "store: {size_max: 200 KiB}\n")]);
+    let waiter = WAITER.replace("      on:\n", "      on:\n        NOTED: {actions: []}\n");
+    let dir = directory(&[("waiter.yaml", &waiter), (".rawko/config.yaml", "store: {size_max: 200 KiB}\n")]);
     played(dir.path(), &["run waiter.yaml --id w-1"]);
     // Text that deduplication cannot shrink.
     let mut code = None;

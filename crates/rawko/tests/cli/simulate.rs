@@ -144,8 +144,7 @@ fn verbose_says_why() {
                       taken     waiting: APPROVED / complain
                       ran       complain
             > NONSENSE                   [waiting]
-                    event NONSENSE
-                      nothing takes NONSENSE; it is ignored
+                refused  no state of the chart handles the event `NONSENSE`; its events are `APPROVED`
         "#]],
     );
 }

@@ -62,6 +62,10 @@ codes! {
     InvalidEdit 422 "invalid_edit" "the context cannot be changed like this";
     InvalidName 422 "invalid_name" "this cannot be a name";
     StepFailed 422 "step_failed" "the step could not be taken";
+    /// `reason` says why: `unknown_event`, `internal_event` or `wrong_event_data`.
+    EventRefused 422 "event_refused" "the chart does not take this event";
+    /// `reasons` lists what does not fit.
+    AnswerRefused 422 "answer_refused" "the answer does not fit its form";
     NotPossible 422 "not_possible" "the project does not allow it";
     TooManyRequests 429 "too_many_requests" "too many requests";
     Internal 500 "internal" "a fault of rawko";

@@ -17,6 +17,13 @@ impl From<HostError> for Problem {
             HostError::Snapshot { .. } | HostError::Thread(_) | HostError::Internal(_) => {
                 Problem::internal(words)
             }
+            HostError::EventRefused { refusal, .. } => {
+                Problem::new(Code::EventRefused, words).with("reason", refusal.code().into())
+            }
+            HostError::AnswerRefused { violations, .. } => {
+                let reasons = violations.iter().map(|violation| violation.to_string().into()).collect();
+                Problem::new(Code::AnswerRefused, words).with("reasons", serde_json::Value::Array(reasons))
+            }
             error => match code_of(&error) {
                 Code::Internal => Problem::new(Code::Internal, words.clone()).because(words),
                 code => Problem::new(code, words),
@@ -38,6 +45,8 @@ fn code_of(error: &HostError) -> Code {
         HostError::NothingAsked { .. } => Code::NothingAsked,
         HostError::SeveralAsked { .. } => Code::SeveralAsked,
         HostError::NotAsked { .. } => Code::NotAsked,
+        HostError::EventRefused { .. } => Code::EventRefused,
+        HostError::AnswerRefused { .. } => Code::AnswerRefused,
         HostError::NoStep { .. } => Code::NoStep,
         HostError::NotFailed { .. } => Code::NotFailed,
         HostError::BadEdit { .. } => Code::InvalidEdit,

@@ -1,0 +1,73 @@
+//! Names in `tools` that mean nothing: a tool that is not built in, an MCP server that the project does not have.
+//! Apart from reading the rules, because servers are known only once the whole project is.
+
+use rawko_chart::codes::agents::UNKNOWN_TOOL;
+use rawko_chart::{Finding, Source, Span, nearest};
+
+use super::file::{AgentFile, Kind};
+use rawko_tools::{builtin_names, is_builtin};
+
+const MCP: &str = "mcp__";
+/// Starts another agent.
+const TASK: &str = "Task";
+
+/// The names that rules of this agent use in vain. `servers` are the project's MCP servers, as tool names have them;
+/// `None` if they are not known.
+pub(super) fn unknown(agent: &AgentFile, source: &Source, servers: Option<&[String]>) -> Vec<Finding> {
+    // Programs bring tools of their own, and people need none.
+    if !matches!(agent.kind, Kind::Llm | Kind::Scripted) {
+        return Vec::new();
+    }
+    let names = agent.tools.allowed.iter().flatten().chain(&agent.tools.blocked);
+    names.filter_map(|rule| finding(rule, source, servers)).collect()
+}
+
+fn finding(rule: &str, source: &Source, servers: Option<&[String]>) -> Option<Finding> {
+    let name = rule.split('(').next().unwrap_or(rule).trim();
+    let (message, help) = match name.strip_prefix(MCP) {
+        Some(rest) => {
+            let server = rest.split("__").next().unwrap_or(rest);
+            let servers = servers.filter(|_| !server.contains('*'))?;
+            // A server's own name may hold `__`, so its prefix decides.
+            let of = |known: &String| rest == known || rest.starts_with(&format!("{known}__"));
+            if servers.iter().any(of) {
+                return None;
+            }
+            let help = match nearest(server, servers.iter().map(String::as_str)) {
+                Some(close) => format!("did you mean `{MCP}{close}__…`?"),
+                None => format!("add `{server}` to `mcpServers` in `.mcp.json`, or remove the rule"),
+            };
+            (format!("there is no MCP server `{server}` for `{name}`"), help)
+        }
+        None => {
+            let is_known = name.contains('*') || name.eq_ignore_ascii_case(TASK) || is_builtin(name);
+            if is_known || name.is_empty() {
+                return None;
+            }
+            let help = match nearest(name, builtin_names().chain([TASK])) {
+                Some(close) => format!("did you mean `{close}`?"),
+                None => {
+                    let all: Vec<&str> = builtin_names().chain([TASK]).collect();
+                    format!(
+                        "the tools are {}; those of MCP servers are `mcp__<server>__<tool>`",
+                        all.join(", ")
+                    )
+                }
+            };
+            (format!("there is no tool `{name}`"), help)
+        }
+    };
+    Some(UNKNOWN_TOOL.at(place(&source.text, name), message).help(help))
+}
+
+/// Where a name stands: its first occurrence as a whole word below the first mention of `ools`.
+fn place(text: &str, name: &str) -> Span {
+    let from = text.find("ools").unwrap_or(0);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let found = text[from..].match_indices(name).map(|(at, _)| from + at).find(|at| {
+        let before = text[..*at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    });
+    found.map_or_else(Span::default, |at| Span::new(at, at + name.len()))
+}

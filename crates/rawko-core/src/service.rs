@@ -1,0 +1,288 @@
+//! Services by name: what kind of work a name stands for, and what is known of its input, output and errors. The one place
+//! that knows how names are built (`agent:reviewer`, `tool:Read`): everything else asks for the class.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::schema::Schema;
+use crate::value::Value;
+
+/// The kind of work that a service does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ServiceClass {
+    /// A completion of a model.
+    Model,
+    /// A tool that an agent calls.
+    Tool,
+    /// Another part of an agent's session: opening it, looking at images, compacting.
+    Session,
+    /// An agent at a piece of work.
+    Agent,
+    /// Choosing among agents and judging their work.
+    Arbiter,
+    /// The project's checks.
+    Checks,
+    /// A person.
+    Human,
+    /// Another chart.
+    Chart,
+    /// A channel that people and agents talk in.
+    Channel,
+    /// Any other service: configured by the project or registered by a program.
+    Plain,
+}
+
+/// Names that are built as `<family>:<member>`, and what they stand for. The first that fits decides.
+const FAMILIES: [(&str, ServiceClass); 10] = [
+    ("agent:", ServiceClass::Agent),
+    ("statechart:", ServiceClass::Chart),
+    ("channel:", ServiceClass::Channel),
+    ("tool:", ServiceClass::Tool),
+    ("model:", ServiceClass::Model),
+    ("checks:", ServiceClass::Checks),
+    ("work:select", ServiceClass::Arbiter),
+    ("work:evaluate", ServiceClass::Arbiter),
+    ("work:remember", ServiceClass::Arbiter),
+    ("work:", ServiceClass::Session),
+];
+const HUMAN: &str = "human";
+
+impl ServiceClass {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ServiceClass::Model => "model",
+            ServiceClass::Tool => "tool",
+            ServiceClass::Session => "session",
+            ServiceClass::Agent => "agent",
+            ServiceClass::Arbiter => "arbiter",
+            ServiceClass::Checks => "checks",
+            ServiceClass::Human => "human",
+            ServiceClass::Chart => "chart",
+            ServiceClass::Channel => "channel",
+            ServiceClass::Plain => "plain",
+        }
+    }
+
+    /// Whether an instance calls it on behalf of the agent that it plays.
+    pub fn is_of_agent(self) -> bool {
+        match self {
+            ServiceClass::Model | ServiceClass::Tool | ServiceClass::Session | ServiceClass::Arbiter => true,
+            ServiceClass::Agent
+            | ServiceClass::Checks
+            | ServiceClass::Human
+            | ServiceClass::Chart
+            | ServiceClass::Channel
+            | ServiceClass::Plain => false,
+        }
+    }
+
+    /// Whether a call counts as a tool call.
+    pub fn is_counted(self) -> bool {
+        self == ServiceClass::Tool || !(self == ServiceClass::Agent || self.is_of_agent())
+    }
+
+    /// Whether its result carries what it spent.
+    pub fn reports_usage(self) -> bool {
+        matches!(
+            self,
+            ServiceClass::Agent | ServiceClass::Model | ServiceClass::Session | ServiceClass::Arbiter
+        )
+    }
+
+    /// Whether rawko itself provides it wherever agents are at work.
+    pub fn is_built_in(self) -> bool {
+        self == ServiceClass::Checks || self.is_of_agent()
+    }
+}
+
+/// A service's name taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServiceName<'n> {
+    pub class: ServiceClass,
+    /// What follows the family (`reviewer` of `agent:reviewer`); the whole name without one.
+    pub member: &'n str,
+}
+
+impl<'n> ServiceName<'n> {
+    pub fn of(name: &'n str) -> Self {
+        if name == HUMAN {
+            return Self { class: ServiceClass::Human, member: name };
+        }
+        let fits =
+            |family: &str| if family.ends_with(':') { name.starts_with(family) } else { name == family };
+        match FAMILIES.iter().find(|(family, _)| fits(family)) {
+            Some((_, class)) => {
+                let member = name.split_once(':').map_or(name, |(_, member)| member);
+                Self { class: *class, member }
+            }
+            None => Self { class: ServiceClass::Plain, member: name },
+        }
+    }
+
+    /// The member, if the name is of this class.
+    pub fn member_of(name: &'n str, class: ServiceClass) -> Option<&'n str> {
+        let found = Self::of(name);
+        (found.class == class).then_some(found.member)
+    }
+}
+
+/// What becomes of a call without a result when the driver starts again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnRestart {
+    /// It is safe to run again with the same idempotency key.
+    Retry,
+    /// Its outcome is unknown: the chart gets `category: interrupted`.
+    Unknown,
+}
+
+/// What is known of a service.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceSpec {
+    /// The name, or a family with its colon (`tool:`) for all its members.
+    pub name: Arc<str>,
+    pub class: ServiceClass,
+    /// `None`: anything.
+    pub input: Option<Schema>,
+    pub output: Option<Schema>,
+    /// The values of `event.data.code` that it fails with, beside the categories that every service has.
+    pub errors: Vec<Arc<str>>,
+    pub on_restart: OnRestart,
+}
+
+impl ServiceSpec {
+    /// A service of which nothing is known but its name.
+    pub fn named(name: &str) -> Self {
+        let class = ServiceName::of(name).class;
+        Self {
+            name: name.into(),
+            class,
+            input: None,
+            output: None,
+            errors: Vec::new(),
+            on_restart: OnRestart::Unknown,
+        }
+    }
+
+    #[must_use]
+    pub fn taking(mut self, input: &serde_json::Value) -> Self {
+        self.input = Some(Schema::compile(&Value::from_json(input.clone())).0);
+        self
+    }
+
+    #[must_use]
+    pub fn giving(mut self, output: &serde_json::Value) -> Self {
+        self.output = Some(Schema::compile(&Value::from_json(output.clone())).0);
+        self
+    }
+
+    #[must_use]
+    pub fn restarting(mut self, rule: OnRestart) -> Self {
+        self.on_restart = rule;
+        self
+    }
+
+    /// The schema of `event.data` in `onError`: what every failure has, and what services of rawko add.
+    pub fn failure() -> Schema {
+        let text = serde_json::json!({"type": "string"});
+        let categories = [
+            "failed",
+            "network",
+            "timeout",
+            "invalid_answer",
+            "refused",
+            "unknown",
+            "execution",
+            "interrupted",
+            "expired",
+            "limit",
+            "host",
+        ];
+        let schema = serde_json::json!({"type": "object", "properties": {
+            "category": {"enum": categories},
+            "message": text, "retryable": {"type": "boolean"}, "code": {}, "name": text,
+            "status": {"type": "integer"}, "body": {}, "exit_code": {"type": "integer"}, "stderr": text,
+            "retry_after_ms": {"type": "integer"}, "usage": {}, "error": {}
+        }});
+        Schema::compile(&Value::from_json(schema)).0
+    }
+}
+
+/// The specs of a project, by name and by family.
+#[derive(Clone, Debug, Default)]
+pub struct ServiceSpecs {
+    all: IndexMap<Arc<str>, ServiceSpec, FxBuildHasher>,
+}
+
+impl ServiceSpecs {
+    /// Those that every host has.
+    pub fn built_in() -> Self {
+        let mut specs = Self::default();
+        let text = serde_json::json!({"type": ["string", "null"]});
+        specs.add(
+            ServiceSpec::named(HUMAN)
+                .taking(&serde_json::json!({"type": ["object", "null"]}))
+                .giving(&serde_json::json!({
+                    "type": "object",
+                    "required": ["approved"],
+                    "properties": {"approved": {"type": "boolean"}, "by": text, "comment": text, "data": {}},
+                    "additionalProperties": false
+                }))
+                .restarting(OnRestart::Retry),
+        );
+        specs
+    }
+
+    /// Adds a spec; a later one of the same name replaces it.
+    pub fn add(&mut self, spec: ServiceSpec) {
+        self.all.insert(Arc::clone(&spec.name), spec);
+    }
+
+    /// The spec of a name: its own, else that of its family.
+    pub fn find(&self, name: &str) -> Option<&ServiceSpec> {
+        let family = || self.all.get(&name[..=name.find(':')?]);
+        self.all.get(name).or_else(family)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &ServiceSpec> {
+        self.all.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_a_class_and_a_member() {
+        let table = [
+            ("human", ServiceClass::Human, "human"),
+            ("humane", ServiceClass::Plain, "humane"),
+            ("agent:reviewer", ServiceClass::Agent, "reviewer"),
+            ("statechart:order@^1", ServiceClass::Chart, "order@^1"),
+            ("tool:mcp__git__log", ServiceClass::Tool, "mcp__git__log"),
+            ("model:complete", ServiceClass::Model, "complete"),
+            ("work:open", ServiceClass::Session, "open"),
+            ("work:select", ServiceClass::Arbiter, "select"),
+            ("checks:project", ServiceClass::Checks, "project"),
+            ("channel:standup", ServiceClass::Channel, "standup"),
+            ("charge_card", ServiceClass::Plain, "charge_card"),
+        ];
+        for (name, class, member) in table {
+            assert_eq!(ServiceName::of(name), ServiceName { class, member }, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_family_answers_for_its_members() {
+        let mut specs = ServiceSpecs::built_in();
+        specs.add(ServiceSpec::named("tool:"));
+        specs.add(ServiceSpec::named("tool:Read").restarting(OnRestart::Retry));
+        let rule = |name: &str| specs.find(name).map(|spec| spec.on_restart);
+        assert_eq!(rule("tool:Bash"), Some(OnRestart::Unknown));
+        assert_eq!(rule("tool:Read"), Some(OnRestart::Retry));
+        assert_eq!(rule("pay"), None);
+    }
+}
