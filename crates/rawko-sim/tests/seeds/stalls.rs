@@ -60,7 +60,7 @@ fn invocations_are_open(instance: &Instance) {
 fn handles_an_event(instance: &Instance) -> bool {
     let (chart, world) = (instance.chart(), World::default());
     let is_own = |name: &str| ["done.", "error.", "after."].iter().any(|prefix| name.starts_with(prefix));
-    chart.event_names().into_iter().filter(|name| !is_own(name)).any(|name| {
+    chart.event_names().filter(|name| !is_own(name)).any(|name| {
         let mut copy = instance.snapshot().clone();
         let now = Now { ms: i64::MAX / 2, world: &world };
         let step = step_traced(chart, &mut copy, Event::named(name, Value::Null), now);
