@@ -1,6 +1,6 @@
 //! No silent stall: an instance at rest has ended, is reported as stalled, or waits for something that can still happen.
 
-use rawko_core::{Event, Now, Status, TraceEntry, Value, World, step_traced};
+use rawko_core::{Event, Now, Status, TraceEntry, Value, step_traced};
 use rawko_instance::{Instance, child_id};
 use rawko_store::{EffectKind, InstanceRow, Store};
 
@@ -58,11 +58,11 @@ fn invocations_are_open(instance: &Instance) {
 
 /// Whether an event from outside would move it.
 fn handles_an_event(instance: &Instance) -> bool {
-    let (chart, world) = (instance.chart(), World::default());
+    let chart = instance.chart();
     let is_own = |name: &str| ["done.", "error.", "after."].iter().any(|prefix| name.starts_with(prefix));
     chart.event_names().filter(|name| !is_own(name)).any(|name| {
         let mut copy = instance.snapshot().clone();
-        let now = Now { ms: i64::MAX / 2, world: &world };
+        let now = Now::from(i64::MAX / 2);
         let step = step_traced(chart, &mut copy, Event::named(name, Value::Null), now);
         step.is_ok_and(|step| {
             step.trace.entries.iter().any(|entry| matches!(entry, TraceEntry::Candidate { .. }))
