@@ -34,7 +34,7 @@ pub struct Host {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// A call of a service: the instance and the effect that asked for it.
+/// A call of a service: the instance and the effect that requested it.
 pub(crate) type Call = (InstanceKey, EffectPlace);
 
 /// State shared by all parts of a host.

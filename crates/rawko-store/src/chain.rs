@@ -10,8 +10,8 @@ pub type Link = [u8; 16];
 /// The link before the first record of an instance.
 pub const START: Link = [0; 16];
 
-/// Returns the link of a record that follows the one with link `previous`. Neither `seq` nor the instance's key is part of it:
-/// both change when an instance is imported into another store.
+/// Returns the link of a record that follows the one with link `previous`. Neither `seq` nor the instance's key is part
+/// of it: both change when an instance is imported into another store.
 pub fn link(previous: &Link, record: &Record) -> Link {
     let texts = [&record.event, &record.delta, &record.effects].map(|text| text.as_bytes());
     // Hashed in one piece: for the short texts of most records this takes half the time of an incremental hasher.

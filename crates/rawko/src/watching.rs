@@ -14,7 +14,7 @@ use rawko_telemetry::{
 use crate::failure::Failure;
 use crate::hosting::Place;
 
-/// How a long-running command logs.
+/// The log options of a long-running command.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct LogArgs {
     /// How log lines on standard error look; RAWKO_LOG says how much they tell (warn, info, debug)

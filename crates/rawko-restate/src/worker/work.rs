@@ -1,5 +1,6 @@
-//! The service that runs effects. A marker is journaled before a call is made: a marker of another worker's start means
-//! that the call may have happened. A marker of the same start means that it did, and that the result was dropped.
+//! The service that runs effects. A marker is journaled before a call is made. A marker of another worker's start means
+//! that the call may have happened; a marker of this start whose call is recorded as lost means that it did, and that
+//! its result was dropped.
 
 use std::sync::Arc;
 use std::time::Duration;

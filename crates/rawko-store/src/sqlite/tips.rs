@@ -41,7 +41,8 @@ impl Tip {
         self.step.is_none_or(|step| record.step.checked_sub(1) == Some(step))
     }
 
-    /// Reads the end of an instance's journal: by the index, and in the records after `indexed_through` up to `through`.
+    /// Reads the end of an instance's journal: by the index, and in the records after `indexed_through`, up to
+    /// `through`.
     pub(super) fn read(
         connection: &Connection,
         key: i64,

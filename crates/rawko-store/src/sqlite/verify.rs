@@ -10,7 +10,7 @@ use super::snapshots::Saved;
 use crate::chain::{self, Link};
 use crate::{InstanceKey, RecordKind};
 
-/// Calls `tell` with each problem, at most one per instance.
+/// Passes each problem to the callback, at most one per instance.
 pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(String)) -> Result<()> {
     let mark = indexed_through(connection)?;
     let mut unindexed = unindexed(connection, mark)?;

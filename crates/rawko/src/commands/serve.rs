@@ -65,7 +65,7 @@ pub(crate) struct Args {
     log: LogArgs,
 }
 
-/// How the log of channels is written.
+/// The format of the log of channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
     None,

@@ -84,8 +84,8 @@ impl<'a> Follow<'a> {
         Ending { standing: &standing, ended, other }.tell(format, console)
     }
 
-    /// Like [`Follow::until_end`], without printing the end. Returns the reason, a reader, and the host if it is another
-    /// process.
+    /// Like [`Follow::until_end`], without printing the end. Returns the reason, a reader, and the host if it is
+    /// another process.
     pub(crate) async fn until_rest(
         mut self,
         mut access: Access,

@@ -56,7 +56,7 @@ impl ChannelEndpoint {
     }
 }
 
-/// Returns the data if it is text, or its text field; otherwise the whole event as JSON.
+/// Returns the data if it is text, else its `text` field, else the event's type with the data as JSON.
 fn text(sent: &Value) -> String {
     let data = sent.get("data");
     let words = data.as_str().or_else(|| data.get("text").as_str());

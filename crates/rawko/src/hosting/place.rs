@@ -20,7 +20,7 @@ use crate::loading::{self, Offered};
 use crate::project::Project;
 use crate::watching::WatchPlan;
 
-/// Which store; the same for every command that has to do with instances.
+/// The store option, shared by every command that uses instances.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct StoreArgs {
     /// The store, instead of the project's own (`.rawko/state/rawko.db`, or as the settings say)

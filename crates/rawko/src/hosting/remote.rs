@@ -21,7 +21,7 @@ pub(crate) enum HostKind {
     Restate,
 }
 
-/// Which host; the same for every command that has to do with instances.
+/// The host options, shared by every command that uses instances.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct HostArgs {
     /// Where instances live: in a file of this machine (embedded), or on Restate. Or RAWKO_HOST
