@@ -255,7 +255,7 @@ impl Inner {
         self.tell_waiting();
     }
 
-    /// Wakes watchers after a change of activity without a commit.
+    /// Wakes watchers after a change of activity, with or without a commit.
     pub(crate) fn tell_waiting(&self) {
         // A later subscriber reads the current state first.
         if self.changes.receiver_count() > 0 {

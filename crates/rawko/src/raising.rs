@@ -97,7 +97,7 @@ impl Raised {
     }
 }
 
-/// Returns the option that continues a task that ended at a limit, with twice the reached value.
+/// Returns the option that continues a task that ended at a limit: twice the reached value, or 30 minutes more.
 pub(crate) fn advice(standing: &Standing) -> Option<String> {
     let (output, spent) = (standing.snapshot.output(), standing.spent().cost_usd);
     if is_out_of_time(output) {

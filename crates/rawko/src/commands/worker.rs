@@ -257,8 +257,9 @@ struct Registration {
     newest: Option<String>,
 }
 
-/// Registers the deployment unless the same version is registered. An older registration stays in place even if another
-/// address was registered since: a worker restarted while its address drains must not take over from the new ones.
+/// Registers the deployment unless the same version is registered at this address. An existing registration stays in
+/// place even if another address was registered since: a worker restarted while its address drains must not take over
+/// from the new ones.
 async fn register_once(admin: &Admin, uri: &str) -> Result<Registration, ClientError> {
     let version = env!("CARGO_PKG_VERSION");
     let is_same = |at: &str| at.trim_end_matches('/') == uri.trim_end_matches('/');

@@ -148,7 +148,7 @@ impl Place {
         World { env: self.settings.env(), agents }
     }
 
-    /// Fails on invalid settings, for commands that act on them; prints warnings.
+    /// Prints all findings of the settings, and fails on errors, for commands that act on the settings.
     pub(crate) fn insist_on_settings(&self, console: &mut Console) -> Result<(), Failure> {
         for (source, findings) in &self.problems {
             let style = Style { color: console.aside_colour() };
