@@ -14,15 +14,15 @@ use crate::times;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DeliverArgs {
-    /// Leave as soon as it is on disk; calls that it starts are cut off unless another rawko hosts
+    /// Return once the input is stored; do not wait for calls it starts
     #[arg(long)]
     no_wait: bool,
 
-    /// Progress to read, one JSON object at the end, or one a line as things happen
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    /// Output format: text, json (final result) or stream-json
+    #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
     output_format: OutputFormat,
 
-    /// Say which transitions were taken, and why the others were not
+    /// Explain which transitions were taken and which were not
     #[arg(long, short)]
     verbose: bool,
 

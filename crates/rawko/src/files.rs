@@ -67,7 +67,7 @@ fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
 pub(crate) fn cannot_read(path: &Path, error: &io::Error) -> Failure {
     let name = shown(path);
     Failure::Usage(match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no file `{name}`"),
+        io::ErrorKind::NotFound => format!("file `{name}` not found"),
         _ if path.is_dir() => format!("`{name}` is a directory; a file is needed here"),
         _ => format!("cannot read `{name}`: {error}"),
     })

@@ -12,19 +12,19 @@ use crate::files;
 use crate::templates::{self, DEMO_TASK, Template};
 
 const EXAMPLES: &str = "\
-A planner, a developer, a tester and a reviewer work on a small Python project until its tests
-pass. The models are scripted, so that no key and no network is needed and everybody sees the same;
-the files, the tools and the test runs are real. One test fails on the way, and is mended.
+Creates a small Python project with a failing test and runs a task in it: a planner, a developer, a
+tester and a reviewer work until the tests pass. The models are scripted, so no API key and no
+network are needed; the files, tools and test runs are real. Requires python3.
 
 Examples:
   rawko demo
   rawko demo /tmp/slugs";
 
-/// Watch agents work on a small project, offline
+/// Watch agents fix a small project (offline, no API key)
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Where to put the project; without it, into a temporary directory
+    /// Directory for the project [default: a temporary directory]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -19,23 +19,22 @@ use rawko_view::rows::status_word;
 const FAULTS_SHOWN: usize = 3;
 
 const EXAMPLES: &str = "\
-Says where an instance stands: active states, the latest faults (expressions that failed), context,
-timers with the time left, calls that run with their attempt and idempotency key, what a person is
-asked, and which events it would take now.
+Prints active states, recent faults (failed expressions), context, pending requests, running calls
+with attempt and idempotency key, timers, accepted events and children.
 
 Examples:
   rawko show order-17
   rawko show order-17 --at 3
   rawko show order-17 --json | jq .context";
 
-/// Show where an instance stands, now or after a past step
+/// Show the state of an instance, now or after a past step
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The instance
+    /// Instance id
     id: String,
 
-    /// As it was after this step; `rawko history` lists them
+    /// State after this step (`rawko history` lists the steps)
     #[arg(long, value_name = "STEP")]
     at: Option<u64>,
 

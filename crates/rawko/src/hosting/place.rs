@@ -23,8 +23,8 @@ use crate::watching::WatchPlan;
 /// Which store; the same for every command that has to do with instances.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// The store, instead of the project's own (`.rawko/state/rawko.db`, or as the settings say)
-    #[arg(long, value_name = "FILE", display_order = 800)]
+    /// Store file [default: .rawko/state/rawko.db] [env: RAWKO_STORE]
+    #[arg(long, value_name = "FILE", display_order = 800, help_heading = "Store options")]
     pub(crate) store: Option<PathBuf>,
 
     #[command(flatten)]

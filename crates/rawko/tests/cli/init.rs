@@ -63,7 +63,7 @@ fn a_new_project_is_written_and_sound() {
 
     expect![[r#"
         $ rawko check .
-        1 chart, nothing to complain about
+        1 chart, no problems found
         $ rawko test
         .rawko/charts/review.scenario.yaml
           ok      checks and reviewer agree
@@ -250,7 +250,7 @@ fn the_demo_project_is_sound() {
     let slugs = dir.path().join("slugs");
     expect![[r#"
         $ rawko check .
-        1 chart, nothing to complain about
+        1 chart, no problems found
         $ rawko agents check
         ok      agent builder: asks scripted
         ok      agent developer: asks scripted

@@ -48,7 +48,7 @@ fn instances_are_listed_newest_first() {
         --- stderr
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
-        ID  VERSION  HASH  OFFERED  INSTANCES  FROM
+        ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
         agent  1.0.0  7990352c39e9  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         plan_build  1.0.0  d475a5f0a11a  yes  0  rawko's own plan_build.yaml
@@ -76,7 +76,7 @@ fn instances_are_listed_newest_first() {
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
         o-1  order 1.0.0  done  -  1  just now  [paid]
         $ rawko charts
-        ID  VERSION  HASH  OFFERED  INSTANCES  FROM
+        ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
         agent  1.0.0  7990352c39e9  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
@@ -238,7 +238,7 @@ fn history_tells_every_step_and_why() {
                   context  receipt: null
                   invoked  payment charge_card {"amount":30}
         --- stderr
-        more: go on with --after 1
+        more: continue with --after 1
         $ rawko history o-3 --json
         {"v":1,"type":"started","id":"o-3","step":0,"at_ms":0,"seq":4,"chart":"order","version":"1.0.0","parent":null,"input":{"amount":251},"configuration":["asking"],"context":{"amount":251,"by":null,"receipt":null},"status":"active"}
         {"v":1,"type":"timer","id":"o-3","step":0,"at_ms":0,"kind":"after","for":"after 24h in asking","due_ms":0}

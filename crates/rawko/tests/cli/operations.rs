@@ -46,13 +46,13 @@ fn a_backup_is_taken_beside_a_host_and_what_needs_the_store_alone_says_who_has_i
     let meanwhile: Vec<&str> = meanwhile.lines().filter(|line| !line.starts_with([' ', '{', '}'])).collect();
     expect![[r#"
         $ rawko backup copy.db
-        copy.db: 1 instances, 1 records, N KiB, checked
+        copy.db: 1 instances, 1 records, N KiB, verified
         $ rawko backup copy.db
         --- stderr
         error: `copy.db` exists; pass --force to overwrite it
         --- exit code 2
         $ rawko backup copy.db --force
-        copy.db: 1 instances, 1 records, N KiB, checked
+        copy.db: 1 instances, 1 records, N KiB, verified
         $ rawko ps --store copy.db --json
         $ rawko restore copy.db
         --- stderr
@@ -66,7 +66,7 @@ fn a_backup_is_taken_beside_a_host_and_what_needs_the_store_alone_says_who_has_i
         --- exit code 3
         $ rawko prune --older-than 1d
         --- stderr
-        none: no instance may go
+        none: no matching instances
         $ rawko prune --older-than 1d --yes
         --- stderr
         error: `rawko prune --yes` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
@@ -127,11 +127,11 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
         DIR/other.db: `o-1`, 1 records
         $ rawko instance import o-1.jsonl --store other.db
         --- stderr
-        error: instance `o-1` exists in DIR/other.db already
+        error: instance `o-1` already exists in DIR/other.db
         --- exit code 2
         $ rawko instance import o-1.jsonl
         --- stderr
-        error: instance `o-1` exists in .rawko/state/rawko.db already
+        error: instance `o-1` already exists in .rawko/state/rawko.db
         --- exit code 2
         $ rawko approve o-1 --store other.db
         approval answered            [charging]
@@ -187,12 +187,12 @@ fn pruning_shows_what_would_go_and_removes_it_when_told_to() {
         ID    OUTCOME    ENDED     INSTANCES  RECORDS  SIZE
         gone  cancelled  just now  1          2        N KiB
         --- stderr
-        dry run: 1 instance would go, about N KiB; add --yes to remove
+        dry run: would remove 1 instance, about N KiB; pass --yes to remove
         $ rawko prune --yes
         removed 1 instances, 2 records, 0 large values; N KiB → N KiB
         $ rawko prune
         --- stderr
-        none: no instance may go
+        none: no matching instances
         $ rawko prune --max-size 1 --json
         {
           "v": 1,

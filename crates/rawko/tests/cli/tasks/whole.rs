@@ -267,21 +267,21 @@ fn another_model_is_asked_the_same_and_may_differ() {
     expect![[r#"
         $ rawko replay fix --decisions --model second/x
            1  2026-01-05 09:30:00Z  select    chooses  planner: there is no plan yet
-              the same: SELECT_MODE planner: there is no plan yet
+              same: SELECT_MODE planner: there is no plan yet
            3  2026-01-05 09:30:00Z  evaluate  chooses  developer: the plan can be built
               differs: SELECT_MODE tester: first the tests
            5  2026-01-05 09:30:00Z  evaluate  chooses  tester: the agent developer declares onSuccess (a rule)
-              a rule decided; nobody is asked
+              decided by a rule; model not asked
            7  2026-01-05 09:30:00Z  evaluate  chooses  developer: a test fails
-              no answer: the answer cannot be used: the answer does not fit its schema: [1] is not of type "object"
+              no response: the answer cannot be used: the answer does not fit its schema: [1] is not of type "object"
            9  2026-01-05 09:30:00Z  evaluate  chooses  tester: the agent developer declares onSuccess (a rule)
-              a rule decided; nobody is asked
+              decided by a rule; model not asked
           11  2026-01-05 09:30:00Z  evaluate  chooses  reviewer: all tests pass
-              the same: SELECT_MODE reviewer: all tests pass
+              same: SELECT_MODE reviewer: all tests pass
           13  2026-01-05 09:30:00Z  evaluate  complete The change is small and right. (a rule: the agent reviewer declares onSuccess)
-              a rule decided; nobody is asked
+              decided by a rule; model not asked
         --- stderr
-        note: second/x differs in 1 of 3 decisions, and gave no answer in 1
+        note: second/x differs in 1 of 3 decisions; no usable response for 1
     "#]].assert_eq(&stable(&text, dir.path()));
     let plain = run(dir.path(), &["replay", "fix", "--decisions"], "");
     assert!(plain.stdout.contains("## Task") && plain.stdout.contains("answer\n"), "{}", plain.stdout);
