@@ -64,7 +64,7 @@ pub(crate) fn deliver(
             console.note(
                 Style::Notice,
                 "ignored",
-                &format!("nothing in {id} takes it now; `rawko show {id}`"),
+                &format!("no transition of {id} accepts it in this state; see `rawko show {id}`"),
             );
         }
         if args.no_wait {
@@ -103,11 +103,11 @@ pub(crate) async fn asked(access: &mut Access, request: Request) -> Result<Recei
     match access.ask(request).await {
         Ok(Answer::Receipt(receipt)) => Ok(receipt),
         Ok(Answer::Settled(_) | Answer::Channel(_) | Answer::Pong { .. }) => {
-            Err(Failure::Failed("an answer to another question".to_owned()))
+            Err(Failure::Failed("unexpected response from the host".to_owned()))
         }
         Err(NoAnswer::Refused(failure)) => Err(failure),
         Err(NoAnswer::Gone) => Err(Failure::Transient(
-            "the rawko that held the store ended before it answered; `rawko show` tells what became of it"
+            "the process that hosts the store exited before it answered; check with `rawko show`"
                 .to_owned(),
         )),
     }

@@ -146,12 +146,12 @@ fn print_table(
     if !table.is_empty() {
         table.print(console)?;
     } else if args.is_narrowed() {
-        console.note(Style::Dim, "none", "no instance is like that; `rawko ps --all` lists all of them");
+        console.note(Style::Dim, "none", "no matching instances");
     } else {
         console.note(Style::Dim, "none", "no instances yet; start one with `rawko run CHART`");
     }
     if let Some(next) = page.next {
-        let shown = format!("{} of {}; go on with --before {}", page.rows.len(), page.total, next.0);
+        let shown = format!("{} of {}; continue with --before {}", page.rows.len(), page.total, next.0);
         console.note(Style::Dim, "more", &shown);
     }
     Ok(())
@@ -169,7 +169,7 @@ pub(crate) fn status_style(row: &InstanceRow) -> Style {
 
 fn wait_word(row: &InstanceRow, now_ms: i64) -> String {
     match (row.head.wait, row.head.next_due_ms) {
-        _ if row.head.status == Status::Error => "somebody".to_owned(),
+        _ if row.head.status == Status::Error => "retry".to_owned(),
         (Wait::Nothing, _) => "-".to_owned(),
         (Wait::Timer, Some(due_ms)) => format!("timer {}", times::until(due_ms, now_ms)),
         (wait, _) => wait.as_str().to_owned(),

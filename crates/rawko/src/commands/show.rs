@@ -118,7 +118,7 @@ impl Page<'_> {
         self.line("step", &format!("{step}{of}, {}", times::ago(standing.at_ms, now_ms)))?;
         self.line("started", &times::ago(new.created_ms, now_ms))?;
         if let Some(parent) = &new.parent {
-            self.line("parent", &format!("{}, which invoked it as {}", parent.id, parent.invoke))?;
+            self.line("parent", &format!("{} (invoke {})", parent.id, parent.invoke))?;
         }
         if let Some(origin) = &new.origin {
             self.line("forked", &format!("from {} at step {}", origin.id, origin.step))?;
@@ -135,13 +135,13 @@ impl Page<'_> {
             self.line("failed", &format!("{name}: {}", words::error(&failure.error)))?;
         }
         if !standing.snapshot.failures().is_empty() {
-            self.line("", &format!("`rawko resume {}` tries again", standing.id()))?;
+            self.line("", &format!("retry with `rawko resume {}`", standing.id()))?;
         }
         self.faults()?;
         match &standing.row.head.fault {
             Some(fault) if !self.is_past() => {
                 self.line("fault", fault)?;
-                self.line("", &format!("`rawko resume {}` goes on", standing.id()))
+                self.line("", &format!("continue with `rawko resume {}`", standing.id()))
             }
             Some(_) | None => Ok(()),
         }
@@ -157,7 +157,7 @@ impl Page<'_> {
             step if step < steps => String::new(),
             _ => format!(" in the last {steps} steps"),
         };
-        self.line("faults", &format!("{count} {noun}{among}, the latest {when}"))?;
+        self.line("faults", &format!("{count} {noun}{among}, latest {when}"))?;
         let latest = self.faults.iter().rev().take(FAULTS_SHOWN);
         let latest: Vec<_> = latest.map(|fault| format!("step {}: {}", fault.step, fault.text)).collect();
         latest.iter().try_for_each(|line| self.line("", line))
@@ -187,7 +187,7 @@ impl Page<'_> {
             lines.push(format!("{}{input}{}", ask.invoke, expiry.unwrap_or_default()));
             lines.push(format!("  `rawko approve {0}` or `rawko deny {0}`", ask.instance));
         }
-        self.section("asks", &lines)
+        self.section("requests", &lines)
     }
 
     fn running(&mut self) -> Result<(), Failure> {
@@ -211,7 +211,7 @@ impl Page<'_> {
         for offer in &self.standing.offers {
             lines.extend(offer.transitions.iter().map(|words| format!("{} {words}", offer.event)));
         }
-        self.section("takes", &lines)
+        self.section("accepts", &lines)
     }
 
     fn children(&mut self) -> Result<(), Failure> {
@@ -235,13 +235,13 @@ fn running_words(running: &Running, now_ms: i64) -> String {
     }
     let Some(open) = &running.open else { return words };
     words += &match open.kind {
-        EffectKind::Unknown => ", nobody knows how its last attempt ended".to_owned(),
+        EffectKind::Unknown => ", result of the last attempt unknown".to_owned(),
         EffectKind::Service
         | EffectKind::Agent
         | EffectKind::Child
         | EffectKind::Person
         | EffectKind::Call
-        | EffectKind::Send => format!(", begun {}", times::ago(open.opened_ms, now_ms)),
+        | EffectKind::Send => format!(", started {}", times::ago(open.opened_ms, now_ms)),
     };
     format!("{words}, key {}", open.idempotency)
 }

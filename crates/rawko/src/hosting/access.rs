@@ -179,7 +179,7 @@ impl Access {
         match self.ask(Request::Settle { id: id.to_owned(), patience_ms }).await? {
             Answer::Settled(rest) => Ok(rest),
             Answer::Receipt(_) | Answer::Channel(_) | Answer::Pong { .. } => {
-                Err(NoAnswer::Refused(Failure::Failed("an answer to another question".to_owned())))
+                Err(NoAnswer::Refused(Failure::Failed("unexpected response from the host".to_owned())))
             }
         }
     }

@@ -26,10 +26,10 @@ fn events_go_through_the_process_that_holds_the_store() {
     expect![[r#"
         $ rawko send w-1 NONSENSE
         > NONSENSE                   [waiting]
-            ignored  nothing takes it now
+            ignored  no transition accepts it in this state
         --- stderr
         waiting: w-1 is hosted by process 0
-          takes TOLD
+          accepts TOLD
             rawko send w-1 TOLD
           timer: after 1h in waiting (in 1h)
         $ rawko fork w-1 --id w-2
@@ -38,14 +38,14 @@ fn events_go_through_the_process_that_holds_the_store() {
             context  told: null
         --- stderr
         waiting: w-2 is hosted by process 0
-          takes TOLD
+          accepts TOLD
             rawko send w-2 TOLD
           timer: after 1h in waiting (in 1h)
         $ rawko cancel w-2 --reason enough
         > cancel "enough"            [waiting]
             status   cancelled
         --- stderr
-        cancelled: w-2 was ended
+        cancelled: w-2
         $ rawko send w-1 TOLD --data what=hello
         > TOLD {"what":"hello"}      [done]
             context  told: null → "hello"
@@ -56,7 +56,7 @@ fn events_go_through_the_process_that_holds_the_store() {
             context  told: null
             timer    after 1h in waiting (in 1h)
         > NONSENSE                   [waiting]
-            ignored  nothing takes it now
+            ignored  no transition accepts it in this state
         > TOLD {"what":"hello"}      [done]
             context  told: null → "hello"
             status   done
@@ -91,7 +91,7 @@ fn ctrl_c_leaves_what_another_process_hosts() {
     let second = Background::start(dir.path(), &args, "[waiting]");
     second.signal("-INT");
     let told = stable(&second.end(), dir.path());
-    assert!(told.ends_with("left: w-2 goes on in process 0\n--- Some(130)\n"), "{told}");
+    assert!(told.ends_with("detached: w-2 continues in process 0\n--- Some(130)\n"), "{told}");
     first.signal("-INT");
     first.end();
 }

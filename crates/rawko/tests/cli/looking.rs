@@ -66,12 +66,12 @@ fn instances_are_listed_newest_first() {
         o-2  order 1.0.0  active  person  0  just now  [asking]
         $ rawko ps --status error
         --- stderr
-        none: no instance is like that; `rawko ps --all` lists all of them
+        none: no matching instances
         $ rawko ps --limit 1
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
         o-2  order 1.0.0  active  person  0  just now  [asking]
         --- stderr
-        more: 1 of 2; go on with --before 2
+        more: 1 of 2; continue with --before 2
         $ rawko ps --limit 1 --before 2
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
         o-1  order 1.0.0  done  -  1  just now  [paid]

@@ -109,11 +109,11 @@ fn a_failed_call_stops_the_instance_until_somebody_tries_again() {
             invoked  payment charge_card {"amount":30}
         payment failed               [charging]
             error    failed: `sh` ended with exit code 1: card declined
-            stalled  nothing handles the failure of payment; it waits for somebody
+            stalled  the failure of payment is not handled; waiting for a retry
             status   error
         --- stderr
         failed: payment: failed: `sh` ended with exit code 1: card declined
-        o-1 keeps what it has; `rawko resume o-1` tries again
+        o-1 keeps its state; retry with `rawko resume o-1`
         --- exit code 1
         $ rawko show o-1
         o-1  order 1.0.0
@@ -122,11 +122,11 @@ fn a_failed_call_stops_the_instance_until_somebody_tries_again() {
         step       1, just now
         started    just now
         failed     payment: failed: `sh` ended with exit code 1: card declined
-                   `rawko resume o-1` tries again
+                   retry with `rawko resume o-1`
         context    amount: 30
                    by: null
                    receipt: null
-        running    charge_card charge_card, nobody knows how its last attempt ended, key o-1/0/0
+        running    charge_card charge_card, result of the last attempt unknown, key o-1/0/0
         $ rawko resume o-1
         o-1                          [charging]
         > retry                      [charging]
