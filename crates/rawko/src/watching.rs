@@ -58,7 +58,7 @@ impl WatchPlan {
 pub(crate) fn start(place: &Place, store: Arc<dyn Store>) -> Result<Option<Arc<Telemetry>>, Failure> {
     let (settings, problems) = TelemetrySettings::read(&place.settings);
     if let Some((file, finding)) = first(&problems) {
-        return Err(Failure::Invalid(format!("the settings cannot be used\n{file}: {}", finding.message)));
+        return Err(Failure::Invalid(format!("invalid settings\n{file}: {}", finding.message)));
     }
     let environment = place.settings.environment();
     let level = place.watch.level(&settings, said_level(&place.settings)?);

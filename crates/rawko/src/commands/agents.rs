@@ -95,7 +95,7 @@ fn show(place: &Place, name: &str, json: bool, console: &mut Console) -> Result<
     let agents = place.agents();
     let Some(agent) = agents.get(name) else {
         let names: Vec<&str> = agents.all().iter().map(|agent| agent.name.as_str()).collect();
-        return Err(Failure::Usage(format!("there is no agent `{name}`; there are {}", names.join(", "))));
+        return Err(Failure::Usage(format!("agent `{name}` not found; available: {}", names.join(", "))));
     };
     if json {
         console.line(&format!("{:#}", described(agent)))?;

@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 fn edits(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let edit = |text: &String| match text.split_once('=') {
         Some((key, expression)) if !key.is_empty() => Ok((key.to_owned(), expression.to_owned())),
-        Some(_) | None => Err(Failure::Usage(format!("--set needs KEY=EXPRESSION, not `{text}`"))),
+        Some(_) | None => Err(Failure::Usage(format!("invalid --set `{text}`: expected KEY=EXPRESSION"))),
     };
     texts.iter().map(edit).collect()
 }

@@ -38,16 +38,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let settings = Settings::of(&args.dir, is_set);
     let wrote = write(&templates::project(&settings), &args.dir, console)?;
     if wrote == 0 {
-        console.note(Style::Notice, "note", "everything was there already, and nothing was changed");
+        console.note(Style::Notice, "note", "already set up; nothing was changed");
         return Ok(Verdict::Done);
     }
     if settings.checks.is_empty() {
-        let text = "no tests were recognised; name them under `phases` in .rawko/config.yaml";
+        let text = "no test command found; add one under `phases` in .rawko/config.yaml";
         console.note(Style::Notice, "note", text);
     }
     if settings.key.is_none() {
         let text = format!(
-            "no key of a provider is set; `export {}=…`, or see .rawko/config.yaml",
+            "no API key found; run `export {}=…`, or edit .rawko/config.yaml",
             Settings::wanted_key()
         );
         console.note(Style::Notice, "note", &text);

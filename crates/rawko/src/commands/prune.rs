@@ -238,5 +238,5 @@ fn read_duration(text: &str) -> Result<u64, String> {
 
 fn read_size(text: &str) -> Result<u64, String> {
     let size = parse_size(text).filter(|bytes| *bytes > 0);
-    size.ok_or_else(|| "write for example `500MB`, `2GiB` or a number of bytes".to_owned())
+    size.ok_or_else(|| "use a size such as `500MB` or `2GiB`, or a number of bytes".to_owned())
 }

@@ -61,7 +61,7 @@ impl Desk {
     pub(crate) async fn serving(&self) -> Result<&Arc<Serving>, Failure> {
         if !self.problems.is_empty() {
             return Err(Failure::Invalid(format!(
-                "the settings cannot be used\n{}",
+                "invalid settings\n{}",
                 self.problems.join("\n")
             )));
         }

@@ -122,7 +122,7 @@ impl Place {
             (Ok(edition), Some(_)) if reference != id => Ok(edition),
             (_, Some(broken)) => Err(broken),
             (Err(error), None) => Err(Failure::Usage(format!(
-                "`{reference}` is no file, and {error}; `rawko charts` lists what there is"
+                "{error}, and there is no such file; list charts with `rawko charts`"
             ))),
         }
     }
@@ -156,7 +156,7 @@ impl Place {
         }
         match self.broken_settings() {
             Some(source) => {
-                Err(Failure::Invalid(format!("the settings in `{}` cannot be used", source.name)))
+                Err(Failure::Invalid(format!("invalid settings in `{}`", source.name)))
             }
             None => Ok(()),
         }
@@ -165,7 +165,7 @@ impl Place {
     /// Prints a note about invalid settings: reading works without them, but they may set the path of the store.
     pub(crate) fn mention_settings(&self, console: &mut Console) {
         if let Some(source) = self.broken_settings() {
-            let text = format!("`{}` has mistakes; `rawko doctor` tells them", source.name);
+            let text = format!("invalid settings in `{}`; see `rawko doctor`", source.name);
             console.note(console::Style::Notice, "warning", &text);
         }
     }
@@ -194,7 +194,7 @@ impl Place {
             return Ok(());
         };
         let cannot = |error: std::io::Error| {
-            Failure::Usage(format!("cannot make the directory `{}`: {error}", folder.display()))
+            Failure::Usage(format!("cannot create directory `{}`: {error}", folder.display()))
         };
         if folder.is_dir() {
             return Ok(());

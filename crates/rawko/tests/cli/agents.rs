@@ -73,7 +73,7 @@ fn agents_are_listed_shown_and_checked() {
     expect![[r#"
         $ rawko agents show nobody
         --- stderr
-        error: there is no agent `nobody`; there are builder, developer, explorer, planner
+        error: agent `nobody` not found; available: builder, developer, explorer, planner
         --- exit code 2
     "#]]
     .assert_eq(&transcript(dir.path(), &["agents", "show", "nobody"], ""));

@@ -71,7 +71,7 @@ fn channels_without_a_server() {
         none: no channels yet; create one with `rawko channels create NAME`
         $ rawko channels create standup --agent bob --agent ada --option defaultTimeoutSeconds=30
         standup  0 messages
-            turn     nobody
+            turn     no agent
             order    round robin
             OFFLINE  bob              0 unread, assigned
             OFFLINE  ada              0 unread, assigned
@@ -100,7 +100,7 @@ fn channels_without_a_server() {
         --- exit code 1
         $ rawko channels remove standup bob
         standup  2 messages
-            turn     nobody
+            turn     no agent
             order    round robin
             OFFLINE  ada              2 unread, assigned
             OFFLINE  bob              2 unread
@@ -149,7 +149,7 @@ fn a_server_lets_agents_take_turns_and_parks_them() {
     let mut said: Vec<&str> = said.lines().filter(|line| !line.starts_with('—')).collect();
     said.sort();
     let expected =
-        ["   1  kim: hello", "   2  polly: Polly!", "`/nonsense` is not a command; `/help` lists them"];
+        ["   1  kim: hello", "   2  polly: Polly!", "unknown command `/nonsense`; see `/help`"];
     assert_eq!(said, expected);
     let second = run(dir.path(), &SERVE, "");
     assert_eq!((second.code, second.stderr.contains("already hosted by")), (Some(3), true));

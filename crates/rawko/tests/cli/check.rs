@@ -167,7 +167,7 @@ fn two_charts_of_a_project_that_are_called_the_same() {
         &["check", "."],
         expect![[r#"
             $ rawko check .
-            error[rawko::project::duplicate_chart]: `kid@1.0.0` is also what the chart in `.rawko/charts/kid.yaml` is called
+            error[rawko::project::duplicate_chart]: `kid@1.0.0` is already the id of the chart in `.rawko/charts/kid.yaml`
              --> old/kid.yaml:2:7
               |
             2 |   id: kid
@@ -175,7 +175,7 @@ fn two_charts_of_a_project_that_are_called_the_same() {
               |
               = help: give one of them another `id` or `version`
 
-            error[rawko::project::duplicate_chart]: `it@0.0.0` is also what the chart in `one.yaml` is called
+            error[rawko::project::duplicate_chart]: `it@0.0.0` is already the id of the chart in `one.yaml`
              --> two.yaml:1:5
               |
             1 | id: it

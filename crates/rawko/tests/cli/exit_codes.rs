@@ -209,7 +209,7 @@ fn two_is_usage() {
         expect![[r#"
         $ rawko simulate good.yaml --input nonsense
         --- stderr
-        error: --input needs KEY=VALUE, not `nonsense`
+        error: invalid --input `nonsense`: expected KEY=VALUE
         --- exit code 2
     "#]],
     );
@@ -263,7 +263,7 @@ fn two_is_a_file_that_is_not_there() {
         expect![[r#"
             $ rawko graph .
             --- stderr
-            error: `.` is a directory; a file is needed here
+            error: `.` is a directory, not a file
             --- exit code 2
         "#]],
     );
@@ -359,7 +359,7 @@ fn fifty_two_is_an_invalid_chart() {
               |
               = help: did you mean `open`?
 
-            error: `broken.yaml` cannot be used
+            error: `broken.yaml` is invalid
             --- exit code 52
         "#]],
     );
@@ -377,7 +377,7 @@ fn fifty_two_is_an_invalid_chart() {
               |
               = help: did you mean `open`?
 
-            error: `broken.yaml` cannot be used
+            error: `broken.yaml` is invalid
             --- exit code 52
         "#]],
     );

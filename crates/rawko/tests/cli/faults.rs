@@ -237,11 +237,11 @@ fn doctor_lists_instances_with_recent_faults() {
         &["run shop.yaml --id s-2 --input total=none", "send s-1 CHECK", "send s-1 PAID", "send s-2 LOOP"],
     );
     expect![[r#"
-        ok       faults    no instance had a fault in the last 24h
+        ok       faults    no faults in the last 24h
         warn     faults    s-2: 1 fault, latest just now: step failed on LOOP: more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
-                           `rawko history s-2` shows each with its step
+                           see each one with `rawko history s-2`
         warn     faults    s-1: 2 faults, latest just now: action failed in state `open` on PAID: `assign total`: `+` takes two numbers, two strings or two lists, not a string and a number; `~` joins texts, or use string() in `context.total + 1`
-                           `rawko history s-1` shows each with its step
+                           see each one with `rawko history s-1`
     "#]].assert_eq(&(before + &doctor(dir.path())));
 }
 

@@ -114,7 +114,7 @@ fn what_cannot_be_forked() {
             --- exit code 2
             $ rawko fork o-1 --at 0 --set amount
             --- stderr
-            error: --set needs KEY=EXPRESSION, not `amount`
+            error: invalid --set `amount`: expected KEY=EXPRESSION
             --- exit code 2
             $ rawko fork o-1 --at 0 --set amount=nope
             --- stderr

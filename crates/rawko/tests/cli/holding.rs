@@ -109,9 +109,9 @@ fn a_holder_that_does_not_listen_is_named() {
     expect![[r#"
         $ rawko send w-1 TOLD
         --- stderr
-        error: .rawko/state/rawko.db is in use by `rawko serve` (process 0, since 2026-01-05 09:30:00Z); it does not listen, so nothing can be done through it; wait until it ends
+        error: .rawko/state/rawko.db is in use by `rawko serve` (process 0, since 2026-01-05 09:30:00Z); it accepts no requests; wait until it ends
         --- exit code 3
     "#]].assert_eq(refused);
     assert!(looked.contains("[waiting]"), "looking needs no lock: {looked}");
-    assert!(looked.contains("held by `rawko serve`"), "{looked}");
+    assert!(looked.contains("in use by `rawko serve`"), "{looked}");
 }

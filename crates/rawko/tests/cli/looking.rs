@@ -55,7 +55,7 @@ fn instances_are_listed_newest_first() {
         rawko  1.0.0  779a9a194086  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
-        error: there is no store `.rawko/state/rawko.db` yet; `rawko run CHART` starts an instance and makes one
+        error: store `.rawko/state/rawko.db` not found; start an instance with `rawko run CHART` to create it
         --- exit code 2
         $ rawko ps
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
@@ -306,15 +306,15 @@ fn a_name_that_is_nearly_right() {
         expect![[r#"
         $ rawko show o-4
         --- stderr
-        error: there is no instance `o-4`; `rawko ps --all` lists them
+        error: instance `o-4` not found; list instances with `rawko ps --all`
         --- exit code 2
         $ rawko show somethingelse
         --- stderr
-        error: there is no instance `somethingelse`; `rawko ps --all` lists them
+        error: instance `somethingelse` not found; list instances with `rawko ps --all`
         --- exit code 2
         $ rawko send o-22 X
         --- stderr
-        error: there is no instance `o-22`; did you mean `o-2`?
+        error: instance `o-22` not found; did you mean `o-2`?
         --- exit code 2
     "#]],
     );
@@ -374,18 +374,18 @@ governance: {allow: [charge_card, ship]}
         told.lines().filter(|line| !line.contains("  disk  ")).map(|line| format!("{line}\n")).collect();
     expect![[r#"
         $ rawko doctor
-        ok       store     .rawko/state/rawko.db: not there yet; `rawko run` makes it
+        ok       store     .rawko/state/rawko.db: not created yet; `rawko run` creates it
         problem  settings  .rawko/config.yaml:5: service `broken` does not say how it is called
                            add `command: [program, argument]` or `http: {url: …}`
-        problem  service   broken: its settings cannot be used
-        problem  service   charge_card: there is no program `no-such-program`
-                           install it, or write its path
-        warn     service   refund: refused whenever it is called
+        problem  service   broken: invalid settings
+        problem  service   charge_card: program `no-such-program` not found
+                           install it, or give its path
+        warn     service   refund: every call is refused
                            `refund` is not in `governance.allow` of .rawko/config.yaml
         ok       service   ship: allowed, calls http://127.0.0.1:1/ship
         ok       agents    ada, builder, explorer, planner
-        problem  chart     .rawko/charts/bad.yaml cannot be used
-                           `rawko check .rawko/charts/bad.yaml` says why
+        problem  chart     .rawko/charts/bad.yaml: invalid
+                           see `rawko check .rawko/charts/bad.yaml`
         ok       chart     .rawko/charts/order.yaml
         --- exit code 1
     "#]]

@@ -56,24 +56,24 @@ fn a_backup_is_taken_beside_a_host_and_what_needs_the_store_alone_says_who_has_i
         $ rawko ps --store copy.db --json
         $ rawko restore copy.db
         --- stderr
-        error: `rawko restore` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        error: cannot run `rawko restore`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3
         $ rawko instance export w-1 w-1.jsonl
         w-1.jsonl: `w-1`, 1 records
         $ rawko instance import w-1.jsonl
         --- stderr
-        error: `rawko instance import` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        error: cannot run `rawko instance import`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3
         $ rawko prune --older-than 1d
         --- stderr
         none: no matching instances
         $ rawko prune --older-than 1d --yes
         --- stderr
-        error: `rawko prune --yes` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        error: cannot run `rawko prune --yes`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3
         $ rawko doctor --accept-loss
         --- stderr
-        error: `rawko doctor --accept-loss` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        error: cannot run `rawko doctor --accept-loss`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3"#]].assert_eq(&without_sizes(&meanwhile.join("\n")));
 }
 
@@ -146,7 +146,7 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
             output   {"receipt":"r-1"}
         $ rawko instance export nothing
         --- stderr
-        error: there is no instance `nothing`
+        error: instance `nothing` not found
         --- exit code 2
         $ rawko instance import missing.jsonl
         --- stderr

@@ -390,7 +390,7 @@ fn broken_charts_and_settings_stop_it() {
           |
           = help: its states are `a`
 
-        error: `order.yaml` cannot be used
+        error: `order.yaml` is invalid
         --- exit code 52
     "#]],
     );
@@ -416,7 +416,7 @@ fn broken_charts_and_settings_stop_it() {
           |
           = help: did you mean `command`?
 
-        error: the settings in `.rawko/config.yaml` cannot be used
+        error: invalid settings in `.rawko/config.yaml`
         --- exit code 52
     "#]],
     );
@@ -431,6 +431,6 @@ fn without_a_project_the_store_lies_beside_the_chart_and_keeps_out_of_git() {
     assert_eq!(std::fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
     assert!(state.join("rawko.db").is_file());
     let elsewhere = played(dir.path(), &["show o-1", "show o-1 --store charts/.rawko/state/rawko.db"]);
-    assert!(elsewhere.contains("there is no store `.rawko/state/rawko.db` yet"), "{elsewhere}");
+    assert!(elsewhere.contains("store `.rawko/state/rawko.db` not found"), "{elsewhere}");
     assert!(stable(&elsewhere, dir.path()).contains("approval {\"title\":\"Pay 250?\"}"), "{elsewhere}");
 }

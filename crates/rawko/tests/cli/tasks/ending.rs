@@ -46,7 +46,7 @@ fn every_way_to_end_has_its_exit_code() {
             ONE,
             &["--agent", "nobody"],
             2,
-            "there is no agent `nobody`; there are",
+            "agent `nobody` not found; available:",
         ),
         ("no such provider", SETTINGS, "", ONE, &["--model", "x/y"], 2, "there is no provider `x`"),
         ("nor alone", SETTINGS, "", ONE, &["--provider", "x"], 2, "there is no provider `x`"),
@@ -62,7 +62,7 @@ fn every_way_to_end_has_its_exit_code() {
         ),
         ("no key at all", &unkeyed, "", ONE, &[], 41, "no key for provider `anthropic`"),
         ("settings", &other, "", ONE, &[], 52, "there is no agent `nobody`"),
-        ("no agent may work", "providers: {default: demo/x}\n", "", ONE, &[], 52, "no agent may work here"),
+        ("no agent may work", "providers: {default: demo/x}\n", "", ONE, &[], 52, "not set up for agents"),
         (
             "the cap",
             SETTINGS,

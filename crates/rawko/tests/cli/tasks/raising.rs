@@ -41,14 +41,14 @@ fn money_that_is_spent_stays_spent() {
     check(
         dir.path(),
         &[
-            (&["--max-iterations", "9"], 2, "t has spent $0.0200; --max-budget-usd must be more than that"),
+            (&["--max-iterations", "9"], 2, "t has spent $0.0200; pass a larger --max-budget-usd"),
             (
                 &["--max-budget-usd", "0.02"],
                 2,
-                "t has spent $0.0200; --max-budget-usd must be more than that",
+                "t has spent $0.0200; pass a larger --max-budget-usd",
             ),
-            (&["--max-budget-usd", "1", "--timeout", "1h"], 2, "t has not used up its time"),
-            (&["--max-budget-usd", "1", "--max-iterations", "2"], 2, "t has had 2 iterations"),
+            (&["--max-budget-usd", "1", "--timeout", "1h"], 2, "t has not timed out"),
+            (&["--max-budget-usd", "1", "--max-iterations", "2"], 2, "t has used 2 iterations"),
         ],
     );
     let on = resumed(dir.path(), &["--max-budget-usd", "0.05"]);
@@ -81,7 +81,7 @@ fn time_that_is_used_up_goes_on_with_more() {
     check(
         dir.path(),
         &[
-            (&["--max-iterations", "60"], 2, "t has used up its time; --timeout says how much more there is"),
+            (&["--max-iterations", "60"], 2, "t has timed out; pass --timeout with the additional time"),
             // The new time is a limit like the first.
             (&["--timeout", "100ms"], 53, "--timeout 30m"),
         ],

@@ -214,7 +214,7 @@ fn a_project_replaces_the_chart() {
         let args = [&["task", "Do it", "--chart", "my_flow.yaml"][..], &option].concat();
         let ran = run(dir.path(), &args, "");
         assert_eq!(ran.code, Some(2), "{option:?}: {}{}", ran.stdout, ran.stderr);
-        let words = format!("the chart `my_flow` does not take `{}`", option[0]);
+        let words = format!("chart `my_flow` does not support `{}`", option[0]);
         assert!(ran.stderr.contains(&words), "{option:?}: {}", ran.stderr);
     }
     // A chart with rawko's own id replaces the orchestrator silently.
@@ -246,7 +246,7 @@ fn a_chart_of_the_projects_that_cannot_be_used_is_not_replaced_by_rawkos() {
         for args in [&["task", "Do it"][..], &["run", id]] {
             let ran = run(dir.path(), args, "");
             assert_eq!(ran.code, Some(52), "{name} {args:?}: {}{}", ran.stdout, ran.stderr);
-            let words = format!("error: `.rawko/charts/{name}` cannot be used");
+            let words = format!("error: `.rawko/charts/{name}` is invalid");
             assert!(ran.stderr.contains(&words) && ran.stderr.contains("rawko::"), "{name}: {}", ran.stderr);
         }
     }
