@@ -90,7 +90,7 @@ impl SqliteStore {
         let side = self
             .write_side
             .as_ref()
-            .ok_or_else(|| StoreError::Io(format!("{} is open for reading only", self.place.display())))?;
+            .ok_or_else(|| StoreError::Io(format!("{} is open read-only", self.place.display())))?;
         Ok(side.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

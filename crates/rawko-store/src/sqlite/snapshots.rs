@@ -49,7 +49,7 @@ impl Saved {
         match saved.is_sound(key) {
             true => Ok(Some(saved)),
             false => {
-                Err(ReadError::damaged(connection, key, step, "the snapshot is not the one that was written"))
+                Err(ReadError::damaged(connection, key, step, "the snapshot was modified"))
             }
         }
     }

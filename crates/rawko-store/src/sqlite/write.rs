@@ -210,7 +210,7 @@ impl Drop for WriteSide {
 /// Takes the mark of an open file away.
 pub(super) fn accept_loss(place: &Path) -> Result<(), StoreError> {
     if !place.exists() {
-        return Err(StoreError::Io(format!("{} is not there", place.display())));
+        return Err(StoreError::Io(format!("{} not found", place.display())));
     }
     let connection = open_writer(place)?;
     if schema::refuse_foreign(&connection, place)? >= schema::OWNER_SINCE {

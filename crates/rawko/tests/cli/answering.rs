@@ -68,7 +68,7 @@ fn what_waits_for_a_person_is_parked_and_goes_on_with_the_answer() {
                 output   {"receipt":"r-1"}
             $ rawko approve o-1
             --- stderr
-            error: instance `o-1` asks nobody for anything
+            error: instance `o-1` has no pending request
             --- exit code 1
         "#]],
     );
@@ -143,7 +143,7 @@ fn events_reach_parked_instances() {
                 output   {"receipt":"r-1"}
             $ rawko send o-1 WAIVED
             --- stderr
-            error: instance `o-1` is done: nothing can happen to it any more
+            error: instance `o-1` is done and accepts no more input
             --- exit code 1
         "#]],
     );
@@ -211,7 +211,7 @@ fn what_a_child_asks_is_answered_by_its_parents_name() {
             children   s-1.decision.0 active, step 0, just now
             $ rawko approve s-1 --ask nothing
             --- stderr
-            error: instance `s-1` asks nobody for anything
+            error: instance `s-1` has no pending request
             --- exit code 1
             $ rawko approve s-1 --data colour=red
               decision.0  form answered                [decided]

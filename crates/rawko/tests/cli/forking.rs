@@ -102,15 +102,15 @@ fn what_cannot_be_forked() {
         expect![[r#"
             $ rawko fork o-1 --id o-2
             --- stderr
-            error: instance `o-1 at step 1` is done: nothing can happen to it any more
+            error: instance `o-1 at step 1` is done and accepts no more input
             --- exit code 1
             $ rawko fork o-1 --at 9
             --- stderr
-            error: instance `o-1` has no step 9; its last one is 1
+            error: instance `o-1` has no step 9; the last step is 1
             --- exit code 2
             $ rawko fork o-1 --at 0 --set amuont=1
             --- stderr
-            error: `amuont` cannot be set: the context has no such key; it has amount, by, receipt
+            error: cannot set `amuont`: the context has no such key; it has amount, by, receipt
             --- exit code 2
             $ rawko fork o-1 --at 0 --set amount
             --- stderr
@@ -118,7 +118,7 @@ fn what_cannot_be_forked() {
             --- exit code 2
             $ rawko fork o-1 --at 0 --set amount=nope
             --- stderr
-            error: `amount` cannot be set: `nope` is not a name that expressions know
+            error: cannot set `amount`: `nope` is not a name that expressions know
             --- exit code 2
         "#]],
     );

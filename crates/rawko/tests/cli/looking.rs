@@ -266,7 +266,7 @@ fn the_past_can_be_shown() {
         running    payment charge_card
         $ rawko show o-1 --at 7
         --- stderr
-        error: instance `o-1` has no step 7; its last one is 1
+        error: instance `o-1` has no step 7; the last step is 1
         --- exit code 2
         $ rawko show o-3
         o-3  order 1.0.0

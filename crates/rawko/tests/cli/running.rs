@@ -275,7 +275,7 @@ fn a_child_that_is_nowhere_is_an_error_the_chart_can_handle() {
             context  tracking: null
             invoked  parcel statechart:parcel@^1 {"to":"Ada"}
         parcel failed                [lost]
-            error    unknown: there is no chart `parcel`
+            error    unknown: chart `parcel` not found
             status   done
     "#]],
     );
@@ -342,7 +342,7 @@ fn an_id_is_made_up_from_the_chart_and_cannot_be_used_twice() {
     let result: serde_json::Value = serde_json::from_str(&made_up.stdout).unwrap();
     assert!(result["id"].as_str().unwrap().starts_with("order-"), "{result}");
     let twice = played(dir.path(), &["run order.yaml --id o-1", "run order.yaml --id o-1"]);
-    assert!(twice.ends_with("error: there is already an instance `o-1`\n--- exit code 2\n"), "{twice}");
+    assert!(twice.ends_with("error: instance `o-1` already exists\n--- exit code 2\n"), "{twice}");
 }
 
 #[test]
