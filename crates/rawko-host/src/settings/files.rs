@@ -69,9 +69,9 @@ impl File {
                 return None;
             }
             Err(error) => {
-                let finding = UNREADABLE.at(Span::new(0, 0), format!("the settings cannot be read: {error}"));
+                let finding = UNREADABLE.at(Span::new(0, 0), format!("cannot read the settings: {error}"));
                 return Some(nothing(vec![
-                    finding.help("nothing is run while it is not known what is allowed"),
+                    finding.help("nothing runs until the settings can be read"),
                 ]));
             }
         };

@@ -242,7 +242,7 @@ fn attempts_that_follow_are_waited_for() {
             context  by: null → "ada"
             invoked  payment charge_card {"amount":250}
         payment failed               [charging]
-            error    failed: `sh` ended with exit code 1
+            error    failed: `sh` exited with code 1
             retry    next attempt of payment in 20ms
         next attempt of payment      [charging]
             invoked  payment charge_card {"amount":250} (attempt 2)

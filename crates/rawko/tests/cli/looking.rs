@@ -375,7 +375,7 @@ governance: {allow: [charge_card, ship]}
     expect![[r#"
         $ rawko doctor
         ok       store     .rawko/state/rawko.db: not created yet; `rawko run` creates it
-        problem  settings  .rawko/config.yaml:5: service `broken` does not say how it is called
+        problem  settings  .rawko/config.yaml:5: service `broken` has neither `command` nor `http`
                            add `command: [program, argument]` or `http: {url: …}`
         problem  service   broken: invalid settings
         problem  service   charge_card: program `no-such-program` not found

@@ -108,11 +108,11 @@ fn a_failed_call_stops_the_instance_until_somebody_tries_again() {
             context  receipt: null
             invoked  payment charge_card {"amount":30}
         payment failed               [charging]
-            error    failed: `sh` ended with exit code 1: card declined
+            error    failed: `sh` exited with code 1: card declined
             stalled  the failure of payment is not handled; waiting for a retry
             status   error
         --- stderr
-        failed: payment: failed: `sh` ended with exit code 1: card declined
+        failed: payment: failed: `sh` exited with code 1: card declined
         o-1 keeps its state; retry with `rawko resume o-1`
         --- exit code 1
         $ rawko show o-1
@@ -121,7 +121,7 @@ fn a_failed_call_stops_the_instance_until_somebody_tries_again() {
         states     [charging]
         step       1, just now
         started    just now
-        failed     payment: failed: `sh` ended with exit code 1: card declined
+        failed     payment: failed: `sh` exited with code 1: card declined
                    retry with `rawko resume o-1`
         context    amount: 30
                    by: null
@@ -400,7 +400,7 @@ fn broken_charts_and_settings_stop_it() {
         expect![[r#"
         $ rawko run ok.yaml
         --- stderr
-        error[rawko::settings::missing_key]: service `x` does not say how it is called
+        error[rawko::settings::missing_key]: service `x` has neither `command` nor `http`
          --> .rawko/config.yaml:1:12
           |
         1 | services: {x: {comand: [a]}}

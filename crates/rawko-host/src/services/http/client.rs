@@ -24,7 +24,7 @@ impl Client {
         } else {
             self.elsewhere.get_or_init(|| build(|builder| builder))
         };
-        client.as_ref().map_err(|why| ServiceError::not_here(format!("HTTP cannot be set up: {why}")))
+        client.as_ref().map_err(|why| ServiceError::not_here(format!("cannot set up HTTP: {why}")))
     }
 }
 
