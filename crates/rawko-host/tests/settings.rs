@@ -235,7 +235,7 @@ env: [A B]
             6:26 settings::invalid_value: `cwd` of service `d` is outside the project
                  use a directory of the project, without `..`
             7:3 settings::invalid_value: `human` cannot be the name of a service
-                 in a chart it means a person who is asked; give it another name
+                 in a chart it means a request to a person; give it another name
             8:3 settings::invalid_value: `statechart:x` cannot be the name of a service
                  in a chart it means another chart; give it another name
             9:1 settings::unknown_key: a settings file has no key `governance_`

@@ -158,7 +158,7 @@ impl Reader<'_> {
         let name = entry.key.as_str();
         let reason = match name {
             "" => "something",
-            "human" => "a person who is asked",
+            "human" => "a request to a person",
             _ if name.starts_with("statechart:") => "another chart",
             _ => return,
         };

@@ -239,7 +239,7 @@ impl Store for SqliteStore {
         let blob = self.row("SELECT hash, body FROM blobs WHERE hash = ?1", [hash], rows::blob)?;
         match blob {
             Some(blob) if content::hash(&blob.body) != *hash => Err(StoreError::Damaged(format!(
-                "{}: the blob {} is not what was stored",
+                "{}: the blob {} was modified",
                 self.place.display(),
                 content::hex(hash)
             ))),

@@ -160,7 +160,7 @@ fn simulation(
     let world = World { env, agents: agents(args, project)? };
     let input = object(inputs::object_from("--input", &args.input)?);
     let mut charts = charts.into_iter();
-    let chart = charts.next().ok_or_else(|| Failure::Usage("there is no chart to simulate".to_owned()))?;
+    let chart = charts.next().ok_or_else(|| Failure::Usage("no chart to simulate".to_owned()))?;
     Ok(Simulation::new(chart, charts.collect(), stubs, world, input))
 }
 

@@ -68,9 +68,9 @@ fn a_new_project_is_written_and_sound() {
         .rawko/charts/review.scenario.yaml
           ok      checks and reviewer agree
           ok      the reviewer asks for changes
-          ok      nobody reviews what does not work
+          ok      no review if the checks fail
           ok      the checks cannot be run
-          ok      the reviewer cannot be asked
+          ok      the reviewer fails
 
         coverage of .rawko/charts/review.yaml: 100% (5 of 5 states, 6 of 6 transitions)
 
@@ -139,7 +139,7 @@ fn settings_fit_what_is_there() {
             name: "nothing that is known",
             file: ("notes.txt", ""),
             key: "OPENAI_API_KEY",
-            says: &["default: openai/", "# None was recognised here", "# phases:"],
+            says: &["default: openai/", "# No checks found", "# phases:"],
         },
     ];
     for Case { name, file, key, says } in table {
